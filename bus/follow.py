@@ -1,0 +1,286 @@
+"""Following the log: how every folding service starts, catches up, stays live and speaks.
+
+A service is a pure fold. The `Follower` drives it: restore the newest checkpoint, fold the log in order without speaking, then
+follow the tail. It asks `decide` only when everything that has arrived is folded, so after an outage the service acts on the
+newest observation alone. What the log already holds is never said twice: the fold sees its own output, and identities are
+computed from what an event is about.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, Generic, Protocol, TypeVar
+
+import structlog
+
+from bus.clock import Clock
+from bus.port import Bus, Message, StoredMessage
+from schemas import subjects
+from schemas.checkpoint import Checkpoint
+from schemas.config import Config
+from schemas.envelope import Draft, Event, stamp
+from schemas.identity import Origin
+from schemas.model import EventData, Part
+from schemas.registry import UnknownEvent, decode, encode
+
+S = TypeVar("S", bound=Part)
+AnyEvent = Event[Any]
+
+BACKLOG = 2_000
+"""Messages read ahead of the fold; more wait in the bus."""
+REMEMBERED_IDS = 20_000
+"""Own ids kept so that an event waiting in the bus is not published again."""
+
+
+class Fold(Protocol[S]):
+    """A service's behaviour: pure, and the same live, in re-runs and in simulation."""
+
+    @property
+    def name(self) -> str:
+        """The process, which is also the producer of its events."""
+        ...
+
+    @property
+    def reads(self) -> tuple[tuple[str, ...], ...]:
+        """Subject patterns after the cluster; they include the service's own output."""
+        ...
+
+    @property
+    def state_version(self) -> int:
+        """Version of the state's form; checkpoints of another version are ignored."""
+        ...
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """Wall seconds that an open cycle may wait before `decide` is told that it is overdue."""
+        ...
+
+    def initial(self) -> S:
+        """Return the state before any event."""
+        ...
+
+    def evolve(self, state: S, event: AnyEvent) -> S:
+        """Return the state after one stored event."""
+        ...
+
+    def decide(self, state: S, *, overdue: bool) -> tuple[Draft, ...]:
+        """Return everything owed in this state that the log does not hold yet."""
+        ...
+
+    def open_cycle(self, state: S) -> int | None:
+        """Return the newest cycle that still waits for this service's output."""
+        ...
+
+
+class Speaker:
+    """Stamps drafts and publishes them, each id at most once; the drafts of one cycle go as one atomic batch."""
+
+    def __init__(self, bus: Bus, origin: Origin, producer: str) -> None:
+        """Speak as `producer`; `announce` must come before the first draft."""
+        self._bus = bus
+        self.origin = origin
+        self.producer = producer
+        self._config_hash = ""
+        self._published: OrderedDict[str, None] = OrderedDict()
+
+    async def announce(self, config: Config, time_seconds: float) -> None:
+        """Publish the effective settings unless they are the newest already, and name their hash from now on."""
+        self._config_hash = config.config_hash
+        event = stamp(Draft(config, 0, time_seconds), self.origin, self.producer, config.config_hash)
+        last = await self._bus.last(event.subject)
+        if last is None or _decoded(last).id != event.id:
+            await self._publish([event])
+
+    async def say(self, drafts: Sequence[Draft]) -> tuple[Event[EventData], ...]:
+        """Publish drafts that were not published before; return the events that went out, stored."""
+        events = [stamp(draft, self.origin, self.producer, self._config_hash) for draft in drafts]
+        fresh = [event for event in events if event.id not in self._published]
+        cycles: dict[str, list[Event[EventData]]] = {}
+        for event in fresh:
+            cycles.setdefault(event.correlation_id, []).append(event)
+        for batch in cycles.values():
+            await self._publish(batch)
+        return tuple(fresh)
+
+    async def _publish(self, events: Sequence[Event[EventData]]) -> None:
+        encoded = [encode(event) for event in events]
+        await self._bus.publish([Message(one.subject, one.headers, one.data) for one in encoded])
+        for event in events:
+            self._published[event.id] = None
+        while len(self._published) > REMEMBERED_IDS:
+            self._published.popitem(last=False)
+
+
+class Follower(Generic[S]):
+    """Runs one fold over the log, from the newest checkpoint to the live tail."""
+
+    def __init__(
+        self,
+        fold: Fold[S],
+        bus: Bus,
+        clock: Clock,
+        speaker: Speaker,
+        *,
+        act: Callable[[S], Awaitable[None]] | None = None,
+        checkpoint_cycles: int = 20,
+        on_progress: Callable[[str, int], None] | None = None,
+    ) -> None:
+        """Follow `fold`; `act` is called with the newest state after each step of a live service that has effects."""
+        self._fold = fold
+        self._bus = bus
+        self._clock = clock
+        self._speaker = speaker
+        self._act = act
+        self._checkpoint_cycles = checkpoint_cycles
+        self._on_progress = on_progress or (lambda _state, _seq: None)
+        self._log = structlog.get_logger(fold.name)
+        self._state = fold.initial()
+        self._seq = 0
+        self._checkpoint_cycle = 0
+        self._newest_cycle = 0
+        self._time_seconds = 0.0
+        self._opened: tuple[int, float] | None = None
+        self._told: int | None = None
+
+    @property
+    def state(self) -> S:
+        """The state after the newest folded event."""
+        return self._state
+
+    async def run(self) -> None:
+        """Catch up silently, then follow the tail until cancelled."""
+        await self._restore()
+        patterns = [subjects.pattern(self._speaker.origin.cluster, tokens) for tokens in self._fold.reads]
+        tail = (await self._bus.info()).last_seq
+        self._on_progress("catching_up", self._seq)
+        if tail > self._seq:
+            async for message in self._bus.history(patterns, start_seq=self._seq + 1, end_seq=tail):
+                self._fold_message(message)
+        self._seq = max(self._seq, tail)
+        self._on_progress("live", self._seq)
+        await self._step()
+        async with aclosing(_as_generator(self._bus.read(patterns, start_seq=self._seq + 1))) as messages:
+            await self._follow(messages)
+
+    async def _follow(self, messages: AsyncIterator[StoredMessage]) -> None:
+        queue: asyncio.Queue[StoredMessage] = asyncio.Queue(BACKLOG)
+        reader = asyncio.create_task(_pump(messages, queue), name=f"{self._fold.name}-reader")
+        try:
+            while True:
+                message = await self._next(queue, reader)
+                if message is not None:
+                    self._fold_message(message)
+                    while not queue.empty():
+                        self._fold_message(queue.get_nowait())
+                    self._on_progress("live", self._seq)
+                await self._step()
+        finally:
+            reader.cancel()
+            with suppress(asyncio.CancelledError):
+                await reader
+
+    async def _next(
+        self, queue: asyncio.Queue[StoredMessage], reader: asyncio.Task[None]
+    ) -> StoredMessage | None:
+        """Wait for a message, for the open cycle's deadline (None), or for the reader's failure (raised)."""
+        getter = asyncio.ensure_future(queue.get())
+        try:
+            await asyncio.wait(
+                {getter, reader}, timeout=self._wait_seconds(), return_when=asyncio.FIRST_COMPLETED
+            )
+            if getter.done():
+                return getter.result()
+            if reader.done():
+                reader.result()
+                raise RuntimeError("the bus ended its feed")
+            return None
+        finally:
+            if not getter.done():
+                getter.cancel()
+
+    def _fold_message(self, message: StoredMessage) -> None:
+        if message.seq <= self._seq:
+            return
+        self._seq = message.seq
+        try:
+            event = _decoded(message)
+        except UnknownEvent as error:
+            self._log.warning("skipped a message that is no event", seq=message.seq, error=str(error))
+            return
+        self._state = self._fold.evolve(self._state, event)
+        cycle_time = getattr(event.data, "cluster_time_seconds", None)
+        if cycle_time is not None:
+            self._time_seconds = max(self._time_seconds, cycle_time)
+            self._newest_cycle = max(self._newest_cycle, event.cycle)
+
+    async def _step(self) -> None:
+        cycle = self._fold.open_cycle(self._state)
+        if cycle is None:
+            self._opened = None
+        elif self._opened is None or self._opened[0] != cycle:
+            self._opened = (cycle, self._clock.monotonic())
+        overdue = self._until_deadline() == 0.0
+        if overdue:
+            self._told = cycle
+        drafts = self._fold.decide(self._state, overdue=overdue)
+        if drafts:
+            await self._speaker.say(drafts)
+        if self._act is not None:
+            await self._act(self._state)
+        await self._checkpoint()
+
+    def _wait_seconds(self) -> float | None:
+        """Return how long to wait for a message; None once the fold was told that its cycle is overdue."""
+        if self._opened is not None and self._opened[0] == self._told:
+            return None
+        return self._until_deadline()
+
+    def _until_deadline(self) -> float | None:
+        """Return wall seconds left for the open cycle, 0.0 when overdue; None when nothing waits."""
+        if self._opened is None or self._fold.deadline_seconds is None:
+            return None
+        return max(0.0, self._opened[1] + self._fold.deadline_seconds - self._clock.monotonic())
+
+    async def _checkpoint(self) -> None:
+        if self._newest_cycle - self._checkpoint_cycle < self._checkpoint_cycles:
+            return
+        self._checkpoint_cycle = self._newest_cycle
+        data = Checkpoint(
+            process=self._fold.name,
+            cycle=self._newest_cycle,
+            folded_seq=self._seq,
+            state_version=self._fold.state_version,
+            state=self._state.model_dump(mode="json"),
+        )
+        await self._speaker.say([Draft(data, self._newest_cycle, self._time_seconds)])
+
+    async def _restore(self) -> None:
+        subject = subjects.build(self._speaker.origin.cluster, ("checkpoint", self._fold.name))
+        stored = await self._bus.last(subject)
+        if stored is None:
+            return
+        data = _decoded(stored).data
+        if isinstance(data, Checkpoint) and data.state_version == self._fold.state_version:
+            self._state = type(self._state).model_validate(data.state, extra="ignore")
+            self._seq = data.folded_seq
+            self._checkpoint_cycle = self._newest_cycle = data.cycle
+            self._log.info("restored", seq=self._seq, cycle=data.cycle)
+
+
+def _decoded(message: StoredMessage) -> AnyEvent:
+    return decode(
+        message.subject, message.headers, message.data, seq=message.seq, recorded_ns=message.time_ns
+    )
+
+
+async def _as_generator(messages: AsyncIterator[StoredMessage]) -> AsyncIterator[StoredMessage]:
+    async for message in messages:
+        yield message
+
+
+async def _pump(messages: AsyncIterator[StoredMessage], queue: asyncio.Queue[StoredMessage]) -> None:
+    async for message in messages:
+        await queue.put(message)

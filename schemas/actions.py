@@ -1,0 +1,109 @@
+"""Words shared by proposals, decisions and outcomes: agents, action kinds, targets and parameters."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from schemas.model import Part
+from schemas.numbers import Ratio, Rounded, Seconds
+
+
+class Agent(StrEnum):
+    """The three agents, by what they guard."""
+
+    SAFETY = "safety"
+    """A: keeps workloads alive (replicate, migrate, throttle)."""
+    EFFICIENCY = "efficiency"
+    """B: saves power and memory (power_state, dvfs, memory_balloon)."""
+    ADMISSION = "admission"
+    """C: protects the queue (admit, queue, deprioritize, reject, resource_cap)."""
+
+
+LETTERS = {Agent.SAFETY: "A", Agent.EFFICIENCY: "B", Agent.ADMISSION: "C"}
+"""The seed's names of the agents; shown to people."""
+
+
+class ActionKind(StrEnum):
+    """The nine kinds of action."""
+
+    MIGRATE = "migrate"
+    REPLICATE = "replicate"
+    THROTTLE = "throttle"
+    POWER_STATE = "power_state"
+    DVFS = "dvfs"
+    MEMORY_BALLOON = "memory_balloon"
+    ADMISSION = "admission"
+    RESOURCE_CAP = "resource_cap"
+    NOOP = "noop"
+
+
+class TargetKind(StrEnum):
+    """What an action is aimed at."""
+
+    NODE = "node"
+    QUEUE = "queue"
+    """The cluster's pending workloads."""
+    NONE = "none"
+    """A noop has no target."""
+
+
+class Target(Part):
+    """What an action is aimed at."""
+
+    kind: TargetKind
+    name: str = ""
+    """The node's name, or the queue's (`pending`); empty for none."""
+
+
+class Parameters(Part):
+    """What to do exactly; only the fields of the kind are set."""
+
+    admission: str | None = None
+    """admission: admit, queue, deprioritize or reject."""
+    power_state: str | None = None
+    """power_state: sleep, off or on."""
+    clock_scale_ratio: Ratio | None = None
+    """dvfs: share of the full clock."""
+    memory_scale_ratio: Ratio | None = None
+    """memory_balloon: share of the memory left to the node's workloads."""
+    cpu_cap_ratio: Ratio | None = None
+    """resource_cap and throttle: share of the node's CPU that may be used."""
+    memory_cap_ratio: Ratio | None = None
+    """resource_cap: share of the node's memory that may be used."""
+
+
+class Action(Part):
+    """What is to be done, to what, by whose wish."""
+
+    agent: Agent | None
+    """Who proposed it; None for the referee's own noop."""
+    kind: ActionKind
+    target: Target
+    parameters: Parameters = Parameters()
+
+    @property
+    def label(self) -> str:
+        """The seed's label: `AgentA:replicate`, `AgentC:admission:queue`, `AgentB:power_state:sleep`."""
+        who = "Referee" if self.agent is None else f"Agent{LETTERS[self.agent]}"
+        detail = self.parameters.admission or self.parameters.power_state
+        return f"{who}:{self.kind}" + (f":{detail}" if detail else "")
+
+
+class Evidence(Part):
+    """One number against its threshold, with the age of the signal behind it."""
+
+    name: str
+    """What was measured, e.g. `risk_ratio`."""
+    value: Rounded | None
+    """The measured value; None when it is missing."""
+    comparison: str
+    """How it is compared: `>=`, `<`, `==`."""
+    threshold: Rounded | None
+    holds: bool
+    """Whether the comparison holds."""
+    subject: str = ""
+    """What it was measured on (a node's name); empty for the cluster."""
+    signal: str = ""
+    """Name of the signal it comes from."""
+    age_seconds: Seconds | None = None
+    """Age of that signal."""

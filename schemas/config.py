@@ -1,0 +1,41 @@
+"""Config: the effective policy of each process, published before its first output and at each change.
+
+Every derived event names the hash, so that a decision can always be traced to the settings that shaped it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any, ClassVar
+
+from schemas.model import EventData
+
+
+class Config(EventData):
+    """Effective settings of one process."""
+
+    TYPE: ClassVar[str] = "foresail.config.v1"
+    PRODUCER: ClassVar[str] = "*"
+    PATTERN: ClassVar[tuple[str, ...]] = ("config", "*")
+
+    process: str
+    settings: dict[str, Any]
+    """Everything that can change a result; no path, host, user or secret."""
+    config_hash: str
+    code_version: str
+    model_ids: tuple[str, ...] = ()
+
+    def tokens(self) -> tuple[str, ...]:
+        """Return `config.<process>`."""
+        return ("config", self.process)
+
+    def key(self) -> str:
+        """Return the process and the hash."""
+        return f"{self.process}/{self.config_hash}"
+
+
+def config_hash(settings: dict[str, Any], code_version: str, model_ids: tuple[str, ...] = ()) -> str:
+    """Return the SHA-256 (first 16 hex digits) of what can change a result."""
+    text = json.dumps([settings, code_version, list(model_ids)], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

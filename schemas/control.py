@@ -1,0 +1,44 @@
+"""Control: what the operator says while the stack runs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+from schemas.model import EventData
+from schemas.numbers import Seconds
+
+
+class Command(StrEnum):
+    """What an operator can say."""
+
+    KILL = "kill"
+    """Stop acting at once and until `resume`: the kill switch."""
+    PAUSE = "pause"
+    """Stop starting new executions; running ones finish."""
+    RESUME = "resume"
+    """Take back kill or pause."""
+    MODE = "mode"
+    """Set the executor's mode to `value`."""
+    UNDO = "undo"
+    """Take back the execution of cycle `value`."""
+
+
+class Control(EventData):
+    """One command of the operator."""
+
+    TYPE: ClassVar[str] = "foresail.control.v1"
+    PRODUCER: ClassVar[str] = "operator"
+    PATTERN: ClassVar[tuple[str, ...]] = ("control",)
+
+    command: Command
+    value: str = ""
+    nonce: str
+    """Makes two equal commands two events."""
+    wall_time_seconds: Seconds
+    """The operator's own clock."""
+    text: str = ""
+
+    def key(self) -> str:
+        """Return the nonce."""
+        return self.nonce

@@ -1,0 +1,100 @@
+"""Layer 5, decision: one action per cycle, why, what lost to it by which rule, who was missing. Published by the referee."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+from schemas.actions import Action, ActionKind, Agent, Evidence, Target
+from schemas.model import EventData, Part
+from schemas.numbers import Count, Cycle, Rounded, Seconds
+from schemas.proposal import ProposalStatus
+from schemas.reasons import Reason
+
+
+class ClosedBy(StrEnum):
+    """How a cycle closed."""
+
+    ALL = "all"
+    """Every expected agent had proposed."""
+    DEADLINE = "deadline"
+    SUPERSEDED = "superseded"
+    """A newer observation arrived first."""
+    RESTART = "restart"
+    """The referee came back and closed it from the log."""
+
+
+class RefereeRule(StrEnum):
+    """The referee's rules, in the order in which they are tried (seed-systems 1.b.5)."""
+
+    NO_PROPOSALS = "no_proposals"
+    ALL_NOOP = "all_noop"
+    SAFETY_FIRST = "safety_first"
+    """Agent A with migrate, replicate or throttle wins over everything."""
+    ADMISSION_PROTECTS = "admission_protects"
+    """Agent C with resource_cap, queue, reject or deprioritize wins over efficiency."""
+    EFFICIENCY_BY_SCORE = "efficiency_by_score"
+    """The efficiency action with the highest score wins."""
+    FIXED_ORDER = "fixed_order"
+    """A before C before B, then the higher score."""
+
+
+class Override(Part):
+    """Why a proposal was not taken: the rule and the numbers that beat it."""
+
+    rule: RefereeRule
+    by: Agent | None
+    """Who won; None when nobody did."""
+    text: str
+    winner_score: Rounded | None = None
+    loser_score: Rounded | None = None
+    winner_priority: int | None = None
+    loser_priority: int | None = None
+
+
+class Considered(Part):
+    """A proposal as the referee read it."""
+
+    id: str
+    agent: Agent
+    status: ProposalStatus
+    kind: ActionKind
+    target: Target
+    score: Rounded
+    priority: int
+    rule: str
+    text: str
+    reason: Reason | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+class Decision(EventData):
+    """The one action of a cycle and the whole argument behind it."""
+
+    TYPE: ClassVar[str] = "foresail.decision.v1"
+    PRODUCER: ClassVar[str] = "referee"
+    PATTERN: ClassVar[tuple[str, ...]] = ("decision",)
+
+    cycle: Cycle
+    cluster_time_seconds: Seconds
+    """Cluster time of the observation that was judged."""
+    observation_id: str
+    closed_by: ClosedBy
+    action: Action
+    selected: str | None
+    """Id of the winning proposal; None for the referee's own noop."""
+    score: Rounded
+    rule: RefereeRule
+    rationale: str
+    """One sentence: what won and why."""
+    considered: tuple[Considered, ...]
+    """Every proposal judged, in canonical order: A, C, B, then score, then id."""
+    overridden: dict[str, Override]
+    """By agent: what lost and why. Every considered proposal is either `selected` or in here."""
+    missing: tuple[Agent, ...]
+    """Expected agents without a proposal."""
+    reason: Reason | None = None
+    """Why it is a noop."""
+    repeat_count: Count
+    """How many decisions in a row, this one included, have the same action and target."""
+    profile: str

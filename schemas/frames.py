@@ -1,0 +1,93 @@
+"""Keyframes and deltas: building them, and unfolding them into the full state again.
+
+A producer calls `frame_of`; a reader keeps a `FullState` and calls `unfold` for every event of the type. The hash in each
+frame makes a lost or doubled delta an error at once instead of a wrong state later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+from schemas.model import EventData
+from schemas.numbers import Cycle
+from schemas.tables import Frame, Table, apply, diff, state_hash
+
+
+class FramedData(EventData):
+    """Event data whose tables travel as keyframes and deltas."""
+
+    TABLES: ClassVar[tuple[str, ...]]
+    """The fields that hold tables; None in a delta."""
+
+    cycle: Cycle
+    frame: Frame
+
+
+AnyFramed = TypeVar("AnyFramed", bound=FramedData)
+
+
+class FrameMismatch(ValueError):
+    """A delta does not continue the state it is applied to (an event is missing or doubled)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FullState:
+    """The full tables after a frame."""
+
+    cycle: int
+    keyframe_cycle: int
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    hash: str = ""
+
+
+def frame_of(
+    kind: type[AnyFramed],
+    tables: Mapping[str, Table],
+    *,
+    cycle: int,
+    previous: FullState | None,
+    keyframe_every: int,
+    **fields: Any,
+) -> AnyFramed:
+    """Build a keyframe, or a delta when `previous` continues a chain shorter than `keyframe_every` cycles.
+
+    A delta that is not smaller than the state itself (most ids changed) becomes a keyframe.
+    """
+    digest = state_hash(tables)
+    full = previous is None or cycle - previous.keyframe_cycle >= keyframe_every
+    if not full and previous is not None:
+        deltas = {name: diff(previous.tables[name], tables[name]) for name in kind.TABLES}
+        changed = sum(len(change.rows) for delta in deltas.values() for change in delta.cells.values())
+        cells = sum(len(table) * len(type(table).model_fields) for table in tables.values())
+        if changed * 2 <= cells or cells == 0:
+            frame = Frame(
+                frame="delta",
+                keyframe_cycle=previous.keyframe_cycle,
+                previous_cycle=previous.cycle,
+                state_hash=digest,
+                deltas=deltas,
+            )
+            return kind(cycle=cycle, frame=frame, **dict.fromkeys(kind.TABLES), **fields)
+    frame = Frame(frame="keyframe", keyframe_cycle=cycle, state_hash=digest)
+    return kind(cycle=cycle, frame=frame, **{name: tables[name] for name in kind.TABLES}, **fields)
+
+
+def unfold(previous: FullState | None, data: FramedData) -> FullState:
+    """Return the full state after `data`.
+
+    Raises:
+        FrameMismatch: a delta without the state it builds on, or a hash that does not fit.
+    """
+    frame = data.frame
+    if frame.frame == "keyframe":
+        tables = {name: getattr(data, name) for name in data.TABLES}
+        return FullState(data.cycle, data.cycle, tables, frame.state_hash)
+    if previous is None or previous.cycle != frame.previous_cycle or frame.deltas is None:
+        have = "nothing" if previous is None else f"cycle {previous.cycle}"
+        raise FrameMismatch(f"delta of cycle {data.cycle} builds on {frame.previous_cycle}, not on {have}")
+    tables = {name: apply(previous.tables[name], frame.deltas[name]) for name in data.TABLES}
+    if state_hash(tables) != frame.state_hash:
+        raise FrameMismatch(f"state after cycle {data.cycle} does not have the hash its frame names")
+    return FullState(data.cycle, frame.keyframe_cycle, tables, frame.state_hash)

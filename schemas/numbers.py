@@ -1,0 +1,40 @@
+"""Numbers as they may travel: finite, and rounded once to six decimals when they enter an event.
+
+The next layer reads the rounded value, so a decision can be computed again from the recording to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+DECIMALS = 6
+
+
+def rounded(value: float) -> float:
+    """Round to six decimals; refuse NaN and infinity; never return minus zero.
+
+    Raises:
+        ValueError: the value is not finite.
+    """
+    if not math.isfinite(value):
+        raise ValueError("a number in an event must be finite")
+    return round(float(value), DECIMALS) + 0.0
+
+
+Rounded = Annotated[float, AfterValidator(rounded)]
+"""A finite float with six decimals."""
+
+Ratio = Annotated[float, Field(ge=0.0), AfterValidator(rounded)]
+"""A share of a whole (1.0 = all of it); usage may exceed 1.0."""
+
+Seconds = Annotated[float, AfterValidator(rounded)]
+"""Seconds; a duration or, in fields named `*_time_seconds`, seconds since the Unix epoch (UTC)."""
+
+Count = Annotated[int, Field(ge=0)]
+"""How many; never negative."""
+
+Cycle = Annotated[int, Field(ge=0)]
+"""Number of one pass from observation to outcome; 0 stands for events outside any cycle."""

@@ -1,0 +1,104 @@
+"""Layer 2, observation: typed state with the provenance and age of every signal. Published by the collector.
+
+Agents and models read this and nothing nearer to the cluster. It names the agents that are expected to propose.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from schemas.actions import Agent
+from schemas.frames import FramedData
+from schemas.model import Part
+from schemas.numbers import Count, Ratio, Rounded, Seconds
+from schemas.signals import Signal
+from schemas.tables import Table
+
+
+class ObservedNodes(Table):
+    """One row per node; `ids` are node names."""
+
+    ready: tuple[bool, ...] = ()
+    schedulable: tuple[bool, ...] = ()
+    power_state: tuple[str, ...] = ()
+    cpu_allocatable_cores: tuple[Rounded, ...] = ()
+    memory_allocatable_bytes: tuple[int, ...] = ()
+    cpu_requested_ratio: tuple[Ratio, ...] = ()
+    """Requests of the pods on the node / allocatable, clipped to 1 (the seed's cpu_util)."""
+    memory_requested_ratio: tuple[Ratio, ...] = ()
+    cpu_used_ratio: tuple[Ratio | None, ...] = ()
+    """Metrics Server usage / allocatable; None when missing."""
+    memory_used_ratio: tuple[Ratio | None, ...] = ()
+    pods: tuple[int, ...] = ()
+    unhealthy_pods: tuple[int, ...] = ()
+    """Failed, Pending, Unknown or not ready pods on the node."""
+    restarted_pods: tuple[int, ...] = ()
+    power_watts: tuple[Rounded, ...] = ()
+    """Estimate of the power model (signal `power` names it)."""
+    clock_scale_ratio: tuple[Rounded, ...] = ()
+    memory_scale_ratio: tuple[Rounded, ...] = ()
+    cpu_cap_ratio: tuple[Rounded, ...] = ()
+    memory_cap_ratio: tuple[Rounded, ...] = ()
+
+
+class ObservedPods(Table):
+    """Pods that need a look; `ids` are `<namespace>/<name>`."""
+
+    node: tuple[str, ...] = ()
+    workload: tuple[str, ...] = ()
+    phase: tuple[str, ...] = ()
+    pending_class: tuple[str | None, ...] = ()
+    """A `PendingClass` value for Pending pods."""
+    urgency_ratio: tuple[Ratio, ...] = ()
+    """The seed's urgency: 1.0 if Failed, Pending, restarted or not ready, else 0.2, 0 when Succeeded."""
+    restarts: tuple[int, ...] = ()
+    """The seed's queue_priority."""
+    alive: tuple[bool, ...] = ()
+    """False once the pod has Failed."""
+    waiting_seconds: tuple[Seconds | None, ...] = ()
+    """How long a Pending pod has waited."""
+
+
+class ClusterTotals(Part):
+    """The cluster in a few numbers."""
+
+    nodes: Count
+    nodes_ready: Count
+    nodes_schedulable: Count
+    pods_running: Count
+    pods_total: Count
+    queue_length: Count
+    """Pods Pending in the watched namespaces."""
+    sla_violations: Count
+    """Pods Failed, Pending, Unknown or not ready in the watched namespaces."""
+    completed_tasks: Count
+    """Succeeded pods without a Job owner plus the sum of Jobs' status.succeeded."""
+    pending_by_class: dict[str, int]
+    """Pending pods by `PendingClass`."""
+    cpu_requested_ratio: Ratio
+    """Mean over nodes."""
+    memory_requested_ratio: Ratio
+    energy_watts: Rounded
+    """Sum over nodes of the power model."""
+    energy_price: Rounded
+    """Per kWh; assumed."""
+
+
+class Observation(FramedData):
+    """The cluster as the agents may know it."""
+
+    TYPE: ClassVar[str] = "foresail.observation.v1"
+    PRODUCER: ClassVar[str] = "collector"
+    PATTERN: ClassVar[tuple[str, ...]] = ("observation",)
+    TABLES: ClassVar[tuple[str, ...]] = ("nodes", "pods")
+
+    cluster_time_seconds: Seconds
+    interval_seconds: Seconds
+    """Cluster seconds between two cycles."""
+    expected_agents: tuple[Agent, ...]
+    namespaces: tuple[str, ...]
+    """Prefixes of the watched namespaces; empty: all."""
+    totals: ClusterTotals
+    signals: tuple[Signal, ...]
+    nodes: ObservedNodes | None
+    pods: ObservedPods | None

@@ -1,0 +1,234 @@
+"""Layer 6, outcome: what was executed, whether it held, what it was worth, and how good the predictions were.
+
+Executions and verifications come from the executor, rewards and scored predictions from the scoreboard. All carry the
+cycle of the decision they are about, so that one cycle tells its whole story.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar, Literal
+
+from schemas.actions import Action, ActionKind, Agent
+from schemas.model import EventData, Part
+from schemas.numbers import Count, Cycle, Rounded, Seconds
+from schemas.reasons import Reason
+
+
+class Mode(StrEnum):
+    """The only switch between dry and real; it lives in the executor."""
+
+    SHADOW = "shadow"
+    """Every write goes to the API server with dryRun=All."""
+    ACTIVE = "active"
+
+
+class ExecutionPhase(StrEnum):
+    """How far an execution is."""
+
+    STARTED = "started"
+    """The plan is stored; nothing has been written yet."""
+    FINISHED = "finished"
+    REFUSED = "refused"
+    """A guard rail or re-validation said no; nothing was or will be written."""
+
+
+class Verb(StrEnum):
+    """What an operation does to the API server."""
+
+    PATCH = "patch"
+    SCALE = "scale"
+    EVICT = "evict"
+    DELETE = "delete"
+
+
+class Operation(Part):
+    """One write, stated as an absolute end: doing it twice is doing it once."""
+
+    verb: Verb
+    resource: str
+    """Plural API name: `nodes`, `deployments`, `jobs`, `pods`."""
+    namespace: str = ""
+    name: str
+    uid: str = ""
+    """The object must still have this UID."""
+    resource_version: str = ""
+    """The object must still have this version (409 otherwise); empty where the end is absolute anyway."""
+    replicas: Count | None = None
+    """scale: the number wanted."""
+    patch: str = ""
+    """patch: the JSON merge patch, canonical."""
+    undo: str = ""
+    """The JSON merge patch that takes it back; empty when it cannot be taken back."""
+    text: str
+    """One line for people."""
+
+
+class OperationResult(Part):
+    """What the API server answered to one operation."""
+
+    status: Literal["applied", "unchanged", "refused", "failed"]
+    reason: Reason | None = None
+    http_status: int | None = None
+    message: str = ""
+    resource_version: str = ""
+
+
+class GuardCheck(Part):
+    """One guard rail with the measured value and its limit."""
+
+    guard: str
+    """Name of the guard rail, e.g. `cool_down`, `budget`, `cap_per_node`."""
+    passed: bool
+    measured: Rounded | None = None
+    limit: Rounded | None = None
+    unit: str = ""
+    reason: Reason | None = None
+    text: str = ""
+
+
+class OutcomeExecution(EventData):
+    """An execution: started with its plan, then finished; or refused."""
+
+    TYPE: ClassVar[str] = "foresail.outcome.execution.v1"
+    PRODUCER: ClassVar[str] = "executor"
+    PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "execution")
+
+    cycle: Cycle
+    cluster_time_seconds: Seconds
+    decision_id: str
+    phase: ExecutionPhase
+    mode: Mode
+    action: Action
+    operations: tuple[Operation, ...] = ()
+    results: tuple[OperationResult, ...] = ()
+    """Finished: one per operation, in order."""
+    succeeded: bool | None = None
+    """Finished: every operation is applied or unchanged."""
+    guards: tuple[GuardCheck, ...] = ()
+    reason: Reason | None = None
+    text: str
+    rollback_of: str = ""
+    """Id of the execution that this one takes back."""
+
+    def key(self) -> str:
+        """Return the phase, and whether it is a rollback."""
+        return f"rollback-{self.phase}" if self.rollback_of else str(self.phase)
+
+
+class VerificationStatus(StrEnum):
+    """What the following snapshots say of an execution."""
+
+    VERIFIED = "verified"
+    FAILED = "failed"
+    """The wanted state was not there within the window."""
+    WORSE = "worse"
+    """The cluster got worse in the way this action can cause."""
+    UNVERIFIABLE = "unverifiable"
+
+
+class OutcomeVerification(EventData):
+    """Whether the wanted state was seen in later observations."""
+
+    TYPE: ClassVar[str] = "foresail.outcome.verification.v1"
+    PRODUCER: ClassVar[str] = "executor"
+    PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "verification")
+
+    cycle: Cycle
+    """Cycle of the decision."""
+    cluster_time_seconds: Seconds
+    decision_id: str
+    execution_id: str
+    observed_cycle: Cycle
+    """Cycle of the observation that settled it."""
+    status: VerificationStatus
+    checks: tuple[GuardCheck, ...]
+    lag_seconds: Seconds
+    """Cluster time from the execution to the observation that settled it."""
+    reason: Reason | None = None
+    text: str
+
+
+class RewardPart(Part):
+    """One term of an agent's reward."""
+
+    agent: Agent
+    term: str
+    """Name of the rule, e.g. `base`, `sla_penalty`, `efficiency_low_demand`."""
+    amount: Rounded
+    text: str = ""
+
+
+class AgentRewards(Part):
+    """Rewards by agent, unweighted, and their weighted total."""
+
+    safety: Rounded
+    efficiency: Rounded
+    admission: Rounded
+    total: Rounded
+    """alpha * safety + beta * efficiency + gamma * admission."""
+
+
+class OutcomeReward(EventData):
+    """What a decision was worth: computed from the observed next snapshots, next to what was predicted."""
+
+    TYPE: ClassVar[str] = "foresail.outcome.reward.v1"
+    PRODUCER: ClassVar[str] = "scoreboard"
+    PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "reward")
+
+    cycle: Cycle
+    cluster_time_seconds: Seconds
+    decision_id: str
+    observed_cycle: Cycle | None
+    """Cycle whose observation gave the reward; None when none came in time."""
+    action_kind: ActionKind
+    selected_agent: Agent | None
+    scale: str
+    """Name and version of the one score scale, the same for every policy, e.g. `seed-rewards/1`."""
+    alpha: Rounded
+    beta: Rounded
+    gamma: Rounded
+    observed: AgentRewards | None
+    predicted: AgentRewards
+    observed_parts: tuple[RewardPart, ...]
+    predicted_parts: tuple[RewardPart, ...]
+    mean_total: Rounded
+    """Running mean of the observed totals of this run."""
+    scored: Count
+    """How many decisions that mean covers."""
+    reason: Reason | None = None
+
+
+class ForecastScore(Part):
+    """How one kind of prediction did on one cycle's targets."""
+
+    targets: Count
+    """Targets whose outcome is certain."""
+    uncertain: Count
+    """Targets that were acted upon; never used as plain labels."""
+    positives: Count = 0
+    """Risk: targets that did fail."""
+    brier: Rounded | None = None
+    """Risk: mean squared difference of risk and outcome (0 is perfect)."""
+    mean_error_ratio: Rounded | None = None
+    """Demand: mean of observed minus predicted."""
+    mean_absolute_error_ratio: Rounded | None = None
+
+
+class OutcomeForecast(EventData):
+    """Predictions scored when their horizon has passed."""
+
+    TYPE: ClassVar[str] = "foresail.outcome.forecast.v1"
+    PRODUCER: ClassVar[str] = "scoreboard"
+    PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "forecast")
+
+    cycle: Cycle
+    """Cycle of the prediction."""
+    cluster_time_seconds: Seconds
+    observed_cycle: Cycle
+    model_id: str
+    horizon_seconds: Seconds
+    risk: ForecastScore | None
+    demand: ForecastScore | None
+    uncertain_targets: tuple[str, ...] = ()
+    reason: Reason | None = None

@@ -1,0 +1,57 @@
+"""Layer 4, proposal: what each agent wants, including noop, or skipped with the reason. One process per agent."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+from schemas.actions import Action, Agent, Evidence
+from schemas.model import EventData
+from schemas.numbers import Cycle, Rounded, Seconds
+from schemas.reasons import Reason
+
+
+class ProposalStatus(StrEnum):
+    """What an agent answered."""
+
+    PROPOSED = "proposed"
+    NOOP = "noop"
+    """Judged, and nothing wanted, or nothing could be judged (the reason says which)."""
+    SKIPPED = "skipped"
+    """Not judged at all: a newer cycle had begun."""
+
+
+class Proposal(EventData):
+    """One agent's wish for one cycle."""
+
+    TYPE: ClassVar[str] = "foresail.proposal.v1"
+    PRODUCER: ClassVar[str] = "agent"
+    PATTERN: ClassVar[tuple[str, ...]] = ("proposal", "*")
+
+    cycle: Cycle
+    cluster_time_seconds: Seconds
+    agent: Agent
+    status: ProposalStatus
+    action: Action
+    score: Rounded
+    """The agent's own urge, 0 to 1; what it means is the agent's (risk, 1 - demand, pressure)."""
+    priority: int
+    """Order among agents: 1 safety, 2 admission, 3 efficiency."""
+    profile: str
+    """The policy profile whose thresholds were used."""
+    rule: str
+    """The threshold that decided, in words, e.g. `risk >= 0.83`."""
+    evidence: tuple[Evidence, ...] = ()
+    """Numbers against thresholds, in the order in which the rules were tried."""
+    reason: Reason | None = None
+    """Why nothing was proposed."""
+    text: str
+    """One sentence for people."""
+
+    def tokens(self) -> tuple[str, ...]:
+        """Return `proposal.<agent>`."""
+        return ("proposal", self.agent.value)
+
+    def key(self) -> str:
+        """Return the agent."""
+        return self.agent.value

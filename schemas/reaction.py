@@ -1,0 +1,61 @@
+"""Reactions: what Kubernetes itself did and when, each with its lag. Published by the collector, once per cycle."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+from schemas.model import EventData, Part
+from schemas.numbers import Cycle, Rounded, Seconds
+from schemas.reasons import PendingClass
+
+
+class ReactionKind(StrEnum):
+    """What happened in the cluster between two cycles."""
+
+    DEMAND_RISE = "demand_rise"
+    """More was requested than before: new pods wanted."""
+    HPA_CHANGE = "hpa_change"
+    SCALE_UP = "scale_up"
+    SCALE_DOWN = "scale_down"
+    NODE_REQUESTED = "node_requested"
+    NODE_READY = "node_ready"
+    NODE_NOT_READY = "node_not_ready"
+    NODE_GONE = "node_gone"
+    POD_PENDING = "pod_pending"
+    POD_SCHEDULED = "pod_scheduled"
+    POD_READY = "pod_ready"
+    POD_FAILED = "pod_failed"
+    POD_RESTARTED = "pod_restarted"
+
+
+class ReactionItem(Part):
+    """One thing that happened, when, and how long after what."""
+
+    kind: ReactionKind
+    object: str
+    """`<namespace>/<pod>`, a node's name, or `<namespace>/<kind>/<name>` of a workload."""
+    time_seconds: Seconds
+    """Cluster time at which it happened (the API's own time stamp), or was first seen."""
+    lag_seconds: Seconds | None
+    """Time since `since`; None when the beginning is not known."""
+    since: str = ""
+    """What the lag is counted from: `created`, `scheduled`, `demand_rise`, `not_ready`."""
+    pending_class: PendingClass | None = None
+    before: Rounded | None = None
+    after: Rounded | None = None
+    text: str
+
+
+class Reaction(EventData):
+    """All reactions seen in one cycle, oldest first; often empty."""
+
+    TYPE: ClassVar[str] = "foresail.reaction.v1"
+    PRODUCER: ClassVar[str] = "collector"
+    PATTERN: ClassVar[tuple[str, ...]] = ("reaction",)
+
+    cycle: Cycle
+    cluster_time_seconds: Seconds
+    reactions: tuple[ReactionItem, ...]
+    omitted: int = 0
+    """How many more there were than are listed (oldest are kept)."""

@@ -1,0 +1,93 @@
+"""Run: one start of the stack, its stages, data sources, artifacts, trials, errors and end."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from schemas.model import EventData
+from schemas.numbers import Count, Ratio, Rounded
+
+
+class RunData(EventData):
+    """What every event of a run shares."""
+
+    PRODUCER: ClassVar[str] = "*"
+
+    run_id: str
+    process: str
+    """Who says it."""
+    sequence: Count = 0
+    """Running number of this kind from this process in this run."""
+
+    def tokens(self) -> tuple[str, ...]:
+        """Return `run.<kind>.<process>`."""
+        return (*self.PATTERN[:2], self.process)
+
+    def key(self) -> str:
+        """Return run, process and running number."""
+        return f"{self.run_id}/{self.process}/{self.sequence}"
+
+
+class RunStage(RunData):
+    """A stage of a run and how far it is."""
+
+    TYPE: ClassVar[str] = "foresail.run.stage.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "stage", "*")
+
+    stage: str
+    status: Literal["started", "running", "complete", "skipped", "failed"]
+    progress_ratio: Ratio = 0.0
+    detail: str = ""
+
+
+class RunDataSource(RunData):
+    """Where the workload or cluster of a run comes from."""
+
+    TYPE: ClassVar[str] = "foresail.run.data_source.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "data_source", "*")
+
+    kind: Literal["fitted_model", "trace_file", "file", "idle", "kubernetes"]
+    name: str
+    detail: tuple[str, ...] = ()
+
+
+class RunArtifact(RunData):
+    """A file that a run made."""
+
+    TYPE: ClassVar[str] = "foresail.run.artifact.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "artifact", "*")
+
+    label: str
+    file_name: str
+    sha256: str = ""
+
+
+class RunTrial(RunData):
+    """One trial of a tuning study."""
+
+    TYPE: ClassVar[str] = "foresail.run.trial.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "trial", "*")
+
+    study: str
+    trial: Count
+    value: Rounded | None
+    parameters: dict[str, Any]
+
+
+class RunError(RunData):
+    """Something failed in a way that people should see."""
+
+    TYPE: ClassVar[str] = "foresail.run.error.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "error", "*")
+
+    text: str
+
+
+class RunComplete(RunData):
+    """The run ended, with its summary."""
+
+    TYPE: ClassVar[str] = "foresail.run.complete.v1"
+    PATTERN: ClassVar[tuple[str, ...]] = ("run", "complete", "*")
+
+    status: Literal["complete", "interrupted", "failed"]
+    summary: dict[str, Any]

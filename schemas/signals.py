@@ -1,0 +1,46 @@
+"""Provenance: where each signal came from and how old it was. A missing signal is a value of its own.
+
+Provenance is stated once per source, with a list of the rows for which it does not hold.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from schemas.model import Part
+from schemas.numbers import Seconds
+from schemas.reasons import Reason
+
+
+class SignalStatus(StrEnum):
+    """How far a signal can be trusted."""
+
+    FRESH = "fresh"
+    STALE = "stale"
+    """Older than its limit."""
+    MISSING = "missing"
+    """Not there; cells are null."""
+    ASSUMED = "assumed"
+    """A constant of the settings, measured by nobody (for example the energy price)."""
+
+
+class Signal(Part):
+    """One source of an observation, and the age of what it said."""
+
+    name: str
+    """What it tells, e.g. `node_requests`, `node_usage`, `pods`, `power`, `energy_price`."""
+    source: str
+    """Who said it: `kubernetes_api`, `metrics_server`, `power_model`, `settings`."""
+    status: SignalStatus
+    observed_time_seconds: Seconds | None
+    """Cluster time of the measurement; None when missing or assumed."""
+    age_seconds: Seconds | None
+    """Cluster time of the observation minus `observed_time_seconds`."""
+    limit_seconds: Seconds | None = None
+    """The age from which it counts as stale; None: no limit."""
+    reason: Reason | None = None
+    """Why it is missing."""
+    exceptions: tuple[str, ...] = ()
+    """Row ids for which this status does not hold: their cells are null."""
+    simulated: bool = False
+    """True when the embedded cluster said it."""

@@ -1,0 +1,152 @@
+"""Layer 1, snapshot: what the cluster shows, nearly raw, as three tables groups per cycle. Published by the collector.
+
+`snapshot.nodes`, `snapshot.placements` and `snapshot.workloads` of one cycle go as one atomic batch. Nothing is interpreted
+here: ratios, classes and judgements belong to the observation.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from schemas.frames import FramedData
+from schemas.model import Part
+from schemas.numbers import Count, Rounded, Seconds
+from schemas.reasons import Reason
+from schemas.tables import Table
+
+
+class SourceRead(Part):
+    """One read from the cluster: when, how much, or why not."""
+
+    source: str
+    """`nodes`, `pods`, `deployments`, `jobs`, `node_metrics`."""
+    ok: bool
+    read_time_seconds: Seconds
+    """Cluster time at which the answer came."""
+    resource_version: str = ""
+    """The list's resourceVersion."""
+    items: Count = 0
+    reason: Reason | None = None
+    message: str = ""
+    """The API server's own words when it failed."""
+
+
+class NodeTable(Table):
+    """One row per node; `ids` are node names."""
+
+    ready: tuple[bool, ...] = ()
+    schedulable: tuple[bool, ...] = ()
+    cpu_allocatable_cores: tuple[Rounded, ...] = ()
+    memory_allocatable_bytes: tuple[int, ...] = ()
+    pods_allocatable: tuple[int, ...] = ()
+    gpus_allocatable: tuple[int, ...] = ()
+    cpu_usage_cores: tuple[Rounded | None, ...] = ()
+    """Metrics Server; None when it has nothing for the node."""
+    memory_usage_bytes: tuple[int | None, ...] = ()
+    usage_time_seconds: tuple[Seconds | None, ...] = ()
+    """Time stamp of the usage sample."""
+    power_state: tuple[str, ...] = ()
+    """Annotation foresail.dev/power-state; `on` when absent."""
+    clock_scale_ratio: tuple[Rounded, ...] = ()
+    memory_scale_ratio: tuple[Rounded, ...] = ()
+    cpu_cap_ratio: tuple[Rounded, ...] = ()
+    memory_cap_ratio: tuple[Rounded, ...] = ()
+    created_time_seconds: tuple[Seconds, ...] = ()
+    ready_time_seconds: tuple[Seconds | None, ...] = ()
+    """Last transition of the Ready condition."""
+
+
+class PlacementTable(Table):
+    """Pods by node and workload; `ids` are `<node>|<namespace>/<kind>/<name>`."""
+
+    pods: tuple[int, ...] = ()
+    """Pods that hold resources on the node (neither Succeeded nor Failed)."""
+    cpu_request_cores: tuple[Rounded, ...] = ()
+    memory_request_bytes: tuple[int, ...] = ()
+    gpus_requested: tuple[int, ...] = ()
+    unhealthy: tuple[int, ...] = ()
+    """Pods Failed, Pending, Unknown or not ready."""
+    restarted: tuple[int, ...] = ()
+    """Pods with at least one container restart."""
+
+
+class WorkloadTable(Table):
+    """Deployments and Jobs; `ids` are `<namespace>/<kind>/<name>`."""
+
+    wanted: tuple[int, ...] = ()
+    """spec.replicas, or spec.parallelism of a Job."""
+    ready: tuple[int, ...] = ()
+    succeeded: tuple[int, ...] = ()
+    """Job: status.succeeded; 0 for a Deployment."""
+    failed: tuple[int, ...] = ()
+    suspended: tuple[bool, ...] = ()
+    created_time_seconds: tuple[Seconds, ...] = ()
+
+
+class PodTable(Table):
+    """Pods that need a look: pending, failing, restarted, starting or ending; `ids` are `<namespace>/<name>`."""
+
+    uid: tuple[str, ...] = ()
+    node: tuple[str, ...] = ()
+    """Empty while unbound."""
+    workload: tuple[str, ...] = ()
+    """`<namespace>/<kind>/<name>` of the controller that would replace it; empty for a bare pod."""
+    phase: tuple[str, ...] = ()
+    ready: tuple[bool, ...] = ()
+    restarts: tuple[int, ...] = ()
+    status_reason: tuple[str, ...] = ()
+    """The API's own reason: of the PodScheduled condition, the waiting or the terminated container."""
+    status_message: tuple[str, ...] = ()
+    cpu_request_cores: tuple[Rounded, ...] = ()
+    memory_request_bytes: tuple[int, ...] = ()
+    gpus_requested: tuple[int, ...] = ()
+    priority: tuple[int, ...] = ()
+    created_time_seconds: tuple[Seconds, ...] = ()
+    scheduled_time_seconds: tuple[Seconds | None, ...] = ()
+    started_time_seconds: tuple[Seconds | None, ...] = ()
+    ended_time_seconds: tuple[Seconds | None, ...] = ()
+    deleting: tuple[bool, ...] = ()
+
+
+class SnapshotNodes(FramedData):
+    """Nodes with their allocatable resources, usage and actuator state."""
+
+    TYPE: ClassVar[str] = "foresail.snapshot.nodes.v1"
+    PRODUCER: ClassVar[str] = "collector"
+    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "nodes")
+    TABLES: ClassVar[tuple[str, ...]] = ("nodes",)
+
+    cluster_time_seconds: Seconds
+    simulated: bool
+    """True when the embedded cluster answered."""
+    sources: tuple[SourceRead, ...]
+    nodes: NodeTable | None
+
+
+class SnapshotPlacements(FramedData):
+    """What runs where, by node and workload."""
+
+    TYPE: ClassVar[str] = "foresail.snapshot.placements.v1"
+    PRODUCER: ClassVar[str] = "collector"
+    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "placements")
+    TABLES: ClassVar[tuple[str, ...]] = ("placements",)
+
+    cluster_time_seconds: Seconds
+    placements: PlacementTable | None
+
+
+class SnapshotWorkloads(FramedData):
+    """Workloads, and the single pods that need a look."""
+
+    TYPE: ClassVar[str] = "foresail.snapshot.workloads.v1"
+    PRODUCER: ClassVar[str] = "collector"
+    PATTERN: ClassVar[tuple[str, ...]] = ("snapshot", "workloads")
+    TABLES: ClassVar[tuple[str, ...]] = ("workloads", "pods")
+
+    cluster_time_seconds: Seconds
+    pods_running: Count
+    pods_total: Count
+    bare_pods_succeeded: Count
+    """Succeeded pods that no Job owns (the seed counts them as completed tasks)."""
+    workloads: WorkloadTable | None
+    pods: PodTable | None
