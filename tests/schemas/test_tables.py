@@ -1,0 +1,87 @@
+"""Columns, deltas and keyframes: what is unfolded is what was framed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from schemas.frames import FrameMismatch, FullState, frame_of, unfold
+from schemas.prediction import RiskTable
+from schemas.snapshot import SnapshotWorkloads, PodTable, WorkloadTable
+from schemas.tables import TableDelta, apply, diff, state_hash, table_of
+
+rows = st.dictionaries(
+    st.text("abcdef", min_size=1, max_size=3),
+    st.fixed_dictionaries(
+        {
+            "wanted": st.integers(0, 3),
+            "ready": st.integers(0, 3),
+            "succeeded": st.integers(0, 3),
+            "failed": st.integers(0, 3),
+            "suspended": st.booleans(),
+            "created_time_seconds": st.floats(0, 9, allow_nan=False),
+        }
+    ),
+    max_size=6,
+)
+
+
+@given(rows, rows)
+def test_apply_undoes_diff(before: dict[str, dict[str, object]], after: dict[str, dict[str, object]]) -> None:
+    """A delta turns the old table into the new one, byte for byte, also after a trip through JSON."""
+    old, new = table_of(WorkloadTable, before), table_of(WorkloadTable, after)
+    delta = TableDelta.model_validate(json.loads(json.dumps(diff(old, new).model_dump(mode="json"))))
+
+    assert new.model_dump_json() == apply(old, delta).model_dump_json()
+
+
+@given(st.lists(rows, min_size=1, max_size=8), st.integers(1, 4))
+def test_unfolding_a_chain_gives_every_state(states: list[dict[str, dict[str, object]]], every: int) -> None:
+    """Whatever mix of keyframes and deltas is sent, the reader holds the producer's state after each."""
+    sent: FullState | None = None
+    seen: FullState | None = None
+    for cycle, state in enumerate(states, start=1):
+        tables = {"workloads": table_of(WorkloadTable, state), "pods": PodTable()}
+        data = frame_of(
+            SnapshotWorkloads,
+            tables,
+            cycle=cycle,
+            previous=sent,
+            keyframe_every=every,
+            cluster_time_seconds=0.0,
+            pods_running=0,
+            pods_total=0,
+            bare_pods_succeeded=0,
+        )
+        sent = unfold(sent, data)
+        seen = unfold(seen, SnapshotWorkloads.read(json.loads(data.model_dump_json())))
+        assert state_hash(tables) == seen.hash
+        assert tables == seen.tables
+
+
+def test_a_delta_without_its_base_is_refused() -> None:
+    """A reader that missed an event hears of it instead of holding a wrong state."""
+    tables = {"workloads": WorkloadTable(), "pods": PodTable()}
+    fields = {"cluster_time_seconds": 0.0, "pods_running": 0, "pods_total": 0, "bare_pods_succeeded": 0}
+    first = unfold(None, frame_of(SnapshotWorkloads, tables, cycle=1, previous=None, keyframe_every=9, **fields))
+    delta = frame_of(SnapshotWorkloads, tables, cycle=2, previous=first, keyframe_every=9, **fields)
+
+    assert delta.frame.frame == "delta"
+    with pytest.raises(FrameMismatch, match="builds on 1, not on nothing"):
+        unfold(None, delta)
+
+
+def test_columns_of_unequal_length_are_refused() -> None:
+    """A table whose columns do not fit its ids is no table."""
+    with pytest.raises(ValidationError, match="1 cells for 2 rows"):
+        RiskTable(ids=("a", "b"), risk_ratio=(0.5,))
+
+
+def test_unsorted_ids_are_refused() -> None:
+    """Row order is part of the bytes, so there is only one."""
+    with pytest.raises(ValidationError, match="sorted"):
+        RiskTable(ids=("b", "a"), risk_ratio=(0.5, 0.1))
