@@ -1,0 +1,196 @@
+"""Check one row of a workload file and turn it into a node or an arrival.
+
+Guarantee: a row either becomes exactly what its fields say, or raises InputError that names
+file, line, field, value and remedy. Nothing is guessed and no field is ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
+from bus.errors import InputError
+from twin.workloads.arrival import NodeShape, WorkloadArrival
+
+Cell = object  # CSV gives str, JSON Lines gives its own types; both are read by the same checks
+Row = Mapping[str, Cell]
+
+SHARED_FIELDS = ("record", "name", "labels")
+NODE_FIELDS = ("cpu_millicores", "memory_bytes", "gpus")
+ARRIVAL_FIELDS = (
+    "time_seconds",
+    "kind",
+    "cpu_request_millicores",
+    "memory_request_bytes",
+    "cpu_usage_ratio",
+    "memory_usage_ratio",
+    "duration_seconds",
+    "outcome",
+    "replicas",
+    "priority",
+    "namespace",
+)
+ALL_FIELDS = (*SHARED_FIELDS, *NODE_FIELDS, *ARRIVAL_FIELDS)
+LONGEST_NAME = 253
+NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row stands, for messages."""
+
+    file: str
+    line: int
+
+    def error(self, field: str, value: object, remedy: str) -> InputError:
+        """The error for one bad field of this row."""
+        where = f"{self.file} line {self.line}: {field}"
+        return InputError(field=where, value=value, remedy=remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Typed access to one row; an empty cell counts as absent."""
+
+    row: Row
+    place: Place
+
+    def _absent(self, field: str) -> bool:
+        return self.row.get(field) in (None, "")
+
+    def text(self, field: str, default: str | None = None) -> str:
+        """A string; without default it is required."""
+        value = self.row.get(field)
+        if self._absent(field):
+            if default is None:
+                raise self.place.error(field, "(absent)", "give a value")
+            return default
+        if not isinstance(value, str):
+            raise self.place.error(field, value, "give a string")
+        return value
+
+    def name(self, field: str, default: str | None = None) -> str:
+        """A Kubernetes object name."""
+        value = self.text(field, default)
+        edges = value[:1] + value[-1:]
+        if not set(value) <= NAME_CHARACTERS or len(value) > LONGEST_NAME or set(edges) & set("-."):
+            raise self.place.error(
+                field, value, "use a-z, 0-9, '-' and '.', at most 253, no '-' or '.' at the ends"
+            )
+        return value
+
+    def number(self, field: str, low: float, high: float, default: float | None = None) -> float:
+        """A finite number within low..high; without default it is required."""
+        wanted = f"give a number from {low:g} to {high:g}"
+        if self._absent(field):
+            if default is None:
+                raise self.place.error(field, "(absent)", wanted)
+            return default
+        value = self.row[field]
+        try:
+            number = float(value) if isinstance(value, str | int | float) else float("nan")
+        except (ValueError, OverflowError):
+            number = float("nan")
+        if isinstance(value, bool) or not isfinite(number) or not low <= number <= high:
+            raise self.place.error(field, value, wanted)
+        return number
+
+    def whole(self, field: str, low: int, high: int, default: int | None = None) -> int:
+        """A whole number within low..high; without default it is required."""
+        number = self.number(field, low, high, default)
+        if number != int(number):
+            raise self.place.error(field, self.row[field], "give a whole number")
+        return int(number)
+
+    def labels(self) -> dict[str, str]:
+        """Labels: an object in JSON Lines, `key=value;key=value` in CSV."""
+        value = self.row.get("labels")
+        if value is None or value == "":
+            return {}
+        remedy = "give key=value;key=value (CSV) or an object of strings (JSON Lines)"
+        if isinstance(value, str):
+            pairs = [part.partition("=") for part in value.split(";")]
+            if any(not key or not sign for key, sign, _ in pairs):
+                raise self.place.error("labels", value, remedy)
+            return {key: text for key, _, text in pairs}
+        if not isinstance(value, dict) or any(
+            not isinstance(cell, str) for pair in value.items() for cell in pair
+        ):
+            raise self.place.error("labels", value, remedy)
+        return dict(value)
+
+
+def read_row(row: Row, place: Place) -> NodeShape | WorkloadArrival:
+    """Turn one row into what its `record` field says; raises InputError on any bad field."""
+    fields = Fields(row, place)
+    record = fields.text("record")
+    readers: dict[str, tuple[tuple[str, ...], Callable[[Fields], NodeShape | WorkloadArrival]]] = {
+        "node": (NODE_FIELDS, _node),
+        "arrival": ((*ARRIVAL_FIELDS, "gpus"), _arrival),
+    }
+    if record not in readers:
+        raise place.error("record", record, "use node or arrival")
+    allowed, reader = readers[record]
+    for field, value in row.items():
+        if field not in SHARED_FIELDS and field not in allowed and value not in (None, ""):
+            raise place.error(field, value, f"leave it out of {record} rows")
+    return reader(fields)
+
+
+def _node(fields: Fields) -> NodeShape:
+    return NodeShape(
+        name=fields.name("name"),
+        cpu_millicores=fields.whole("cpu_millicores", 1, 10**9),
+        memory_bytes=fields.whole("memory_bytes", 1, 10**18),
+        gpus=fields.whole("gpus", 0, 10**4, 0),
+        labels=fields.labels(),
+    )
+
+
+def _kind(fields: Fields) -> Literal["service", "task"]:
+    match fields.text("kind"):
+        case "service":
+            return "service"
+        case "task":
+            return "task"
+        case other:
+            raise fields.place.error("kind", other, "use service or task")
+
+
+def _outcome(fields: Fields) -> Literal["succeed", "fail", "run"]:
+    match fields.text("outcome", "run"):
+        case "succeed":
+            return "succeed"
+        case "fail":
+            return "fail"
+        case "run":
+            return "run"
+        case other:
+            raise fields.place.error("outcome", other, "use succeed, fail or run")
+
+
+def _arrival(fields: Fields) -> WorkloadArrival:
+    outcome = _outcome(fields)
+    lasting = fields.number("duration_seconds", 0, 10**10, -1.0)
+    if lasting < 0 and outcome != "run":
+        raise fields.place.error(
+            "duration_seconds", "(absent)", f"say after how many seconds it comes to {outcome}"
+        )
+    return WorkloadArrival(
+        time_seconds=fields.number("time_seconds", 0, 10**10),
+        name=fields.name("name"),
+        kind=_kind(fields),
+        cpu_request_millicores=fields.whole("cpu_request_millicores", 0, 10**9),
+        memory_request_bytes=fields.whole("memory_request_bytes", 0, 10**18),
+        gpus=fields.whole("gpus", 0, 10**4, 0),
+        cpu_usage_ratio=fields.number("cpu_usage_ratio", 0, 100, 0.5),
+        memory_usage_ratio=fields.number("memory_usage_ratio", 0, 100, 0.5),
+        duration_seconds=None if lasting < 0 else lasting,
+        outcome=outcome,
+        replicas=fields.whole("replicas", 1, 10**5, 1),
+        priority=fields.whole("priority", -(10**9), 10**9, 0),
+        labels=fields.labels(),
+        namespace=fields.name("namespace", "default"),
+    )
