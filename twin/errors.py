@@ -1,0 +1,107 @@
+"""Refusals of the embedded API server, as a real one words them.
+
+Every refusal is an `ApiError`; the API face turns it into a `Status` object with the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class ApiError(Exception):
+    """A refused request: HTTP `status`, Kubernetes `reason`, `message` and `details`."""
+
+    def __init__(
+        self, status: int, reason: str, message: str, details: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = reason
+        self.message = message
+        self.details: dict[str, Any] = dict(details or {})
+
+    def to_status(self) -> dict[str, Any]:
+        """Return the Kubernetes `Status` object of this refusal."""
+        return {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "reason": self.reason,
+            "details": self.details,
+            "code": self.status,
+        }
+
+
+def qualified(resource: str, group: str) -> str:
+    """Return `deployments.apps`, or the bare resource for the core group."""
+    return f"{resource}.{group}" if group else resource
+
+
+def _details(resource: str, group: str, name: str) -> dict[str, Any]:
+    details = {"name": name, "group": group, "kind": resource}
+    return {key: value for key, value in details.items() if value}
+
+
+def not_found(resource: str, name: str, *, group: str = "") -> ApiError:
+    """404 of one object."""
+    message = f'{qualified(resource, group)} "{name}" not found'
+    return ApiError(404, "NotFound", message, _details(resource, group, name))
+
+
+def unknown_resource(resource: str) -> ApiError:
+    """404 of a resource that this server does not serve."""
+    message = "the server could not find the requested resource"
+    return ApiError(404, "NotFound", message, {"kind": resource})
+
+
+def already_exists(resource: str, name: str, *, group: str = "") -> ApiError:
+    """409 of a create whose name is taken."""
+    message = f'{qualified(resource, group)} "{name}" already exists'
+    return ApiError(409, "AlreadyExists", message, _details(resource, group, name))
+
+
+def conflict(resource: str, name: str, why: str, *, group: str = "") -> ApiError:
+    """409 of a write that was based on an older version or another object of that name."""
+    message = f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}'
+    return ApiError(409, "Conflict", message, _details(resource, group, name))
+
+
+def invalid(kind: str, group: str, name: str, causes: Sequence[tuple[str, str]]) -> ApiError:
+    """422 of an object that fails validation; causes are (field path, sentence)."""
+    lines = [f"{path}: {sentence}" for path, sentence in causes]
+    text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
+    details = _details(kind, group, name)
+    details["causes"] = [
+        {"reason": "FieldValueInvalid", "message": sentence, "field": path}
+        for path, sentence in causes
+    ]
+    message = f'{qualified(kind, group)} "{name}" is invalid: {text}'
+    return ApiError(422, "Invalid", message, details)
+
+
+def bad_request(message: str) -> ApiError:
+    """400 of a request that cannot be understood."""
+    return ApiError(400, "BadRequest", message)
+
+
+def forbidden(resource: str, name: str, why: str, *, group: str = "") -> ApiError:
+    """403 of a request that policy refuses."""
+    message = f'{qualified(resource, group)} "{name}" is forbidden: {why}'
+    return ApiError(403, "Forbidden", message, _details(resource, group, name))
+
+
+def gone(since: int, oldest: int) -> ApiError:
+    """410 of a watch that starts before the oldest kept change."""
+    message = f"too old resource version: {since} ({oldest})"
+    return ApiError(410, "Expired", message)
+
+
+def eviction_refused(budget: str, needed: int, healthy: int) -> ApiError:
+    """429 of an eviction that would break a PodDisruptionBudget."""
+    why = f"The disruption budget {budget} needs {needed} healthy pods and has {healthy} currently"
+    message = "Cannot evict pod as it would violate the pod's disruption budget."
+    details = {"causes": [{"reason": "DisruptionBudget", "message": why}]}
+    return ApiError(429, "TooManyRequests", message, details)

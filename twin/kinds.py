@@ -1,0 +1,51 @@
+"""The kinds that the embedded cluster keeps: plural, kind, group, version, scope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from twin.errors import unknown_resource
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of object. `group` is empty for the core group."""
+
+    resource: str
+    kind: str
+    group: str
+    version: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """Return `v1` or `apps/v1`."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+
+KINDS: dict[str, Kind] = {
+    entry.resource: entry
+    for entry in (
+        Kind("namespaces", "Namespace", "", "v1", False),
+        Kind("nodes", "Node", "", "v1", False),
+        Kind("pods", "Pod", "", "v1", True),
+        Kind("events", "Event", "", "v1", True),
+        Kind("services", "Service", "", "v1", True),
+        Kind("configmaps", "ConfigMap", "", "v1", True),
+        Kind("resourcequotas", "ResourceQuota", "", "v1", True),
+        Kind("deployments", "Deployment", "apps", "v1", True),
+        Kind("replicasets", "ReplicaSet", "apps", "v1", True),
+        Kind("jobs", "Job", "batch", "v1", True),
+        Kind("poddisruptionbudgets", "PodDisruptionBudget", "policy", "v1", True),
+        Kind("priorityclasses", "PriorityClass", "scheduling.k8s.io", "v1", False),
+        Kind("leases", "Lease", "coordination.k8s.io", "v1", True),
+    )
+}
+
+
+def kind_of(resource: str) -> Kind:
+    """Return the kind of a plural; raises ApiError 404 when it is not served."""
+    try:
+        return KINDS[resource]
+    except KeyError:
+        raise unknown_resource(resource) from None
