@@ -34,32 +34,29 @@ from schemas.signals import Signal, SignalStatus
 from schemas.stimulus import Stimulus
 from schemas.tables import table_of
 from tests.builder_rows import (
-    GIB as GIB,
+    GIB,
+    INTERVAL_SECONDS,
+    NODE,
+    POD,
+    START_SECONDS,
+    Rows,
+    cycle_time,
+    filled,
+    make_snapshot,
 )
-from tests.builder_rows import (
-    INTERVAL_SECONDS as INTERVAL_SECONDS,
-)
-from tests.builder_rows import (
-    NODE as NODE,
-)
-from tests.builder_rows import (
-    POD as POD,
-)
-from tests.builder_rows import (
-    START_SECONDS as START_SECONDS,
-)
-from tests.builder_rows import (
-    Rows as Rows,
-)
-from tests.builder_rows import (
-    cycle_time as cycle_time,
-)
-from tests.builder_rows import (
-    filled as filled,
-)
-from tests.builder_rows import (
-    make_snapshot as make_snapshot,
-)
+
+__all__ = [
+    "GIB",
+    "INTERVAL_SECONDS",
+    "NODE",
+    "POD",
+    "START_SECONDS",
+    "Rows",
+    "cycle_time",
+    "filled",
+    "make_snapshot",
+]
+"""What comes from `tests.builder_rows` and is offered here too."""
 
 ORIGIN = Origin("test", "1")
 PRIORITIES = {Agent.SAFETY: 1, Agent.ADMISSION: 2, Agent.EFFICIENCY: 3}
