@@ -82,28 +82,30 @@ def batch_rows(pods: pl.DataFrame) -> list[BatchRow]:
 
 
 def arrival_endings(pods: pl.DataFrame) -> list[Ending]:
-    """How arrivals end and after how long; one that outlives the trace is given a day."""
-    lasting = pl.when(pl.col("end_seconds").is_null()).then(OPEN_RUN_SECONDS)
-    return _endings(pods.with_columns(lasting.otherwise("running_seconds").alias("lasts")))
+    """How arrivals end and after how long; those that outlive the trace are given a day."""
+    ended = pl.col("end_seconds").is_not_null()
+    lasting = pl.when(ended).then("running_seconds").alias("lasts")
+    return _endings(pods.with_columns(lasting), open_run=[OPEN_RUN_SECONDS])
 
 
 def left_endings(pods: pl.DataFrame) -> list[Ending]:
     """How pods that already run end; those that outlive the trace run on."""
-    return _endings(pods.with_columns(pl.col("left_seconds").alias("lasts")))
+    return _endings(pods.with_columns(pl.col("left_seconds").alias("lasts")), open_run=[])
 
 
-def _endings(pods: pl.DataFrame) -> list[Ending]:
+def _endings(pods: pl.DataFrame, *, open_run: list[float]) -> list[Ending]:
     rows = []
     for outcome in ("succeed", "fail", "run"):
         members = pods.filter(pl.col("outcome") == outcome)
         known = members["lasts"].drop_nulls().to_list()
-        for values, count in ((known, len(known)), ([], len(members) - len(known))):
+        groups = ((len(known), quantiles(known)), (len(members) - len(known), open_run))
+        for count, lasting in groups:
             if count:
                 rows.append(
                     Ending(
                         outcome=outcome,
                         share=round(count / len(pods), 6),
-                        duration_seconds_quantiles=quantiles(values),
+                        duration_seconds_quantiles=lasting,
                     )
                 )
     return rows
