@@ -107,3 +107,21 @@ class Evidence(Part):
     """Name of the signal it comes from."""
     age_seconds: Seconds | None = None
     """Age of that signal."""
+
+    @property
+    def words(self) -> str:
+        """The comparison in words, e.g. `risk >= 0.83`; a proposal's `rule` is made of these, joined by ` and `."""
+        return f"{self._shown} {self.comparison} {_number(self.threshold)}"
+
+    @property
+    def numbers(self) -> str:
+        """The comparison with the measured value, e.g. `risk 0.95 >= 0.83`."""
+        return f"{self._shown} {_number(self.value)} {self.comparison} {_number(self.threshold)}"
+
+    @property
+    def _shown(self) -> str:
+        return self.name.removesuffix("_ratio").replace("_", " ")
+
+
+def _number(value: float | None) -> str:
+    return "missing" if value is None else f"{value:.6g}"

@@ -35,8 +35,12 @@ class RefereeRule(StrEnum):
     """Agent C with resource_cap, queue, reject or deprioritize wins over efficiency."""
     EFFICIENCY_BY_SCORE = "efficiency_by_score"
     """The efficiency action with the highest score wins."""
+    SAFETY_BLIND = "safety_blind"
+    """Agent A could not judge and nothing but a plain admit is left: nothing is done (not in the seed, where A always saw)."""
     FIXED_ORDER = "fixed_order"
-    """A before C before B, then the higher score."""
+    """A before C before B among what is wanted (no noop), then the higher score."""
+    SUPERSEDED = "superseded"
+    """A newer observation was there before the cycle was closed: nothing is done for it."""
 
 
 class Override(Part):

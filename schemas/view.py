@@ -1,0 +1,102 @@
+"""What a reader keeps of observations: the newest full one, and the cycles that still wait for the reader's own output.
+
+Both are plain parts, so that they fit into a service's state and its checkpoint. Every service that reads observations uses
+these two; unfolding and bookkeeping exist once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from schemas.actions import Agent
+from schemas.envelope import Event
+from schemas.frames import FrameMismatch, FullState, unfold
+from schemas.model import Part
+from schemas.numbers import Cycle, Seconds
+from schemas.observation import ClusterTotals, Observation, ObservedNodes, ObservedPods
+from schemas.signals import Signal
+
+OPEN_LIMIT = 1_000
+"""Open cycles kept; a service that was away for longer answers only the newest of them."""
+
+
+class ObservationView(Part):
+    """One observation with its full tables."""
+
+    id: str
+    """Id of the event."""
+    cycle: Cycle
+    keyframe_cycle: Cycle
+    state_hash: str
+    cluster_time_seconds: Seconds
+    interval_seconds: Seconds
+    expected_agents: tuple[Agent, ...]
+    namespaces: tuple[str, ...]
+    totals: ClusterTotals
+    signals: tuple[Signal, ...]
+    nodes: ObservedNodes
+    pods: ObservedPods
+
+    def signal(self, name: str) -> Signal | None:
+        """Return the signal of that name; None when the observation does not list it."""
+        return next((signal for signal in self.signals if signal.name == name), None)
+
+
+def view_of(previous: ObservationView | None, event: Event[Any]) -> ObservationView | None:
+    """Return the full observation after `event`; None while a reader that began mid-chain waits for a keyframe.
+
+    Args:
+        previous: what this function returned for the observation before.
+        event: an event whose data is an `Observation`.
+    """
+    data = event.data
+    if not isinstance(data, Observation):
+        raise TypeError(f"not an observation: {event.type}")
+    try:
+        full = unfold(_full_state(previous), data)
+    except FrameMismatch:
+        return None
+    return ObservationView.model_construct(
+        id=event.id,
+        cycle=data.cycle,
+        keyframe_cycle=full.keyframe_cycle,
+        state_hash=full.hash,
+        cluster_time_seconds=data.cluster_time_seconds,
+        interval_seconds=data.interval_seconds,
+        expected_agents=data.expected_agents,
+        namespaces=data.namespaces,
+        totals=data.totals,
+        signals=data.signals,
+        nodes=full.tables["nodes"],
+        pods=full.tables["pods"],
+    )
+
+
+def _full_state(view: ObservationView | None) -> FullState | None:
+    if view is None:
+        return None
+    tables = {"nodes": view.nodes, "pods": view.pods}
+    return FullState(view.cycle, view.keyframe_cycle, tables, view.state_hash)
+
+
+class OpenCycle(Part):
+    """A cycle that still waits for the reader's output."""
+
+    cycle: Cycle
+    observation_id: str
+    cluster_time_seconds: Seconds
+
+
+def opened(cycles: Sequence[OpenCycle], event: Event[Any]) -> tuple[OpenCycle, ...]:
+    """Return the open cycles after an observation: its own is the newest."""
+    data = event.data
+    new = OpenCycle(
+        cycle=data.cycle, observation_id=event.id, cluster_time_seconds=data.cluster_time_seconds
+    )
+    return (*(one for one in cycles if one.cycle < new.cycle), new)[-OPEN_LIMIT:]
+
+
+def closed(cycles: Sequence[OpenCycle], cycle: int) -> tuple[OpenCycle, ...]:
+    """Return the open cycles after the reader's own output of `cycle` was seen in the log."""
+    return tuple(one for one in cycles if one.cycle != cycle)
