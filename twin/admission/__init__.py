@@ -1,0 +1,62 @@
+"""What the API server does to an object before it is stored: defaults, then validation.
+
+A refusal is an ApiError (422 with the field paths, 403, 404); nothing here writes to the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twin import errors
+from twin.admission import kinds, metadata, pods
+from twin.admission.deletion import GRACEFUL, mark_deleted
+from twin.admission.findings import Findings
+from twin.kinds import Kind
+from twin.records import Object
+
+Lookup = Callable[[str, str, str], Object | None]
+"""(resource, namespace, name) to the stored object, or None."""
+
+
+def admit_new(kind: Kind, obj: Object, lookup: Lookup) -> None:
+    """Default and check an object in place before its creation."""
+    findings = Findings()
+    metadata.check(obj["metadata"], findings)
+    _check_type(kind, obj)
+    if kind.resource == "pods":
+        pods.admit(obj.setdefault("spec", {}), lookup, findings, "spec")
+        obj.pop("status", None)
+    else:
+        kinds.admit(kind.resource, obj, findings)
+    findings.raise_if_any(kind, obj["metadata"].get("name", ""))
+
+
+def admit_change(
+    kind: Kind, old: Object, new: Object, subresource: str | None, lookup: Lookup
+) -> None:
+    """Default and check a full object in place before it replaces `old`."""
+    findings = Findings()
+    _check_type(kind, new)
+    head = new.setdefault("metadata", {})
+    metadata.check_unchanged(old["metadata"], head, findings)
+    if subresource is None:
+        metadata.check(head, findings)
+        if kind.resource == "pods":
+            pods.admit(new.setdefault("spec", {}), lookup, findings, "spec")
+            pods.check_unchanged(old["spec"], new["spec"], findings)
+        else:
+            kinds.admit(kind.resource, new, findings)
+            kinds.check_unchanged(kind.resource, old, new, findings)
+    findings.raise_if_any(kind, old["metadata"]["name"])
+
+
+def _check_type(kind: Kind, obj: Object) -> None:
+    given = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
+    if given != (kind.api_version, kind.kind):
+        raise errors.bad_request(
+            f"{given[1]} in version {given[0]!r} cannot be handled as a {kind.kind} "
+            f"({kind.api_version})"
+        )
+
+
+__all__ = ["GRACEFUL", "Lookup", "admit_change", "admit_new", "mark_deleted"]

@@ -1,0 +1,56 @@
+"""What a delete request does to a record: gone at once, or marked first."""
+
+from __future__ import annotations
+
+from twin.errors import bad_request
+from twin.records import PodRecord, Record
+
+GRACEFUL = ("pods", "namespaces")
+"""Resources whose removal is finished by a kubelet or a controller."""
+_PROPAGATIONS: dict[str, tuple[str, ...]] = {
+    "Background": (),
+    "Foreground": ("foregroundDeletion",),
+    "Orphan": ("orphan",),
+}
+
+
+def mark_deleted(
+    resource: str,
+    record: Record,
+    now: float,
+    grace_period_seconds: int | None,
+    propagation: str | None,
+) -> bool:
+    """Mark `record` as deleted; True when it is to be removed at once.
+
+    A second delete may shorten a pod's grace, never lengthen it. Raises ApiError 400 for an unknown
+    propagation policy or a negative grace.
+    """
+    policy = propagation or "Background"
+    if policy not in _PROPAGATIONS:
+        raise bad_request(f"unknown propagationPolicy {policy!r}")
+    if grace_period_seconds is not None and grace_period_seconds < 0:
+        raise bad_request("gracePeriodSeconds must be greater than or equal to 0")
+    if resource != "pods":
+        return _mark_object(resource, record, now, _PROPAGATIONS[policy])
+    assert isinstance(record, PodRecord)
+    grace = record.shape.grace_seconds if grace_period_seconds is None else grace_period_seconds
+    if not record.node_name or record.terminal or grace == 0:
+        if not record.finalizers:
+            return True
+        grace = 0
+    if record.deletion_at is None or now + grace < record.deletion_at:
+        record.deletion_at = now + grace
+        record.deletion_grace_seconds = grace
+    return False
+
+
+def _mark_object(resource: str, record: Record, now: float, added: tuple[str, ...]) -> bool:
+    if record.deletion_at is not None:
+        return False
+    record.finalizers = (*record.finalizers, *(f for f in added if f not in record.finalizers))
+    if resource not in GRACEFUL and not record.finalizers:
+        return True
+    record.deletion_at = now
+    record.deletion_grace_seconds = 0
+    return False

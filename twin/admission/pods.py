@@ -1,0 +1,143 @@
+"""Pod specs: the API server's defaults, and the checks that matter for what is simulated."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+from twin.admission.findings import Findings
+from twin.quantity import parse_quantity
+from twin.records import Object
+
+NOT_READY = "node.kubernetes.io/not-ready"
+UNREACHABLE = "node.kubernetes.io/unreachable"
+TOLERATION_SECONDS = 300  # DefaultTolerationSeconds admission plugin
+_DEFAULTS: Object = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+    "securityContext": {},
+}
+_CONTAINER_DEFAULTS: Object = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+
+
+def admit(
+    spec: Object,
+    lookup: Callable[[str, str, str], Object | None],
+    findings: Findings,
+    path: str,
+) -> None:
+    """Default and check a pod's own spec in place (not a template's: that only gets defaults)."""
+    admit_template(spec, findings, path)
+    _default_priority(spec, lookup, findings, path)
+    _default_tolerations(spec)
+
+
+def admit_template(spec: Object, findings: Findings, path: str) -> None:
+    """Default and check the spec of a pod or of a pod template in place."""
+    for field, value in _DEFAULTS.items():
+        spec.setdefault(field, copy.copy(value))
+    if spec["restartPolicy"] not in ("Always", "OnFailure", "Never"):
+        findings.bad(f"{path}.restartPolicy", spec["restartPolicy"], "must be Always, OnFailure "
+                     "or Never")  # fmt: skip
+    findings.count(f"{path}.terminationGracePeriodSeconds", spec["terminationGracePeriodSeconds"])
+    containers = spec.get("containers")
+    if not isinstance(containers, list) or not containers:
+        findings.required(f"{path}.containers")
+        return
+    names: list[str] = []
+    for index, container in enumerate(containers):
+        _admit_container(container, findings, f"{path}.containers[{index}]")
+        name = container.get("name", "")
+        if name in names:
+            findings.add(f"{path}.containers[{index}].name", f'Duplicate value: "{name}"')
+        names.append(name)
+
+
+def _admit_container(container: Object, findings: Findings, path: str) -> None:
+    for field in ("name", "image"):
+        if not container.get(field):
+            findings.required(f"{path}.{field}")
+    for field, value in _CONTAINER_DEFAULTS.items():
+        container.setdefault(field, value)
+    image = str(container.get("image", ""))
+    latest = image.endswith(":latest") or ":" not in image.rpartition("/")[2]
+    container.setdefault("imagePullPolicy", "Always" if latest else "IfNotPresent")
+    resources = container.setdefault("resources", {})
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    before = len(findings.causes)
+    findings.quantities(f"{path}.resources.limits", limits)
+    findings.quantities(f"{path}.resources.requests", requests)
+    if len(findings.causes) > before:
+        return
+    if limits:  # a limit without a request is the request too
+        resources["requests"] = requests = {**limits, **requests}
+    for name, limit in limits.items():
+        if parse_quantity(requests[name]) > parse_quantity(limit):
+            why = f"must be less than or equal to {name} limit of {limit}"
+            findings.bad(f"{path}.resources.requests", str(requests[name]), why)
+    for name, request in requests.items():
+        if "/" in name and name not in limits:
+            findings.required(f"{path}.resources.limits[{name}]")
+        elif "/" in name and parse_quantity(request) != parse_quantity(limits[name]):
+            findings.bad(f"{path}.resources.requests", str(request), f"must be equal to {name} "
+                         f"limit of {limits[name]}")  # fmt: skip
+
+
+def _default_priority(
+    spec: Object,
+    lookup: Callable[[str, str, str], Object | None],
+    findings: Findings,
+    path: str,
+) -> None:
+    name = spec.get("priorityClassName")
+    if name:
+        found = lookup("priorityclasses", "", name)
+        if found is None:
+            findings.bad(f"{path}.priorityClassName", name, "no PriorityClass with this name")
+            return
+        spec["priority"] = found.get("value", 0)
+        spec.setdefault("preemptionPolicy", found.get("preemptionPolicy", "PreemptLowerPriority"))
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _default_tolerations(spec: Object) -> None:
+    tolerations = spec.setdefault("tolerations", [])
+    for key in (NOT_READY, UNREACHABLE):
+        covered = any(
+            entry.get("key", key) == key and entry.get("effect", "NoExecute") == "NoExecute"
+            for entry in tolerations
+        )
+        if not covered:
+            tolerations.append(
+                {
+                    "key": key,
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": TOLERATION_SECONDS,
+                }
+            )
+
+
+_CHANGEABLE = ("containers", "initContainers", "activeDeadlineSeconds", "tolerations")
+
+
+def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
+    """Check that a pod update touches only what a real API server lets it touch."""
+    ours = {key: value for key, value in old.items() if key not in _CHANGEABLE}
+    theirs = {key: value for key, value in new.items() if key not in _CHANGEABLE}
+    why = "Forbidden: pod updates may not change fields other than image, " \
+          "activeDeadlineSeconds and added tolerations"  # fmt: skip
+    if ours != theirs or len(old["containers"]) != len(new["containers"]):
+        findings.add("spec", why)
+        return
+    for mine, other in zip(old["containers"], new["containers"], strict=True):
+        if {**mine, "image": ""} != {**other, "image": ""}:
+            findings.add("spec", why)
+    if new["tolerations"][: len(old["tolerations"])] != old["tolerations"]:
+        findings.add("spec.tolerations", "Forbidden: existing toleration can not be modified")

@@ -1,0 +1,193 @@
+"""Kubernetes JSON to records: how an admitted object becomes, or changes, a record."""
+
+from __future__ import annotations
+
+import hashlib
+from decimal import Decimal
+from typing import Any, Literal
+from weakref import WeakValueDictionary
+
+import orjson
+
+from twin.quantity import millicores, parse_quantity, whole
+from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record
+
+GPU = "nvidia.com/gpu"
+DEFAULT_PODS_PER_NODE = 110
+_shapes: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()  # a cache of pure results
+
+
+def new_record(resource: str, obj: Object) -> Record:
+    """Return a record of an admitted object; uid, version and times are the store's to set."""
+    record: Record
+    if resource == "pods":
+        record = _new_pod(obj)
+    elif resource == "nodes":
+        record = _new_node(obj)
+    else:
+        record = ObjectRecord()
+        record.body = _body(obj)
+        record.generation = 1 if "spec" in obj and resource != "namespaces" else 0
+    _set_identity(record, obj["metadata"])
+    return record
+
+
+def apply(record: Record, obj: Object, subresource: str | None) -> None:
+    """Write an admitted object into `record`: `status` alone, or all but status."""
+    if isinstance(record, ObjectRecord):
+        _apply_object(record, obj, subresource)
+    elif subresource is None and isinstance(record, PodRecord):
+        record.shape = pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"})
+    elif subresource is None and isinstance(record, NodeRecord):
+        _set_node_spec(record, obj)
+    elif subresource == "status" and isinstance(record, NodeRecord):
+        _set_amounts(record, obj)
+    if subresource is None:
+        _set_changeable_metadata(record, obj["metadata"])
+
+
+def _apply_object(record: ObjectRecord, obj: Object, subresource: str | None) -> None:
+    if subresource == "status":
+        record.body = {**record.body, "status": obj.get("status", {})}
+        return
+    body = _body(obj)
+    if "status" in record.body:
+        body["status"] = record.body["status"]
+    if body.get("spec") != record.body.get("spec") and record.generation:
+        record.generation += 1
+    record.body = body
+
+
+def _body(obj: Object) -> Object:
+    return {k: v for k, v in obj.items() if k not in ("kind", "apiVersion", "metadata")}
+
+
+def _set_identity(record: Record, metadata: Object) -> None:
+    record.namespace = metadata.get("namespace", "")
+    record.name = metadata["name"]
+    record.uid = ""
+    record.resource_version = 0
+    record.created_at = 0.0
+    record.deletion_at = None
+    record.deletion_grace_seconds = None
+    _set_changeable_metadata(record, metadata)
+
+
+def _set_changeable_metadata(record: Record, metadata: Object) -> None:
+    record.labels = metadata.get("labels") or {}
+    record.annotations = metadata.get("annotations") or {}
+    record.owners = tuple(metadata.get("ownerReferences") or ())
+    record.finalizers = tuple(metadata.get("finalizers") or ())
+
+
+def _new_pod(obj: Object) -> PodRecord:
+    pod = PodRecord()
+    spec = dict(obj["spec"])
+    pod.node_name = spec.pop("nodeName", "")
+    pod.shape = pod_shape(spec)
+    pod.generate_name = obj["metadata"].get("generateName", "")
+    pod.scheduled_at = None
+    pod.unschedulable = ""
+    pod.phase = "Pending"
+    pod.reason = pod.message = pod.disruption = ""
+    pod.started_at = None
+    pod.container_state = "waiting"
+    pod.container_reason = "ContainerCreating"
+    pod.container_message = ""
+    pod.container_since = 0.0
+    pod.ended = None
+    pod.restart_count = 0
+    pod.ready = False
+    pod.ready_at = 0.0
+    pod.host_ip = pod.pod_ip = ""
+    return pod
+
+
+def pod_shape(spec: Object) -> PodShape:
+    """Return the shape of a defaulted pod spec (without nodeName); equal specs share one."""
+    digest = hashlib.blake2b(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), digest_size=16)
+    key = digest.digest()
+    shape = _shapes.get(key)
+    if shape is None:
+        shape = _shapes[key] = _measure(spec)
+    return shape
+
+
+def _measure(spec: Object) -> PodShape:
+    containers = spec["containers"]
+    resources = [container.get("resources") or {} for container in containers]
+    requests = [entry.get("requests") or {} for entry in resources]
+    limits = [entry.get("limits") or {} for entry in resources]
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    return PodShape(
+        spec=spec,
+        cpu_request_millicores=sum(millicores(entry.get("cpu", 0)) for entry in requests),
+        memory_request_bytes=sum(whole(entry.get("memory", 0)) for entry in requests),
+        gpus=sum(whole(entry.get(GPU, 0)) for entry in requests),
+        cpu_limit_millicores=_limit([entry.get("cpu") for entry in limits], 1000),
+        memory_limit_bytes=_limit([entry.get("memory") for entry in limits], 1),
+        qos=_qos(requests, limits),
+        priority=spec.get("priority", 0),
+        containers=tuple(container["name"] for container in containers),
+        images=tuple(container["image"] for container in containers),
+        restart_policy=spec["restartPolicy"],
+        grace_seconds=spec["terminationGracePeriodSeconds"],
+        node_selector=spec.get("nodeSelector") or {},
+        node_affinity=tuple(required.get("nodeSelectorTerms") or ()),
+        tolerations=tuple(spec.get("tolerations") or ()),
+    )
+
+
+def _limit(amounts: list[Any], factor: int) -> int | None:
+    if any(amount is None for amount in amounts):
+        return None
+    total = sum((parse_quantity(amount) for amount in amounts), Decimal(0))
+    return int(total * factor)
+
+
+def _qos(
+    requests: list[Object], limits: list[Object]
+) -> Literal["Guaranteed", "Burstable", "BestEffort"]:
+    pairs = [
+        (request.get(name), limit.get(name))
+        for request, limit in zip(requests, limits, strict=True)
+        for name in ("cpu", "memory")
+    ]
+    if not any(given for pair in pairs for given in pair):
+        return "BestEffort"
+    for request, limit in pairs:
+        if request is None or limit is None or parse_quantity(request) != parse_quantity(limit):
+            return "Burstable"
+    return "Guaranteed"
+
+
+def _new_node(obj: Object) -> NodeRecord:
+    node = NodeRecord()
+    node.allocatable_cpu_millicores = node.allocatable_memory_bytes = node.gpus = 0
+    node.allocatable_pods = DEFAULT_PODS_PER_NODE
+    node.ready_status = "Unknown"
+    node.ready_since = node.heartbeat_at = 0.0
+    node.memory_pressure = False
+    node.images = ()
+    node.internal_ip = ""
+    _set_node_spec(node, obj)
+    _set_amounts(node, obj)
+    return node
+
+
+def _set_node_spec(node: NodeRecord, obj: Object) -> None:
+    spec = obj.get("spec") or {}
+    node.unschedulable = bool(spec.get("unschedulable", False))
+    node.taints = tuple(spec.get("taints") or ())
+
+
+def _set_amounts(node: NodeRecord, obj: Object) -> None:
+    status = obj.get("status") or {}
+    amounts = status.get("allocatable") or status.get("capacity") or {}
+    node.allocatable_cpu_millicores = millicores(
+        amounts.get("cpu", f"{node.allocatable_cpu_millicores}m")
+    )
+    node.allocatable_memory_bytes = whole(amounts.get("memory", node.allocatable_memory_bytes))
+    node.allocatable_pods = whole(amounts.get("pods", node.allocatable_pods))
+    node.gpus = whole(amounts.get(GPU, node.gpus))

@@ -1,0 +1,215 @@
+"""Compact records of stored objects; Kubernetes JSON is made from them on demand (`twin.render`).
+
+Pods and nodes are slots records, because there are many of them; every other kind keeps its dict.
+A record is changed only by the engine or the store, which then calls `Store.touch`: that gives the
+change its version and keeps a clone, so that watchers see each object as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
+
+Object = dict[str, Any]
+Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
+ContainerState = Literal["waiting", "running", "terminated"]
+POD_INDEX_FIELDS = ("spec.nodeName", "status.phase")
+
+
+class Record:
+    """What all stored objects share: identity, labels and the marks of deletion."""
+
+    __slots__ = (
+        "annotations",
+        "created_at",
+        "deletion_at",
+        "deletion_grace_seconds",
+        "finalizers",
+        "labels",
+        "name",
+        "namespace",
+        "owners",
+        "resource_version",
+        "uid",
+    )
+    namespace: str
+    name: str
+    uid: str
+    resource_version: int
+    created_at: float
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    owners: tuple[Object, ...]
+    finalizers: tuple[str, ...]
+    deletion_at: float | None  # the time by which it has to be gone
+    deletion_grace_seconds: int | None
+
+    @classmethod
+    def all_slots(cls) -> tuple[str, ...]:
+        """Return the names of all fields, base class first."""
+        own = cls.__dict__.get("__slots__", ())
+        return (*Record.__slots__, *own) if cls is not Record else tuple(own)
+
+    def clone(self) -> Self:
+        """Return a copy that shares immutable parts."""
+        other = object.__new__(type(self))
+        for slot in _SLOTS[type(self)]:
+            setattr(other, slot, getattr(self, slot))
+        return other
+
+    def adopt(self, other: Self) -> None:
+        """Take over every field of `other`, keeping this object's identity in Python."""
+        for slot in _SLOTS[type(self)]:
+            setattr(self, slot, getattr(other, slot))
+
+    def state(self) -> dict[str, Any]:
+        """Return every field by name: for comparison and for the state hash."""
+        return {slot: getattr(self, slot) for slot in _SLOTS[type(self)]}
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Return (namespace, name)."""
+        return (self.namespace, self.name)
+
+    def controller_uid(self) -> str | None:
+        """Return the uid of the managing owner, if there is one."""
+        for owner in self.owners:
+            if owner.get("controller"):
+                return str(owner["uid"])
+        return None
+
+
+class ObjectRecord(Record):
+    """Any kind that is kept as the dict it was written as, without its metadata."""
+
+    __slots__ = ("body", "generation")
+    body: Object  # spec, status, data, ...: replaced as a whole, never changed in place
+    generation: int
+
+
+@dataclass(slots=True, weakref_slot=True, frozen=True, eq=False)
+class PodShape:
+    """The part of a pod that its spec decides; pods with equal specs share one.
+
+    Amounts are sums over the containers; `None` limits mean that a container has no limit.
+    """
+
+    spec: Object
+    cpu_request_millicores: int
+    memory_request_bytes: int
+    gpus: int
+    cpu_limit_millicores: int | None
+    memory_limit_bytes: int | None
+    qos: Literal["Guaranteed", "Burstable", "BestEffort"]
+    priority: int
+    containers: tuple[str, ...]
+    images: tuple[str, ...]
+    restart_policy: str
+    grace_seconds: int
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    node_affinity: tuple[Object, ...] = ()  # required nodeSelectorTerms, any of which must match
+    tolerations: tuple[Object, ...] = ()
+
+
+@dataclass(slots=True, frozen=True)
+class Ended:
+    """How a container's earlier run ended."""
+
+    exit_code: int
+    reason: str
+    started_at: float
+    finished_at: float
+
+
+class PodRecord(Record):
+    """One pod. All its containers share one state (docs/limits: multi-container pods)."""
+
+    __slots__ = (
+        "container_message",
+        "container_reason",
+        "container_since",
+        "container_state",
+        "disruption",
+        "ended",
+        "generate_name",
+        "host_ip",
+        "message",
+        "node_name",
+        "phase",
+        "pod_ip",
+        "ready",
+        "ready_at",
+        "reason",
+        "restart_count",
+        "scheduled_at",
+        "shape",
+        "started_at",
+        "unschedulable",
+    )
+    shape: PodShape
+    generate_name: str
+    node_name: str
+    scheduled_at: float | None
+    unschedulable: str  # the scheduler's sentence, empty when it has not failed
+    phase: Phase
+    reason: str
+    message: str
+    disruption: str  # reason of the DisruptionTarget condition, empty without one
+    started_at: float | None  # the kubelet has seen the pod
+    container_state: ContainerState
+    container_reason: str
+    container_message: str
+    container_since: float
+    ended: Ended | None
+    restart_count: int
+    ready: bool
+    ready_at: float
+    host_ip: str
+    pod_ip: str
+
+    @property
+    def terminal(self) -> bool:
+        """True when the pod has succeeded or failed for good."""
+        return self.phase in ("Succeeded", "Failed")
+
+    @property
+    def index_fields(self) -> tuple[str, str]:
+        """Return the values of POD_INDEX_FIELDS."""
+        return (self.node_name, self.phase)
+
+
+class NodeRecord(Record):
+    """One node: what it offers, and what is known about it."""
+
+    __slots__ = (
+        "allocatable_cpu_millicores",
+        "allocatable_memory_bytes",
+        "allocatable_pods",
+        "gpus",
+        "heartbeat_at",
+        "images",
+        "internal_ip",
+        "memory_pressure",
+        "ready_since",
+        "ready_status",
+        "taints",
+        "unschedulable",
+    )
+    allocatable_cpu_millicores: int
+    allocatable_memory_bytes: int
+    allocatable_pods: int
+    gpus: int
+    unschedulable: bool
+    taints: tuple[Object, ...]
+    ready_status: Literal["True", "False", "Unknown"]
+    ready_since: float
+    heartbeat_at: float
+    memory_pressure: bool
+    images: tuple[tuple[str, int], ...]  # (name, bytes) in the order they were pulled
+    internal_ip: str
+
+
+_SLOTS: dict[type[Record], tuple[str, ...]] = {
+    cls: cls.all_slots() for cls in (ObjectRecord, PodRecord, NodeRecord)
+}

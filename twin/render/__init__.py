@@ -1,0 +1,26 @@
+"""Records to Kubernetes JSON. The dicts share parts with the store: read them, never change them."""
+
+from __future__ import annotations
+
+from twin.kinds import kind_of
+from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, Record
+from twin.render.metadata import render_metadata
+from twin.render.node import render_node
+from twin.render.pod import render_pod
+
+
+def render(resource: str, record: Record) -> Object:
+    """Return the object with `kind` and `apiVersion`, as a GET of it answers."""
+    if isinstance(record, PodRecord):
+        return render_pod(record)
+    if isinstance(record, NodeRecord):
+        return render_node(record)
+    assert isinstance(record, ObjectRecord)
+    kind = kind_of(resource)
+    metadata = render_metadata(record)
+    if record.generation:
+        metadata["generation"] = record.generation
+    return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, **record.body}
+
+
+__all__ = ["render"]

@@ -1,0 +1,142 @@
+"""One pod as JSON: spec from its shape, status from its record."""
+
+from __future__ import annotations
+
+from twin.records import Object, PodRecord
+from twin.render.metadata import render_metadata
+from twin.timestamps import rfc3339
+
+
+def render_pod(pod: PodRecord) -> Object:
+    """Return a core/v1 Pod."""
+    metadata = render_metadata(pod)
+    if pod.generate_name:
+        metadata["generateName"] = pod.generate_name
+    spec = pod.shape.spec
+    if pod.node_name:
+        spec = {**spec, "nodeName": pod.node_name}
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": metadata,
+        "spec": spec,
+        "status": _status(pod),
+    }
+
+
+def _status(pod: PodRecord) -> Object:
+    status: Object = {"phase": pod.phase, "conditions": _conditions(pod)}
+    if pod.reason:
+        status["reason"] = pod.reason
+    if pod.message:
+        status["message"] = pod.message
+    status["qosClass"] = pod.shape.qos
+    if pod.host_ip:
+        status["hostIP"] = pod.host_ip
+        status["hostIPs"] = [{"ip": pod.host_ip}]
+    if pod.pod_ip:
+        status["podIP"] = pod.pod_ip
+        status["podIPs"] = [{"ip": pod.pod_ip}]
+    if pod.started_at is not None:
+        status["startTime"] = rfc3339(pod.started_at)
+    if pod.node_name:
+        status["containerStatuses"] = _container_statuses(pod)
+    return status
+
+
+def _condition(kind: str, truth: bool, at: float, reason: str = "", message: str = "") -> Object:
+    condition: Object = {
+        "type": kind,
+        "status": "True" if truth else "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": rfc3339(at),
+    }
+    if reason:
+        condition["reason"] = reason
+    if message:
+        condition["message"] = message
+    return condition
+
+
+def _conditions(pod: PodRecord) -> list[Object]:
+    if pod.scheduled_at is None:
+        if not pod.unschedulable:
+            return []
+        return [
+            _condition("PodScheduled", False, pod.created_at, "Unschedulable", pod.unschedulable)
+        ]
+    conditions = [_condition("PodScheduled", True, pod.scheduled_at)]
+    if pod.started_at is not None:
+        reason, message = _why_not_ready(pod)
+        at = max(pod.ready_at, pod.started_at)
+        conditions = [
+            _condition("Initialized", True, pod.started_at),
+            _condition("Ready", pod.ready, at, reason, message),
+            _condition("ContainersReady", pod.ready, at, reason, message),
+            *conditions,
+        ]
+    if pod.disruption:
+        at = pod.deletion_at if pod.deletion_at is not None else pod.ready_at
+        at -= pod.deletion_grace_seconds or 0
+        conditions.append(_condition("DisruptionTarget", True, at, pod.disruption))
+    return conditions
+
+
+def _why_not_ready(pod: PodRecord) -> tuple[str, str]:
+    if pod.ready:
+        return "", ""
+    if pod.phase == "Succeeded":
+        return "PodCompleted", ""
+    if pod.phase == "Failed":
+        return "PodFailed", ""
+    names = " ".join(pod.shape.containers)
+    return "ContainersNotReady", f"containers with unready status: [{names}]"
+
+
+def _container_statuses(pod: PodRecord) -> list[Object]:
+    state = _container_state(pod)
+    last: Object = {}
+    if pod.ended is not None and pod.container_state != "terminated":
+        last = {"terminated": _terminated(pod, pod.container_message)}
+    ever_ran = pod.container_state != "waiting" or pod.ended is not None
+    pairs = zip(pod.shape.containers, pod.shape.images, strict=True)
+    return [
+        {
+            "name": name,
+            "state": state,
+            "lastState": last,
+            "ready": pod.ready,
+            "restartCount": pod.restart_count,
+            "image": image,
+            "imageID": f"simulated://{image}" if ever_ran else "",
+            **({"containerID": f"simulated://{pod.uid}/{name}"} if ever_ran else {}),
+            "started": pod.container_state == "running",
+        }
+        for name, image in pairs
+    ]
+
+
+def _container_state(pod: PodRecord) -> Object:
+    if pod.container_state == "running":
+        return {"running": {"startedAt": rfc3339(pod.container_since)}}
+    if pod.container_state == "terminated":
+        return {"terminated": _terminated(pod, pod.container_message)}
+    waiting: Object = {"reason": pod.container_reason}
+    if pod.container_message:
+        waiting["message"] = pod.container_message
+    return {"waiting": waiting}
+
+
+def _terminated(pod: PodRecord, message: str) -> Object:
+    assert pod.ended is not None, "a container that ended says how"
+    ended = pod.ended
+    terminated: Object = {
+        "exitCode": ended.exit_code,
+        "reason": ended.reason,
+        "startedAt": rfc3339(ended.started_at),
+        "finishedAt": rfc3339(ended.finished_at),
+        "containerID": f"simulated://{pod.uid}/{pod.shape.containers[0]}",
+    }
+    if message and pod.container_state == "terminated":
+        terminated["message"] = message
+    return terminated

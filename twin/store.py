@@ -1,0 +1,316 @@
+"""All objects of the embedded cluster: one version counter, one log of changes per resource.
+
+Guarantees: every commit raises `resource_version` by one and is announced exactly once, in order;
+a dry run goes through the same defaults and validation and leaves no trace; reading has no effect.
+Rendered objects share parts with the store: copy before you change one.
+"""
+
+from __future__ import annotations
+
+import copy
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterator, Mapping
+
+from twin import admission, errors, intake
+from twin.changes import Change, ChangeLog, ChangeType
+from twin.kinds import KINDS, Kind, kind_of
+from twin.names import generated_name, object_uid
+from twin.records import Object, PodRecord, Record
+from twin.render import render
+
+Key = tuple[str, str]
+Changes = list[Change]
+Subscriber = Callable[[Change], None]
+
+
+class Shelf:
+    """The records of one resource, by (namespace, name) and in that order."""
+
+    def __init__(self, kind: Kind, log_size: int) -> None:
+        self.kind = kind
+        self.records: dict[Key, Record] = {}
+        self.keys: list[Key] = []
+        self.log = ChangeLog(log_size)
+
+    def put(self, record: Record) -> None:
+        """Add a new record."""
+        self.records[record.key] = record
+        insort(self.keys, record.key)
+
+    def drop(self, record: Record) -> None:
+        """Remove a record."""
+        del self.records[record.key]
+        del self.keys[bisect_left(self.keys, record.key)]
+
+
+class Store:
+    """Objects of all served resources. `now` gives cluster time in unix seconds."""
+
+    def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
+        self.resource_version = 1
+        self.now = now
+        self._seed = seed
+        self._shelves = {name: Shelf(kind, log_size) for name, kind in KINDS.items()}
+        self._subscribers: dict[int, Subscriber] = {}
+        self._tickets = 0
+        self.dependents: dict[str, dict[tuple[str, Key], Record]] = {}  # by uid of any owner
+
+    # ---- reading
+
+    def get(self, resource: str, namespace: str, name: str) -> Object:
+        """Return one object; raises ApiError 404."""
+        return render(resource, self.record(resource, namespace, name))
+
+    def list(self, resource: str, namespace: str | None = None) -> Iterator[Object]:
+        """Yield objects by (namespace, name); each is rendered when it is reached."""
+        for record in self.records(resource, namespace):
+            yield render(resource, record)
+
+    def record(self, resource: str, namespace: str, name: str) -> Record:
+        """Return the live record; raises ApiError 404."""
+        shelf = self._shelf(resource)
+        found = shelf.records.get((namespace if shelf.kind.namespaced else "", name))
+        if found is None:
+            raise errors.not_found(resource, name, group=shelf.kind.group)
+        return found
+
+    def find(self, resource: str, namespace: str, name: str) -> Record | None:
+        """Return the live record or None."""
+        return self._shelf(resource).records.get((namespace, name))
+
+    def records(self, resource: str, namespace: str | None = None) -> Iterator[Record]:
+        """Yield live records by (namespace, name); the set is fixed when the walk starts."""
+        shelf = self._shelf(resource)
+        keys = shelf.keys
+        if namespace is not None and shelf.kind.namespaced:
+            low = bisect_left(keys, (namespace, ""))
+            high = bisect_left(keys, (f"{namespace}\0", ""))
+            keys = keys[low:high]
+        for key in tuple(keys):
+            record = shelf.records.get(key)
+            if record is not None:
+                yield record
+
+    def count(self, resource: str) -> int:
+        """Return how many objects there are."""
+        return len(self._shelf(resource).keys)
+
+    def changes(self, resource: str, namespace: str | None, since: int) -> Changes:
+        """Return changes after version `since`; raises ApiError 410 when the log is shorter."""
+        return self._shelf(resource).log.since(since, namespace)
+
+    def subscribe(self, callback: Subscriber) -> Callable[[], None]:
+        """Call `callback` at each commit, in order; returns what ends it. It must not block."""
+        self._tickets += 1
+        ticket = self._tickets
+        self._subscribers[ticket] = callback
+        return lambda: self._subscribers.pop(ticket, None) and None
+
+    # ---- writing
+
+    def create(
+        self, resource: str, namespace: str, obj: Object, *, dry_run: bool = False
+    ) -> Object:
+        """Create an object and return it; raises ApiError 404, 409 AlreadyExists or 422."""
+        return render(resource, self.create_record(resource, namespace, obj, dry_run=dry_run))
+
+    def create_record(
+        self, resource: str, namespace: str, obj: Object, *, dry_run: bool = False
+    ) -> Record:
+        """As `create`, without rendering the answer."""
+        shelf = self._shelf(resource)
+        kind = shelf.kind
+        obj = copy.deepcopy(obj)
+        metadata = obj.setdefault("metadata", {})
+        self._place(kind, namespace, metadata)
+        name = metadata.get("name") or self._draw_name(resource, metadata)
+        metadata["name"] = name
+        admission.admit_new(kind, obj, self._lookup)
+        key = (metadata.get("namespace", ""), name)
+        if key in shelf.records:
+            raise errors.already_exists(resource, name, group=kind.group)
+        record = intake.new_record(resource, obj)
+        record.uid = object_uid(self._seed, self.resource_version, resource, key)
+        record.created_at = self.now()
+        record.resource_version = self.resource_version
+        if not dry_run:
+            shelf.put(record)
+            self._index(resource, record)
+            self._commit(shelf, "ADDED", record, None, None)
+        return record
+
+    def replace(
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        obj: Object,
+        *,
+        subresource: str | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """Write an object and return it; an equal one changes nothing.
+
+        Raises ApiError 404; 409 Conflict when metadata.resourceVersion or uid is given and is not
+        the current one; 422 Invalid. `subresource="status"` writes status alone, otherwise status
+        is kept.
+        """
+        shelf = self._shelf(resource)
+        record = self.record(resource, namespace, name)
+        self._check_version(shelf.kind, record, obj.get("metadata", {}))
+        candidate = record.clone()
+        new = copy.deepcopy(obj)
+        admission.admit_change(shelf.kind, render(resource, record), new, subresource, self._lookup)
+        intake.apply(candidate, new, subresource)
+        if dry_run or candidate.state() == record.state():
+            return render(resource, candidate)
+        before = record.clone()
+        self._unindex(resource, record)
+        record.adopt(candidate)
+        self._index(resource, record)
+        self.touch(resource, record, before)
+        self._finish_if_released(resource, record)
+        return render(resource, record)
+
+    def touch(self, resource: str, record: Record, before: Record | None = None) -> None:
+        """Commit changes that were made on a live record; `before` is its clone from earlier."""
+        labels = record.labels if before is None else before.labels
+        old = record if before is None else before
+        fields = old.index_fields if isinstance(old, PodRecord) else None
+        self._commit(self._shelf(resource), "MODIFIED", record, labels, fields)
+
+    def delete(
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        *,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        grace_period_seconds: int | None = None,
+        propagation: str | None = None,
+        dry_run: bool = False,
+    ) -> Object:
+        """Delete an object and return it as last seen; raises ApiError 404, 409, 422.
+
+        Bound pods, namespaces and whatever has finalizers get a deletionTimestamp first and go when
+        the grace, the content or the finalizers are gone. `propagation`: Background (default),
+        Foreground or Orphan.
+        """
+        shelf = self._shelf(resource)
+        record = self.record(resource, namespace, name)
+        preconditions = {"uid": uid, "resourceVersion": resource_version}
+        self._check_version(shelf.kind, record, preconditions)
+        before = record.clone()
+        target = record.clone() if dry_run else record
+        gone_now = admission.mark_deleted(
+            resource, target, self.now(), grace_period_seconds, propagation
+        )
+        if not dry_run:
+            if gone_now:
+                self.remove(resource, record)
+            elif record.state() != before.state():
+                self.touch(resource, record, before)
+        return render(resource, target)
+
+    def remove(self, resource: str, record: Record) -> None:
+        """Take a record away at once (its grace has passed)."""
+        shelf = self._shelf(resource)
+        shelf.drop(record)
+        self._unindex(resource, record)
+        fields = record.index_fields if isinstance(record, PodRecord) else None
+        self._commit(shelf, "DELETED", record, record.labels, fields)
+
+    # ---- inner parts
+
+    def _shelf(self, resource: str) -> Shelf:
+        kind_of(resource)
+        return self._shelves[resource]
+
+    def _lookup(self, resource: str, namespace: str, name: str) -> Object | None:
+        found = self.find(resource, namespace, name)
+        return None if found is None else render(resource, found)
+
+    def _place(self, kind: Kind, namespace: str, metadata: Object) -> None:
+        if not kind.namespaced:
+            metadata.pop("namespace", None)
+            return
+        given = metadata.setdefault("namespace", namespace)
+        if given != namespace:
+            raise errors.bad_request(
+                f"the namespace of the provided object does not match the namespace sent on the "
+                f"request: {given} != {namespace}"
+            )
+        home = self.find("namespaces", "", namespace)
+        if home is None:
+            raise errors.not_found("namespaces", namespace)
+        if home.deletion_at is not None:
+            why = f"unable to create new content in namespace {namespace} because it is being "
+            raise errors.forbidden(
+                kind.resource, str(metadata.get("name", "")), f"{why}terminated", group=kind.group
+            )
+
+    def _draw_name(self, resource: str, metadata: Object) -> str:
+        prefix = metadata.get("generateName")
+        if not prefix:
+            kind = kind_of(resource)
+            cause = ("metadata.name", "Required value: name or generateName is required")
+            raise errors.invalid(kind.kind, kind.group, "", [cause])
+        records = self._shelf(resource).records
+        namespace = metadata.get("namespace", "")
+        for attempt in range(8):  # the API server tries eight times as well
+            name = generated_name(self._seed, self.resource_version, prefix, attempt)
+            if (namespace, name) not in records:
+                return name
+        raise errors.already_exists(resource, prefix)
+
+    def _check_version(self, kind: Kind, record: Record, wanted: Object) -> None:
+        version, uid = wanted.get("resourceVersion"), wanted.get("uid")
+        if uid and uid != record.uid:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
+            raise errors.conflict(kind.resource, record.name, why + record.uid, group=kind.group)
+        if version and str(version) != str(record.resource_version):
+            why = (
+                "the object has been modified; please apply your changes to the latest version "
+                "and try again"
+            )
+            raise errors.conflict(kind.resource, record.name, why, group=kind.group)
+
+    def _finish_if_released(self, resource: str, record: Record) -> None:
+        if record.deletion_at is None or record.finalizers:
+            return
+        if resource not in admission.GRACEFUL:
+            self.remove(resource, record)
+
+    def _index(self, resource: str, record: Record) -> None:
+        for owner in record.owners:
+            self.dependents.setdefault(owner["uid"], {})[(resource, record.key)] = record
+
+    def _unindex(self, resource: str, record: Record) -> None:
+        for owner in record.owners:
+            siblings = self.dependents.get(owner["uid"], {})
+            siblings.pop((resource, record.key), None)
+            if not siblings:
+                self.dependents.pop(owner["uid"], None)
+
+    def _commit(
+        self,
+        shelf: Shelf,
+        change_type: ChangeType,
+        record: Record,
+        labels: Mapping[str, str] | None,
+        fields: tuple[str, str] | None,
+    ) -> None:
+        self.resource_version += 1
+        record.resource_version = self.resource_version
+        change = Change(
+            rv=self.resource_version,
+            type=change_type,
+            resource=shelf.kind.resource,
+            record=record.clone(),
+            previous_labels=labels,
+            previous_fields=fields,
+        )
+        shelf.log.append(change)
+        for subscriber in tuple(self._subscribers.values()):
+            subscriber(change)
