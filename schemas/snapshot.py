@@ -104,6 +104,7 @@ class PodTable(Table):
     created_time_seconds: tuple[Seconds, ...] = ()
     scheduled_time_seconds: tuple[Seconds | None, ...] = ()
     started_time_seconds: tuple[Seconds | None, ...] = ()
+    """When the pod became ready; None while it is not."""
     ended_time_seconds: tuple[Seconds | None, ...] = ()
     deleting: tuple[bool, ...] = ()
 
@@ -146,6 +147,8 @@ class SnapshotWorkloads(FramedData):
     cluster_time_seconds: Seconds
     pods_running: Count
     pods_total: Count
+    pods_omitted: Count = 0
+    """Pods that need a look beyond those listed (the message must stay under 1 MiB)."""
     bare_pods_succeeded: Count
     """Succeeded pods that no Job owns (the seed counts them as completed tasks)."""
     workloads: WorkloadTable | None
