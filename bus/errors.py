@@ -1,0 +1,87 @@
+"""Every error that Foresail raises on purpose; two words decide what to do about one.
+
+```
+ForesailError
+├── Temporary            waiting and trying again may help
+│   └── BusUnavailable   no server answers, or it answers too late
+├── Permanent            trying again never helps
+│   ├── AnotherWriter    somebody else writes our subject; this process must stop
+│   ├── StreamMissing    the log does not exist on that server
+│   ├── ServerTooOld     the server lacks atomic batches (NATS 2.12)
+│   ├── JetStreamMissing the server has no JetStream
+│   ├── MessageTooLarge  a message is over the server's limit
+│   └── RecordingDamaged a recording does not hold what it says it holds
+└── InputError           somebody gave us something wrong: one line, exit code 2
+    └── ConfigError      it was a setting
+```
+"""
+
+from __future__ import annotations
+
+
+class ForesailError(Exception):
+    """The root."""
+
+
+class Temporary(ForesailError):
+    """Waiting and trying again may help."""
+
+
+class BusUnavailable(Temporary):
+    """No server answers, or it answers too late."""
+
+
+class Permanent(ForesailError):
+    """Trying again never helps."""
+
+
+class AnotherWriter(Permanent):
+    """The newest message of a subject that only we may write is not ours."""
+
+    def __init__(self, subject: str, newest_id: str) -> None:
+        """Name the subject and the id found there."""
+        super().__init__(f"another writer published {newest_id or 'a message without id'} on {subject}; stopping")
+        self.subject = subject
+        self.newest_id = newest_id
+
+
+class StreamMissing(Permanent):
+    """The log does not exist on that server."""
+
+
+class ServerTooOld(Permanent):
+    """The server lacks what Foresail needs."""
+
+
+class JetStreamMissing(Permanent):
+    """The server has no JetStream."""
+
+
+class MessageTooLarge(Permanent):
+    """A message is over the limit."""
+
+    def __init__(self, subject: str, size_bytes: int, limit_bytes: int) -> None:
+        """Name the subject, the size and the limit."""
+        super().__init__(f"a message of {size_bytes} bytes on {subject} is over the limit of {limit_bytes}")
+        self.subject = subject
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+
+
+class RecordingDamaged(Permanent):
+    """A recording does not hold what it says it holds."""
+
+
+class InputError(ForesailError):
+    """Something given to us is wrong; the text is the one line that people read."""
+
+    def __init__(self, field: str, value: object, remedy: str) -> None:
+        """Name the field, the value and the remedy."""
+        super().__init__(f"{field} = {value}: {remedy}")
+        self.field = field
+        self.value = value
+        self.remedy = remedy
+
+
+class ConfigError(InputError):
+    """A setting is wrong."""

@@ -1,0 +1,87 @@
+"""The port: what the rest of Foresail knows of a bus. Two adapters pass one contract suite (tests/bus)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is published."""
+
+    subject: str
+    headers: Mapping[str, str]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """What the log holds."""
+
+    seq: int
+    """Position in the stream, from 1."""
+    time_ns: int
+    """The stream's own time stamp, nanoseconds since the Unix epoch."""
+    subject: str
+    headers: Mapping[str, str]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LogInfo:
+    """The log in numbers."""
+
+    first_seq: int
+    last_seq: int
+    messages: int
+    bytes: int
+    max_bytes: int
+    """Retention by size; -1: none."""
+    max_age_seconds: float
+    """Retention by age; 0: none."""
+
+
+class Bus(Protocol):
+    """One connection of one process to the log."""
+
+    async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Store messages, several as one atomic batch, and return their positions.
+
+        Raises:
+            AnotherWriter: somebody else wrote one of the subjects.
+            MessageTooLarge: nothing was stored.
+            BusUnavailable: not known to be stored; publishing the same again is safe.
+        """
+        ...
+
+    def read(self, subjects: Sequence[str], *, start_seq: int = 1) -> AsyncIterator[StoredMessage]:
+        """Yield history from `start_seq` in order, then live messages: no hole, no duplicate, no end."""
+        ...
+
+    def history(
+        self, subjects: Sequence[str], *, start_seq: int = 1, end_seq: int | None = None
+    ) -> AsyncIterator[StoredMessage]:
+        """Yield what is stored, up to `end_seq` or the newest message at the time of the call."""
+        ...
+
+    async def last(self, subject: str) -> StoredMessage | None:
+        """Return the newest message of one subject."""
+        ...
+
+    async def info(self) -> LogInfo:
+        """Return the log in numbers."""
+        ...
+
+    async def beat(self, process: str, payload: bytes) -> None:
+        """Send a beat on `health.<cluster>.<process>`, outside the log."""
+        ...
+
+    def beats(self, process: str = "*") -> AsyncIterator[tuple[str, bytes]]:
+        """Yield (process, payload) of beats."""
+        ...
+
+    async def close(self) -> None:
+        """Send what waits, then disconnect."""
+        ...
