@@ -34,6 +34,7 @@ ARRIVAL_FIELDS = (
 )
 ALL_FIELDS = (*SHARED_FIELDS, *NODE_FIELDS, *ARRIVAL_FIELDS)
 LONGEST_NAME = 253
+LONGEST_SHOWN = 80  # of a bad value; a message stays one readable line
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 
 
@@ -47,7 +48,8 @@ class Place:
     def error(self, field: str, value: object, remedy: str) -> InputError:
         """The error for one bad field of this row."""
         where = f"{self.file} line {self.line}: {field}"
-        return InputError(field=where, value=value, remedy=remedy)
+        shown = str(value).encode("unicode_escape").decode("ascii")[:LONGEST_SHOWN]
+        return InputError(field=where, value=shown, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)
