@@ -1,0 +1,171 @@
+"""What the collector reads from the cluster: five sources, each on its own.
+
+A source that fails yields its failure as a value (`SourceRead(ok=False, ...)`) and leaves the other
+sources untouched; rows of an earlier cycle are never handed out again in its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import msgspec
+
+from schemas.reasons import Reason
+from schemas.snapshot import SourceRead
+from services.cluster import PAGE_ITEMS, ClusterRefused, ClusterUnavailable, Transport
+from services.kube_objects import (
+    Deployment,
+    Job,
+    KubeStruct,
+    ListMeta,
+    Node,
+    NodeMetrics,
+    Pod,
+)
+
+SIMULATED_VERSION = "+foresail"
+"""The embedded cluster's gitVersion ends so."""
+
+T = TypeVar("T", bound=KubeStruct)
+
+
+class _Version(KubeStruct, frozen=True):
+    git_version: str = ""
+
+
+class _Page(msgspec.Struct, Generic[T], frozen=True):
+    items: tuple[T, ...] = ()
+    metadata: ListMeta = ListMeta()
+
+
+@dataclass(frozen=True, slots=True)
+class Source(Generic[T]):
+    """One list of the API."""
+
+    name: str
+    path: str
+    decoder: msgspec.json.Decoder[_Page[T]]
+    optional: bool = False
+    """A 404 means that the cluster does not have it."""
+
+
+NODES = Source("nodes", "/api/v1/nodes", msgspec.json.Decoder(_Page[Node]))
+PODS = Source("pods", "/api/v1/pods", msgspec.json.Decoder(_Page[Pod]))
+DEPLOYMENTS = Source(
+    "deployments", "/apis/apps/v1/deployments", msgspec.json.Decoder(_Page[Deployment])
+)
+JOBS = Source("jobs", "/apis/batch/v1/jobs", msgspec.json.Decoder(_Page[Job]))
+NODE_METRICS = Source(
+    "node_metrics",
+    "/apis/metrics.k8s.io/v1beta1/nodes",
+    msgspec.json.Decoder(_Page[NodeMetrics]),
+    optional=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[T]):
+    """What one source said, or why it said nothing; `items` is empty unless `source.ok`."""
+
+    source: SourceRead
+    items: tuple[T, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Everything read in one cycle."""
+
+    nodes: Read[Node]
+    pods: Read[Pod]
+    deployments: Read[Deployment]
+    jobs: Read[Job]
+    node_metrics: Read[NodeMetrics]
+
+    @property
+    def sources(self) -> tuple[SourceRead, ...]:
+        """All reads, in a fixed order."""
+        return (
+            self.nodes.source,
+            self.pods.source,
+            self.deployments.source,
+            self.jobs.source,
+            self.node_metrics.source,
+        )
+
+
+async def read_all(transport: Transport, otherwise_time_seconds: float) -> Reading:
+    """Read every source; a failed one carries `otherwise_time_seconds` as its time."""
+    nodes, pods, deployments, jobs, metrics = await asyncio.gather(
+        read(transport, NODES, otherwise_time_seconds),
+        read(transport, PODS, otherwise_time_seconds),
+        read(transport, DEPLOYMENTS, otherwise_time_seconds),
+        read(transport, JOBS, otherwise_time_seconds),
+        read(transport, NODE_METRICS, otherwise_time_seconds),
+    )
+    return Reading(nodes, pods, deployments, jobs, metrics)
+
+
+async def read(transport: Transport, source: Source[T], otherwise_time_seconds: float) -> Read[T]:
+    """Read all pages of one list; never raises for what the API server or the network does."""
+    try:
+        return await _pages(transport, source)
+    except ClusterUnavailable as error:
+        reason, message = Reason.API_UNREACHABLE, str(error)
+    except ClusterRefused as error:
+        reason, message = _reason_of(error, source), error.message
+    except msgspec.DecodeError as error:
+        reason, message = Reason.SOURCE_ERROR, f"unreadable answer: {error}"
+    return Read(failed(source.name, otherwise_time_seconds, reason, message))
+
+
+def failed(name: str, time_seconds: float, reason: Reason, message: str) -> SourceRead:
+    """Return the record of a read that gave nothing."""
+    return SourceRead(
+        source=name, ok=False, read_time_seconds=time_seconds, reason=reason, message=message[:300]
+    )
+
+
+async def is_simulated(transport: Transport) -> bool:
+    """Say whether the embedded cluster answers.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: the version could not be read.
+    """
+    answer = await transport.request("GET", "/version")
+    try:
+        version = msgspec.json.decode(answer.body, type=_Version)
+    except msgspec.DecodeError as error:
+        raise ClusterUnavailable(f"/version: unreadable answer: {error}") from error
+    return version.git_version.endswith(SIMULATED_VERSION)
+
+
+async def _pages(transport: Transport, source: Source[T]) -> Read[T]:
+    items: list[T] = []
+    query = {"limit": str(PAGE_ITEMS)}
+    while True:
+        answer = await transport.request("GET", source.path, query)
+        page = source.decoder.decode(answer.body)
+        items.extend(page.items)
+        if not page.metadata.continue_token:
+            break
+        query = {"limit": str(PAGE_ITEMS), "continue": page.metadata.continue_token}
+    return Read(
+        SourceRead(
+            source=source.name,
+            ok=True,
+            read_time_seconds=answer.cluster_time_seconds,
+            resource_version=page.metadata.resource_version,
+            items=len(items),
+        ),
+        tuple(items),
+    )
+
+
+def _reason_of(error: ClusterRefused, source: Source[T]) -> Reason:
+    if error.status == 404 and source.optional:
+        return Reason.NOT_INSTALLED
+    if error.status in {401, 403}:
+        return Reason.FORBIDDEN
+    return Reason.SOURCE_ERROR

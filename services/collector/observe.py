@@ -1,0 +1,220 @@
+"""From snapshot tables to the observation: ratios, classes, totals and the provenance of each.
+
+Formulas are the seed's (requests over allocatable, queue, SLA violations, urgency), with its faults
+mended: finished pods hold nothing, a missing source gives no rows instead of zeros, and pods of
+Kubernetes' own namespaces are judged only when asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from schemas.observation import ClusterTotals, ObservedNodes, ObservedPods
+from schemas.signals import Signal, SignalStatus
+from schemas.tables import table_of
+from services.collector.pending import pending_class
+from services.collector.power import node_watts
+from services.collector.provenance import (
+    Usage,
+    api_signal,
+    assumed,
+    power_signal,
+    usage_signal,
+)
+from services.collector.settings import CollectorSettings
+from services.collector.snapshot import Snapshot
+
+OWN_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
+"""Kubernetes' own; watched only when a prefix in the settings names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What an observation says, before it is framed."""
+
+    nodes: ObservedNodes
+    pods: ObservedPods
+    totals: ClusterTotals
+    signals: tuple[Signal, ...]
+
+
+def observe(snapshot: Snapshot, settings: CollectorSettings) -> Observed:
+    """Interpret one snapshot."""
+    requests = api_signal(snapshot, "node_requests", ("nodes", "pods"), settings)
+    usage = usage_signal(snapshot, settings)
+    nodes = _nodes(snapshot, settings, usage) if snapshot.has("nodes", "pods") else ObservedNodes()
+    pods = _pods(snapshot, settings)
+    signals = (
+        requests,
+        api_signal(snapshot, "pods", ("pods",), settings),
+        api_signal(snapshot, "workloads", ("deployments", "jobs"), settings),
+        usage.signal,
+        power_signal(snapshot, requests, usage),
+        assumed("energy_price"),
+    )
+    return Observed(nodes, pods, _totals(snapshot, nodes, pods, settings), signals)
+
+
+def is_watched(namespace: str, prefixes: tuple[str, ...]) -> bool:
+    """Say whether a namespace counts for queue, SLA and health."""
+    if not prefixes:
+        return namespace not in OWN_NAMESPACES
+    return namespace.startswith(prefixes)
+
+
+@dataclass(slots=True)
+class _Load:
+    """What the pods on one node add up to."""
+
+    pods: int = 0
+    cpu_micro_cores: int = 0
+    memory_bytes: int = 0
+    unhealthy: int = 0
+    restarted: int = 0
+
+
+def _loads(snapshot: Snapshot, settings: CollectorSettings) -> dict[str, _Load]:
+    loads: dict[str, _Load] = {}
+    table = snapshot.placements
+    for number, row_id in enumerate(table.ids):
+        node, _, workload = row_id.partition("|")
+        load = loads.setdefault(node, _Load())
+        load.pods += table.pods[number]
+        load.cpu_micro_cores += round(table.cpu_request_cores[number] * 1_000_000)
+        load.memory_bytes += table.memory_request_bytes[number]
+        if is_watched(workload.partition("/")[0], settings.namespaces):
+            load.unhealthy += table.unhealthy[number]
+            load.restarted += table.restarted[number]
+    return loads
+
+
+def _nodes(snapshot: Snapshot, settings: CollectorSettings, usage: Usage) -> ObservedNodes:
+    loads = _loads(snapshot, settings)
+    fresh_usage = usage.signal.status is SignalStatus.FRESH
+    rows: dict[str, dict[str, Any]] = {}
+    for number, name in enumerate(snapshot.nodes.ids):
+        node = snapshot.nodes.row(number)
+        load = loads.get(name, _Load())
+        cores, memory = node["cpu_allocatable_cores"], node["memory_allocatable_bytes"]
+        cpu_requested = min(1.0, _ratio(load.cpu_micro_cores / 1_000_000, cores))
+        memory_requested = min(1.0, _ratio(load.memory_bytes, memory))
+        known = name in usage.usable
+        cpu_used = _ratio(node["cpu_usage_cores"], cores) if known else None
+        memory_used = _ratio(node["memory_usage_bytes"], memory) if known else None
+        measured = fresh_usage and cpu_used is not None and memory_used is not None
+        rows[name] = {
+            "ready": node["ready"],
+            "schedulable": node["schedulable"],
+            "power_state": node["power_state"],
+            "cpu_allocatable_cores": cores,
+            "memory_allocatable_bytes": memory,
+            "cpu_requested_ratio": cpu_requested,
+            "memory_requested_ratio": memory_requested,
+            "cpu_used_ratio": cpu_used,
+            "memory_used_ratio": memory_used,
+            "pods": load.pods,
+            "unhealthy_pods": load.unhealthy,
+            "restarted_pods": load.restarted,
+            "power_watts": node_watts(
+                settings.power,
+                power_state=node["power_state"],
+                cpu_ratio=cpu_used if measured and cpu_used is not None else cpu_requested,
+                memory_ratio=(
+                    memory_used if measured and memory_used is not None else memory_requested
+                ),
+                clock_scale_ratio=node["clock_scale_ratio"],
+            ),
+            "clock_scale_ratio": node["clock_scale_ratio"],
+            "memory_scale_ratio": node["memory_scale_ratio"],
+            "cpu_cap_ratio": node["cpu_cap_ratio"],
+            "memory_cap_ratio": node["memory_cap_ratio"],
+        }
+    return table_of(ObservedNodes, rows)
+
+
+def _ratio(amount: float, allocatable: float) -> float:
+    """Return a share; a node that offers nothing is full as soon as anything is asked of it."""
+    if allocatable <= 0:
+        return 1.0 if amount > 0 else 0.0
+    return amount / allocatable
+
+
+def _pods(snapshot: Snapshot, settings: CollectorSettings) -> ObservedPods:
+    rows: dict[str, dict[str, Any]] = {}
+    for number, row_id in enumerate(snapshot.pods.ids):
+        if not is_watched(row_id.partition("/")[0], settings.namespaces):
+            continue
+        pod = snapshot.pods.row(number)
+        pending = pod["phase"] == "Pending"
+        waited = snapshot.cluster_time_seconds - pod["created_time_seconds"]
+        rows[row_id] = {
+            "node": pod["node"],
+            "workload": pod["workload"],
+            "phase": pod["phase"],
+            "pending_class": _class_of(pod) if pending else None,
+            "urgency_ratio": _urgency(pod),
+            "restarts": pod["restarts"],
+            "alive": pod["phase"] != "Failed",
+            "waiting_seconds": max(0.0, waited) if pending else None,
+        }
+    return table_of(ObservedPods, rows)
+
+
+def _class_of(pod: dict[str, Any]) -> str:
+    return pending_class(
+        bound=bool(pod["node"]), reason=pod["status_reason"], message=pod["status_message"]
+    ).value
+
+
+def _urgency(pod: dict[str, Any]) -> float:
+    if pod["phase"] == "Succeeded":
+        return 0.0
+    calm = pod["phase"] == "Running" and pod["ready"] and not pod["restarts"]
+    return 0.2 if calm else 1.0
+
+
+def _totals(
+    snapshot: Snapshot, nodes: ObservedNodes, pods: ObservedPods, settings: CollectorSettings
+) -> ClusterTotals:
+    table = snapshot.nodes
+    waiting = [kind for kind in pods.pending_class if kind is not None]
+    return ClusterTotals(
+        nodes=len(table),
+        nodes_ready=sum(table.ready),
+        nodes_schedulable=sum(
+            ready and open_ for ready, open_ in zip(table.ready, table.schedulable, strict=True)
+        ),
+        pods_running=snapshot.pods_running,
+        pods_total=snapshot.pods_total,
+        queue_length=len(waiting),
+        sla_violations=_sla_violations(snapshot, settings),
+        completed_tasks=snapshot.bare_pods_succeeded + sum(snapshot.workloads.succeeded),
+        pending_by_class=dict(sorted(Counter(waiting).items())),
+        cpu_requested_ratio=_mean(nodes.cpu_requested_ratio),
+        memory_requested_ratio=_mean(nodes.memory_requested_ratio),
+        energy_watts=math.fsum(nodes.power_watts),
+        energy_price=settings.energy_price,
+    )
+
+
+def _sla_violations(snapshot: Snapshot, settings: CollectorSettings) -> int:
+    """Count unhealthy pods: on nodes from the placements, unbound ones from the pod table."""
+    placements, pods = snapshot.placements, snapshot.pods
+    bound = sum(
+        count
+        for row_id, count in zip(placements.ids, placements.unhealthy, strict=True)
+        if is_watched(row_id.partition("|")[2].partition("/")[0], settings.namespaces)
+    )
+    unbound = sum(
+        not node and phase != "Succeeded"
+        for row_id, node, phase in zip(pods.ids, pods.node, pods.phase, strict=True)
+        if is_watched(row_id.partition("/")[0], settings.namespaces)
+    )
+    return bound + unbound
+
+
+def _mean(ratios: tuple[float, ...]) -> float:
+    return math.fsum(ratios) / len(ratios) if ratios else 0.0

@@ -1,0 +1,207 @@
+"""Pods in a snapshot: summed by node and workload, and single rows for those that need a look."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from services.cluster import parse_time
+from services.kube_objects import ContainerStatus, Pod, StateDetail, effective_request
+
+MESSAGE_CHARACTERS = 240
+"""Longer messages of the API are cut; the scheduler's are shorter."""
+_SUMMED = (
+    "pods",
+    "cpu_request_cores",
+    "memory_request_bytes",
+    "gpus_requested",
+    "unhealthy",
+    "restarted",
+)
+_RANKS = {"Pending": 0, "Unknown": 1, "Running": 2, "Failed": 3, "Succeeded": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Cuts:
+    """What a snapshot leaves out."""
+
+    since_seconds: float
+    """Pods that became ready or ended before this cluster time need no look any more."""
+    failed_pod_seconds: float
+    """For how long a Failed pod counts as unhealthy and is listed."""
+    listed_pods: int
+    """Most rows of the pod table."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodRows:
+    """What a snapshot says about pods."""
+
+    placements: dict[str, dict[str, Any]] = field(default_factory=dict)
+    listed: dict[str, dict[str, Any]] = field(default_factory=dict)
+    running: int = 0
+    total: int = 0
+    omitted: int = 0
+    bare_succeeded: int = 0
+
+
+def pod_rows(pods: Sequence[Pod], now: float, cuts: Cuts) -> PodRows:
+    """Return rows of `schemas.snapshot.PlacementTable` and `PodTable`, and the totals.
+
+    Raises:
+        ValueError: a quantity or time stamp cannot be read.
+    """
+    current = [pod for pod in pods if not _old_failure(pod, now, cuts)]
+    looked_at = [pod for pod in current if needs_a_look(pod, cuts.since_seconds)]
+    listed = sorted(looked_at, key=_rank)[: cuts.listed_pods]
+    return PodRows(
+        placements=_placement_rows(current),
+        listed={pod.key: pod_row(pod) for pod in listed},
+        running=sum(pod.status.phase == "Running" for pod in pods),
+        total=len(pods),
+        omitted=len(looked_at) - len(listed),
+        bare_succeeded=sum(_succeeded_without_job(pod) for pod in pods),
+    )
+
+
+def is_unhealthy(pod: Pod) -> bool:
+    """Say whether a pod is Failed, Pending, Unknown or not ready (the seed's rule)."""
+    if pod.status.phase == "Succeeded":
+        return False
+    return pod.status.phase != "Running" or not pod.ready
+
+
+def needs_a_look(pod: Pod, since_seconds: float) -> bool:
+    """Say whether a pod is pending, failing, restarted, ending, or changed since a cluster time.
+
+    The API's time stamps are whole seconds, so the second of `since_seconds` counts as after it.
+    """
+    if is_unhealthy(pod) or pod.metadata.deletion_timestamp is not None:
+        return True
+    if pod.status.phase == "Succeeded":
+        ended = ended_time(pod)
+        return ended is not None and ended >= math.floor(since_seconds)
+    if pod.restarts:
+        return True
+    started = ready_time(pod)
+    return started is not None and started >= math.floor(since_seconds)
+
+
+def _rank(pod: Pod) -> tuple[int, float, str]:
+    """Order pods for the case that not all can be listed: pending first, then the newest."""
+    created = parse_time(pod.metadata.creation_timestamp or "")
+    return (_RANKS.get(pod.status.phase, 1), -created, pod.key)
+
+
+def pod_row(pod: Pod) -> dict[str, Any]:
+    """Return the pod's cells of `schemas.snapshot.PodTable`."""
+    reason, message = _reason(pod)
+    amounts = effective_request(pod.spec)
+    created = pod.metadata.creation_timestamp
+    return {
+        "uid": pod.metadata.uid,
+        "node": pod.spec.node_name,
+        "workload": pod.workload(),
+        "phase": pod.status.phase,
+        "ready": pod.ready,
+        "restarts": pod.restarts,
+        "status_reason": reason,
+        "status_message": message[:MESSAGE_CHARACTERS],
+        "cpu_request_cores": amounts.cpu_cores,
+        "memory_request_bytes": amounts.memory_bytes,
+        "gpus_requested": amounts.gpus,
+        "priority": pod.spec.priority,
+        "created_time_seconds": parse_time(created or ""),
+        "scheduled_time_seconds": _condition_time(pod, "PodScheduled"),
+        "started_time_seconds": ready_time(pod),
+        "ended_time_seconds": ended_time(pod),
+        "deleting": pod.metadata.deletion_timestamp is not None,
+    }
+
+
+def ready_time(pod: Pod) -> float | None:
+    """Return when the pod became ready; None while it is not."""
+    return _condition_time(pod, "Ready")
+
+
+def ended_time(pod: Pod) -> float | None:
+    """Return when the last container of a finished pod ended."""
+    if not pod.finished:
+        return None
+    ends = [
+        parse_time(detail.finished_at)
+        for status in _statuses(pod)
+        if (detail := status.state.terminated) is not None and detail.finished_at is not None
+    ]
+    return max(ends, default=None)
+
+
+def _condition_time(pod: Pod, kind: str) -> float | None:
+    condition = pod.condition(kind)
+    if condition is None or condition.status != "True" or condition.last_transition_time is None:
+        return None
+    return parse_time(condition.last_transition_time)
+
+
+def _statuses(pod: Pod) -> tuple[ContainerStatus, ...]:
+    return (*pod.status.init_container_statuses, *pod.status.container_statuses)
+
+
+def _reason(pod: Pod) -> tuple[str, str]:
+    """Return the API's own reason and message for the state a pod is in.
+
+    Unbound: the PodScheduled condition. Bound: the first waiting container, then a container that
+    ended badly, then the last end of a restarted one, then the pod itself (Evicted and the like).
+    """
+    if not pod.spec.node_name:
+        scheduled = pod.condition("PodScheduled")
+        if scheduled is not None and scheduled.status != "True":
+            return scheduled.reason, scheduled.message
+        return pod.status.reason, pod.status.message
+    for detail in _details(pod):
+        if detail is not None and detail.reason not in {"", "Completed"}:
+            return detail.reason, detail.message
+    return pod.status.reason, pod.status.message
+
+
+def _details(pod: Pod) -> tuple[StateDetail | None, ...]:
+    statuses = _statuses(pod)
+    return (
+        *(status.state.waiting for status in statuses),
+        *(status.state.terminated for status in statuses),
+        *(status.last_state.terminated for status in statuses),
+    )
+
+
+def _placement_rows(pods: Sequence[Pod]) -> dict[str, dict[str, Any]]:
+    """Sum pods by node and workload; CPU in whole micro-cores, so that the sum is exact."""
+    rows: dict[str, dict[str, Any]] = {}
+    for pod in pods:
+        unhealthy = is_unhealthy(pod)
+        if not pod.spec.node_name or (pod.finished and not unhealthy):
+            continue
+        workload = pod.workload() or f"{pod.metadata.namespace}/Pod/{pod.metadata.name}"
+        row = rows.setdefault(f"{pod.spec.node_name}|{workload}", dict.fromkeys(_SUMMED, 0))
+        row["unhealthy"] += unhealthy
+        if not pod.finished:
+            amounts = effective_request(pod.spec)
+            row["pods"] += 1
+            row["cpu_request_cores"] += round(amounts.cpu_cores * 1_000_000)
+            row["memory_request_bytes"] += amounts.memory_bytes
+            row["gpus_requested"] += amounts.gpus
+            row["restarted"] += pod.restarts > 0
+    for row in rows.values():
+        row["cpu_request_cores"] /= 1_000_000
+    return rows
+
+
+def _old_failure(pod: Pod, now: float, cuts: Cuts) -> bool:
+    ended = ended_time(pod) if pod.status.phase == "Failed" else None
+    return ended is not None and now - ended > cuts.failed_pod_seconds
+
+
+def _succeeded_without_job(pod: Pod) -> bool:
+    owners = pod.metadata.owner_references
+    return pod.status.phase == "Succeeded" and not any(owner.kind == "Job" for owner in owners)

@@ -1,0 +1,137 @@
+"""Signals of an observation: who said it, how old it was, for which rows it does not hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemas.reasons import Reason
+from schemas.signals import Signal, SignalStatus
+from services.collector.settings import CollectorSettings
+from services.collector.snapshot import Snapshot
+
+API = "kubernetes_api"
+METRICS = "metrics_server"
+POWER_MODEL = "power_model"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What is known of the nodes' usage."""
+
+    signal: Signal
+    usable: frozenset[str]
+    """Nodes whose usage cells hold a value."""
+
+
+def api_signal(
+    snapshot: Snapshot, name: str, sources: tuple[str, ...], settings: CollectorSettings
+) -> Signal:
+    """Return the signal of lists read in this cycle; missing when one of them failed."""
+    limit = settings.limits.kubernetes_api_seconds
+    reads = [snapshot.source(source) for source in sources]
+    bad = next((read for read in reads if not read.ok), None)
+    if bad is not None:
+        return _missing(name, API, limit, bad.reason, simulated=snapshot.simulated)
+    oldest = min(read.read_time_seconds for read in reads)
+    return _dated(name, API, oldest, limit, snapshot)
+
+
+def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> Usage:
+    """Return the signal of node usage.
+
+    Fresh while any node's sample is; nodes without a fresh sample are exceptions then. When every
+    sample is too old the signal is stale and keeps its values, and its age is the youngest one's.
+    """
+    limit = settings.limits.node_usage_seconds
+    read, nodes = snapshot.source("node_metrics"), snapshot.nodes
+    times = {
+        name: at
+        for name, at, cpu, memory in zip(
+            nodes.ids,
+            nodes.usage_time_seconds,
+            nodes.cpu_usage_cores,
+            nodes.memory_usage_bytes,
+            strict=True,
+        )
+        if at is not None and cpu is not None and memory is not None
+    }
+    if not read.ok or not times:
+        reason = read.reason or Reason.MISSING_SIGNAL
+        missing = _missing("node_usage", METRICS, limit, reason, simulated=snapshot.simulated)
+        return Usage(missing, frozenset())
+    now = snapshot.cluster_time_seconds
+    fresh = {name: at for name, at in times.items() if now - at <= limit}
+    held = fresh or times
+    signal = _dated(
+        "node_usage",
+        METRICS,
+        min(fresh.values()) if fresh else max(times.values()),
+        limit,
+        snapshot,
+        exceptions=tuple(name for name in nodes.ids if name not in held),
+    )
+    return Usage(signal, frozenset(held))
+
+
+def power_signal(snapshot: Snapshot, requests: Signal, usage: Usage) -> Signal:
+    """Return the signal of the power estimate; its source says what load it was computed from."""
+    simulated = snapshot.simulated
+    if requests.status is SignalStatus.MISSING:
+        return _missing("power", POWER_MODEL, None, requests.reason, simulated=simulated)
+    if usage.signal.status is not SignalStatus.FRESH:
+        basis, signals = "node_requests", [requests]
+    elif usage.signal.exceptions:
+        basis, signals = "node_usage+node_requests", [usage.signal, requests]
+    else:
+        basis, signals = "node_usage", [usage.signal]
+    oldest = min(signals, key=lambda one: one.observed_time_seconds or 0.0)
+    return oldest.model_copy(
+        update={"name": "power", "source": f"{POWER_MODEL}:{basis}", "exceptions": ()}
+    )
+
+
+def assumed(name: str) -> Signal:
+    """Return the signal of a constant from the settings."""
+    return Signal(
+        name=name,
+        source="settings",
+        status=SignalStatus.ASSUMED,
+        observed_time_seconds=None,
+        age_seconds=None,
+    )
+
+
+def _dated(
+    name: str,
+    source: str,
+    observed: float,
+    limit: float,
+    snapshot: Snapshot,
+    exceptions: tuple[str, ...] = (),
+) -> Signal:
+    age = max(0.0, snapshot.cluster_time_seconds - observed)
+    return Signal(
+        name=name,
+        source=source,
+        status=SignalStatus.FRESH if age <= limit else SignalStatus.STALE,
+        observed_time_seconds=observed,
+        age_seconds=age,
+        limit_seconds=limit,
+        exceptions=exceptions,
+        simulated=snapshot.simulated,
+    )
+
+
+def _missing(
+    name: str, source: str, limit: float | None, reason: Reason | None, *, simulated: bool
+) -> Signal:
+    return Signal(
+        name=name,
+        source=source,
+        status=SignalStatus.MISSING,
+        observed_time_seconds=None,
+        age_seconds=None,
+        limit_seconds=limit,
+        reason=reason,
+        simulated=simulated,
+    )

@@ -1,0 +1,215 @@
+"""What Kubernetes itself did between two cycles, from two snapshots, each thing with its lag.
+
+Times are the API's own time stamps where it has one, else the cluster time at which the change was
+first seen. Each kind of object is compared with the last cycle in which it could be read, so an
+outage of the API hides nothing that is still visible afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from schemas.reaction import ReactionItem, ReactionKind
+from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
+from services.collector.pending import pending_class
+from services.collector.snapshot import Snapshot
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The newest tables of each kind that could be read, and when that was (cluster time)."""
+
+    nodes: NodeTable | None = None
+    workloads: WorkloadTable | None = None
+    placements: PlacementTable | None = None
+    pods: PodTable | None = None
+    pods_seconds: float = 0.0
+
+
+def remember(seen: Seen, snapshot: Snapshot) -> Seen:
+    """Return what to compare the next cycle with."""
+    if snapshot.has("nodes"):
+        seen = replace(seen, nodes=snapshot.nodes)
+    if snapshot.has("deployments", "jobs"):
+        seen = replace(seen, workloads=snapshot.workloads)
+    if snapshot.has("pods"):
+        seen = replace(
+            seen,
+            placements=snapshot.placements,
+            pods=snapshot.pods,
+            pods_seconds=snapshot.cluster_time_seconds,
+        )
+    return seen
+
+
+def reactions(seen: Seen, now: Snapshot, limit: int) -> tuple[tuple[ReactionItem, ...], int]:
+    """Return the reactions, oldest first, at most `limit`, and how many more there were."""
+    items: list[ReactionItem] = []
+    at = now.cluster_time_seconds
+    if seen.nodes is not None and now.has("nodes"):
+        items.extend(_node_changes(seen.nodes, now.nodes, at))
+    if seen.workloads is not None and now.has("deployments", "jobs"):
+        items.extend(_workload_changes(seen.workloads, now.workloads, at))
+    if seen.pods is not None and seen.placements is not None and now.has("pods"):
+        items.extend(_demand(seen.placements, seen.pods, now))
+        items.extend(_pod_changes(seen.pods, seen.pods_seconds, now))
+    items.sort(key=lambda item: (item.time_seconds, item.kind, item.object))
+    return tuple(items[:limit]), max(0, len(items) - limit)
+
+
+def _node_changes(old: NodeTable, new: NodeTable, at: float) -> Iterator[ReactionItem]:
+    before = old.index()
+    for number, name in enumerate(new.ids):
+        row = new.row(number)
+        earlier = old.row(before[name]) if name in before else None
+        if earlier is None or earlier["ready"] != row["ready"]:
+            yield _node_change(name, row, earlier, at)
+    for name in old.ids:
+        if name not in new.index():
+            yield _item(ReactionKind.NODE_GONE, name, at, text=f"node {name} is gone")
+
+
+def _node_change(name: str, row: Row, earlier: Row | None, at: float) -> ReactionItem:
+    changed = row["ready_time_seconds"] if row["ready_time_seconds"] is not None else at
+    created = row["created_time_seconds"]
+    if not row["ready"]:
+        if earlier is None:
+            text = f"node {name} registered and is not ready yet"
+            return _item(ReactionKind.NODE_REQUESTED, name, created, text=text)
+        text = f"node {name} is not ready any more"
+        return _item(ReactionKind.NODE_NOT_READY, name, changed, text=text)
+    if earlier is None:
+        return _item(
+            ReactionKind.NODE_READY, name, changed, created, "created", text=f"node {name} is ready"
+        )
+    since = earlier["ready_time_seconds"]
+    text = f"node {name} is ready again"
+    return _item(ReactionKind.NODE_READY, name, changed, since, "not_ready", text=text)
+
+
+def _workload_changes(old: WorkloadTable, new: WorkloadTable, at: float) -> Iterator[ReactionItem]:
+    before = old.index()
+    for number, name in enumerate(new.ids):
+        wanted = new.wanted[number]
+        earlier = old.wanted[before[name]] if name in before else None
+        if earlier is None and wanted:
+            created = new.created_time_seconds[number]
+            yield _scaled(ReactionKind.SCALE_UP, name, created, 0, wanted)
+        elif earlier is not None and wanted != earlier:
+            up = wanted > earlier
+            kind = ReactionKind.SCALE_UP if up else ReactionKind.SCALE_DOWN
+            yield _scaled(kind, name, at, earlier, wanted)
+    for name, wanted in zip(old.ids, old.wanted, strict=True):
+        if wanted and name not in new.index() and "/Deployment/" in name:
+            yield _scaled(ReactionKind.SCALE_DOWN, name, at, wanted, 0)
+
+
+def _scaled(kind: ReactionKind, name: str, at: float, before: int, after: int) -> ReactionItem:
+    text = f"{name} wants {after} pods instead of {before}"
+    return _item(kind, name, at, text=text, before=before, after=after)
+
+
+def _demand(placements: PlacementTable, pods: PodTable, now: Snapshot) -> Iterator[ReactionItem]:
+    before, after = _requested(placements, pods), _requested(now.placements, now.pods)
+    if after > before:
+        at = now.cluster_time_seconds
+        text = f"pods request {after:g} cores instead of {before:g}"
+        yield _item(ReactionKind.DEMAND_RISE, "pods", at, text=text, before=before, after=after)
+
+
+def _requested(placements: PlacementTable, pods: PodTable) -> float:
+    """Return cores requested by pods that hold or wait for them."""
+    waiting = [
+        cores
+        for cores, node, phase in zip(pods.cpu_request_cores, pods.node, pods.phase, strict=True)
+        if not node and phase == "Pending"
+    ]
+    return round(math.fsum((*placements.cpu_request_cores, *waiting)), 6)
+
+
+def _pod_changes(old: PodTable, since: float, now: Snapshot) -> Iterator[ReactionItem]:
+    before = old.index()
+    whole_second = math.floor(since)
+    for number, name in enumerate(now.pods.ids):
+        row = now.pods.row(number)
+        earlier = old.row(before[name]) if name in before else None
+        if earlier is not None and earlier["uid"] != row["uid"]:
+            earlier = None
+        for item in _pod_items(name, row, earlier, now.cluster_time_seconds):
+            # A pod that was not listed before may have changed long ago; whole seconds, as the API.
+            if earlier is not None or item.time_seconds >= whole_second:
+                yield item
+
+
+def _pod_items(name: str, row: Row, earlier: Row | None, at: float) -> Iterator[ReactionItem]:
+    yield from _pending(name, row, earlier, at)
+    created, scheduled = row["created_time_seconds"], row["scheduled_time_seconds"]
+    if scheduled is not None and (earlier is None or earlier["scheduled_time_seconds"] is None):
+        text = f"pod {name} was scheduled to {row['node']}"
+        yield _item(ReactionKind.POD_SCHEDULED, name, scheduled, created, "created", text=text)
+    started = row["started_time_seconds"]
+    if started is not None and (earlier is None or not earlier["ready"]):
+        since, word = (scheduled, "scheduled") if scheduled is not None else (created, "created")
+        text = f"pod {name} became ready on {row['node']}"
+        yield _item(ReactionKind.POD_READY, name, started, since, word, text=text)
+    if row["phase"] == "Failed" and (earlier is None or earlier["phase"] != "Failed"):
+        ended = row["ended_time_seconds"] if row["ended_time_seconds"] is not None else at
+        text = f"pod {name} failed: {row['status_reason'] or 'no reason given'}"
+        yield _item(ReactionKind.POD_FAILED, name, ended, scheduled, "scheduled", text=text)
+    restarts = 0 if earlier is None else earlier["restarts"]
+    if row["restarts"] > restarts:
+        text = f"containers of pod {name} restarted: {row['status_reason'] or 'no reason given'}"
+        counts = {"before": restarts, "after": row["restarts"]}
+        yield _item(ReactionKind.POD_RESTARTED, name, at, text=text, **counts)
+
+
+def _pending(name: str, row: Row, earlier: Row | None, at: float) -> Iterator[ReactionItem]:
+    """Say that a pod waits for a node, once per class of reason."""
+    kind = _waiting_class(row)
+    if kind is None or (earlier is not None and _waiting_class(earlier) == kind):
+        return
+    first = earlier is None
+    item = _item(
+        ReactionKind.POD_PENDING,
+        name,
+        row["created_time_seconds"] if first else at,
+        None if first else row["created_time_seconds"],
+        "" if first else "created",
+        text=f"pod {name} waits for a node: {row['status_message'] or kind}",
+    )
+    yield item.model_copy(update={"pending_class": kind})
+
+
+def _waiting_class(row: Row) -> Any:
+    if row["phase"] != "Pending" or row["node"]:
+        return None
+    return pending_class(bound=False, reason=row["status_reason"], message=row["status_message"])
+
+
+def _item(
+    kind: ReactionKind,
+    name: str,
+    at: float,
+    since_seconds: float | None = None,
+    since: str = "",
+    *,
+    text: str,
+    before: float | None = None,
+    after: float | None = None,
+) -> ReactionItem:
+    lag = None if since_seconds is None else max(0.0, at - since_seconds)
+    return ReactionItem(
+        kind=kind,
+        object=name,
+        time_seconds=at,
+        lag_seconds=lag,
+        since="" if lag is None else since,
+        before=before,
+        after=after,
+        text=text,
+    )

@@ -1,0 +1,254 @@
+"""The collector's loop: read, publish the snapshot, interpret it, say what Kubernetes did.
+
+One cycle per interval of wall time; ticks missed while the API server was slow are skipped, never
+made up for. A source that fails is named in the events of its cycle. When nothing at all answers,
+the cycle is still published, without rows and with every signal missing, at the cluster time that
+the newest answer and the wall clock imply; before the first answer there is nothing to say.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import structlog
+
+from bus.clock import Clock
+from bus.errors import Temporary
+from bus.follow import Speaker
+from bus.port import Bus
+from schemas import subjects
+from schemas.config import Config, config_hash
+from schemas.envelope import Draft
+from schemas.frames import FramedData, FullState, frame_of
+from schemas.identity import Origin
+from schemas.model import EventData
+from schemas.observation import Observation
+from schemas.reaction import Reaction
+from schemas.registry import decode
+from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
+from schemas.tables import Table
+from services.cluster import ClusterRefused, ClusterUnavailable, Transport
+from services.collector.cluster import is_simulated, read_all
+from services.collector.observe import observe
+from services.collector.pod_rows import Cuts
+from services.collector.reaction import Seen, reactions, remember
+from services.collector.settings import CollectorSettings
+from services.collector.snapshot import Snapshot, assemble
+
+NAME = "collector"
+OWN_TYPES: tuple[type[EventData], ...] = (
+    SnapshotNodes,
+    SnapshotPlacements,
+    SnapshotWorkloads,
+    Observation,
+    Reaction,
+)
+"""What it numbers; a restart continues after the highest cycle of any."""
+
+F = TypeVar("F", bound=FramedData)
+Progress = Callable[[str, int], None]
+
+
+async def run(
+    settings: CollectorSettings,
+    bus: Bus,
+    clock: Clock,
+    origin: Origin,
+    transport: Transport,
+    *,
+    code_version: str = "",
+    on_progress: Progress | None = None,
+) -> None:
+    """Publish one cycle per interval until cancelled.
+
+    Raises:
+        AnotherWriter: a second collector writes the same log.
+    """
+    collector = Collector(settings, bus, clock, origin, transport, code_version=code_version)
+    progress = on_progress or (lambda _state, _cycle: None)
+    await collector.resume()
+    progress("live", collector.cycle)
+    due = clock.monotonic()
+    while True:
+        if await collector.collect_once():
+            progress("live", collector.cycle)
+        late = max(0.0, clock.monotonic() - due)
+        due += settings.interval_seconds * (1 + math.floor(late / settings.interval_seconds))
+        await clock.sleep(max(0.0, due - clock.monotonic()))
+
+
+class Collector:
+    """Everything the loop carries from one cycle to the next."""
+
+    def __init__(
+        self,
+        settings: CollectorSettings,
+        bus: Bus,
+        clock: Clock,
+        origin: Origin,
+        transport: Transport,
+        *,
+        code_version: str = "",
+    ) -> None:
+        """Collect through `transport`; `resume` must come before the first cycle."""
+        self._settings = settings
+        self._bus = bus
+        self._clock = clock
+        self._origin = origin
+        self._transport = transport
+        self._code_version = code_version
+        self._speaker = Speaker(bus, origin, NAME)
+        self._log = structlog.get_logger(NAME)
+        self._announced = False
+        self._simulated: bool | None = None
+        self._frames: dict[str, FullState] = {}
+        self._seen = Seen()
+        self._newest_answer: tuple[float, float] | None = None
+        self._newest_time_seconds = 0.0
+        self.cycle = 0
+        """Number of the newest cycle."""
+
+    async def resume(self) -> None:
+        """Continue the numbering of the log."""
+        for kind in OWN_TYPES:
+            subject = subjects.build(self._origin.cluster, kind.PATTERN)
+            stored = await self._bus.last(subject)
+            if stored is not None:
+                event = decode(stored.subject, stored.headers, stored.data)
+                self.cycle = max(self.cycle, event.cycle)
+                if isinstance(event.data, Reaction | Observation):
+                    at = event.data.cluster_time_seconds
+                    self._newest_time_seconds = max(self._newest_time_seconds, at)
+
+    async def collect_once(self) -> bool:
+        """Publish one cycle; False when there was nothing to say or the bus could not take it."""
+        snapshot = await self._look()
+        if snapshot is None:
+            return False
+        # A number is never used twice: what a failed publish stored under it is not known.
+        self.cycle += 1
+        try:
+            await self._publish(snapshot)
+        except Temporary as error:
+            self._log.warning("cycle not published", cycle=self.cycle, error=str(error))
+            self._frames.clear()
+            return False
+        self._seen = remember(self._seen, snapshot)
+        return True
+
+    async def _look(self) -> Snapshot | None:
+        expected = self._expected_time()
+        await self._learn_provenance()
+        reading = await read_all(self._transport, expected or 0.0)
+        answers = [source.read_time_seconds for source in reading.sources if source.ok]
+        for source in reading.sources:
+            if not source.ok:
+                self._log.warning("source failed", source=source.source, error=source.message)
+        if answers:
+            self._newest_answer = (max(answers), self._clock.monotonic())
+        elif expected is None:
+            return None
+        at = max([self._newest_time_seconds, *(answers or [expected or 0.0])])
+        cuts = Cuts(
+            since_seconds=self._seen.pods_seconds or at,
+            failed_pod_seconds=self._settings.failed_pod_seconds,
+            listed_pods=self._settings.listed_pods,
+        )
+        self._newest_time_seconds = at
+        return assemble(reading, at, cuts, simulated=bool(self._simulated))
+
+    def _expected_time(self) -> float | None:
+        """Return the cluster time that the newest answer and the wall clock imply."""
+        if self._newest_answer is None:
+            return None
+        answered, at = self._newest_answer
+        return answered + (self._clock.monotonic() - at) * self._settings.speed
+
+    async def _learn_provenance(self) -> None:
+        if self._simulated is not None:
+            return
+        try:
+            self._simulated = await is_simulated(self._transport)
+        except (ClusterUnavailable, ClusterRefused) as error:
+            self._log.warning("version not readable", error=str(error))
+
+    async def _publish(self, snapshot: Snapshot) -> None:
+        at = snapshot.cluster_time_seconds
+        await self._announce(at)
+        layer1 = self._snapshot_data(snapshot)
+        drafts = [Draft(data, self.cycle, at) for data in layer1]
+        causes = tuple(event.id for event in await self._speaker.say(drafts))
+        observed = observe(snapshot, self._settings)
+        observation = self._framed(
+            Observation,
+            {"nodes": observed.nodes, "pods": observed.pods},
+            cluster_time_seconds=at,
+            interval_seconds=self._settings.cycle_seconds,
+            expected_agents=self._settings.expected_agents,
+            namespaces=self._settings.namespaces,
+            totals=observed.totals,
+            signals=observed.signals,
+        )
+        await self._speaker.say([Draft(observation, self.cycle, at, causes)])
+        listed, omitted = reactions(self._seen, snapshot, self._settings.listed_reactions)
+        reaction = Reaction(
+            cycle=self.cycle, cluster_time_seconds=at, reactions=listed, omitted=omitted
+        )
+        await self._speaker.say([Draft(reaction, self.cycle, at, causes)])
+
+    def _snapshot_data(self, snapshot: Snapshot) -> tuple[EventData, ...]:
+        at = snapshot.cluster_time_seconds
+        return (
+            self._framed(
+                SnapshotNodes,
+                {"nodes": snapshot.nodes},
+                cluster_time_seconds=at,
+                simulated=snapshot.simulated,
+                sources=snapshot.sources,
+            ),
+            self._framed(
+                SnapshotPlacements,
+                {"placements": snapshot.placements},
+                cluster_time_seconds=at,
+            ),
+            self._framed(
+                SnapshotWorkloads,
+                {"workloads": snapshot.workloads, "pods": snapshot.pods},
+                cluster_time_seconds=at,
+                pods_running=snapshot.pods_running,
+                pods_total=snapshot.pods_total,
+                pods_omitted=snapshot.pods_omitted,
+                bare_pods_succeeded=snapshot.bare_pods_succeeded,
+            ),
+        )
+
+    def _framed(self, kind: type[F], tables: Mapping[str, Table], **fields: object) -> F:
+        """Build a keyframe or delta and remember the state after it."""
+        data = frame_of(
+            kind,
+            tables,
+            cycle=self.cycle,
+            previous=self._frames.get(kind.TYPE),
+            keyframe_every=self._settings.keyframe_cycles,
+            **fields,
+        )
+        frame = data.frame
+        self._frames[kind.TYPE] = FullState(
+            self.cycle, frame.keyframe_cycle, tables, frame.state_hash
+        )
+        return data
+
+    async def _announce(self, time_seconds: float) -> None:
+        if self._announced:
+            return
+        settings = self._settings.announcement()
+        config = Config(
+            process=NAME,
+            settings=settings,
+            config_hash=config_hash(settings, self._code_version),
+            code_version=self._code_version,
+        )
+        await self._speaker.announce(config, time_seconds)
+        self._announced = True

@@ -1,0 +1,79 @@
+"""Settings of the collector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.actions import Agent
+
+
+class _Group(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class PowerModel(_Group):
+    """Watts of one node: `idle + cpu_scale * cpu_ratio * clock_scale + mem_scale * memory_ratio`.
+
+    Defaults are the seed's constants; the other names are those of its calibration file.
+    """
+
+    idle_watts: float = Field(default=80.0, ge=0)
+    """Watts of a node that is on and does nothing."""
+    cpu_full_scale_watts: float = Field(default=120.0, ge=0)
+    """Watts on top of idle when all CPU is busy at the full clock."""
+    mem_full_scale_watts: float = Field(default=60.0, ge=0)
+    """Watts on top of idle when all memory is in use."""
+    sleep_watts: float = Field(default=12.0, ge=0)
+    """Watts of a sleeping node (suspend to RAM of a server; the seed has no such state)."""
+    source: str = "seed constants"
+    """Where the coefficients come from; change it together with them."""
+
+
+class AgeLimits(_Group):
+    """Age in cluster seconds from which a signal counts as stale."""
+
+    kubernetes_api_seconds: float = Field(default=30.0, gt=0)
+    """Lists are read anew in every cycle, so only a read that took this long is stale."""
+    node_usage_seconds: float = Field(default=90.0, gt=0)
+    """Metrics Server samples every 15 to 60 s and answers up to one window late."""
+
+
+class CollectorSettings(_Group):
+    """What the collector can be told."""
+
+    interval_seconds: float = Field(default=5.0, gt=0)
+    """Wall seconds between two cycles; ticks that a slow API server makes us miss are skipped."""
+    speed: float = Field(default=1.0, gt=0)
+    """Cluster seconds per wall second: 1 for a real cluster, `--speed` for the embedded one."""
+    keyframe_cycles: int = Field(default=20, ge=1)
+    """A full state travels every so many cycles, deltas in between."""
+    namespaces: tuple[str, ...] = ()
+    """Prefixes of watched namespaces (queue, SLA, health); empty: all but Kubernetes' own."""
+    expected_agents: tuple[Agent, ...] = (Agent.SAFETY, Agent.ADMISSION, Agent.EFFICIENCY)
+    """Agents that the referee waits for, in canonical order."""
+    energy_price: float = Field(default=0.1, ge=0)
+    """Price of a kWh; a constant nobody measured, published as `assumed`."""
+    power: PowerModel = PowerModel()
+    """Coefficients of the power model."""
+    limits: AgeLimits = AgeLimits()
+    """Ages from which signals are stale."""
+    failed_pod_seconds: float = Field(default=300.0, ge=0)
+    """Cluster seconds for which a pod that Failed counts as unhealthy. The seed counts it for as
+    long as the API keeps the object, so one failed Job marks its node for hours."""
+    listed_pods: int = Field(default=1000, ge=1)
+    """Most single pods listed in one snapshot (the message must stay under 1 MiB)."""
+    listed_reactions: int = Field(default=200, ge=1)
+    """Most reactions listed in one cycle."""
+    request_timeout_seconds: float = Field(default=10.0, gt=0)
+    """Wall seconds after which a request to the API server is given up."""
+
+    @property
+    def cycle_seconds(self) -> float:
+        """Cluster seconds between two cycles."""
+        return self.interval_seconds * self.speed
+
+    def announcement(self) -> dict[str, Any]:
+        """Return everything that can change a result, for the config event."""
+        return self.model_dump(mode="json")

@@ -1,0 +1,325 @@
+"""The few fields of Kubernetes objects that we read, decoded straight from the API's bytes.
+
+Only needed fields are decoded (a full model of a pod costs 35 times the CPU), unknown fields are
+ignored, and absent ones keep the API's defaults. The amounts a pod holds are computed here once, by
+the scheduler's own rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from services.quantities import parse_quantity, whole
+
+CPU = "cpu"
+MEMORY = "memory"
+GPU_SUFFIX = "/gpu"
+"""Extended resources of devices end so (`nvidia.com/gpu`, `amd.com/gpu`)."""
+FINISHED = frozenset({"Succeeded", "Failed"})
+"""Phases of pods that hold no resources any more."""
+POD_TEMPLATE_HASH = "pod-template-hash"
+
+
+class KubeStruct(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
+    """Base: camelCase names of the API, snake_case here."""
+
+
+class Owner(KubeStruct, frozen=True):
+    """metadata.ownerReferences[]."""
+
+    kind: str = ""
+    name: str = ""
+    controller: bool = False
+
+
+class Meta(KubeStruct, frozen=True):
+    """metadata."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: tuple[Owner, ...] = ()
+
+
+class PodMeta(KubeStruct, frozen=True):
+    """metadata of a pod, without its annotations (they can be large)."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = {}
+    owner_references: tuple[Owner, ...] = ()
+
+
+class Condition(KubeStruct, frozen=True):
+    """status.conditions[]."""
+
+    type: str = ""
+    status: str = "Unknown"
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+
+
+class Taint(KubeStruct, frozen=True):
+    """spec.taints[] of a node."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(KubeStruct, frozen=True):
+    """spec of a node."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+
+
+class NodeStatus(KubeStruct, frozen=True):
+    """status of a node."""
+
+    allocatable: dict[str, str] = {}
+    conditions: tuple[Condition, ...] = ()
+
+
+class Node(KubeStruct, frozen=True):
+    """A node."""
+
+    metadata: Meta = Meta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+    def condition(self, kind: str) -> Condition | None:
+        """Return one condition."""
+        return next((one for one in self.status.conditions if one.type == kind), None)
+
+
+class Requirements(KubeStruct, frozen=True):
+    """resources of a container or pod."""
+
+    requests: dict[str, str] = {}
+    limits: dict[str, str] = {}
+
+
+class Container(KubeStruct, frozen=True):
+    """spec.containers[] and spec.initContainers[]."""
+
+    resources: Requirements = Requirements()
+    restart_policy: str = ""
+    """`Always` on an init container makes it a sidecar."""
+
+
+class PodSpec(KubeStruct, frozen=True):
+    """spec of a pod."""
+
+    node_name: str = ""
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: dict[str, str] = {}
+    resources: Requirements | None = None
+    priority: int = 0
+
+
+class StateDetail(KubeStruct, frozen=True):
+    """state.waiting and state.terminated of a container."""
+
+    reason: str = ""
+    message: str = ""
+    finished_at: str | None = None
+
+
+class ContainerState(KubeStruct, frozen=True):
+    """state of a container."""
+
+    waiting: StateDetail | None = None
+    terminated: StateDetail | None = None
+
+
+class ContainerStatus(KubeStruct, frozen=True):
+    """status.containerStatuses[]."""
+
+    ready: bool = False
+    restart_count: int = 0
+    state: ContainerState = ContainerState()
+    last_state: ContainerState = ContainerState()
+
+
+class PodStatus(KubeStruct, frozen=True):
+    """status of a pod."""
+
+    phase: str = "Unknown"
+    reason: str = ""
+    message: str = ""
+    start_time: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(KubeStruct, frozen=True):
+    """A pod."""
+
+    metadata: PodMeta = PodMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def key(self) -> str:
+        """`<namespace>/<name>`."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+    @property
+    def finished(self) -> bool:
+        """Whether it has ended and holds nothing."""
+        return self.status.phase in FINISHED
+
+    @property
+    def ready(self) -> bool:
+        """Whether the Ready condition is true."""
+        found = self.condition("Ready")
+        return found is not None and found.status == "True"
+
+    @property
+    def restarts(self) -> int:
+        """Container restarts, init containers included."""
+        statuses = (*self.status.init_container_statuses, *self.status.container_statuses)
+        return sum(status.restart_count for status in statuses)
+
+    def condition(self, kind: str) -> Condition | None:
+        """Return one condition."""
+        return next((one for one in self.status.conditions if one.type == kind), None)
+
+    def workload(self) -> str:
+        """Return `<namespace>/<kind>/<name>` of what would replace it; empty for a bare pod.
+
+        A ReplicaSet that a Deployment made is named after the Deployment.
+        """
+        owner = next((one for one in self.metadata.owner_references if one.controller), None)
+        if owner is None:
+            return ""
+        kind, name = owner.kind, owner.name
+        suffix = "-" + self.metadata.labels.get(POD_TEMPLATE_HASH, "")
+        if kind == "ReplicaSet" and suffix != "-" and name.endswith(suffix):
+            kind, name = "Deployment", name.removesuffix(suffix)
+        return f"{self.metadata.namespace}/{kind}/{name}"
+
+
+class DeploymentSpec(KubeStruct, frozen=True):
+    """spec of a Deployment."""
+
+    replicas: int = 1
+    paused: bool = False
+
+
+class DeploymentStatus(KubeStruct, frozen=True):
+    """status of a Deployment."""
+
+    ready_replicas: int = 0
+
+
+class Deployment(KubeStruct, frozen=True):
+    """A Deployment."""
+
+    metadata: Meta = Meta()
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
+
+
+class JobSpec(KubeStruct, frozen=True):
+    """spec of a Job."""
+
+    parallelism: int = 1
+    suspend: bool = False
+
+
+class JobStatus(KubeStruct, frozen=True):
+    """status of a Job."""
+
+    ready: int | None = None
+    succeeded: int = 0
+    failed: int = 0
+
+
+class Job(KubeStruct, frozen=True):
+    """A Job."""
+
+    metadata: Meta = Meta()
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+
+class NodeMetrics(KubeStruct, frozen=True):
+    """One item of metrics.k8s.io NodeMetrics."""
+
+    metadata: Meta = Meta()
+    timestamp: str | None = None
+    usage: dict[str, str] = {}
+
+
+class ListMeta(msgspec.Struct, frozen=True, kw_only=True):
+    """metadata of a list."""
+
+    resource_version: str = msgspec.field(default="", name="resourceVersion")
+    continue_token: str = msgspec.field(default="", name="continue")
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """What a pod holds while it lives."""
+
+    cpu_cores: float
+    memory_bytes: int
+    gpus: int
+
+
+def effective_request(spec: PodSpec) -> Amounts:
+    """Return what the scheduler reserves for a pod.
+
+    The larger of all containers together and of each init container with the sidecars started
+    before it, plus the runtime's overhead; a request of the pod as a whole, where it has one, takes
+    the place of its containers' (Kubernetes, "Resource usage within containers: init containers,
+    pod overhead, pod-level resources").
+    """
+    return Amounts(
+        cpu_cores=_effective(spec, _micro_cores) / 1_000_000,
+        memory_bytes=_effective(spec, lambda amounts: whole(amounts.get(MEMORY, "0"))),
+        gpus=_effective(spec, gpus_in),
+    )
+
+
+def gpus_in(amounts: Mapping[str, str]) -> int:
+    """Return how many GPUs of any vendor are named in a resource list."""
+    return sum(whole(text) for name, text in amounts.items() if name.endswith(GPU_SUFFIX))
+
+
+def _micro_cores(amounts: Mapping[str, str]) -> int:
+    text = amounts.get(CPU)
+    return 0 if text is None else round(parse_quantity(text) * 1_000_000)
+
+
+def _effective(spec: PodSpec, amount: Callable[[Mapping[str, str]], int]) -> int:
+    """Return the reserved amount of one resource, in the integer unit of `amount`."""
+    sidecars = peak = 0
+    for one in spec.init_containers:
+        need = amount(one.resources.requests)
+        if one.restart_policy == "Always":
+            sidecars += need
+            peak = max(peak, sidecars)
+        else:
+            peak = max(peak, sidecars + need)
+    wanted = max(sidecars + sum(amount(one.resources.requests) for one in spec.containers), peak)
+    if spec.resources is not None:
+        wanted = amount(spec.resources.requests) or wanted
+    return wanted + amount(spec.overhead)
