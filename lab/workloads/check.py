@@ -136,7 +136,7 @@ def main(arguments: list[str] | None = None) -> int:
             trace = trace_figures(read_trace(name, options.data))
             console.print(_table(name, options.nodes, trace, mean_figures(plays)))
     except InputError as error:
-        console.print(str(error), style="red")
+        sys.stderr.write(f"{error}\n")
         return 2
     return 0
 

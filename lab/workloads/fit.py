@@ -162,7 +162,7 @@ def main(arguments: list[str] | None = None) -> int:
                 progress.console.print(f"{path} {path.stat().st_size} bytes")
             progress.update(step, advance=1, description="done")
     except InputError as error:
-        console.print(str(error), style="red")
+        sys.stderr.write(f"{error}\n")
         return 2
     return 0
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import polars as pl
 import pytest
 from bus.errors import InputError
-from lab.workloads import prepare
+from lab.workloads import check, fit, prepare
 from lab.workloads.figures import arrival_endings, batch_rows, quantiles, request_rows
 from lab.workloads.google2011 import read_google2011
 from lab.workloads.openb import read_openb
@@ -215,3 +216,18 @@ def test_quantiles_hold_extremes_and_order() -> None:
     assert (picked[0], picked[-1]) == (round(min(values), 1), round(max(values), 1))
     assert quantiles([4.0]) == [4.0]
     assert quantiles([]) == []
+
+
+@pytest.mark.parametrize("command", [fit.main, check.main])
+def test_commands_refuse_an_empty_folder(
+    command: Callable[[list[str]], int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the trace files both commands end with code 2 and one line on standard error."""
+    arguments = ["--data", str(tmp_path)]
+    if command is fit.main:
+        arguments += ["--out", str(tmp_path / "out")]
+    assert command(arguments) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.count("\n") == 1
+    assert str(tmp_path) in complaint
+    assert not (tmp_path / "out").exists()
