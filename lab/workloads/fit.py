@@ -19,7 +19,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bus.errors import InputError
-from lab.workloads.figures import arrival_endings, batch_rows, left_endings, request_rows
+from lab.workloads.figures import (
+    arrival_endings,
+    batch_rows,
+    left_endings,
+    request_rows,
+)
 from lab.workloads.prepare import GPU_MODEL_LABEL, SHAPE_LABEL
 from lab.workloads.provenance import provenance
 from lab.workloads.trace import SECONDS_PER_HOUR, Trace
@@ -85,7 +90,9 @@ def _node_rows(nodes: pl.DataFrame) -> list[NodeRow]:
     for (shape, cpu, memory, gpus, gpu_model), weight in sorted(
         counts.items(), key=lambda item: (-item[1], item[0])
     ):
-        labels = {SHAPE_LABEL: shape} | ({GPU_MODEL_LABEL: gpu_model} if gpu_model else {})
+        labels = {SHAPE_LABEL: shape} | (
+            {GPU_MODEL_LABEL: gpu_model} if gpu_model else {}
+        )
         rows.append(
             NodeRow(
                 name=shape,
@@ -104,7 +111,11 @@ def _classes(trace: Trace, near: pl.DataFrame) -> list[WorkClass]:
     for entry in trace.classes:
         members = near.filter(pl.col("class_name") == entry.name)
         # A class that only runs and never arrives keeps its own figures with share 0.
-        source = members if len(members) else trace.pods.filter(pl.col("class_name") == entry.name)
+        source = (
+            members
+            if len(members)
+            else trace.pods.filter(pl.col("class_name") == entry.name)
+        )
         rows.append(
             WorkClass(
                 name=entry.name,
@@ -146,9 +157,15 @@ def write_model(model: FittedModel, out_dir: Path) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code (2: bad input)."""
-    parser = argparse.ArgumentParser(prog="python -m lab.workloads.fit", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the trace files")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the fitted models")
+    parser = argparse.ArgumentParser(
+        prog="python -m lab.workloads.fit", description=__doc__
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder of the trace files"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder for the fitted models"
+    )
     options = parser.parse_args(arguments)
     console = Console()
     try:

@@ -55,7 +55,9 @@ def prepare(
     usage = load_model(name).usage
     arrivals = list(_arrivals(trace, share, seed, usage))
     description = _describe(trace, machines, share, arrivals, usage)
-    write_trace_file(out_file, map(_machine, machines.iter_rows(named=True)), arrivals, description)
+    write_trace_file(
+        out_file, map(_machine, machines.iter_rows(named=True)), arrivals, description
+    )
     return PreparedWorkload(path=out_file, description=description)
 
 
@@ -72,7 +74,9 @@ def _machine(row: dict[str, Any]) -> NodeShape:
     )
 
 
-def _arrivals(trace: Trace, share: float, seed: int, usage: Usage) -> Iterator[WorkloadArrival]:
+def _arrivals(
+    trace: Trace, share: float, seed: int, usage: Usage
+) -> Iterator[WorkloadArrival]:
     start = trace.busiest_hour()[0] * SECONDS_PER_HOUR
     running = trace.running_at(start).sort("cpu_millicores", "memory_bytes", "name")
     kept = every_kth(range(len(running)), share, Random(f"{seed}/carried-in"))
@@ -81,7 +85,9 @@ def _arrivals(trace: Trace, share: float, seed: int, usage: Usage) -> Iterator[W
     for index, row in enumerate(carried):
         row["running_seconds"] = row["left_seconds"]
         yield _arrival(carried_in_time(index, len(carried)), row, trace, usage, seed)
-    later = trace.pods.filter(pl.col("arrive_seconds") >= start).sort("arrive_seconds", "name")
+    later = trace.pods.filter(pl.col("arrive_seconds") >= start).sort(
+        "arrive_seconds", "name"
+    )
     kept = every_kth(range(len(later)), share, Random(f"{seed}/arrivals"))
     for row in later[kept].iter_rows(named=True):
         since = row["arrive_seconds"] - start
@@ -106,7 +112,9 @@ def _arrival(
         memory_request_bytes=row["memory_bytes"],
         gpus=row["gpus"],
         cpu_usage_ratio=round(at_rank(usage.cpu_ratio_quantiles, rng.random()), 4),
-        memory_usage_ratio=round(at_rank(usage.memory_ratio_quantiles, rng.random()), 4),
+        memory_usage_ratio=round(
+            at_rank(usage.memory_ratio_quantiles, rng.random()), 4
+        ),
         duration_seconds=None if goes_on else round(row["running_seconds"], 6),
         outcome=row["outcome"],
         priority=entry.priority,
@@ -126,15 +134,23 @@ def _describe(
     carried = sum(entry.time_seconds < CARRIED_IN_SECONDS for entry in arrivals)
     hours = arrivals[-1].time_seconds / SECONDS_PER_HOUR if arrivals else 0.0
     return [
-        f"trace {trace.name}, real pods by name from hour {hour}, its busiest "
-        f"({count} arrivals), to its end {hours:.1f} h later",
+        (
+            f"trace {trace.name}, real pods by name from hour {hour}, its busiest "
+            f"({count} arrivals), to its end {hours:.1f} h later"
+        ),
         f"{len(machines)} of {len(trace.nodes)} machines, every shape in its share",
         trace.reference_note,
-        f"pods: share {share:.4f} kept, every {1 / share:.1f}th (carried-in in order of size, "
-        "arrivals in order of time)",
-        f"{carried} pods already ran and arrive in the first {CARRIED_IN_SECONDS:.0f} s, "
-        f"{len(arrivals) - carried} arrive later; left out: {trace.dropped}",
+        (
+            f"pods: share {share:.4f} kept, every {1 / share:.1f}th (carried-in in order of size, "
+            "arrivals in order of time)"
+        ),
+        (
+            f"{carried} pods already ran and arrive in the first {CARRIED_IN_SECONDS:.0f} s, "
+            f"{len(arrivals) - carried} arrive later; left out: {trace.dropped}"
+        ),
         f"usage is not in this trace: {usage.source}",
-        "about 20 % of the trace's pods were held out of the files, so loads are about 80 % of "
-        "the recorded ones",
+        (
+            "about 20 % of the trace's pods were held out of the files, so loads are about 80 % of "
+            "the recorded ones"
+        ),
     ]

@@ -21,7 +21,9 @@ JSON_LINES_SUFFIX = ".jsonl"
 COMMENT = "#"  # lines that start with it describe the file and are shown at start
 
 
-def read_trace_file(path: Path) -> tuple[list[NodeShape], list[WorkloadArrival], list[str]]:
+def read_trace_file(
+    path: Path,
+) -> tuple[list[NodeShape], list[WorkloadArrival], list[str]]:
     """Nodes in file order, arrivals in order of time, and the comment lines.
 
     Raises InputError for a missing or unreadable file, an unknown suffix, or a bad row.
@@ -36,14 +38,18 @@ def read_trace_file(path: Path) -> tuple[list[NodeShape], list[WorkloadArrival],
         owner = "" if isinstance(item, NodeShape) else item.namespace
         key = (type(item).__name__, owner, item.name)
         if key in seen:
-            raise place.error("name", item.name, "give every node and every arrival its own name")
+            raise place.error(
+                "name", item.name, "give every node and every arrival its own name"
+            )
         seen.add(key)
         if isinstance(item, NodeShape):
             nodes.append(item)
         else:
             arrivals.append(item)
     if not nodes and not arrivals:
-        raise InputError(field=str(path.name), value="no rows", remedy="add node and arrival rows")
+        raise InputError(
+            field=str(path.name), value="no rows", remedy="add node and arrival rows"
+        )
     arrivals.sort(key=lambda arrival: arrival.time_seconds)
     return nodes, arrivals, comments
 
@@ -70,13 +76,17 @@ def _rows(path: Path, comments: list[str]) -> Iterator[tuple[int, Row]]:
     reader = readers.get(path.suffix)
     if reader is None:
         raise InputError(
-            field="workload file", value=path.name, remedy="name it .csv or .jsonl (JSON Lines)"
+            field="workload file",
+            value=path.name,
+            remedy="name it .csv or .jsonl (JSON Lines)",
         )
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
-            field="workload file", value=str(path), remedy=f"give a readable UTF-8 file ({error})"
+            field="workload file",
+            value=str(path),
+            remedy=f"give a readable UTF-8 file ({error})",
         ) from error
     lines: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -100,11 +110,15 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, R
         for values in cells:
             place = Place(path.name, numbers[cells.line_num - 1])
             if len(values) != len(header):
-                raise place.error("row", f"{len(values)} cells", f"give {len(header)} cells")
+                raise place.error(
+                    "row", f"{len(values)} cells", f"give {len(header)} cells"
+                )
             yield place.line, dict(zip(header, values, strict=True))
     except csv.Error as error:
         line = numbers[min(cells.line_num, len(numbers)) - 1]
-        raise Place(path.name, line).error("row", str(error), "write valid CSV") from error
+        raise Place(path.name, line).error(
+            "row", str(error), "write valid CSV"
+        ) from error
 
 
 def _json_rows(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
@@ -113,10 +127,14 @@ def _json_rows(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, 
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise place.error("row", line[:60], f"write one JSON object ({error})") from error
+            raise place.error(
+                "row", line[:60], f"write one JSON object ({error})"
+            ) from error
         if not isinstance(row, dict):
             raise place.error("row", line[:60], "write one JSON object per line")
         for field in row:
             if field not in ALL_FIELDS:
-                raise place.error(field, row[field], "use only: " + ", ".join(ALL_FIELDS))
+                raise place.error(
+                    field, row[field], "use only: " + ", ".join(ALL_FIELDS)
+                )
         yield number, row

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice, pairwise, takewhile
 
 import pytest
+
 from twin.workloads import FITTED, Workload, WorkloadArrival, open_workload
 from twin.workloads.catalog import load_model
 from twin.workloads.workload import CARRIED_IN_SECONDS
@@ -14,7 +15,9 @@ SEEDS = range(5)
 
 def carried_in(workload: Workload) -> list[WorkloadArrival]:
     """Arrivals of the carried-in seconds."""
-    return list(takewhile(lambda a: a.time_seconds < CARRIED_IN_SECONDS, workload.arrivals))
+    return list(
+        takewhile(lambda a: a.time_seconds < CARRIED_IN_SECONDS, workload.arrivals)
+    )
 
 
 def cpu_ratio(name: str, nodes: int, seed: int) -> float:
@@ -27,7 +30,9 @@ def cpu_ratio(name: str, nodes: int, seed: int) -> float:
 @pytest.mark.parametrize("name", FITTED)
 def test_same_seed_gives_the_same_workload(name: str) -> None:
     """Nodes and the first 500 arrivals are equal for one seed and differ for another."""
-    first, second, other = (open_workload(name, nodes=40, seed=seed) for seed in (7, 7, 8))
+    first, second, other = (
+        open_workload(name, nodes=40, seed=seed) for seed in (7, 7, 8)
+    )
     arrivals = list(islice(first.arrivals, 500))
     assert first.nodes == second.nodes
     assert arrivals == list(islice(second.arrivals, 500))
@@ -45,7 +50,8 @@ def test_arrivals_are_ordered_and_uniquely_named(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted", "tolerance"), [("openb", 0.048, 0.012), ("google2011", 0.857, 0.05)]
+    ("name", "wanted", "tolerance"),
+    [("openb", 0.048, 0.012), ("google2011", 0.857, 0.05)],
 )
 @pytest.mark.parametrize("nodes", [50, 100, 400])
 def test_load_ratio_stays_at_any_size(

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from bus.errors import InputError
 from twin.workloads import NodeShape, WorkloadArrival, open_workload
 from twin.workloads.trace_file import read_trace_file, write_trace_file
@@ -32,7 +33,20 @@ def test_written_rows_read_back_equal(tmp_path: Path) -> None:
     """Writing and reading a file keeps every field of nodes and arrivals."""
     node = NodeShape("n1", 96_000, 2**38, 8, {"foresail.dev/gpu-model": "G2"})
     late = WorkloadArrival(
-        9.5, "b", "task", 500, 2**30, 1, 0.4, 0.8, 60.25, "fail", 2, 9, {"a": "b"}, "team"
+        9.5,
+        "b",
+        "task",
+        500,
+        2**30,
+        1,
+        0.4,
+        0.8,
+        60.25,
+        "fail",
+        2,
+        9,
+        {"a": "b"},
+        "team",
     )
     early = WorkloadArrival(0.0, "a", "service", 500, 2**30, 0, 0.4, 0.8, None, "run")
     path = tmp_path / "w.jsonl"
@@ -53,7 +67,10 @@ def test_csv_and_json_lines_mean_the_same(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     node = NODE | {"labels": {"zone": "a", "rack": "b"}}
-    assert read_trace_file(table)[:2] == read_trace_file(write_rows(tmp_path, node, ARRIVAL))[:2]
+    assert (
+        read_trace_file(table)[:2]
+        == read_trace_file(write_rows(tmp_path, node, ARRIVAL))[:2]
+    )
 
 
 @pytest.mark.parametrize(
@@ -131,6 +148,8 @@ def test_file_without_nodes_uses_plain_nodes(tmp_path: Path) -> None:
 def test_file_rate_leaves_the_carried_in_set_out(tmp_path: Path) -> None:
     """The arrival rate of a file counts what comes after the first ten seconds."""
     rows = [ARRIVAL | {"name": f"a{i}", "time_seconds": i * 0.01} for i in range(50)]
-    rows += [ARRIVAL | {"name": f"b{i}", "time_seconds": 10 + 359 * i} for i in range(1, 11)]
+    rows += [
+        ARRIVAL | {"name": f"b{i}", "time_seconds": 10 + 359 * i} for i in range(1, 11)
+    ]
     workload = open_workload(str(write_rows(tmp_path, *rows)), nodes=3, seed=1)
     assert workload.arrivals_per_hour == pytest.approx(10, rel=0.01)
