@@ -58,9 +58,7 @@ def trace_figures(trace: Trace) -> Figures:
     density = len(trace.nodes) / trace.reference_nodes
     cpu, memory = trace.load_ratio(start)
     later_cpu, later_memory = trace.load_ratio(start + SECONDS_PER_HOUR)
-    ended = near.filter(pl.col("end_seconds").is_not_null())[
-        "running_seconds"
-    ].to_list()
+    ended = near.filter(pl.col("end_seconds").is_not_null())["running_seconds"].to_list()
     return Figures(
         busiest_hour_arrivals=busiest,
         arrivals_per_hour=len(near) / covered_hours,
@@ -89,9 +87,7 @@ def model_figures(name: str, *, nodes: int, seed: int) -> Figures:
         ratios.append(sum(entry.cpu_request_millicores for entry in there) / cores)
         ratios.append(sum(entry.memory_request_bytes for entry in there) / memory)
     lasting = (entry.duration_seconds for entry in arrivals)
-    durations = [
-        value for value in lasting if value is not None and value != OPEN_RUN_SECONDS
-    ]
+    durations = [value for value in lasting if value is not None and value != OPEN_RUN_SECONDS]
     first_hour = sum(entry.time_seconds < SECONDS_PER_HOUR for entry in arrivals)
     return Figures(
         busiest_hour_arrivals=first_hour * scale,
@@ -102,8 +98,7 @@ def model_figures(name: str, *, nodes: int, seed: int) -> Figures:
         memory_ratio_after_hour=ratios[3],
         duration_median_seconds=median(durations),
         duration_p90_seconds=quantiles(durations, n=10)[-1],
-        failure_share=sum(entry.outcome == "fail" for entry in arrivals)
-        / len(arrivals),
+        failure_share=sum(entry.outcome == "fail" for entry in arrivals) / len(arrivals),
     )
 
 
@@ -116,15 +111,11 @@ def _runs_at(entry: WorkloadArrival, seconds: float) -> bool:
 def mean_figures(plays: Sequence[Figures]) -> Figures:
     """Mean of every figure over the plays."""
     fields = Figures.__slots__
-    return Figures(
-        **{name: fsum(getattr(p, name) for p in plays) / len(plays) for name in fields}
-    )
+    return Figures(**{name: fsum(getattr(p, name) for p in plays) / len(plays) for name in fields})
 
 
 def _table(name: str, nodes: int, trace: Figures, model: Figures) -> Table:
-    table = Table(
-        "figure", "trace", "model", "ratio", title=f"{name}, model at {nodes} nodes"
-    )
+    table = Table("figure", "trace", "model", "ratio", title=f"{name}, model at {nodes} nodes")
     for field in Figures.__slots__:
         wanted, got = getattr(trace, field), getattr(model, field)
         ratio = f"{got / wanted:.2f}" if wanted else "-"
@@ -134,22 +125,14 @@ def _table(name: str, nodes: int, trace: Figures, model: Figures) -> Table:
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code (2: bad input)."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.workloads.check", description=__doc__
-    )
-    parser.add_argument(
-        "--data", type=Path, required=True, help="folder of the trace files"
-    )
-    parser.add_argument(
-        "--nodes", type=int, default=100, help="size at which models are played"
-    )
+    parser = argparse.ArgumentParser(prog="python -m lab.workloads.check", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the trace files")
+    parser.add_argument("--nodes", type=int, default=100, help="size at which models are played")
     options = parser.parse_args(arguments)
     console = Console()
     try:
         for name in READERS:
-            plays = [
-                model_figures(name, nodes=options.nodes, seed=seed) for seed in SEEDS
-            ]
+            plays = [model_figures(name, nodes=options.nodes, seed=seed) for seed in SEEDS]
             trace = trace_figures(read_trace(name, options.data))
             console.print(_table(name, options.nodes, trace, mean_figures(plays)))
     except InputError as error:

@@ -59,12 +59,8 @@ def _log_bin(value: int) -> int:
 def _request(members: Sequence[tuple[Request, int]]) -> RequestRow:
     weight = sum(count for _, count in members)
     return RequestRow(
-        cpu_millicores=round(
-            sum(request[0] * count for request, count in members) / weight
-        ),
-        memory_bytes=round(
-            sum(request[1] * count for request, count in members) / weight
-        ),
+        cpu_millicores=round(sum(request[0] * count for request, count in members) / weight),
+        memory_bytes=round(sum(request[1] * count for request, count in members) / weight),
         gpus=members[0][0][2],
         weight=weight,
     )
@@ -94,9 +90,7 @@ def arrival_endings(pods: pl.DataFrame) -> list[Ending]:
 
 def left_endings(pods: pl.DataFrame) -> list[Ending]:
     """How pods that already run end; those that outlive the trace run on."""
-    return _endings(
-        pods.with_columns(pl.col("left_seconds").alias("lasts")), open_run=[]
-    )
+    return _endings(pods.with_columns(pl.col("left_seconds").alias("lasts")), open_run=[])
 
 
 def _endings(pods: pl.DataFrame, *, open_run: list[float]) -> list[Ending]:

@@ -90,9 +90,7 @@ def _node_rows(nodes: pl.DataFrame) -> list[NodeRow]:
     for (shape, cpu, memory, gpus, gpu_model), weight in sorted(
         counts.items(), key=lambda item: (-item[1], item[0])
     ):
-        labels = {SHAPE_LABEL: shape} | (
-            {GPU_MODEL_LABEL: gpu_model} if gpu_model else {}
-        )
+        labels = {SHAPE_LABEL: shape} | ({GPU_MODEL_LABEL: gpu_model} if gpu_model else {})
         rows.append(
             NodeRow(
                 name=shape,
@@ -111,11 +109,7 @@ def _classes(trace: Trace, near: pl.DataFrame) -> list[WorkClass]:
     for entry in trace.classes:
         members = near.filter(pl.col("class_name") == entry.name)
         # A class that only runs and never arrives keeps its own figures with share 0.
-        source = (
-            members
-            if len(members)
-            else trace.pods.filter(pl.col("class_name") == entry.name)
-        )
+        source = members if len(members) else trace.pods.filter(pl.col("class_name") == entry.name)
         rows.append(
             WorkClass(
                 name=entry.name,
@@ -157,15 +151,9 @@ def write_model(model: FittedModel, out_dir: Path) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code (2: bad input)."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.workloads.fit", description=__doc__
-    )
-    parser.add_argument(
-        "--data", type=Path, required=True, help="folder of the trace files"
-    )
-    parser.add_argument(
-        "--out", type=Path, required=True, help="folder for the fitted models"
-    )
+    parser = argparse.ArgumentParser(prog="python -m lab.workloads.fit", description=__doc__)
+    parser.add_argument("--data", type=Path, required=True, help="folder of the trace files")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the fitted models")
     options = parser.parse_args(arguments)
     console = Console()
     try:

@@ -66,12 +66,8 @@ def read_google2011(data_dir: Path) -> Trace:
         dropped=f"{len(events) - len(known)} task events without a request",
         files=(
             TraceFile(MACHINE_FILE, "machine shapes (machines present at the start)"),
-            TraceFile(
-                TASK_FILE, "requests, arrivals, durations, outcomes (parts 0 to 13)"
-            ),
-            TraceFile(
-                JOB_FILE, "weight of each hour of day (job submissions of 29 days)"
-            ),
+            TraceFile(TASK_FILE, "requests, arrivals, durations, outcomes (parts 0 to 13)"),
+            TraceFile(JOB_FILE, "weight of each hour of day (job submissions of 29 days)"),
         ),
     )
 
@@ -117,11 +113,7 @@ def _lives(events: pl.DataFrame, end_seconds: float) -> pl.DataFrame:
     )
     ended_before = pl.col("event_type").shift(1).is_in(ENDS).fill_null(False)
     same_life_follows = pl.col("life").shift(-1) == pl.col("life")
-    following = (
-        pl.when(same_life_follows)
-        .then(pl.col("seconds").shift(-1))
-        .otherwise(end_seconds)
-    )
+    following = pl.when(same_life_follows).then(pl.col("seconds").shift(-1)).otherwise(end_seconds)
     return (
         events.sort("job_id", "task_index", maintain_order=True)
         .with_columns(
@@ -193,6 +185,5 @@ def _hour_weights(raw: pl.DataFrame) -> tuple[float, ...]:
     hour = submitted["time"] // (MICROSECONDS * SECONDS_PER_HOUR) % HOURS_PER_DAY
     counts = dict(hour.value_counts().rows())
     return tuple(
-        counts.get(hour, 0) * HOURS_PER_DAY / len(submitted)
-        for hour in range(HOURS_PER_DAY)
+        counts.get(hour, 0) * HOURS_PER_DAY / len(submitted) for hour in range(HOURS_PER_DAY)
     )

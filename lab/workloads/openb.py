@@ -61,12 +61,8 @@ def read_openb(data_dir: Path) -> Trace:
 
 def _nodes(raw: pl.DataFrame) -> pl.DataFrame:
     model = pl.col("model").fill_null("")
-    gpu_part = pl.when(pl.col("gpu") > 0).then(
-        pl.format("-{}x{}", "gpu", model.str.to_lowercase())
-    )
-    shape = pl.format(
-        "{}c-{}g", pl.col("cpu_milli") // 1000, pl.col("memory_mib") // 1024
-    )
+    gpu_part = pl.when(pl.col("gpu") > 0).then(pl.format("-{}x{}", "gpu", model.str.to_lowercase()))
+    shape = pl.format("{}c-{}g", pl.col("cpu_milli") // 1000, pl.col("memory_mib") // 1024)
     return raw.select(
         pl.col("sn").alias("name"),
         (shape + gpu_part.otherwise(pl.lit(""))).alias("shape"),
@@ -111,6 +107,4 @@ def _pods(raw: pl.DataFrame) -> pl.DataFrame:
 
 def _hour_weights(raw: pl.DataFrame) -> tuple[float, ...]:
     hours = (raw["creation_time"] // SECONDS_PER_HOUR % HOURS_PER_DAY).to_list()
-    return tuple(
-        hours.count(hour) * HOURS_PER_DAY / len(hours) for hour in range(HOURS_PER_DAY)
-    )
+    return tuple(hours.count(hour) * HOURS_PER_DAY / len(hours) for hour in range(HOURS_PER_DAY))

@@ -55,9 +55,7 @@ def prepare(
     usage = load_model(name).usage
     arrivals = list(_arrivals(trace, share, seed, usage))
     description = _describe(trace, machines, share, arrivals, usage)
-    write_trace_file(
-        out_file, map(_machine, machines.iter_rows(named=True)), arrivals, description
-    )
+    write_trace_file(out_file, map(_machine, machines.iter_rows(named=True)), arrivals, description)
     return PreparedWorkload(path=out_file, description=description)
 
 
@@ -74,9 +72,7 @@ def _machine(row: dict[str, Any]) -> NodeShape:
     )
 
 
-def _arrivals(
-    trace: Trace, share: float, seed: int, usage: Usage
-) -> Iterator[WorkloadArrival]:
+def _arrivals(trace: Trace, share: float, seed: int, usage: Usage) -> Iterator[WorkloadArrival]:
     start = trace.busiest_hour()[0] * SECONDS_PER_HOUR
     running = trace.running_at(start).sort("cpu_millicores", "memory_bytes", "name")
     kept = every_kth(range(len(running)), share, Random(f"{seed}/carried-in"))
@@ -85,9 +81,7 @@ def _arrivals(
     for index, row in enumerate(carried):
         row["running_seconds"] = row["left_seconds"]
         yield _arrival(carried_in_time(index, len(carried)), row, trace, usage, seed)
-    later = trace.pods.filter(pl.col("arrive_seconds") >= start).sort(
-        "arrive_seconds", "name"
-    )
+    later = trace.pods.filter(pl.col("arrive_seconds") >= start).sort("arrive_seconds", "name")
     kept = every_kth(range(len(later)), share, Random(f"{seed}/arrivals"))
     for row in later[kept].iter_rows(named=True):
         since = row["arrive_seconds"] - start
@@ -112,9 +106,7 @@ def _arrival(
         memory_request_bytes=row["memory_bytes"],
         gpus=row["gpus"],
         cpu_usage_ratio=round(at_rank(usage.cpu_ratio_quantiles, rng.random()), 4),
-        memory_usage_ratio=round(
-            at_rank(usage.memory_ratio_quantiles, rng.random()), 4
-        ),
+        memory_usage_ratio=round(at_rank(usage.memory_ratio_quantiles, rng.random()), 4),
         duration_seconds=None if goes_on else round(row["running_seconds"], 6),
         outcome=row["outcome"],
         priority=entry.priority,

@@ -13,9 +13,7 @@ CC_BY = "CC BY 4.0"
 CC_BY_URL = "https://creativecommons.org/licenses/by/4.0/"
 APACHE = "Apache-2.0"
 APACHE_URL = "https://www.apache.org/licenses/LICENSE-2.0"
-REDUCED = (
-    "reduced to counts, rates and quantiles; no row of the trace is kept as it was"
-)
+REDUCED = "reduced to counts, rates and quantiles; no row of the trace is kept as it was"
 
 
 @dataclass(frozen=True, slots=True)

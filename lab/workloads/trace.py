@@ -71,9 +71,7 @@ class Trace:
 
         Pods that were there when the trace began count for no hour, nor does a cut last hour.
         """
-        hour = (
-            (pl.col("arrive_seconds") // SECONDS_PER_HOUR).cast(pl.Int64).alias("hour")
-        )
+        hour = (pl.col("arrive_seconds") // SECONDS_PER_HOUR).cast(pl.Int64).alias("hour")
         counts = (
             self.pods.filter(pl.col("arrive_seconds") > 0)
             .group_by(hour)
@@ -92,16 +90,13 @@ class Trace:
             pl.col("arrive_seconds") < seconds,
             pl.col("start_seconds").is_not_null(),
             end.is_null() | (end > seconds),
-        ).with_columns(
-            pl.when(end.is_null()).then(None).otherwise(left).alias("left_seconds")
-        )
+        ).with_columns(pl.when(end.is_null()).then(None).otherwise(left).alias("left_seconds"))
 
     def load_ratio(self, seconds: float) -> tuple[float, float]:
         """Requested cpu and memory of the pods there, over the capacity of all machines."""
         pods = self.running_at(seconds)
         return (
-            float(pods["cpu_millicores"].sum())
-            / float(self.nodes["cpu_millicores"].sum()),
+            float(pods["cpu_millicores"].sum()) / float(self.nodes["cpu_millicores"].sum()),
             float(pods["memory_bytes"].sum()) / float(self.nodes["memory_bytes"].sum()),
         )
 

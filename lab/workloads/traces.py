@@ -19,7 +19,5 @@ READERS: dict[str, Callable[[Path], Trace]] = {
 def read_trace(name: str, data_dir: Path) -> Trace:
     """Read trace `name` from its folder; raises InputError for a name or file that is absent."""
     if name not in READERS:
-        raise InputError(
-            field="workload", value=name, remedy=f"use {' or '.join(READERS)}"
-        )
+        raise InputError(field="workload", value=name, remedy=f"use {' or '.join(READERS)}")
     return READERS[name](data_dir)

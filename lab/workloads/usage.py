@@ -14,9 +14,7 @@ from lab.workloads.figures import quantiles
 from lab.workloads.trace import TraceFile, require
 from twin.workloads.model import Usage
 
-USAGE_FILE = TraceFile(
-    "google2019/instance_usage_5min.parquet", "use over limit of cpu and memory"
-)
+USAGE_FILE = TraceFile("google2019/instance_usage_5min.parquet", "use over limit of cpu and memory")
 TOP_RANK = 0.999
 
 

@@ -84,9 +84,7 @@ def _idle(nodes: int) -> Workload:
     return Workload(
         nodes=plain_nodes(nodes),
         arrivals=iter(()),
-        description=[
-            f"workload idle: {nodes} nodes of 16 cores and 64 GiB, nothing arrives"
-        ],
+        description=[f"workload idle: {nodes} nodes of 16 cores and 64 GiB, nothing arrives"],
         arrivals_per_hour=0.0,
     )
 
@@ -94,11 +92,7 @@ def _idle(nodes: int) -> Workload:
 def _from_file(path: Path, nodes: int) -> Workload:
     file_nodes, arrivals, comments = read_trace_file(path)
     machines = file_nodes or plain_nodes(nodes)
-    origin = (
-        "from its node rows"
-        if file_nodes
-        else "16 cores and 64 GiB each (no node rows)"
-    )
+    origin = "from its node rows" if file_nodes else "16 cores and 64 GiB each (no node rows)"
     return Workload(
         nodes=machines,
         arrivals=iter(arrivals),
@@ -113,11 +107,7 @@ def _from_file(path: Path, nodes: int) -> Workload:
 
 def _first_hour_rate(arrivals: list[WorkloadArrival]) -> float:
     """Arrivals per hour after the carried-in seconds, over the first hour or the shorter file."""
-    later = [
-        entry.time_seconds
-        for entry in arrivals
-        if entry.time_seconds >= CARRIED_IN_SECONDS
-    ]
+    later = [entry.time_seconds for entry in arrivals if entry.time_seconds >= CARRIED_IN_SECONDS]
     if not later:
         return 0.0
     end = min(SECONDS_PER_HOUR, later[-1])

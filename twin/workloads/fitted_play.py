@@ -41,9 +41,7 @@ def play_fitted(model: FittedModel, *, nodes: int, seed: int) -> Workload:
     )
 
 
-def _describe(
-    model: FittedModel, nodes: int, share: float, rate: float, seed: int
-) -> list[str]:
+def _describe(model: FittedModel, nodes: int, share: float, rate: float, seed: int) -> list[str]:
     carried_in = round(model.carried_in * share)
     return [
         f"workload {model.name}: fitted model, seed {seed}, no trace file is read",
@@ -54,10 +52,7 @@ def _describe(
             "in the first hour, following the hour of day after that"
         ),
         f"usage: {model.usage.source}",
-        *(
-            f"figures from {entry.attribution} ({entry.licence})"
-            for entry in model.provenance
-        ),
+        *(f"figures from {entry.attribution} ({entry.licence})" for entry in model.provenance),
     ]
 
 
@@ -76,9 +71,7 @@ class _Endings:
         ending = self.endings[self.table.draw(rng)]
         if not ending.duration_seconds_quantiles:
             return ending.outcome, None
-        return ending.outcome, round(
-            at_rank(ending.duration_seconds_quantiles, rng.random()), 3
-        )
+        return ending.outcome, round(at_rank(ending.duration_seconds_quantiles, rng.random()), 3)
 
 
 def _mean_batch_size(entry: WorkClass) -> float:
@@ -95,27 +88,21 @@ class _Player:
         self._carry_rng = Random(f"{seed}/carried-in")
         self._rng = Random(f"{seed}/arrivals")
         self._requests = [
-            WeightedTable([row.weight for row in entry.requests])
-            for entry in model.classes
+            WeightedTable([row.weight for row in entry.requests]) for entry in model.classes
         ]
         self._endings = [_Endings.of(entry.endings) for entry in model.classes]
         self._sizes = [
-            WeightedTable([row.weight for row in entry.batches])
-            for entry in model.classes
+            WeightedTable([row.weight for row in entry.batches]) for entry in model.classes
         ]
         batches = [entry.share / _mean_batch_size(entry) for entry in model.classes]
         self._batch_classes = WeightedTable(batches)
-        self._batches_per_arrival = fsum(batches) / fsum(
-            entry.share for entry in model.classes
-        )
+        self._batches_per_arrival = fsum(batches) / fsum(entry.share for entry in model.classes)
         self._number = 0
 
     def arrivals(self) -> Iterator[WorkloadArrival]:
         """The carried-in set, then batches for ever."""
         yield from self._carried_in()
-        thinned = (
-            self._rng.random()
-        )  # running total of wanted arrivals; whole numbers are emitted
+        thinned = self._rng.random()  # running total of wanted arrivals; whole numbers are emitted
         for time_seconds in self._batch_times():
             index = self._batch_classes.draw(self._rng)
             entry = self._model.classes[index]
@@ -133,9 +120,7 @@ class _Player:
         more = max(self._share, 1.0) * self._batches_per_arrival
         hour, now = 0, CARRIED_IN_SECONDS
         while True:
-            rate = self._model.arrivals_per_hour[
-                (self._model.start_hour + hour) % HOURS_PER_DAY
-            ]
+            rate = self._model.arrivals_per_hour[(self._model.start_hour + hour) % HOURS_PER_DAY]
             end = (hour + 1) * SECONDS_PER_HOUR
             while rate > 0:
                 now += self._rng.expovariate(rate * more / SECONDS_PER_HOUR)
@@ -185,9 +170,7 @@ class _Player:
             memory_request_bytes=request.memory_bytes,
             gpus=request.gpus,
             cpu_usage_ratio=round(at_rank(usage.cpu_ratio_quantiles, rng.random()), 4),
-            memory_usage_ratio=round(
-                at_rank(usage.memory_ratio_quantiles, rng.random()), 4
-            ),
+            memory_usage_ratio=round(at_rank(usage.memory_ratio_quantiles, rng.random()), 4),
             duration_seconds=ending[1],
             outcome=ending[0],
             priority=entry.priority,

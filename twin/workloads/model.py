@@ -116,9 +116,7 @@ class FittedModel(_Figures):
     trace_nodes: int = Field(gt=0)
     reference_nodes: int = Field(gt=0)
     reference_note: str
-    arrivals_per_hour: list[float] = Field(
-        min_length=HOURS_PER_DAY, max_length=HOURS_PER_DAY
-    )
+    arrivals_per_hour: list[float] = Field(min_length=HOURS_PER_DAY, max_length=HOURS_PER_DAY)
     start_hour: int = Field(ge=0, lt=HOURS_PER_DAY)
     carried_in: int = Field(ge=0)
     nodes: list[NodeRow] = Field(min_length=1)
@@ -132,7 +130,5 @@ class FittedModel(_Figures):
         known = {entry.name for entry in self.classes}
         for entry in self.running:
             if entry.class_name not in known:
-                raise ValueError(
-                    f"running: class_name {entry.class_name!r} is not in classes"
-                )
+                raise ValueError(f"running: class_name {entry.class_name!r} is not in classes")
         return self

@@ -17,22 +17,16 @@ def allot(weights: Sequence[int], places: int) -> list[int]:
     """Share `places` among `weights` by largest remainder; ties go to the earlier weight."""
     total = sum(weights)
     counts = [weight * places // total for weight in weights]
-    by_remainder = sorted(
-        range(len(weights)), key=lambda i: (-(weights[i] * places % total), i)
-    )
+    by_remainder = sorted(range(len(weights)), key=lambda i: (-(weights[i] * places % total), i))
     for index in by_remainder[: places - sum(counts)]:
         counts[index] += 1
     return counts
 
 
-def sample_nodes(
-    rows: Sequence[NodeRow], nodes: int, rng: Random, prefix: str
-) -> list[NodeShape]:
+def sample_nodes(rows: Sequence[NodeRow], nodes: int, rng: Random, prefix: str) -> list[NodeShape]:
     """`nodes` machines named `<prefix>-node-0000` onwards, shapes in random order."""
     counts = allot([row.weight for row in rows], nodes)
-    shapes = [
-        row for row, count in zip(rows, counts, strict=True) for _ in range(count)
-    ]
+    shapes = [row for row, count in zip(rows, counts, strict=True) for _ in range(count)]
     rng.shuffle(shapes)
     return [
         NodeShape(

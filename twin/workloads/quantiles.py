@@ -44,9 +44,7 @@ class WeightedTable:
 
     def at_rank(self, rank: float) -> int:
         """Index at `rank` (0..1) of the cumulated weight."""
-        return min(
-            bisect_right(self._bounds, rank * self._bounds[-1]), len(self._bounds) - 1
-        )
+        return min(bisect_right(self._bounds, rank * self._bounds[-1]), len(self._bounds) - 1)
 
     def draw(self, rng: Random) -> int:
         """One independent draw."""

@@ -77,11 +77,7 @@ class Fields:
         """A Kubernetes object name."""
         value = self.text(field, default)
         edges = value[:1] + value[-1:]
-        if (
-            not set(value) <= NAME_CHARACTERS
-            or len(value) > LONGEST_NAME
-            or set(edges) & set("-.")
-        ):
+        if not set(value) <= NAME_CHARACTERS or len(value) > LONGEST_NAME or set(edges) & set("-."):
             raise self.place.error(
                 field,
                 value,
@@ -89,9 +85,7 @@ class Fields:
             )
         return value
 
-    def number(
-        self, field: str, low: float, high: float, default: float | None = None
-    ) -> float:
+    def number(self, field: str, low: float, high: float, default: float | None = None) -> float:
         """A finite number within low..high; without default it is required."""
         wanted = f"give a number from {low:g} to {high:g}"
         if self._absent(field):
@@ -100,9 +94,7 @@ class Fields:
             return default
         value = self.row[field]
         try:
-            number = (
-                float(value) if isinstance(value, str | int | float) else float("nan")
-            )
+            number = float(value) if isinstance(value, str | int | float) else float("nan")
         except (ValueError, OverflowError):
             number = float("nan")
         if isinstance(value, bool) or not isfinite(number) or not low <= number <= high:
@@ -138,9 +130,7 @@ def read_row(row: Row, place: Place) -> NodeShape | WorkloadArrival:
     """Turn one row into what its `record` field says; raises InputError on any bad field."""
     fields = Fields(row, place)
     record = fields.text("record")
-    readers: dict[
-        str, tuple[tuple[str, ...], Callable[[Fields], NodeShape | WorkloadArrival]]
-    ] = {
+    readers: dict[str, tuple[tuple[str, ...], Callable[[Fields], NodeShape | WorkloadArrival]]] = {
         "node": (NODE_FIELDS, _node),
         "arrival": ((*ARRIVAL_FIELDS, "gpus"), _arrival),
     }
@@ -148,11 +138,7 @@ def read_row(row: Row, place: Place) -> NodeShape | WorkloadArrival:
         raise place.error("record", record, "use node or arrival")
     allowed, reader = readers[record]
     for field, value in row.items():
-        if (
-            field not in SHARED_FIELDS
-            and field not in allowed
-            and value not in (None, "")
-        ):
+        if field not in SHARED_FIELDS and field not in allowed and value not in (None, ""):
             raise place.error(field, value, f"leave it out of {record} rows")
     return reader(fields)
 

@@ -7,9 +7,7 @@ that range allows it, something arrives about every three seconds of wall time.
 
 from __future__ import annotations
 
-SECONDS_BETWEEN_ARRIVALS = (
-    3.0  # wall time: long enough to read, short enough not to look frozen
-)
+SECONDS_BETWEEN_ARRIVALS = 3.0  # wall time: long enough to read, short enough not to look frozen
 SLOWEST = 1.0
 FASTEST = 60.0  # one cluster minute per second; beyond it short pods vanish between two cycles
 

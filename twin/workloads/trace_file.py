@@ -38,18 +38,14 @@ def read_trace_file(
         owner = "" if isinstance(item, NodeShape) else item.namespace
         key = (type(item).__name__, owner, item.name)
         if key in seen:
-            raise place.error(
-                "name", item.name, "give every node and every arrival its own name"
-            )
+            raise place.error("name", item.name, "give every node and every arrival its own name")
         seen.add(key)
         if isinstance(item, NodeShape):
             nodes.append(item)
         else:
             arrivals.append(item)
     if not nodes and not arrivals:
-        raise InputError(
-            field=str(path.name), value="no rows", remedy="add node and arrival rows"
-        )
+        raise InputError(field=str(path.name), value="no rows", remedy="add node and arrival rows")
     arrivals.sort(key=lambda arrival: arrival.time_seconds)
     return nodes, arrivals, comments
 
@@ -110,15 +106,11 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, R
         for values in cells:
             place = Place(path.name, numbers[cells.line_num - 1])
             if len(values) != len(header):
-                raise place.error(
-                    "row", f"{len(values)} cells", f"give {len(header)} cells"
-                )
+                raise place.error("row", f"{len(values)} cells", f"give {len(header)} cells")
             yield place.line, dict(zip(header, values, strict=True))
     except csv.Error as error:
         line = numbers[min(cells.line_num, len(numbers)) - 1]
-        raise Place(path.name, line).error(
-            "row", str(error), "write valid CSV"
-        ) from error
+        raise Place(path.name, line).error("row", str(error), "write valid CSV") from error
 
 
 def _json_rows(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
@@ -127,14 +119,10 @@ def _json_rows(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, 
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise place.error(
-                "row", line[:60], f"write one JSON object ({error})"
-            ) from error
+            raise place.error("row", line[:60], f"write one JSON object ({error})") from error
         if not isinstance(row, dict):
             raise place.error("row", line[:60], "write one JSON object per line")
         for field in row:
             if field not in ALL_FIELDS:
-                raise place.error(
-                    field, row[field], "use only: " + ", ".join(ALL_FIELDS)
-                )
+                raise place.error(field, row[field], "use only: " + ", ".join(ALL_FIELDS))
         yield number, row

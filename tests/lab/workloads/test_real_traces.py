@@ -46,9 +46,7 @@ def test_openb_plays_its_own_pods_at_100_nodes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "nodes"), [("openb", 40), ("google2011", 100)])
-def test_converted_load_ratio_is_the_traces(
-    name: str, nodes: int, tmp_path: Path
-) -> None:
+def test_converted_load_ratio_is_the_traces(name: str, nodes: int, tmp_path: Path) -> None:
     """Right after the start the cluster requests what the trace does, times its density."""
     folder = data_dir()
     path = prepare(name, folder, tmp_path / "w.jsonl", nodes=nodes, seed=7).path
@@ -56,9 +54,7 @@ def test_converted_load_ratio_is_the_traces(
     early = takewhile(lambda a: a.time_seconds < CARRIED_IN_SECONDS, workload.arrivals)
     cores = sum(node.cpu_millicores for node in workload.nodes)
     ratio = sum(entry.cpu_request_millicores for entry in early) / cores
-    assert ratio == pytest.approx(
-        {"openb": 0.0477, "google2011": 0.8565}[name], rel=0.12
-    )
+    assert ratio == pytest.approx({"openb": 0.0477, "google2011": 0.8565}[name], rel=0.12)
 
 
 def test_shipped_openb_model_is_what_the_command_makes() -> None:
@@ -74,6 +70,4 @@ def test_openb_model_stays_close_to_its_trace() -> None:
     plays = [model_figures("openb", nodes=100, seed=seed) for seed in range(8)]
     model = mean_figures(plays)
     for field in type(trace).__slots__:
-        assert getattr(model, field) == pytest.approx(
-            getattr(trace, field), rel=0.34
-        ), field
+        assert getattr(model, field) == pytest.approx(getattr(trace, field), rel=0.34), field

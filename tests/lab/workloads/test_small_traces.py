@@ -42,12 +42,8 @@ def openb_dir(tmp_path: Path) -> Path:
     folder = tmp_path / "k8s"
     folder.mkdir()
     nodes = ["sn,cpu_milli,memory_mib,gpu,model"]
-    nodes += [f"gpu-{i},96000,393216,8,G2" for i in range(3)] + [
-        "plain-0,32000,262144,0,"
-    ]
-    (folder / "openb_node_list.csv").write_text(
-        "\n".join(nodes) + "\n", encoding="utf-8"
-    )
+    nodes += [f"gpu-{i},96000,393216,8,G2" for i in range(3)] + ["plain-0,32000,262144,0,"]
+    (folder / "openb_node_list.csv").write_text("\n".join(nodes) + "\n", encoding="utf-8")
     (folder / "openb_pod_list.csv").write_text(
         "\n".join([POD_HEADER, *PODS]) + "\n", encoding="utf-8"
     )
@@ -102,9 +98,7 @@ def test_openb_pods_become_arrivals_by_name(openb_dir: Path, tmp_path: Path) -> 
     assert open_workload(str(prepared.path), nodes=4, seed=1).nodes[0].name == "gpu-0"
     trace = read_openb(openb_dir)
     assert trace.busiest_hour() == (1, 4)
-    running = {
-        row["name"]: row["left_seconds"] for row in trace.running_at(HOUR).to_dicts()
-    }
+    running = {row["name"]: row["left_seconds"] for row in trace.running_at(HOUR).to_dicts()}
     assert running == {"old-ls": None, "ends": 60.0}
     pods = {row["name"]: row for row in trace.pods.to_dicts()}
     assert (pods["fails"]["outcome"], pods["fails"]["running_seconds"]) == (
@@ -118,9 +112,7 @@ def test_openb_pods_become_arrivals_by_name(openb_dir: Path, tmp_path: Path) -> 
     assert pods["old-ls"]["gpus"] == 1
 
 
-def test_prepared_file_is_the_same_for_one_seed(
-    openb_dir: Path, tmp_path: Path
-) -> None:
+def test_prepared_file_is_the_same_for_one_seed(openb_dir: Path, tmp_path: Path) -> None:
     """Converting twice with one seed writes the same bytes and leaves no partial file."""
     texts = [
         prepare("openb", openb_dir, tmp_path / name, nodes=2, seed=5).path.read_bytes()
@@ -157,9 +149,7 @@ def test_google_units_and_classes(google_dir: Path) -> None:
 
 def test_google_converts_and_plays(google_dir: Path, tmp_path: Path) -> None:
     """With one node for one machine every life of the busiest hour is played at its time."""
-    path = prepare(
-        "google2011", google_dir, tmp_path / "out.jsonl", nodes=1, seed=1
-    ).path
+    path = prepare("google2011", google_dir, tmp_path / "out.jsonl", nodes=1, seed=1).path
     played = {a.name: a for a in open_workload(str(path), nodes=1, seed=1).arrivals}
     assert list(played) == ["g11-1-0", "g11-2-0", "g11-2-0-1", "g11-3-1", "g11-4-0"]
     assert played["g11-1-0"].time_seconds == 0
@@ -178,9 +168,7 @@ def test_missing_traces_are_input_errors(name: str, tmp_path: Path) -> None:
 def test_thinning_keeps_shares() -> None:
     """Systematic sampling keeps the share of any run of items to within one."""
     kept = every_kth(range(1000), 0.13, Random(4))
-    assert all(
-        abs(sum(i < end for i in kept) - 0.13 * end) <= 1 for end in range(0, 1000, 50)
-    )
+    assert all(abs(sum(i < end for i in kept) - 0.13 * end) <= 1 for end in range(0, 1000, 50))
     assert every_kth(range(5), 1.0, Random(4)) == [0, 1, 2, 3, 4]
 
 

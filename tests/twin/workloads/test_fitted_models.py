@@ -15,9 +15,7 @@ SEEDS = range(5)
 
 def carried_in(workload: Workload) -> list[WorkloadArrival]:
     """Arrivals of the carried-in seconds."""
-    return list(
-        takewhile(lambda a: a.time_seconds < CARRIED_IN_SECONDS, workload.arrivals)
-    )
+    return list(takewhile(lambda a: a.time_seconds < CARRIED_IN_SECONDS, workload.arrivals))
 
 
 def cpu_ratio(name: str, nodes: int, seed: int) -> float:
@@ -30,9 +28,7 @@ def cpu_ratio(name: str, nodes: int, seed: int) -> float:
 @pytest.mark.parametrize("name", FITTED)
 def test_same_seed_gives_the_same_workload(name: str) -> None:
     """Nodes and the first 500 arrivals are equal for one seed and differ for another."""
-    first, second, other = (
-        open_workload(name, nodes=40, seed=seed) for seed in (7, 7, 8)
-    )
+    first, second, other = (open_workload(name, nodes=40, seed=seed) for seed in (7, 7, 8))
     arrivals = list(islice(first.arrivals, 500))
     assert first.nodes == second.nodes
     assert arrivals == list(islice(second.arrivals, 500))

@@ -21,9 +21,7 @@ def test_idle_has_nodes_and_no_arrivals() -> None:
     assert suggest_speed(workload.arrivals_per_hour) == 1
 
 
-@pytest.mark.parametrize(
-    ("name", "nodes"), [("opnb", 3), ("openb", 0), ("no/such.csv", 3)]
-)
+@pytest.mark.parametrize(("name", "nodes"), [("opnb", 3), ("openb", 0), ("no/such.csv", 3)])
 def test_unknown_names_and_sizes_are_input_errors(name: str, nodes: int) -> None:
     """A misspelt workload, a missing file or an empty cluster is refused with a remedy."""
     with pytest.raises(InputError):
@@ -34,9 +32,7 @@ def test_unknown_names_and_sizes_are_input_errors(name: str, nodes: int) -> None
     ("per_hour", "speed"),
     [(0, 1), (12, 60), (47, 26), (328, 4), (40_901, 1), (1e-9, 60)],
 )
-def test_speed_shows_an_arrival_every_three_seconds(
-    per_hour: float, speed: float
-) -> None:
+def test_speed_shows_an_arrival_every_three_seconds(per_hour: float, speed: float) -> None:
     """Between its bounds of 1 and 60 the speed gives one arrival in three wall seconds."""
     assert suggest_speed(per_hour) == speed
 

@@ -67,10 +67,7 @@ def test_csv_and_json_lines_mean_the_same(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     node = NODE | {"labels": {"zone": "a", "rack": "b"}}
-    assert (
-        read_trace_file(table)[:2]
-        == read_trace_file(write_rows(tmp_path, node, ARRIVAL))[:2]
-    )
+    assert read_trace_file(table)[:2] == read_trace_file(write_rows(tmp_path, node, ARRIVAL))[:2]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +145,6 @@ def test_file_without_nodes_uses_plain_nodes(tmp_path: Path) -> None:
 def test_file_rate_leaves_the_carried_in_set_out(tmp_path: Path) -> None:
     """The arrival rate of a file counts what comes after the first ten seconds."""
     rows = [ARRIVAL | {"name": f"a{i}", "time_seconds": i * 0.01} for i in range(50)]
-    rows += [
-        ARRIVAL | {"name": f"b{i}", "time_seconds": 10 + 359 * i} for i in range(1, 11)
-    ]
+    rows += [ARRIVAL | {"name": f"b{i}", "time_seconds": 10 + 359 * i} for i in range(1, 11)]
     workload = open_workload(str(write_rows(tmp_path, *rows)), nodes=3, seed=1)
     assert workload.arrivals_per_hour == pytest.approx(10, rel=0.01)
