@@ -1,0 +1,80 @@
+"""Agent B, efficiency: save on the node with the lowest demand (seed-systems 1.b.4).
+
+First match wins: demand < 0.12 sleep, < 0.30 dvfs (clock 0.65), < 0.45 memory_balloon (memory 0.75). Only nodes that are ready and
+whose power state is `on` are considered: the seed only ever had such nodes, and one that sleeps already would otherwise stay the lowest
+for ever. Ties go to the first node by name. The score is 1 - demand.
+"""
+
+from __future__ import annotations
+
+from schemas.actions import ActionKind, Agent, Evidence, Parameters
+from schemas.numbers import rounded
+from schemas.reasons import Reason
+from schemas.view import ObservationView
+from services.agents.evidence import measure
+from services.agents.policy import Judgement, Policy, Prediction, node, noop
+from services.agents.thresholds import EfficiencyThresholds
+
+
+def judge(
+    view: ObservationView, prediction: Prediction, thresholds: EfficiencyThresholds
+) -> Judgement:
+    """Return what can be saved on the least wanted node."""
+    rows = view.nodes.index()
+    awake = [
+        (ratio, name)
+        for name, ratio in zip(prediction.ids, prediction.ratios, strict=True)
+        if view.nodes.ready[rows[name]] and view.nodes.power_state[rows[name]] == "on"
+    ]
+    if not awake:
+        return noop(Reason.NO_NODES, "no ready node that is on has a demand prediction")
+    demand_ratio, name = min(awake)
+    demand = measure(view, "demand_ratio", demand_ratio, "node_requests", name)
+    score = rounded(1.0 - demand_ratio)
+    tried: list[Evidence] = []
+    for threshold, kind, parameters in _steps(thresholds):
+        step = demand.compare("<", threshold)
+        tried.append(step)
+        if step.holds:
+            return Judgement(
+                kind=kind,
+                target=node(name),
+                parameters=parameters,
+                score=score,
+                evidence=tuple(tried),
+                decisive=(step,),
+                text=f"{step.numbers} on {name}, {_power(view, rows[name])}",
+            )
+    text = f"lowest demand {demand_ratio:.6g} on {name} is not below {thresholds.balloon_demand_ratio:.6g}"
+    return noop(Reason.NOTHING_TO_DO, text, score=score, evidence=tried)
+
+
+def _steps(thresholds: EfficiencyThresholds) -> tuple[tuple[float, ActionKind, Parameters], ...]:
+    return (
+        (thresholds.sleep_demand_ratio, ActionKind.POWER_STATE, Parameters(power_state="sleep")),
+        (
+            thresholds.dvfs_demand_ratio,
+            ActionKind.DVFS,
+            Parameters(clock_scale_ratio=thresholds.clock_scale_ratio),
+        ),
+        (
+            thresholds.balloon_demand_ratio,
+            ActionKind.MEMORY_BALLOON,
+            Parameters(memory_scale_ratio=thresholds.memory_scale_ratio),
+        ),
+    )
+
+
+def _power(view: ObservationView, row: int) -> str:
+    signal = view.signal("power")
+    source = "unknown source" if signal is None else signal.source
+    return f"estimated power {view.nodes.power_watts[row]:.6g} W ({source})"
+
+
+POLICY = Policy(
+    agent=Agent.EFFICIENCY,
+    priority=3,
+    signals=("node_requests", "pods"),
+    prediction="demand",
+    judge=judge,
+)

@@ -1,0 +1,91 @@
+"""Agent A, safety: act on the node with the highest failure risk (seed-systems 1.b.4).
+
+First match wins: risk >= 0.83 replicate, >= 0.70 migrate, >= 0.50 throttle. Throttle has a gate: under SLA violations or a queue of 80
+or more, a node whose CPU and memory are both below 0.72 is left alone, since its risk comes from health and not from load. Ties go
+to the first node by name. The score is the risk.
+"""
+
+from __future__ import annotations
+
+from schemas.actions import ActionKind, Agent, Evidence, Parameters
+from schemas.reasons import Reason
+from schemas.view import ObservationView
+from services.agents.evidence import measure
+from services.agents.policy import Judgement, Policy, Prediction, node, noop
+from services.agents.thresholds import SafetyThresholds
+
+
+def judge(view: ObservationView, prediction: Prediction, thresholds: SafetyThresholds) -> Judgement:
+    """Return what should be done about the riskiest node."""
+    if not prediction.ids:
+        return noop(Reason.NO_NODES, "no node has a risk prediction")
+    risk_ratio, name = min(
+        ((ratio, name) for name, ratio in zip(prediction.ids, prediction.ratios, strict=True)),
+        key=lambda row: (-row[0], row[1]),
+    )
+    risk = measure(view, "risk_ratio", risk_ratio, "node_requests", name)
+    steps = (
+        (ActionKind.REPLICATE, thresholds.replicate_risk_ratio),
+        (ActionKind.MIGRATE, thresholds.migrate_risk_ratio),
+        (ActionKind.THROTTLE, thresholds.throttle_risk_ratio),
+    )
+    tried: list[Evidence] = []
+    sla = view.totals.sla_violations
+    for kind, threshold in steps:
+        step = risk.compare(">=", threshold)
+        tried.append(step)
+        if not step.holds:
+            continue
+        if kind is ActionKind.THROTTLE:
+            gate = _gate(view, name, thresholds)
+            tried.extend(gate)
+            if _closes(gate):
+                text = f"{step.numbers} on {name}, but its load is low: {gate[-1].numbers}"
+                return noop(
+                    Reason.LOAD_TOO_LOW,
+                    text,
+                    score=risk_ratio,
+                    evidence=tried,
+                    decisive=(gate[-1],),
+                )
+        cap = thresholds.throttle_cpu_cap_ratio if kind is ActionKind.THROTTLE else None
+        return Judgement(
+            kind=kind,
+            target=node(name),
+            parameters=Parameters(cpu_cap_ratio=cap),
+            score=risk_ratio,
+            evidence=tuple(tried),
+            decisive=(step,),
+            text=f"{step.numbers} on {name}, SLA violations {sla}",
+        )
+    text = f"highest risk {risk_ratio:.6g} on {name} is below {thresholds.throttle_risk_ratio:.6g}"
+    return noop(Reason.NOTHING_TO_DO, text, score=risk_ratio, evidence=tried)
+
+
+def _gate(view: ObservationView, name: str, thresholds: SafetyThresholds) -> tuple[Evidence, ...]:
+    row = view.nodes.index()[name]
+    load = max(view.nodes.cpu_requested_ratio[row], view.nodes.memory_requested_ratio[row])
+    totals = view.totals
+    return (
+        measure(view, "sla_violations", totals.sla_violations, "pods").compare(">", 0),
+        measure(view, "queue_length", totals.queue_length, "pods").compare(
+            ">=", thresholds.gate_queue_length
+        ),
+        measure(view, "load_ratio", load, "node_requests", name).compare(
+            "<", thresholds.gate_load_ratio
+        ),
+    )
+
+
+def _closes(gate: tuple[Evidence, ...]) -> bool:
+    sla, queue, load = gate
+    return (sla.holds or queue.holds) and load.holds
+
+
+POLICY = Policy(
+    agent=Agent.SAFETY,
+    priority=1,
+    signals=("node_requests", "pods"),
+    prediction="risk",
+    judge=judge,
+)

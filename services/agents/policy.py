@@ -1,0 +1,103 @@
+"""The policy interface: a pure function from what an agent may know to its judgement.
+
+A policy sees the full observation, the prediction it asked for and its thresholds. It never sees a clock, the bus or its own past, so
+a recording can be judged again, and again under other thresholds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from schemas.actions import ActionKind, Agent, Evidence, Parameters, Target, TargetKind
+from schemas.model import Part
+from schemas.reasons import Reason
+from schemas.view import ObservationView
+from services.agents.thresholds import Thresholds
+
+T = TypeVar("T", bound=Thresholds)
+
+NOTHING = Target(kind=TargetKind.NONE)
+QUEUE = Target(kind=TargetKind.QUEUE, name="pending")
+
+
+class Prediction(Part):
+    """The prediction of one cycle as an agent keeps it: one ratio per node."""
+
+    id: str
+    """Id of the event."""
+    cycle: int
+    model_id: str
+    reason: Reason | None = None
+    """Set when inference skipped the cycle."""
+    ids: tuple[str, ...] = ()
+    ratios: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an agent thinks of one observation."""
+
+    kind: ActionKind
+    target: Target
+    parameters: Parameters
+    score: float
+    """The agent's own urge, 0 to 1."""
+    evidence: tuple[Evidence, ...]
+    """Every comparison made, in order."""
+    decisive: tuple[Evidence, ...]
+    """The comparisons that decided; empty when no threshold was crossed."""
+    text: str
+    """One sentence for people."""
+    reason: Reason | None = None
+    """Why nothing is wanted."""
+
+    @property
+    def rule(self) -> str:
+        """The thresholds that decided, in words."""
+        return " and ".join(item.words for item in self.decisive)
+
+
+Judge = Callable[[ObservationView, Prediction, T], Judgement]
+"""(observation, prediction, thresholds) -> judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy(Generic[T]):
+    """One agent's policy and what it needs."""
+
+    agent: Agent
+    priority: int
+    """Order among agents: 1 safety, 2 admission, 3 efficiency."""
+    signals: tuple[str, ...]
+    """Signals without which it does not judge."""
+    prediction: Literal["risk", "demand"] | None
+    """The prediction it waits for; None when it judges the observation alone."""
+    judge: Judge[T]
+
+
+def noop(
+    reason: Reason,
+    text: str,
+    *,
+    score: float = 0.0,
+    evidence: Sequence[Evidence] = (),
+    decisive: Sequence[Evidence] = (),
+) -> Judgement:
+    """Return the judgement that nothing is wanted."""
+    return Judgement(
+        kind=ActionKind.NOOP,
+        target=NOTHING,
+        parameters=Parameters(),
+        score=score,
+        evidence=tuple(evidence),
+        decisive=tuple(decisive),
+        text=text,
+        reason=reason,
+    )
+
+
+def node(name: str) -> Target:
+    """Return a node as target."""
+    return Target(kind=TargetKind.NODE, name=name)

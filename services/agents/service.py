@@ -1,0 +1,95 @@
+"""An agent as a fold: one proposal per cycle, as soon as what its policy needs is there, at the latest at the deadline."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.actions import Agent
+from schemas.envelope import Draft, Event
+from schemas.identity import Origin
+from services.agents.judging import answer, proposal, superseded
+from services.agents.policies import POLICIES
+from services.agents.policy import Policy
+from services.agents.settings import AgentSettings
+from services.agents.state import AgentState, evolve
+
+
+class AgentFold:
+    """The behaviour of the process `agent-<agent>`; see `bus.follow.Fold`."""
+
+    state_version = 1
+
+    def __init__(self, policy: Policy[Any], settings: AgentSettings) -> None:
+        """Judge by `policy` with the thresholds that the settings hold for its agent."""
+        self._policy = policy
+        self._thresholds = settings.thresholds(policy.agent)
+        self._profile = settings.profile_of(policy.agent)
+        self._limit_intervals = settings.signal_limit_intervals
+        self._deadline_seconds = settings.deadline_seconds
+
+    @property
+    def name(self) -> str:
+        """The process."""
+        return f"agent-{self._policy.agent}"
+
+    @property
+    def reads(self) -> tuple[tuple[str, ...], ...]:
+        """Observations, the prediction the policy asks for, and the agent's own proposals."""
+        asked = self._policy.prediction
+        predictions = () if asked is None else (("prediction", asked),)
+        return (("observation",), *predictions, ("proposal", self._policy.agent.value))
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """Wall seconds to wait for the prediction."""
+        return self._deadline_seconds
+
+    def initial(self) -> AgentState:
+        """Return the state before any event."""
+        return AgentState()
+
+    def evolve(self, state: AgentState, event: Event[Any]) -> AgentState:
+        """Return the state after one stored event."""
+        return evolve(state, event)
+
+    def open_cycle(self, state: AgentState) -> int | None:
+        """Return the newest cycle without a proposal."""
+        return state.open[-1].cycle if state.open else None
+
+    def decide(self, state: AgentState, *, overdue: bool) -> tuple[Draft, ...]:
+        """Return the proposals owed: superseded for older cycles, a judgement for the newest unless it should wait."""
+        drafts = [
+            Draft(
+                superseded(self._policy, self._profile, cycle),
+                cycle.cycle,
+                cycle.cluster_time_seconds,
+                (cycle.observation_id,),
+            )
+            for cycle in state.open[:-1]
+        ]
+        if state.open:
+            drafts.extend(self._newest(state, overdue=overdue))
+        return tuple(drafts)
+
+    def _newest(self, state: AgentState, *, overdue: bool) -> tuple[Draft, ...]:
+        cycle = state.open[-1]
+        found = answer(
+            self._policy,
+            self._thresholds,
+            self._limit_intervals,
+            cycle.cycle,
+            state.view,
+            state.prediction,
+            overdue=overdue,
+        )
+        if found is None:
+            return ()
+        data = proposal(self._policy, self._profile, cycle, found.judgement)
+        causes = (cycle.observation_id, *found.prediction_ids)
+        return (Draft(data, cycle.cycle, cycle.cluster_time_seconds, causes),)
+
+
+def build(settings: AgentSettings, origin: Origin, agent: Agent) -> AgentFold:
+    """Return the fold of one agent; the same one live, in re-runs and in simulation."""
+    del origin  # events get their origin when they are stamped
+    return AgentFold(POLICIES[agent], settings)

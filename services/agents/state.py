@@ -1,0 +1,55 @@
+"""What an agent knows between two events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.envelope import Event
+from schemas.model import Part
+from schemas.observation import Observation
+from schemas.prediction import PredictionDemand, PredictionRisk
+from schemas.proposal import Proposal
+from schemas.reasons import Reason
+from schemas.view import ObservationView, OpenCycle, closed, opened, view_of
+from services.agents.policy import Prediction
+
+
+class AgentState(Part):
+    """The newest observation and prediction, and what is owed."""
+
+    view: ObservationView | None = None
+    """None before the first keyframe."""
+    prediction: Prediction | None = None
+    """The newest prediction, of whatever cycle."""
+    open: tuple[OpenCycle, ...] = ()
+    """Cycles without this agent's proposal in the log, oldest first."""
+
+
+def evolve(state: AgentState, event: Event[Any]) -> AgentState:
+    """Return the state after one stored event; the fold reads no other agent's proposals."""
+    data = event.data
+    if isinstance(data, Observation):
+        return AgentState.model_construct(
+            view=view_of(state.view, event),
+            prediction=state.prediction,
+            open=opened(state.open, event),
+        )
+    if isinstance(data, PredictionRisk | PredictionDemand):
+        return state.model_copy(update={"prediction": _kept(event)})
+    if isinstance(data, Proposal):
+        return state.model_copy(update={"open": closed(state.open, data.cycle)})
+    return state
+
+
+def _kept(event: Event[Any]) -> Prediction:
+    data = event.data
+    ratios = data.nodes.risk_ratio if isinstance(data, PredictionRisk) else data.nodes.demand_ratio
+    skipped = data.status == "skipped"
+    return Prediction(
+        id=event.id,
+        cycle=data.cycle,
+        model_id=data.model_id,
+        reason=(data.reason or Reason.MISSING_SIGNAL) if skipped else None,
+        ids=data.nodes.ids,
+        ratios=ratios,
+    )

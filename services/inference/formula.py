@@ -1,0 +1,117 @@
+"""The seed's formula as a named predictor: `seed-formula/1`.
+
+Per node (seed-systems 1.b.7):
+
+    load   = 0.55 * cpu + 0.35 * memory
+    health = 0.95 if any pod is unhealthy, else 0.7 if any pod restarted, else 0
+    risk   = max(health, load)
+    demand = load
+
+cpu and memory are requests / allocatable. With `use_measured` they are the measured ratios where there are any, as the seed did
+with Prometheus set; the model id then says so. The numbers are scores, not probabilities, and the formula has no horizon of its own:
+the one it carries only says when a prediction is scored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemas.numbers import rounded
+from services.inference.features import FeatureColumns, Number
+from services.inference.predictor import Explanation, Forecast, Term
+
+MODEL_ID = "seed-formula/1"
+MEASURED_ID = "seed-formula-measured/1"
+
+CPU_WEIGHT = 0.55
+MEMORY_WEIGHT = 0.35
+UNHEALTHY_RISK = 0.95
+RESTARTED_RISK = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class SeedFormula:
+    """The seed's risk and demand."""
+
+    horizon_seconds: float
+    use_measured: bool = False
+
+    @property
+    def model_id(self) -> str:
+        """`seed-formula/1`, or `seed-formula-measured/1` when it reads measured load."""
+        return MEASURED_ID if self.use_measured else MODEL_ID
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Load and health of the node."""
+        load = ("cpu_requested_ratio", "memory_requested_ratio")
+        measured = ("cpu_used_ratio", "memory_used_ratio") if self.use_measured else ()
+        return (*load, *measured, "unhealthy_pods", "restarted_pods")
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Requests for the load and pods for the health."""
+        return ("node_requests", "pods")
+
+    @property
+    def quantile(self) -> float | None:
+        """None: a point estimate."""
+        return None
+
+    @property
+    def calibrated(self) -> bool:
+        """False: scores, not probabilities."""
+        return False
+
+    def predict(self, features: FeatureColumns) -> Forecast:
+        """Return risk and demand of every row, rounded as they travel."""
+        rows = range(len(features.ids))
+        loads = [_load(self._load_terms(features.row(row))) for row in rows]
+        health = [_health(features.row(row)) for row in rows]
+        return Forecast(
+            risk_ratio=tuple(
+                rounded(max(term.contribution, load))
+                for term, load in zip(health, loads, strict=True)
+            ),
+            demand_ratio=tuple(rounded(load) for load in loads),
+        )
+
+    def explain(self, features: FeatureColumns, row: int) -> Explanation:
+        """Return the formula's own terms; of health and load only the greater counts towards risk."""
+        values = features.row(row)
+        load, health = self._load_terms(values), _health(values)
+        if health.contribution >= _load(load):
+            risk = (health, *(Term(term.feature, term.value, 0.0) for term in load))
+        else:
+            risk = (*load, Term(health.feature, health.value, 0.0))
+        return Explanation(risk=risk, demand=load)
+
+    def _load_terms(self, values: dict[str, Number]) -> tuple[Term, Term]:
+        return (
+            self._load_term(values, "cpu", CPU_WEIGHT),
+            self._load_term(values, "memory", MEMORY_WEIGHT),
+        )
+
+    def _load_term(self, values: dict[str, Number], resource: str, weight: float) -> Term:
+        measured = f"{resource}_used_ratio"
+        if self.use_measured and values[measured] is not None:
+            return _weighted(measured, values[measured], weight)
+        requested = f"{resource}_requested_ratio"
+        return _weighted(requested, values[requested], weight)
+
+
+def _weighted(feature: str, value: Number, weight: float) -> Term:
+    return Term(feature, value, weight * min(1.0, float(value or 0.0)))
+
+
+def _load(terms: tuple[Term, Term]) -> float:
+    """Return cpu part + memory part, added in that order as the seed does."""
+    return terms[0].contribution + terms[1].contribution
+
+
+def _health(values: dict[str, Number]) -> Term:
+    if values["unhealthy_pods"]:
+        return Term("unhealthy_pods", values["unhealthy_pods"], UNHEALTHY_RISK)
+    if values["restarted_pods"]:
+        return Term("restarted_pods", values["restarted_pods"], RESTARTED_RISK)
+    return Term("unhealthy_pods", values["unhealthy_pods"], 0.0)

@@ -1,0 +1,33 @@
+"""The shape of a referee rule: from all candidates to a choice, or None when the rule does not apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from schemas.decision import RefereeRule
+from schemas.reasons import Reason
+from services.referee.candidate import Candidate
+
+Candidates = tuple[Candidate, ...]
+"""In canonical order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a rule chose."""
+
+    winner: Candidate | None
+    """None: nobody; the referee itself says noop."""
+    reason: Reason | None = None
+    """Why nothing is done; None when something is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of the referee."""
+
+    name: RefereeRule
+    text: str
+    """Why it chooses as it does, as the end of a sentence."""
+    choose: Callable[[Candidates], Choice | None]

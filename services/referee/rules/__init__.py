@@ -1,0 +1,28 @@
+"""The referee's rules, one module each, in the order in which they are tried (seed-systems 1.b.5); the first that applies decides.
+
+`safety_blind` is not in the seed, where agent A always saw; with every prediction there it never applies, so the seed's order holds.
+"""
+
+from __future__ import annotations
+
+from services.referee.rule import Rule
+from services.referee.rules import (
+    admission_protects,
+    all_noop,
+    efficiency_by_score,
+    fixed_order,
+    no_proposals,
+    safety_blind,
+    safety_first,
+)
+
+RULES: tuple[Rule, ...] = (
+    no_proposals.RULE,
+    all_noop.RULE,
+    safety_first.RULE,
+    admission_protects.RULE,
+    efficiency_by_score.RULE,
+    safety_blind.RULE,
+    fixed_order.RULE,
+)
+"""In order; `fixed_order` always applies when it is reached."""

@@ -1,0 +1,25 @@
+"""Step 4: of the efficiency actions (power_state sleep, off or on; dvfs; memory_balloon) the highest score wins."""
+
+from __future__ import annotations
+
+from schemas.actions import ActionKind
+from schemas.decision import RefereeRule
+from services.referee.candidate import Candidate, highest_score
+from services.referee.rule import Candidates, Choice, Rule
+
+POWER_STATES = ("sleep", "off", "on")
+
+
+def choose(candidates: Candidates) -> Choice | None:
+    """Choose the efficiency action with the highest score, whoever proposed it."""
+    found = highest_score(one for one in candidates if _saves(one))
+    return None if found is None else Choice(found)
+
+
+def _saves(one: Candidate) -> bool:
+    if one.considered.kind is ActionKind.POWER_STATE:
+        return one.action.parameters.power_state in POWER_STATES
+    return one.considered.kind in (ActionKind.DVFS, ActionKind.MEMORY_BALLOON)
+
+
+RULE = Rule(RefereeRule.EFFICIENCY_BY_SCORE, "efficiency action with the highest score", choose)

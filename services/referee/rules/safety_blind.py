@@ -1,0 +1,26 @@
+"""Step 4b, ours: agent A could not judge, and all that is left is a plain admit; nothing is done, and A's reason is named.
+
+An admit holds nothing back and so protects nothing. Letting it stand as the decision of a cycle in which nobody could look at the
+risk would hide the blindness behind a confident action. Protective actions of C and efficiency actions were tried before.
+"""
+
+from __future__ import annotations
+
+from schemas.actions import Agent
+from schemas.decision import RefereeRule
+from services.referee.rule import Candidates, Choice, Rule
+
+
+def choose(candidates: Candidates) -> Choice | None:
+    """Choose nobody when agent A is blind and nobody wants more than to admit."""
+    blind = next(
+        (one for one in candidates if one.considered.agent is Agent.SAFETY and one.blind), None
+    )
+    if blind is None or not all(one.admits for one in candidates if one.wants):
+        return None
+    return Choice(None, blind.considered.reason)
+
+
+RULE = Rule(
+    RefereeRule.SAFETY_BLIND, "safety could not judge and only a plain admit is left", choose
+)

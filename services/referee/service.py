@@ -1,0 +1,96 @@
+"""The referee as a fold: each cycle gets exactly one decision, whoever is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.decision import ClosedBy, Decision
+from schemas.envelope import Draft, Event
+from schemas.identity import Origin
+from services.referee.closing import closings
+from services.referee.ruling import Ruling, rule_on, superseded
+from services.referee.settings import RefereeSettings
+from services.referee.state import LastDecision, PendingCycle, RefereeState, evolve
+
+
+class RefereeFold:
+    """The behaviour of the process `referee`; see `bus.follow.Fold`."""
+
+    name = "referee"
+    reads: tuple[tuple[str, ...], ...] = (("observation",), ("proposal", "*"), ("decision",))
+    state_version = 1
+
+    def __init__(self, deadline_seconds: float) -> None:
+        """Wait at most `deadline_seconds` of wall time for proposals."""
+        self._deadline_seconds = deadline_seconds
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """Wall seconds to wait for proposals."""
+        return self._deadline_seconds
+
+    def initial(self) -> RefereeState:
+        """Return the state before any event."""
+        return RefereeState()
+
+    def evolve(self, state: RefereeState, event: Event[Any]) -> RefereeState:
+        """Return the state after one stored event."""
+        return evolve(state, event)
+
+    def open_cycle(self, state: RefereeState) -> int | None:
+        """Return the newest cycle without a decision."""
+        return state.open[-1].cycle if state.open else None
+
+    def decide(self, state: RefereeState, *, overdue: bool) -> tuple[Draft, ...]:
+        """Return the decisions owed, oldest cycle first."""
+        last = state.last
+        drafts: list[Draft] = []
+        for cycle, closed_by in closings(state.open, overdue=overdue):
+            data = decision_of(cycle, closed_by, last)
+            last = LastDecision(action=data.action, repeat_count=data.repeat_count)
+            causes = (cycle.observation_id, *(one.id for one in data.considered))
+            drafts.append(Draft(data, cycle.cycle, cycle.cluster_time_seconds, causes))
+        return tuple(drafts)
+
+
+def decision_of(cycle: PendingCycle, closed_by: ClosedBy, last: LastDecision | None) -> Decision:
+    """Return the decision of a cycle; `last` is the decision before it."""
+    judge = superseded if closed_by is ClosedBy.SUPERSEDED else rule_on
+    ruling = judge(cycle.proposals, cycle.missing)
+    return Decision(
+        cycle=cycle.cycle,
+        cluster_time_seconds=cycle.cluster_time_seconds,
+        observation_id=cycle.observation_id,
+        closed_by=closed_by,
+        action=ruling.action,
+        selected=ruling.selected,
+        score=ruling.score,
+        rule=ruling.rule,
+        rationale=ruling.rationale,
+        considered=tuple(one.considered for one in ruling.considered),
+        overridden=dict(ruling.overridden),
+        missing=cycle.missing,
+        reason=ruling.reason,
+        repeat_count=_repeats(ruling, last),
+        profile=_profile(ruling),
+    )
+
+
+def _repeats(ruling: Ruling, last: LastDecision | None) -> int:
+    same = (
+        last is not None
+        and last.action.label == ruling.action.label
+        and last.action.target == ruling.action.target
+    )
+    return 1 + (last.repeat_count if same and last is not None else 0)
+
+
+def _profile(ruling: Ruling) -> str:
+    """Return the profiles of the proposals considered, each once; empty when there were none."""
+    return ",".join(dict.fromkeys(one.profile for one in ruling.considered))
+
+
+def build(settings: RefereeSettings, origin: Origin) -> RefereeFold:
+    """Return the fold that the settings describe; the same one live, in re-runs and in simulation."""
+    del origin  # events get their origin when they are stamped
+    return RefereeFold(settings.deadline_seconds)

@@ -1,0 +1,89 @@
+"""What the referee knows between two events: open cycles with what was filed for them, and the newest decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.actions import Action, Agent
+from schemas.decision import Decision
+from schemas.envelope import Event
+from schemas.model import Part
+from schemas.numbers import Count, Cycle, Seconds
+from schemas.observation import Observation
+from schemas.proposal import Proposal
+from schemas.view import OPEN_LIMIT
+from services.referee.candidate import ORDER, Candidate, candidate_of
+
+
+class PendingCycle(Part):
+    """A cycle without a decision."""
+
+    cycle: Cycle
+    observation_id: str
+    cluster_time_seconds: Seconds
+    expected: tuple[Agent, ...]
+    """Who is expected to propose, in canonical order."""
+    proposals: tuple[Candidate, ...] = ()
+
+    @property
+    def missing(self) -> tuple[Agent, ...]:
+        """Expected agents without a proposal, in canonical order."""
+        filed = [one.considered.agent for one in self.proposals]
+        return tuple(agent for agent in self.expected if agent not in filed)
+
+
+class LastDecision(Part):
+    """What the row of equal decisions is counted from."""
+
+    action: Action
+    repeat_count: Count
+
+
+class RefereeState(Part):
+    """Open cycles, oldest first, and the newest decision."""
+
+    open: tuple[PendingCycle, ...] = ()
+    last: LastDecision | None = None
+
+
+def evolve(state: RefereeState, event: Event[Any]) -> RefereeState:
+    """Return the state after one stored event."""
+    data = event.data
+    if isinstance(data, Observation):
+        return state.model_copy(update={"open": _opened(state.open, event)})
+    if isinstance(data, Proposal):
+        return state.model_copy(update={"open": _filed(state.open, event)})
+    if isinstance(data, Decision):
+        return _decided(state, data)
+    return state
+
+
+def _opened(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[PendingCycle, ...]:
+    data: Observation = event.data
+    new = PendingCycle(
+        cycle=data.cycle,
+        observation_id=event.id,
+        cluster_time_seconds=data.cluster_time_seconds,
+        expected=tuple(sorted(data.expected_agents, key=ORDER.__getitem__)),
+    )
+    return (*(one for one in cycles if one.cycle < new.cycle), new)[-OPEN_LIMIT:]
+
+
+def _filed(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[PendingCycle, ...]:
+    """File a proposal with its cycle; one for a cycle that is not open is late and stays without effect."""
+    data: Proposal = event.data
+    return tuple(
+        one.model_copy(update={"proposals": (*one.proposals, candidate_of(event))})
+        if one.cycle == data.cycle and data.agent not in _agents(one)
+        else one
+        for one in cycles
+    )
+
+
+def _agents(cycle: PendingCycle) -> tuple[Agent, ...]:
+    return tuple(one.considered.agent for one in cycle.proposals)
+
+
+def _decided(state: RefereeState, data: Decision) -> RefereeState:
+    last = LastDecision(action=data.action, repeat_count=data.repeat_count)
+    return RefereeState(open=tuple(one for one in state.open if one.cycle != data.cycle), last=last)
