@@ -104,6 +104,9 @@ class Reason(StrEnum):
     """The source does not exist in this cluster (for example no Metrics Server)."""
     DISABLED = "disabled"
     """Switched off in the settings."""
+    # exerciser
+    PHASE_UNREACHABLE = "phase_unreachable"
+    """On the cluster as it is, the phase could not bring about what it intends."""
 
 
 class PendingClass(StrEnum):
