@@ -1,6 +1,6 @@
 """The small processes: each folder is one process and imports no other folder.
 
-Three modules beside the folders are shared by those that touch the cluster: `cluster` (how to reach
-it, the one file that knows the official Kubernetes client), `quantities` (how it writes amounts)
-and `kube_objects` (the few fields of its objects we read).
+Four modules beside the folders are shared by those that touch the cluster: `cluster` (how to reach
+it; the one file that knows the official Kubernetes client), `quantities` (how it writes amounts),
+`kube_objects` (the few fields of its objects that we read) and `kube_lists` (lists, page by page).
 """

@@ -21,6 +21,8 @@ GPU_SUFFIX = "/gpu"
 FINISHED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that hold no resources any more."""
 POD_TEMPLATE_HASH = "pod-template-hash"
+OWN_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
+"""Kubernetes' own namespaces; their pods count only where settings name them."""
 
 
 class KubeStruct(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
@@ -100,6 +102,12 @@ class Node(KubeStruct, frozen=True):
     metadata: Meta = Meta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the Ready condition is true."""
+        found = self.condition("Ready")
+        return found is not None and found.status == "True"
 
     def condition(self, kind: str) -> Condition | None:
         """Return one condition."""
@@ -184,6 +192,13 @@ class Pod(KubeStruct, frozen=True):
     def finished(self) -> bool:
         """Whether it has ended and holds nothing."""
         return self.status.phase in FINISHED
+
+    @property
+    def unhealthy(self) -> bool:
+        """Whether it is Failed, Pending, Unknown or not ready (the seed's rule)."""
+        if self.status.phase == "Succeeded":
+            return False
+        return self.status.phase != "Running" or not self.ready
 
     @property
     def ready(self) -> bool:

@@ -14,12 +14,12 @@ import msgspec
 
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
-from services.cluster import PAGE_ITEMS, ClusterRefused, ClusterUnavailable, Transport
+from services.cluster import ClusterRefused, ClusterUnavailable, Transport
+from services.kube_lists import Page, decoder_of, read_list
 from services.kube_objects import (
     Deployment,
     Job,
     KubeStruct,
-    ListMeta,
     Node,
     NodeMetrics,
     Pod,
@@ -35,32 +35,25 @@ class _Version(KubeStruct, frozen=True):
     git_version: str = ""
 
 
-class _Page(msgspec.Struct, Generic[T], frozen=True):
-    items: tuple[T, ...] = ()
-    metadata: ListMeta = ListMeta()
-
-
 @dataclass(frozen=True, slots=True)
 class Source(Generic[T]):
     """One list of the API."""
 
     name: str
     path: str
-    decoder: msgspec.json.Decoder[_Page[T]]
+    decoder: msgspec.json.Decoder[Page[T]]
     optional: bool = False
     """A 404 means that the cluster does not have it."""
 
 
-NODES = Source("nodes", "/api/v1/nodes", msgspec.json.Decoder(_Page[Node]))
-PODS = Source("pods", "/api/v1/pods", msgspec.json.Decoder(_Page[Pod]))
-DEPLOYMENTS = Source(
-    "deployments", "/apis/apps/v1/deployments", msgspec.json.Decoder(_Page[Deployment])
-)
-JOBS = Source("jobs", "/apis/batch/v1/jobs", msgspec.json.Decoder(_Page[Job]))
+NODES = Source("nodes", "/api/v1/nodes", decoder_of(Node))
+PODS = Source("pods", "/api/v1/pods", decoder_of(Pod))
+DEPLOYMENTS = Source("deployments", "/apis/apps/v1/deployments", decoder_of(Deployment))
+JOBS = Source("jobs", "/apis/batch/v1/jobs", decoder_of(Job))
 NODE_METRICS = Source(
     "node_metrics",
     "/apis/metrics.k8s.io/v1beta1/nodes",
-    msgspec.json.Decoder(_Page[NodeMetrics]),
+    decoder_of(NodeMetrics),
     optional=True,
 )
 
@@ -110,13 +103,20 @@ async def read_all(transport: Transport, otherwise_time_seconds: float) -> Readi
 async def read(transport: Transport, source: Source[T], otherwise_time_seconds: float) -> Read[T]:
     """Read all pages of one list; never raises for what the API server or the network does."""
     try:
-        return await _pages(transport, source)
+        listed = await read_list(transport, source.path, source.decoder)
     except ClusterUnavailable as error:
         reason, message = Reason.API_UNREACHABLE, str(error)
     except ClusterRefused as error:
         reason, message = _reason_of(error, source), error.message
-    except msgspec.DecodeError as error:
-        reason, message = Reason.SOURCE_ERROR, f"unreadable answer: {error}"
+    else:
+        record = SourceRead(
+            source=source.name,
+            ok=True,
+            read_time_seconds=listed.cluster_time_seconds,
+            resource_version=listed.resource_version,
+            items=len(listed.items),
+        )
+        return Read(record, listed.items)
     return Read(failed(source.name, otherwise_time_seconds, reason, message))
 
 
@@ -139,28 +139,6 @@ async def is_simulated(transport: Transport) -> bool:
     except msgspec.DecodeError as error:
         raise ClusterUnavailable(f"/version: unreadable answer: {error}") from error
     return version.git_version.endswith(SIMULATED_VERSION)
-
-
-async def _pages(transport: Transport, source: Source[T]) -> Read[T]:
-    items: list[T] = []
-    query = {"limit": str(PAGE_ITEMS)}
-    while True:
-        answer = await transport.request("GET", source.path, query)
-        page = source.decoder.decode(answer.body)
-        items.extend(page.items)
-        if not page.metadata.continue_token:
-            break
-        query = {"limit": str(PAGE_ITEMS), "continue": page.metadata.continue_token}
-    return Read(
-        SourceRead(
-            source=source.name,
-            ok=True,
-            read_time_seconds=answer.cluster_time_seconds,
-            resource_version=page.metadata.resource_version,
-            items=len(items),
-        ),
-        tuple(items),
-    )
 
 
 def _reason_of(error: ClusterRefused, source: Source[T]) -> Reason:

@@ -60,7 +60,7 @@ def _node_row(node: Node) -> Row:
     since = None if ready is None else ready.last_transition_time
     allocatable = node.status.allocatable
     return {
-        "ready": ready is not None and ready.status == "True",
+        "ready": node.ready,
         "schedulable": not node.spec.unschedulable,
         "cpu_allocatable_cores": cores(allocatable.get(CPU, "0")),
         "memory_allocatable_bytes": whole(allocatable.get(MEMORY, "0")),

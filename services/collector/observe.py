@@ -26,9 +26,7 @@ from services.collector.provenance import (
 )
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
-
-OWN_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
-"""Kubernetes' own; watched only when a prefix in the settings names them."""
+from services.kube_objects import OWN_NAMESPACES
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,19 +66,12 @@ def pod_rows(pods: Sequence[Pod], now: float, cuts: Cuts) -> PodRows:
     )
 
 
-def is_unhealthy(pod: Pod) -> bool:
-    """Say whether a pod is Failed, Pending, Unknown or not ready (the seed's rule)."""
-    if pod.status.phase == "Succeeded":
-        return False
-    return pod.status.phase != "Running" or not pod.ready
-
-
 def needs_a_look(pod: Pod, since_seconds: float) -> bool:
     """Say whether a pod is pending, failing, restarted, ending, or changed since a cluster time.
 
     The API's time stamps are whole seconds, so the second of `since_seconds` counts as after it.
     """
-    if is_unhealthy(pod) or pod.metadata.deletion_timestamp is not None:
+    if pod.unhealthy or pod.metadata.deletion_timestamp is not None:
         return True
     if pod.status.phase == "Succeeded":
         ended = ended_time(pod)
@@ -179,7 +172,7 @@ def _placement_rows(pods: Sequence[Pod]) -> dict[str, dict[str, Any]]:
     """Sum pods by node and workload; CPU in whole micro-cores, so that the sum is exact."""
     rows: dict[str, dict[str, Any]] = {}
     for pod in pods:
-        unhealthy = is_unhealthy(pod)
+        unhealthy = pod.unhealthy
         if not pod.spec.node_name or (pod.finished and not unhealthy):
             continue
         workload = pod.workload() or f"{pod.metadata.namespace}/Pod/{pod.metadata.name}"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from schemas.actions import Agent
+from schemas.model import Part
 
 
-class _Group(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class PowerModel(_Group):
+class PowerModel(Part):
     """Watts of one node: `idle + cpu_scale * cpu_ratio * clock_scale + mem_scale * memory_ratio`.
 
     Defaults are the seed's constants; the other names are those of its calibration file.
@@ -31,7 +28,7 @@ class PowerModel(_Group):
     """Where the coefficients come from; change it together with them."""
 
 
-class AgeLimits(_Group):
+class AgeLimits(Part):
     """Age in cluster seconds from which a signal counts as stale."""
 
     kubernetes_api_seconds: float = Field(default=30.0, gt=0)
@@ -40,7 +37,7 @@ class AgeLimits(_Group):
     """Metrics Server samples every 15 to 60 s and answers up to one window late."""
 
 
-class CollectorSettings(_Group):
+class CollectorSettings(Part):
     """What the collector can be told."""
 
     interval_seconds: float = Field(default=5.0, gt=0)

@@ -1,0 +1,194 @@
+"""What the exerciser reads from and writes to the cluster; writes stay in its own namespace.
+
+Creating is idempotent (an object that exists already is left as it is) and so is removing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from services.cluster import ClusterRefused, Transport
+from services.exerciser.plan import Load, NodeLoad
+from services.kube_lists import decoder_of, read_list
+from services.kube_objects import (
+    CPU,
+    MEMORY,
+    OWN_NAMESPACES,
+    Deployment,
+    Node,
+    Pod,
+    effective_request,
+)
+from services.quantities import bytes_text, cores, millicores_text, whole
+
+NAMESPACE = "foresail-exercise"
+PART_OF = "app.kubernetes.io/part-of"
+PART_OF_VALUE = "foresail-exerciser"
+LOAD_LABEL = "foresail.dev/exercise-load"
+SLOT_LABEL = "foresail.dev/exercise-slot"
+SLOT_VALUE = "unavailable"
+"""No node has this label's value, so pods that ask for it fit nowhere, on purpose."""
+CAPPED_TAINT = "foresail.dev/capped"
+HOSTNAME = "kubernetes.io/hostname"
+POWER_STATE = "foresail.dev/power-state"
+ON = "on"
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
+AT_ONCE = 16
+"""Writes in flight at a time."""
+
+_NODES = decoder_of(Node)
+_PODS = decoder_of(Pod)
+_DEPLOYMENTS = decoder_of(Deployment)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterLoad:
+    """What others put on the cluster."""
+
+    nodes: tuple[NodeLoad, ...]
+    """Nodes that are ready and on, sorted by name."""
+    waiting_pods: int
+    """Pods of others that wait for a node."""
+    hostnames: Mapping[str, str]
+    """Hostname label by node; nodes without one are absent."""
+
+
+async def read_load(transport: Transport) -> ClusterLoad:
+    """Read nodes and the load of everybody but the exerciser.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: the lists could not be read.
+    """
+    nodes = (await read_list(transport, "/api/v1/nodes", _NODES)).items
+    pods = (await read_list(transport, "/api/v1/pods", _PODS)).items
+    others = [pod for pod in pods if pod.metadata.namespace != NAMESPACE]
+    by_node: dict[str, list[Pod]] = {}
+    for pod in others:
+        if not pod.finished:
+            by_node.setdefault(pod.spec.node_name, []).append(pod)
+    awake = [node for node in nodes if node.ready and _power_state(node) == ON]
+    loads = [_node_load(node, by_node.get(node.metadata.name, [])) for node in awake]
+    labels = ((node.metadata.name, node.metadata.labels.get(HOSTNAME)) for node in awake)
+    return ClusterLoad(
+        nodes=tuple(sorted(loads, key=lambda load: load.name)),
+        waiting_pods=sum(
+            pod.metadata.namespace not in OWN_NAMESPACES for pod in by_node.get("", [])
+        ),
+        hostnames={name: hostname for name, hostname in labels if hostname},
+    )
+
+
+async def apply(
+    transport: Transport, loads: Sequence[Load], image: str, hostnames: Mapping[str, str]
+) -> None:
+    """Create the namespace and the Deployments of a phase.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: some could not be created; those that were stay.
+    """
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": _meta(NAMESPACE)}
+    await _unless_there(transport, "/api/v1/namespaces", space)
+    manifests = [manifest(load, image, hostnames) for load in loads]
+    limit = asyncio.Semaphore(AT_ONCE)
+
+    async def create(body: Mapping[str, Any]) -> None:
+        async with limit:
+            await _unless_there(transport, DEPLOYMENTS, body)
+
+    await asyncio.gather(*(create(body) for body in manifests))
+
+
+async def remove_all(transport: Transport) -> int:
+    """Remove every Deployment of the exerciser, with its pods; return how many there were.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: some could not be removed.
+    """
+    try:
+        ours = {"labelSelector": f"{PART_OF}={PART_OF_VALUE}"}
+        found = (await read_list(transport, DEPLOYMENTS, _DEPLOYMENTS, ours)).items
+    except ClusterRefused as error:
+        if error.status == 404:
+            return 0
+        raise
+    limit = asyncio.Semaphore(AT_ONCE)
+
+    async def remove(name: str) -> None:
+        async with limit:
+            try:
+                path = f"{DEPLOYMENTS}/{name}"
+                await transport.request("DELETE", path, {"propagationPolicy": "Background"})
+            except ClusterRefused as error:
+                if error.status != 404:
+                    raise
+
+    await asyncio.gather(*(remove(one.metadata.name) for one in found))
+    return len(found)
+
+
+def manifest(load: Load, image: str, hostnames: Mapping[str, str]) -> dict[str, Any]:
+    """Return the Deployment of one load."""
+    labels = {PART_OF: PART_OF_VALUE, LOAD_LABEL: load.name}
+    requests = {CPU: millicores_text(load.cpu_millicores), MEMORY: bytes_text(load.memory_bytes)}
+    pod: dict[str, Any] = {
+        "containers": [{"name": "load", "image": image, "resources": {"requests": requests}}],
+        "terminationGracePeriodSeconds": 0,
+        "tolerations": [{"key": CAPPED_TAINT, "operator": "Exists", "effect": "NoSchedule"}],
+    }
+    if not load.node:
+        pod["nodeSelector"] = {SLOT_LABEL: SLOT_VALUE}
+    elif load.node in hostnames:
+        pod["nodeSelector"] = {HOSTNAME: hostnames[load.node]}
+    else:
+        pod["affinity"] = _only_on(load.node)
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {**_meta(load.name), "labels": labels},
+        "spec": {
+            "replicas": load.replicas,
+            "selector": {"matchLabels": {LOAD_LABEL: load.name}},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def _only_on(node: str) -> dict[str, Any]:
+    field = {"key": "metadata.name", "operator": "In", "values": [node]}
+    terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def _meta(name: str) -> dict[str, Any]:
+    return {"name": name, "labels": {PART_OF: PART_OF_VALUE}}
+
+
+def _power_state(node: Node) -> str:
+    return node.metadata.annotations.get(POWER_STATE, ON)
+
+
+def _node_load(node: Node, pods: Iterable[Pod]) -> NodeLoad:
+    living = list(pods)
+    amounts = [effective_request(pod.spec) for pod in living]
+    judged = [pod for pod in living if pod.metadata.namespace not in OWN_NAMESPACES]
+    return NodeLoad(
+        name=node.metadata.name,
+        schedulable=not node.spec.unschedulable,
+        cpu_millicores=round(cores(node.status.allocatable.get(CPU, "0")) * 1000),
+        memory_bytes=whole(node.status.allocatable.get(MEMORY, "0")),
+        cpu_requested_millicores=sum(round(one.cpu_cores * 1000) for one in amounts),
+        memory_requested_bytes=sum(one.memory_bytes for one in amounts),
+        unhealthy_pods=sum(pod.unhealthy for pod in judged),
+        restarted_pods=sum(pod.restarts > 0 for pod in judged),
+    )
+
+
+async def _unless_there(transport: Transport, path: str, body: Mapping[str, Any]) -> None:
+    try:
+        await transport.request("POST", path, body=body)
+    except ClusterRefused as error:
+        if error.status != 409:
+            raise

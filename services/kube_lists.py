@@ -1,0 +1,64 @@
+"""Lists of the Kubernetes API, page by page, decoded into the structs of `kube_objects`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import msgspec
+
+from services.cluster import PAGE_ITEMS, ClusterUnavailable, Transport
+from services.kube_objects import KubeStruct, ListMeta
+
+T = TypeVar("T", bound=KubeStruct)
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """One page of a list."""
+
+    items: tuple[T, ...] = ()
+    metadata: ListMeta = ListMeta()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Generic[T]):
+    """A whole list."""
+
+    items: tuple[T, ...]
+    resource_version: str
+    cluster_time_seconds: float
+    """The server's clock at the last page."""
+
+
+def decoder_of(kind: type[T]) -> msgspec.json.Decoder[Page[T]]:
+    """Return the decoder of lists of one kind; make it once."""
+    return msgspec.json.Decoder(Page[kind])  # type: ignore[valid-type]
+
+
+async def read_list(
+    transport: Transport,
+    path: str,
+    decoder: msgspec.json.Decoder[Page[T]],
+    query: Mapping[str, str] | None = None,
+) -> Listed[T]:
+    """Read all pages of a list.
+
+    Raises:
+        ClusterUnavailable: no answer, or one that is no such list.
+        ClusterRefused: the API server answered with an error (410: the list changed too much
+            between two pages).
+    """
+    items: list[T] = []
+    asked = {"limit": str(PAGE_ITEMS), **(query or {})}
+    while True:
+        answer = await transport.request("GET", path, asked)
+        try:
+            page = decoder.decode(answer.body)
+        except msgspec.DecodeError as error:
+            raise ClusterUnavailable(f"{path}: unreadable answer: {error}") from error
+        items.extend(page.items)
+        if not page.metadata.continue_token:
+            version = page.metadata.resource_version
+            return Listed(tuple(items), version, answer.cluster_time_seconds)
+        asked["continue"] = page.metadata.continue_token
