@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
 from bus.clock import Clock
-from bus.port import Bus, Message, StoredMessage
+from bus.port import Bus, Message, Messages, StoredMessage
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
@@ -162,10 +162,10 @@ class Follower(Generic[S]):
         self._seq = max(self._seq, tail)
         self._on_progress("live", self._seq)
         await self._step()
-        async with aclosing(_as_generator(self._bus.read(patterns, start_seq=self._seq + 1))) as messages:
+        async with aclosing(self._bus.read(patterns, start_seq=self._seq + 1)) as messages:
             await self._follow(messages)
 
-    async def _follow(self, messages: AsyncIterator[StoredMessage]) -> None:
+    async def _follow(self, messages: Messages) -> None:
         queue: asyncio.Queue[StoredMessage] = asyncio.Queue(BACKLOG)
         reader = asyncio.create_task(_pump(messages, queue), name=f"{self._fold.name}-reader")
         try:
@@ -276,11 +276,6 @@ def _decoded(message: StoredMessage) -> AnyEvent:
     )
 
 
-async def _as_generator(messages: AsyncIterator[StoredMessage]) -> AsyncIterator[StoredMessage]:
-    async for message in messages:
-        yield message
-
-
-async def _pump(messages: AsyncIterator[StoredMessage], queue: asyncio.Queue[StoredMessage]) -> None:
+async def _pump(messages: Messages, queue: asyncio.Queue[StoredMessage]) -> None:
     async for message in messages:
         await queue.put(message)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,12 @@ class StoredMessage:
     subject: str
     headers: Mapping[str, str]
     data: bytes
+
+
+Messages = AsyncGenerator[StoredMessage, None]
+"""Stored messages one by one; close it (`contextlib.aclosing`) when leaving early."""
+Beats = AsyncGenerator[tuple[str, bytes], None]
+"""(process, payload) one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +62,13 @@ class Bus(Protocol):
         """
         ...
 
-    def read(self, subjects: Sequence[str], *, start_seq: int = 1) -> AsyncIterator[StoredMessage]:
+    def read(self, subjects: Sequence[str], *, start_seq: int = 1) -> Messages:
         """Yield history from `start_seq` in order, then live messages: no hole, no duplicate, no end."""
         ...
 
     def history(
         self, subjects: Sequence[str], *, start_seq: int = 1, end_seq: int | None = None
-    ) -> AsyncIterator[StoredMessage]:
+    ) -> Messages:
         """Yield what is stored, up to `end_seq` or the newest message at the time of the call."""
         ...
 
@@ -78,7 +84,7 @@ class Bus(Protocol):
         """Send a beat on `health.<cluster>.<process>`, outside the log."""
         ...
 
-    def beats(self, process: str = "*") -> AsyncIterator[tuple[str, bytes]]:
+    def beats(self, process: str = "*") -> Beats:
         """Yield (process, payload) of beats."""
         ...
 

@@ -1,0 +1,37 @@
+"""One writer per subject: which position a writer expects to be the newest, and what a refusal means.
+
+A writer tells the server the position of the last message it knows on a subject. When the server refuses, the newest message says
+which of two things happened: it is our own (the earlier try was stored, its ack was lost), or somebody else writes our subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bus.errors import AnotherWriter
+from bus.port import Message, StoredMessage
+from schemas.envelope import MESSAGE_ID
+
+
+def message_id(headers: object) -> str:
+    """Return the id in a message's headers, or an empty string."""
+    return str(headers.get(MESSAGE_ID, "")) if isinstance(headers, dict) else ""
+
+
+def settle_refusal(messages: Sequence[Message], newest: Sequence[StoredMessage | None]) -> tuple[int, ...] | None:
+    """Say what a refused publish means, given the newest message of each message's subject.
+
+    Returns:
+        The positions when all messages are stored already; None when the expectations were merely out of date.
+
+    Raises:
+        AnotherWriter: the newest message of a subject is somebody else's.
+    """
+    own = {message_id(dict(message.headers)) for message in messages}
+    stored = [one is not None and message_id(dict(one.headers)) in own for one in newest]
+    if all(stored):
+        return tuple(one.seq for one in newest if one is not None)
+    for message, one in zip(messages, newest, strict=True):
+        if one is not None and message_id(dict(one.headers)) not in own:
+            raise AnotherWriter(message.subject, message_id(dict(one.headers)))
+    return None

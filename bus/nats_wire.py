@@ -1,0 +1,93 @@
+"""What travels between the NATS adapter and the server: headers, replies and error codes, read without a connection."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from bus.port import Message, StoredMessage
+
+EXPECTED = "Nats-Expected-Last-Subject-Sequence"
+WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
+"""10071 answers single publishes, 10164 atomic batches."""
+DUPLICATE_IN_BATCH = 10201
+BATCH_END = "204"
+NOT_FOUND = "404"
+
+_SERVER_HEADERS = ("nats-stream", "nats-subject", "nats-sequence", "nats-time-stamp", "nats-last-sequence")
+_PUBLISH_HEADERS = ("nats-expected-", "nats-batch-", "nats-num-pending", "nats-upto-")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishAck:
+    """What the server answered to a publish."""
+
+    seq: int
+    duplicate: bool
+    error_code: int
+    description: str
+
+
+def read_ack(data: bytes) -> PublishAck:
+    """Read the server's answer to a publish or to the commit of a batch."""
+    answer: dict[str, Any] = json.loads(data)
+    error = answer.get("error") or {}
+    return PublishAck(
+        seq=answer.get("seq", 0),
+        duplicate=bool(answer.get("duplicate", False)),
+        error_code=error.get("err_code", 0),
+        description=error.get("description", ""),
+    )
+
+
+def batch_headers(
+    messages: Sequence[Message], batch_id: str, expected: Mapping[str, int]
+) -> list[dict[str, str]]:
+    """Return the headers of one atomic batch; only the first message of a subject may carry an expectation."""
+    seen: set[str] = set()
+    headers = []
+    for number, message in enumerate(messages, start=1):
+        own = {**message.headers, "Nats-Batch-Id": batch_id, "Nats-Batch-Sequence": str(number)}
+        if message.subject not in seen:
+            own[EXPECTED] = str(expected[message.subject])
+            seen.add(message.subject)
+        if number == len(messages):
+            own["Nats-Batch-Commit"] = "1"
+        headers.append(own)
+    return headers
+
+
+def stored_message(headers: Mapping[str, str] | None, data: bytes) -> StoredMessage:
+    """Read a republished or directly fetched message.
+
+    Raises:
+        KeyError: the server's own headers are missing.
+    """
+    given = {str(name): value for name, value in (headers or {}).items()}
+    return StoredMessage(
+        seq=int(given["Nats-Sequence"]),
+        time_ns=nanoseconds(given["Nats-Time-Stamp"]),
+        subject=given["Nats-Subject"],
+        headers={name: value for name, value in given.items() if not _is_servers(name)},
+        data=data,
+    )
+
+
+def status_of(headers: Mapping[str, str] | None) -> str:
+    """Return the status of a reply without payload, or an empty string."""
+    return str((headers or {}).get("Status", ""))
+
+
+def nanoseconds(stamp: str) -> int:
+    """Read the server's RFC 3339 time stamp with up to nine decimals as nanoseconds since the Unix epoch."""
+    whole, _, rest = stamp.removesuffix("Z").partition(".")
+    seconds = int(datetime.fromisoformat(f"{whole}+00:00").timestamp())
+    return seconds * 1_000_000_000 + int(rest.ljust(9, "0") or "0")
+
+
+def _is_servers(name: str) -> bool:
+    lowered = name.lower()
+    return lowered in _SERVER_HEADERS or lowered.startswith(_PUBLISH_HEADERS)

@@ -1,0 +1,175 @@
+"""One service as a process: settings from the environment, signals, beats, JSON log lines, and exit codes that mean something.
+
+Exit code 0: told to stop. 2: bad input, one line on stderr. 1: anything else, with the traceback in the log; the supervisor starts it
+again. This is the only place that catches every exception.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import structlog
+from pydantic import BaseModel, ValidationError
+
+from bus.clock import Clock, SystemClock
+from bus.errors import ConfigError, InputError, Temporary
+from bus.nats_adapter import NatsBus
+from bus.nats_server import die_with_parent
+from bus.port import Bus
+from schemas.identity import Origin
+
+BEAT_SECONDS = 1.0
+BAD_INPUT = 2
+FAILED = 1
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+AnySettings = TypeVar("AnySettings", bound=BaseModel)
+
+
+@dataclass
+class Progress:
+    """What a beat tells of a process."""
+
+    state: str = "starting"
+    """starting, catching_up, live or stopping."""
+    seq: int = 0
+
+    def __call__(self, state: str, seq: int) -> None:
+        """Take note."""
+        self.state, self.seq = state, seq
+
+
+@dataclass(frozen=True)
+class ProcessContext:
+    """What a service's `main` gets."""
+
+    name: str
+    bus: Bus
+    clock: Clock
+    origin: Origin
+    environment: Mapping[str, str]
+    progress: Progress = field(default_factory=Progress)
+
+
+def settings_from(environment: Mapping[str, str], kind: type[AnySettings]) -> AnySettings:
+    """Read a process' settings from FORESAIL_SETTINGS (JSON); defaults when it is unset.
+
+    Raises:
+        ConfigError: it is no JSON, or a value does not fit.
+    """
+    text = environment.get("FORESAIL_SETTINGS", "{}")
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "FORESAIL_SETTINGS"
+        raise ConfigError(where, first["input"], first["msg"]) from error
+
+
+def run_process(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> int:
+    """Run one service until SIGTERM or SIGINT; return the exit code."""
+    configure_logging()
+    if os.environ.get("FORESAIL_PARENT"):
+        die_with_parent()
+    log = structlog.get_logger(name)
+    try:
+        asyncio.run(_run(name, main))
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
+    except Temporary as error:
+        log.error("stopped", error=str(error))  # noqa: TRY400 - one line; the supervisor starts it again
+        return FAILED
+    except Exception:
+        log.exception("failed")
+        return FAILED
+    return 0
+
+
+def configure_logging() -> None:
+    """Write log lines as JSON to stdout: UTC time, level, process and what happened."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+
+
+async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> None:
+    environment = os.environ
+    cluster, incarnation, stream, url = (
+        _required(environment, f"FORESAIL_{part}") for part in ("CLUSTER", "INCARNATION", "STREAM", "NATS_URL")
+    )
+    bus = await NatsBus.connect(
+        url,
+        cluster=cluster,
+        stream=stream,
+        name=name,
+        user=environment.get("FORESAIL_NATS_USER"),
+        password=environment.get("FORESAIL_NATS_PASSWORD"),
+    )
+    context = ProcessContext(name, bus, SystemClock(), Origin(cluster, incarnation), dict(environment))
+    task = asyncio.create_task(_main(main, context), name=name)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    beating = asyncio.create_task(_beat(context), name="beat")
+    try:
+        with suppress(asyncio.CancelledError):
+            await task
+        context.progress.state = "stopping"
+    finally:
+        beating.cancel()
+        await asyncio.gather(beating, return_exceptions=True)
+        await bus.close()
+
+
+async def _main(main: Callable[[ProcessContext], Awaitable[None]], context: ProcessContext) -> None:
+    await main(context)
+
+
+def _required(environment: Mapping[str, str], variable: str) -> str:
+    value = environment.get(variable, "")
+    if not value:
+        raise ConfigError(variable, "(unset)", "set it, or let `foresail up` start this process")
+    return value
+
+
+async def _beat(context: ProcessContext) -> None:
+    started_ns = context.clock.wall_ns()
+    while True:
+        payload: dict[str, Any] = {
+            "process": context.name,
+            "pid": os.getpid(),
+            "state": context.progress.state,
+            "seq": context.progress.seq,
+            "rss_bytes": rss_bytes(),
+            "cpu_seconds": round(time.process_time(), 3),
+            "started_ns": started_ns,
+        }
+        await context.bus.beat(context.name, json.dumps(payload, separators=(",", ":")).encode())
+        await context.clock.sleep(BEAT_SECONDS)
+
+
+def rss_bytes() -> int:
+    """Return the resident memory of this process in bytes (its peak where /proc is missing)."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123 - a kernel file, read once a second
+            return int(statm.read().split()[1]) * PAGE_BYTES
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

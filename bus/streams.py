@@ -1,0 +1,61 @@
+"""The log's declaration as data: one JetStream stream per deployment and incarnation.
+
+Direct get serves history without consumers; republish feeds taps and the dashboard with stored events only; nobody can delete or
+purge; retention is by size and age.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from schemas import subjects
+
+NANOSECONDS = 1_000_000_000
+DUPLICATE_WINDOW_SECONDS = 120
+"""JetStream's own dedupe by message id: a second guard only."""
+DEFAULT_MAX_BYTES = 2 * 1024**3
+DEFAULT_MAX_AGE_SECONDS = 24 * 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDeclaration:
+    """Name, subjects and retention of one log."""
+
+    name: str
+    subject: str
+    max_bytes: int = DEFAULT_MAX_BYTES
+    max_age_seconds: float = DEFAULT_MAX_AGE_SECONDS
+
+    @classmethod
+    def of(
+        cls,
+        cluster: str,
+        incarnation: str,
+        *,
+        max_bytes: int = DEFAULT_MAX_BYTES,
+        max_age_seconds: float = DEFAULT_MAX_AGE_SECONDS,
+    ) -> StreamDeclaration:
+        """Return the declaration of a cluster's log in one incarnation."""
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", f"FORESAIL_{cluster}_{incarnation}")
+        return cls(name, subjects.pattern(cluster, (">",)), max_bytes, max_age_seconds)
+
+    def config(self) -> dict[str, Any]:
+        """Return the stream's configuration as the JetStream API takes it."""
+        return {
+            "name": self.name,
+            "subjects": [self.subject],
+            "storage": "file",
+            "retention": "limits",
+            "discard": "old",
+            "num_replicas": 1,
+            "max_bytes": self.max_bytes,
+            "max_age": round(self.max_age_seconds * NANOSECONDS),
+            "duplicate_window": DUPLICATE_WINDOW_SECONDS * NANOSECONDS,
+            "allow_direct": True,
+            "allow_atomic": True,
+            "deny_delete": True,
+            "deny_purge": True,
+            "republish": {"src": f"{subjects.ROOT}.>", "dest": subjects.live(f"{subjects.ROOT}.>")},
+        }
