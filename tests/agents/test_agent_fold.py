@@ -1,0 +1,211 @@
+"""An agent as a fold: when it speaks, when it waits, and why it wants nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from schemas.actions import ActionKind, Agent
+from schemas.envelope import Event
+from schemas.frames import unfold
+from schemas.proposal import Proposal, ProposalStatus
+from schemas.reasons import Reason
+from schemas.signals import SignalStatus
+from services.agents.service import AgentFold, build
+from services.agents.settings import AgentSettings
+from services.agents.state import AgentState
+from tests.builders import ORIGIN, make_demand, make_observation, make_risk, stamped
+
+MAKERS = {Agent.SAFETY: make_risk, Agent.EFFICIENCY: make_demand}
+READERS = list(MAKERS)
+"""Agents that wait for a prediction."""
+
+
+def fold_of(agent: Agent, **settings: Any) -> AgentFold:
+    """Return one agent's fold."""
+    return build(AgentSettings(**settings), ORIGIN, agent)
+
+
+def folded(fold: AgentFold, *events: Event[Any]) -> AgentState:
+    """Return the state after some events."""
+    state = fold.initial()
+    for event in events:
+        state = fold.evolve(state, event)
+    return state
+
+
+def proposals(fold: AgentFold, state: AgentState, *, overdue: bool = False) -> list[Proposal]:
+    """Return what the agent proposes now."""
+    made = [draft.data for draft in fold.decide(state, overdue=overdue)]
+    assert all(isinstance(data, Proposal) for data in made)
+    return made  # type: ignore[return-value]
+
+
+def observed(cycle: int = 1, **options: Any) -> Event[Any]:
+    """Return a stamped observation of one node."""
+    return stamped(make_observation(1, cycle=cycle, **options))
+
+
+@pytest.mark.parametrize("agent", READERS)
+def test_an_agent_waits_for_its_prediction(agent: Agent) -> None:
+    """Before the prediction and before the deadline nothing is said."""
+    fold = fold_of(agent)
+
+    assert proposals(fold, folded(fold, observed())) == []
+
+
+@pytest.mark.parametrize("agent", READERS)
+def test_an_agent_proposes_when_its_prediction_is_there(agent: Agent) -> None:
+    """The proposal rests on the observation and the prediction, and names both as causes."""
+    fold = fold_of(agent)
+    observation, prediction = observed(), stamped(MAKERS[agent]({"node-0": 0.2}))
+
+    (draft,) = fold.decide(folded(fold, observation, prediction), overdue=False)
+
+    assert draft.causes == (observation.id, prediction.id)
+    assert draft.data.key() == agent.value
+
+
+@pytest.mark.parametrize("agent", READERS)
+def test_a_missing_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
+    """At the deadline an agent without its prediction says so instead of guessing."""
+    fold = fold_of(agent)
+
+    (made,) = proposals(fold, folded(fold, observed()), overdue=True)
+
+    assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.PREDICTION_MISSING)
+    assert made.action.kind is ActionKind.NOOP
+
+
+@pytest.mark.parametrize("agent", READERS)
+def test_a_prediction_of_an_older_cycle_does_not_count(agent: Agent) -> None:
+    """Only the prediction of the judged cycle is used."""
+    fold = fold_of(agent)
+    state = folded(
+        fold, observed(1), stamped(MAKERS[agent]({"node-0": 0.99}, cycle=1)), observed(2)
+    )
+
+    made = proposals(fold, state, overdue=True)
+
+    assert [(one.cycle, one.reason) for one in made] == [
+        (1, Reason.SUPERSEDED),
+        (2, Reason.PREDICTION_MISSING),
+    ]
+
+
+@pytest.mark.parametrize("agent", READERS)
+def test_a_skipped_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
+    """When inference skipped, the agent names that."""
+    fold = fold_of(agent)
+    skipped = MAKERS[agent]({}, status="skipped", reason=Reason.MISSING_SIGNAL)
+
+    (made,) = proposals(fold, folded(fold, observed(), stamped(skipped)))
+
+    assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.PREDICTION_SKIPPED)
+    assert "missing_signal" in made.text
+
+
+def test_admission_does_not_wait_for_inference() -> None:
+    """Agent C judges the observation alone and never reads predictions."""
+    fold = fold_of(Agent.ADMISSION)
+
+    (made,) = proposals(fold, folded(fold, observed(totals={"queue_length": 9})))
+
+    assert made.action.parameters.admission == "queue"
+    assert all("prediction" not in pattern for pattern in fold.reads)
+
+
+@pytest.mark.parametrize("agent", list(Agent))
+@pytest.mark.parametrize("name", ["node_requests", "pods"])
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (None, Reason.MISSING_SIGNAL),
+        ({"status": SignalStatus.MISSING, "age_seconds": None}, Reason.MISSING_SIGNAL),
+        ({"status": SignalStatus.ASSUMED, "age_seconds": None}, Reason.MISSING_SIGNAL),
+        ({"status": SignalStatus.STALE, "age_seconds": 1.0}, Reason.STALE_SIGNAL),
+        ({"age_seconds": 30.000001}, Reason.STALE_SIGNAL),
+        ({"age_seconds": 5.1, "limit_seconds": 5.0}, Reason.STALE_SIGNAL),
+    ],
+)
+def test_no_agent_proposes_on_stale_or_missing_signals(
+    agent: Agent, name: str, change: dict[str, Any] | None, reason: Reason
+) -> None:
+    """Older than three intervals, older than its own limit, marked stale, or not there: noop with the reason."""
+    fold = fold_of(agent)
+
+    (made,) = proposals(fold, folded(fold, observed(signals={name: change})))
+
+    assert (made.status, made.reason) == (ProposalStatus.NOOP, reason)
+    assert name in made.text
+
+
+@pytest.mark.parametrize(
+    "change", [{"age_seconds": 30.0}, {"age_seconds": 5.0, "limit_seconds": 5.0}]
+)
+def test_a_signal_exactly_at_its_limit_is_still_used(change: dict[str, Any]) -> None:
+    """Stale begins above the limit."""
+    fold = fold_of(Agent.ADMISSION)
+
+    (made,) = proposals(fold, folded(fold, observed(signals={"pods": change})))
+
+    assert made.status is ProposalStatus.PROPOSED
+
+
+def test_older_cycles_are_skipped_and_the_newest_is_judged() -> None:
+    """After an outage only the newest observation gets a judgement."""
+    fold = fold_of(Agent.ADMISSION)
+
+    made = proposals(fold, folded(fold, *(observed(cycle) for cycle in (1, 2, 3))))
+
+    assert [(one.cycle, one.status) for one in made] == [
+        (1, ProposalStatus.SKIPPED),
+        (2, ProposalStatus.SKIPPED),
+        (3, ProposalStatus.PROPOSED),
+    ]
+    assert {one.reason for one in made[:2]} == {Reason.SUPERSEDED}
+
+
+@pytest.mark.parametrize("agent", list(Agent))
+def test_an_agent_is_silent_about_cycles_that_hold_its_proposal(agent: Agent) -> None:
+    """After a restart nothing is said twice."""
+    fold = fold_of(agent)
+    state = folded(fold, observed(1))
+    (made,) = proposals(fold, state, overdue=True)
+
+    state = fold.evolve(state, stamped(made))
+
+    assert proposals(fold, state, overdue=True) == []
+    assert fold.open_cycle(state) is None
+
+
+def test_an_agent_that_starts_inside_a_chain_waits_for_the_keyframe() -> None:
+    """Without the full state an agent says that it is missing."""
+    fold = fold_of(Agent.ADMISSION)
+    delta = make_observation(1, cycle=2, previous=unfold(None, make_observation(1, cycle=1)))
+    assert delta.frame.frame == "delta"
+
+    (made,) = proposals(fold, folded(fold, stamped(delta)))
+
+    assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.MISSING_SIGNAL)
+
+
+@pytest.mark.parametrize("agent", list(Agent))
+def test_the_state_survives_a_checkpoint(agent: Agent) -> None:
+    """State through JSON and back proposes the same."""
+    fold = fold_of(agent)
+    events = [observed()]
+    if agent in MAKERS:
+        events.append(stamped(MAKERS[agent]({"node-0": 0.2})))
+    state = folded(fold, *events)
+
+    restored = AgentState.model_validate(state.model_dump(mode="json"))
+
+    assert restored == state
+    assert fold.decide(restored, overdue=False) == fold.decide(state, overdue=False)
+
+
+def test_agents_give_up_waiting_before_the_referee_does() -> None:
+    """The agents' deadline is 0.35 of the wall interval."""
+    assert fold_of(Agent.SAFETY, wall_interval_seconds=10.0).deadline_seconds == 3.5

@@ -1,0 +1,62 @@
+"""Policy profiles and thresholds as settings: wrong ones are refused in one clear line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bus.errors import ConfigError
+from schemas.actions import Agent
+from services.agents.settings import AgentSettings
+
+
+@pytest.mark.parametrize(
+    ("settings", "line"),
+    [
+        (
+            {"safety": {"migrate_risk_ratio": 0.9}},
+            "agents.safety.migrate_risk_ratio = 0.9: set it below replicate_risk_ratio (0.83)",
+        ),
+        (
+            {"safety": {"throttle_risk_ratio": 0.7}},
+            "agents.safety.throttle_risk_ratio = 0.7: set it below migrate_risk_ratio (0.7)",
+        ),
+        (
+            {"efficiency": {"dvfs_demand_ratio": 0.1}},
+            "agents.efficiency.dvfs_demand_ratio = 0.1: set it above sleep_demand_ratio (0.12)",
+        ),
+        (
+            {"admission": {"hold_queue_length": 90}},
+            "agents.admission.hold_queue_length = 90: set it below deprioritize_queue_length (80)",
+        ),
+        ({"profile": "sead"}, "agents.profile = sead: use one of: seed"),
+        (
+            {"profile": "forecast"},
+            "agents.profile = forecast: its thresholds come from a trained model's manifest "
+            + "and no model is installed; use seed",
+        ),
+    ],
+)
+def test_unusable_settings_name_field_value_and_remedy(settings: dict[str, Any], line: str) -> None:
+    """Thresholds out of order, unknown profiles and profiles without a model are refused at once."""
+    with pytest.raises(ConfigError) as caught:
+        AgentSettings.model_validate(settings)
+
+    assert str(caught.value) == line
+
+
+def test_changed_thresholds_change_the_name_of_the_profile() -> None:
+    """A proposal never claims to follow the seed when its numbers do not."""
+    settings = AgentSettings.model_validate({"safety": {"replicate_risk_ratio": 0.9}})
+
+    assert settings.profile_of(Agent.SAFETY) == "seed+changed"
+    assert settings.profile_of(Agent.ADMISSION) == "seed"
+    assert settings.announcement(Agent.SAFETY)["thresholds"]["replicate_risk_ratio"] == 0.9
+
+
+def test_settings_survive_the_environment() -> None:
+    """What `foresail up` writes as JSON is read back as the same settings."""
+    settings = AgentSettings.model_validate({"efficiency": {"sleep_demand_ratio": 0.05}})
+
+    assert AgentSettings.model_validate_json(settings.model_dump_json()) == settings

@@ -1,0 +1,269 @@
+"""The seed's thresholds, both sides of every boundary, rule by rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from schemas.actions import ActionKind, Agent, TargetKind
+from schemas.reasons import Reason
+from schemas.view import ObservationView, view_of
+from services.agents.policies import POLICIES, admission, efficiency, example, safety
+from services.agents.policy import Judgement, Prediction
+from services.agents.settings import AgentSettings
+from services.agents.thresholds import AdmissionThresholds, EfficiencyThresholds, SafetyThresholds
+from tests.builders import Rows, make_observation, stamped
+
+
+def seen(nodes: Rows | int = 3, **options: Any) -> ObservationView:
+    """Return the full view of an observation."""
+    view = view_of(None, stamped(make_observation(nodes, **options)))
+    assert view is not None
+    return view
+
+
+def predicted(**ratios: float) -> Prediction:
+    """Return a prediction; keyword `node_1` is node-1."""
+    rows = sorted((name.replace("_", "-"), ratio) for name, ratio in ratios.items())
+    return Prediction(
+        id="prediction",
+        cycle=1,
+        model_id="seed-formula/1",
+        ids=tuple(name for name, _ in rows),
+        ratios=tuple(ratio for _, ratio in rows),
+    )
+
+
+def judge_safety(risk: float, load: float = 0.9, **totals: int) -> Judgement:
+    """Judge one node of given risk and load."""
+    row = {"cpu_requested_ratio": load, "memory_requested_ratio": load / 2}
+    return safety.judge(
+        seen({"node-0": row}, totals=totals), predicted(node_0=risk), SafetyThresholds()
+    )
+
+
+def judge_admission(nodes: Rows | int = 2, **totals: int) -> Judgement:
+    """Judge a cluster of given queue and SLA violations."""
+    return admission.judge(seen(nodes, totals=totals), predicted(), AdmissionThresholds())
+
+
+@pytest.mark.parametrize(
+    ("risk", "kind"),
+    [
+        (0.0, ActionKind.NOOP),
+        (0.499999, ActionKind.NOOP),
+        (0.5, ActionKind.THROTTLE),
+        (0.699999, ActionKind.THROTTLE),
+        (0.7, ActionKind.MIGRATE),
+        (0.829999, ActionKind.MIGRATE),
+        (0.83, ActionKind.REPLICATE),
+        (1.0, ActionKind.REPLICATE),
+    ],
+)
+def test_safety_acts_by_risk(risk: float, kind: ActionKind) -> None:
+    """>= 0.83 replicate, >= 0.70 migrate, >= 0.50 throttle, else noop; the score is the risk."""
+    found = judge_safety(risk)
+
+    assert (found.kind, found.score) == (kind, risk)
+
+
+@pytest.mark.parametrize(
+    ("sla", "queue", "load", "kind"),
+    [
+        (0, 0, 0.1, ActionKind.THROTTLE),
+        (0, 79, 0.1, ActionKind.THROTTLE),
+        (0, 80, 0.719999, ActionKind.NOOP),
+        (0, 80, 0.72, ActionKind.THROTTLE),
+        (1, 0, 0.719999, ActionKind.NOOP),
+        (1, 0, 0.72, ActionKind.THROTTLE),
+    ],
+)
+def test_throttle_has_a_gate(sla: int, queue: int, load: float, kind: ActionKind) -> None:
+    """Under SLA violations or a long queue, a node below 0.72 load is not throttled, and the reason says so."""
+    found = judge_safety(0.6, load, sla_violations=sla, queue_length=queue)
+
+    assert found.kind is kind
+    assert found.reason is (Reason.LOAD_TOO_LOW if kind is ActionKind.NOOP else None)
+
+
+@pytest.mark.parametrize("risk", [0.7, 0.83])
+def test_the_gate_does_not_hold_back_migrate_and_replicate(risk: float) -> None:
+    """Only throttle is gated."""
+    found = judge_safety(risk, load=0.1, sla_violations=5, queue_length=500)
+
+    assert found.kind is not ActionKind.NOOP
+
+
+def test_safety_takes_the_riskiest_node_and_the_first_name_on_ties() -> None:
+    """Argmax of risk; ties by node name."""
+    found = safety.judge(
+        seen(4), predicted(node_0=0.2, node_1=0.9, node_2=0.95, node_3=0.95), SafetyThresholds()
+    )
+
+    assert found.target.name == "node-2"
+
+
+@pytest.mark.parametrize(
+    ("demand", "kind", "parameters"),
+    [
+        (0.0, ActionKind.POWER_STATE, {"power_state": "sleep"}),
+        (0.119999, ActionKind.POWER_STATE, {"power_state": "sleep"}),
+        (0.12, ActionKind.DVFS, {"clock_scale_ratio": 0.65}),
+        (0.299999, ActionKind.DVFS, {"clock_scale_ratio": 0.65}),
+        (0.3, ActionKind.MEMORY_BALLOON, {"memory_scale_ratio": 0.75}),
+        (0.449999, ActionKind.MEMORY_BALLOON, {"memory_scale_ratio": 0.75}),
+        (0.45, ActionKind.NOOP, {}),
+        (1.0, ActionKind.NOOP, {}),
+    ],
+)
+def test_efficiency_acts_by_demand(
+    demand: float, kind: ActionKind, parameters: dict[str, Any]
+) -> None:
+    """< 0.12 sleep, < 0.30 dvfs, < 0.45 memory_balloon, else noop; the score is 1 - demand."""
+    found = efficiency.judge(seen(1), predicted(node_0=demand), EfficiencyThresholds())
+
+    assert found.kind is kind
+    assert found.parameters.model_dump(exclude_none=True) == parameters
+    assert found.score == pytest.approx(1.0 - demand)
+
+
+@pytest.mark.parametrize("row", [{"power_state": "sleep"}, {"ready": False}])
+def test_efficiency_leaves_nodes_alone_that_sleep_or_are_not_ready(row: dict[str, Any]) -> None:
+    """Only nodes that are ready and on are considered."""
+    view = seen({"node-0": row, "node-1": {}})
+    low = efficiency.judge(view, predicted(node_0=0.0, node_1=0.2), EfficiencyThresholds())
+    none = efficiency.judge(view, predicted(node_0=0.0), EfficiencyThresholds())
+
+    assert low.target.name == "node-1"
+    assert (none.kind, none.reason) == (ActionKind.NOOP, Reason.NO_NODES)
+
+
+def test_efficiency_takes_the_first_name_on_ties() -> None:
+    """Argmin of demand; ties by node name."""
+    found = efficiency.judge(
+        seen(3), predicted(node_0=0.4, node_1=0.2, node_2=0.2), EfficiencyThresholds()
+    )
+
+    assert found.target.name == "node-1"
+
+
+FULL = {"cpu_requested_ratio": 0.86}
+EDGE = {"cpu_requested_ratio": 0.85, "memory_requested_ratio": 0.85}
+
+
+@pytest.mark.parametrize(
+    ("queue", "sla", "nodes", "wanted", "score"),
+    [
+        (120, 0, {"a": {}}, "resource_cap", 1.0),
+        (119, 0, {"a": {}}, "deprioritize", 0.95),
+        (80, 0, {"a": {}}, "deprioritize", 0.95),
+        (79, 0, {"a": {}}, "queue", 0.9),
+        (8, 0, {"a": {}}, "queue", 0.9),
+        (7, 0, {"a": {}}, "admit", 1.0),
+        (7, 1, {"a": {}}, "reject", 0.85),
+        (1, 1, {"a": {}}, "reject", 0.85),
+        (0, 1, {"a": {}}, "admit", 1.0),
+        (0, 0, {"a": FULL, "b": {}}, "resource_cap", 1.0),
+        (0, 0, {"a": FULL, "b": {}, "c": {}}, "admit", 0.5),
+        (0, 0, {"a": EDGE, "b": EDGE}, "admit", 1.0),
+        (0, 0, {"a": {"memory_requested_ratio": 0.850001}}, "resource_cap", 1.0),
+    ],
+)
+def test_admission_acts_by_queue_then_load(
+    queue: int, sla: int, nodes: Rows, wanted: str, score: float
+) -> None:
+    """The table of agent C, first match wins, with its scores."""
+    found = judge_admission(nodes, queue_length=queue, sla_violations=sla)
+
+    said = found.parameters.admission or found.kind.value
+    assert (said, found.score) == (wanted, score)
+
+
+def test_admission_caps_the_fullest_node() -> None:
+    """The greatest max(cpu, memory), ties by name, gets both caps at 0.85."""
+    nodes = {
+        "a": {"cpu_requested_ratio": 0.6, "memory_requested_ratio": 0.1},
+        "c": {"cpu_requested_ratio": 0.1, "memory_requested_ratio": 0.7},
+        "b": {"cpu_requested_ratio": 0.7, "memory_requested_ratio": 0.1},
+    }
+
+    found = judge_admission(nodes, queue_length=120)
+
+    assert (found.target.kind, found.target.name) == (TargetKind.NODE, "b")
+    assert found.parameters.model_dump(exclude_none=True) == {
+        "cpu_cap_ratio": 0.85,
+        "memory_cap_ratio": 0.85,
+    }
+
+
+def test_admission_aims_at_the_queue() -> None:
+    """Every admission word is about the pending pods."""
+    target = judge_admission(queue_length=8).target
+
+    assert (target.kind, target.name) == (TargetKind.QUEUE, "pending")
+
+
+def test_a_calm_queue_admits_for_certain_only_below_twenty() -> None:
+    """With thresholds that let a longer queue through, 19 is calm and 20 is not."""
+    loose = AdmissionThresholds(hold_queue_length=50)
+
+    scores = [
+        admission.judge(seen(1, totals={"queue_length": queue}), predicted(), loose).score
+        for queue in (19, 20)
+    ]
+
+    assert scores == [1.0, 0.5]
+
+
+def test_evidence_lists_every_threshold_tried_with_its_signal_and_age() -> None:
+    """Thresholds that did not hold are listed before the one that did, each with value, signal and age."""
+    view = seen(1, signals={"node_requests": {"age_seconds": 3.0}})
+
+    found = safety.judge(view, predicted(node_0=0.72), SafetyThresholds())
+
+    listed = [
+        (one.value, one.threshold, one.holds, one.signal, one.age_seconds, one.subject)
+        for one in found.evidence
+    ]
+    assert listed == [
+        (0.72, 0.83, False, "node_requests", 3.0, "node-0"),
+        (0.72, 0.7, True, "node_requests", 3.0, "node-0"),
+    ]
+    assert found.rule == "risk >= 0.7"
+
+
+def test_admission_lists_all_its_comparisons_before_it_admits() -> None:
+    """An admit shows everything that was not the case."""
+    found = judge_admission(queue_length=3)
+
+    assert [one.words for one in found.evidence] == [
+        "queue length >= 120",
+        "queue length >= 80",
+        "queue length >= 8",
+        "sla violations > 0",
+        "queue length > 0",
+        "overloaded nodes >= 0.5",
+        "queue length < 20",
+        "overloaded nodes == 0",
+    ]
+
+
+@pytest.mark.parametrize("agent", list(Agent))
+def test_the_seed_profile_holds_the_seeds_numbers(agent: Agent) -> None:
+    """The default settings are the profile `seed`, unchanged, for every agent."""
+    settings = AgentSettings()
+
+    assert settings.profile_of(agent) == "seed"
+    assert POLICIES[agent].agent is agent
+
+
+def test_the_example_policy_works() -> None:
+    """The template throttles the node with the most unhealthy pods."""
+    view = seen({"node-0": {"unhealthy_pods": 2}, "node-1": {"unhealthy_pods": 3}})
+
+    found = example.judge(view, predicted(), example.ExampleThresholds())
+    calm = example.judge(seen(2), predicted(), example.ExampleThresholds())
+
+    assert (found.kind, found.target.name) == (ActionKind.THROTTLE, "node-1")
+    assert calm.reason is Reason.NOTHING_TO_DO

@@ -1,0 +1,202 @@
+"""Inference as a fold: what it says of which cycle."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from bus.errors import ConfigError
+from schemas.envelope import Draft, Event
+from schemas.frames import unfold
+from schemas.reasons import Reason
+from schemas.signals import SignalStatus
+from services.inference.models import load
+from services.inference.service import InferenceFold, build
+from services.inference.settings import InferenceSettings
+from services.inference.state import InferenceState
+from tests.builders import ORIGIN, make_observation, stamped
+
+
+@pytest.fixture
+def fold() -> InferenceFold:
+    """Inference with the seed formula."""
+    return build(InferenceSettings(), ORIGIN)
+
+
+def folded(fold: InferenceFold, *events: Event[Any]) -> InferenceState:
+    """Return the state after some events."""
+    state = fold.initial()
+    for event in events:
+        state = fold.evolve(state, event)
+    return state
+
+
+def data_of(draft: Draft) -> Any:
+    """Return the data of a draft."""
+    return draft.data
+
+
+def told(drafts: tuple[Draft, ...]) -> list[tuple[int, str, str, Reason | None]]:
+    """Return cycle, subject token, status and reason of each draft."""
+    return [
+        (draft.cycle, draft.data.tokens()[1], data_of(draft).status, data_of(draft).reason)
+        for draft in drafts
+    ]
+
+
+def test_an_observation_gives_both_predictions_of_its_cycle(fold: InferenceFold) -> None:
+    """One result of each kind, caused by the observation."""
+    observation = stamped(make_observation(2, cycle=5))
+
+    drafts = fold.decide(folded(fold, observation), overdue=False)
+
+    assert told(drafts) == [(5, "risk", "result", None), (5, "demand", "result", None)]
+    assert {draft.causes for draft in drafts} == {(observation.id,)}
+    assert data_of(drafts[0]).nodes.ids == ("node-0", "node-1")
+
+
+def test_older_open_cycles_are_superseded(fold: InferenceFold) -> None:
+    """After an outage only the newest observation is predicted."""
+    events = [stamped(make_observation(1, cycle=cycle)) for cycle in (1, 2, 3)]
+
+    drafts = fold.decide(folded(fold, *events), overdue=False)
+
+    assert told(drafts) == [
+        (1, "risk", "skipped", Reason.SUPERSEDED),
+        (1, "demand", "skipped", Reason.SUPERSEDED),
+        (2, "risk", "skipped", Reason.SUPERSEDED),
+        (2, "demand", "skipped", Reason.SUPERSEDED),
+        (3, "risk", "result", None),
+        (3, "demand", "result", None),
+    ]
+
+
+def test_nothing_is_owed_for_a_cycle_whose_predictions_are_in_the_log(fold: InferenceFold) -> None:
+    """After a restart inference is silent about cycles that hold its own output."""
+    state = folded(fold, stamped(make_observation(1, cycle=1)))
+    said = [stamped(draft.data) for draft in fold.decide(state, overdue=False)]
+
+    for event in said:
+        state = fold.evolve(state, event)
+
+    assert fold.decide(state, overdue=False) == ()
+    assert fold.open_cycle(state) is None
+
+
+def test_only_the_lost_half_of_a_cycle_is_said_again(fold: InferenceFold) -> None:
+    """A log that holds one prediction of two gets the other."""
+    state = folded(fold, stamped(make_observation(1, cycle=1)))
+    risk, _ = fold.decide(state, overdue=False)
+
+    state = fold.evolve(state, stamped(risk.data))
+
+    assert told(fold.decide(state, overdue=False)) == [(1, "demand", "result", None)]
+
+
+@pytest.mark.parametrize("name", ["node_requests", "pods"])
+@pytest.mark.parametrize("change", [None, {"status": SignalStatus.MISSING}])
+def test_a_missing_signal_skips_both_predictions(
+    fold: InferenceFold, name: str, change: dict[str, Any] | None
+) -> None:
+    """Without requests or pods nothing is predicted, and the reason says so."""
+    observation = make_observation(1, signals={name: change})
+
+    drafts = fold.decide(folded(fold, stamped(observation)), overdue=False)
+
+    assert told(drafts) == [
+        (1, "risk", "skipped", Reason.MISSING_SIGNAL),
+        (1, "demand", "skipped", Reason.MISSING_SIGNAL),
+    ]
+
+
+def test_an_empty_cluster_is_skipped_as_such(fold: InferenceFold) -> None:
+    """No nodes is a reason of its own."""
+    drafts = fold.decide(folded(fold, stamped(make_observation(0))), overdue=False)
+
+    assert {reason for *_, reason in told(drafts)} == {Reason.NO_NODES}
+
+
+def test_a_reader_that_starts_inside_a_chain_waits_for_the_keyframe(fold: InferenceFold) -> None:
+    """A delta without its keyframe is skipped as missing; the next keyframe is predicted."""
+    first = make_observation(2, cycle=1)
+    delta = make_observation(2, cycle=2, previous=unfold(None, first))
+    assert delta.frame.frame == "delta"
+
+    state = folded(fold, stamped(delta))
+    assert {reason for *_, reason in told(fold.decide(state, overdue=False))} == {
+        Reason.MISSING_SIGNAL
+    }
+
+    state = fold.evolve(state, stamped(make_observation(2, cycle=3)))
+    assert (3, "risk", "result", None) in told(fold.decide(state, overdue=False))
+
+
+def test_deltas_are_predicted_like_keyframes(fold: InferenceFold) -> None:
+    """The prediction reads the full state whichever way it travelled."""
+    first = make_observation({"node-0": {}, "node-1": {}, "node-2": {}}, cycle=1)
+    changed = {"node-0": {"cpu_requested_ratio": 1.0}, "node-1": {}, "node-2": {}}
+    delta = make_observation(changed, cycle=2, previous=unfold(None, first))
+    whole = make_observation(changed, cycle=2)
+
+    by_delta = fold.decide(folded(fold, stamped(first), stamped(delta)), overdue=False)[-2:]
+    by_keyframe = fold.decide(folded(fold, stamped(whole)), overdue=False)
+
+    assert delta.frame.frame == "delta"
+    assert [draft.data for draft in by_delta] == [draft.data for draft in by_keyframe]
+
+
+def test_nodes_for_which_the_signal_does_not_hold_are_left_out(fold: InferenceFold) -> None:
+    """An excepted node gets no number instead of a made-up one."""
+    observation = make_observation(2, signals={"node_requests": {"exceptions": ("node-0",)}})
+
+    risk, demand = fold.decide(folded(fold, stamped(observation)), overdue=False)
+
+    assert data_of(risk).nodes.ids == ("node-1",)
+    assert data_of(demand).nodes.ids == ("node-1",)
+
+
+def test_contributions_explain_the_most_urgent_targets_and_add_up(fold: InferenceFold) -> None:
+    """At most 20 targets above the action threshold are explained, each by terms that add up to its number."""
+    rows = {
+        f"node-{number:02}": {"cpu_requested_ratio": number / 30, "memory_requested_ratio": 1.0}
+        for number in range(30)
+    }
+
+    risk, _ = fold.decide(folded(fold, stamped(make_observation(rows))), overdue=False)
+    data = data_of(risk)
+    said = dict(zip(data.nodes.ids, data.nodes.risk_ratio, strict=True))
+    targets = list(dict.fromkeys(item.target for item in data.contributions))
+
+    assert targets == [f"node-{number:02}" for number in range(29, 9, -1)]
+    for target in targets:
+        terms = [item.contribution for item in data.contributions if item.target == target]
+        assert math.fsum(terms) == pytest.approx(said[target], abs=2e-6)
+
+
+def test_the_features_hash_names_the_numbers_that_were_read(fold: InferenceFold) -> None:
+    """A changed feature changes the hash; a signal the formula does not read does not."""
+
+    def hash_of(row: dict[str, Any]) -> str:
+        state = folded(fold, stamped(make_observation({"node-0": row})))
+        return str(data_of(fold.decide(state, overdue=False)[0]).features_hash)
+
+    assert hash_of({"cpu_requested_ratio": 0.51}) != hash_of({})
+    assert hash_of({"cpu_used_ratio": 0.51}) == hash_of({})
+
+
+def test_an_unknown_model_is_one_clear_line() -> None:
+    """Field, value and remedy are named."""
+    with pytest.raises(ConfigError, match=r"inference\.model = borg/9: use one of: seed-formula/1"):
+        load(InferenceSettings(model="borg/9"))
+
+
+def test_the_state_survives_a_checkpoint(fold: InferenceFold) -> None:
+    """State through JSON and back decides the same."""
+    state = folded(fold, stamped(make_observation(3, cycle=1, pods=2)))
+
+    restored = InferenceState.model_validate(state.model_dump(mode="json"))
+
+    assert fold.decide(restored, overdue=False) == fold.decide(state, overdue=False)
+    assert restored == state
