@@ -1,0 +1,83 @@
+# Foresail: `make run` and `make test` are all that a fresh machine needs.
+# PYTHON picks the interpreter (3.11 or newer); ARGS goes to `foresail up`.
+PYTHON ?= python3
+ARGS ?= --workload openb --exercise
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Only wheels with known hashes: no compiler is needed and nothing can be swapped on the way.
+INSTALL := $(PIP) install --require-hashes --only-binary :all:
+ITSELF := $(PIP) install --no-deps --no-build-isolation --editable .
+SETUP_DONE := .venv/.setup-done
+DEV_DONE := .venv/.dev-done
+NPM_CHECK := tests/schemas/asyncapi
+COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run dev test lint format bench lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(SETUP_DONE) ## Install everything into .venv; leaves .venv/bin/foresail
+
+run: $(SETUP_DONE) ## Start the whole stack; Ctrl-C stops it. ARGS="..." changes what it runs
+	@$(BIN)/foresail up $(ARGS)
+
+dev: $(DEV_DONE) ## Install what tests and linters need
+
+test: $(DEV_DONE) ## Run all tests. PYTEST_ARGS="tests/bus -x" picks some
+	@$(MAKE) --no-print-directory npm-check
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+lint: $(DEV_DONE) ## Check style, types and who imports whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV_DONE) ## Rewrite files to the formatter's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(DEV_DONE) ## Run the benchmarks and print their figures
+	@set -e; for script in benchmarks/*.py; do \
+		[ -e "$$script" ] || { echo "no benchmarks yet"; exit 0; }; \
+		echo "== $$script"; $(BIN)/python "$$script"; done
+
+lock: $(DEV_DONE) ## Write both lock files anew from pyproject.toml
+	$(COMPILE) --extra build --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra build --extra models --extra dev --constraint requirements.lock \
+		--output-file requirements-dev.lock pyproject.toml
+
+clean: ## Remove caches, builds and .venv; state in .foresail stays
+	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(NPM_CHECK)/node_modules
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(SETUP_DONE): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "foresail needs Python 3.11 or newer; $(PYTHON) is: $$($(PYTHON) --version 2>&1 || true)." \
+		"Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$(PYTHON) has no venv or no ensurepip." \
+		"Install it (Debian, Ubuntu: apt-get install python3-venv) and try again." >&2; exit 2; }
+	@echo "Installing into .venv (once; a minute or two) ..."
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@$(INSTALL) --requirement requirements.lock
+	@$(ITSELF)
+	@touch $@
+
+$(DEV_DONE): requirements-dev.lock $(SETUP_DONE)
+	@echo "Installing what tests need into .venv (once) ..."
+	@$(INSTALL) --requirement requirements-dev.lock
+	@touch $@
+
+# The AsyncAPI project's own parser exists only for Node.js; without npm that one test skips itself.
+.PHONY: npm-check
+npm-check:
+	@if command -v npm >/dev/null && [ ! -d $(NPM_CHECK)/node_modules ]; then \
+		npm --prefix $(NPM_CHECK) install --no-audit --no-fund --silent; fi

@@ -1,0 +1,89 @@
+"""What every test gets: a state folder, a cap on its time, and a check that it leaves nothing running.
+
+A test that forgets an asyncio task or a child process would otherwise disturb a later one, far
+from its cause. Both checks wait a moment for what is ending already, then fail the guilty test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+UNIT_TIMEOUT_SECONDS = 30
+"""Far above the two seconds that a unit test may take: it ends hangs, it does not judge speed."""
+ENDING_SECONDS = 5.0
+HEAVY_MARKS = ("nats", "twin", "browser", "docker", "slow")
+# multiprocessing's own helper process lives as long as the interpreter.
+LASTING_COMMANDS = ("resource_tracker", "multiprocessing.forkserver")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Cap every test that names no heavy part and no cap of its own."""
+    for item in items:
+        if not any(item.get_closest_marker(mark) for mark in (*HEAVY_MARKS, "timeout")):
+            item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_SECONDS))
+
+
+@pytest.fixture
+def state_dir(tmp_path: Path) -> Path:
+    """Return an empty folder for one stack's state."""
+    folder = tmp_path / "state"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _leaves_nothing_running(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test after which a child process of its own still runs."""
+    if inspect.iscoroutinefunction(getattr(request.node, "obj", None)):
+        request.getfixturevalue("_leaves_no_task")
+    lasting = set(psutil.Process().children(recursive=True))
+    yield
+    left = _new_children(lasting)
+    if left:
+        _, left = psutil.wait_procs(left, timeout=ENDING_SECONDS)
+    if left:
+        described = ", ".join(f"{process.pid} {_command(process)}" for process in left)
+        for process in left:
+            process.kill()
+        pytest.fail(f"the test left child processes running: {described}")
+
+
+@pytest.fixture
+async def _leaves_no_task() -> AsyncIterator[None]:
+    """Fail an asyncio test after which a task of its own still runs."""
+    lasting = asyncio.all_tasks()
+    yield
+    left = asyncio.all_tasks() - lasting - {asyncio.current_task()}
+    if left:
+        _, left = await asyncio.wait(left, timeout=0.2)
+    if left:
+        described = ", ".join(sorted(str(task.get_coro()) for task in left))
+        pytest.fail(f"the test left asyncio tasks running: {described}")
+
+
+def _new_children(lasting: set[psutil.Process]) -> list[psutil.Process]:
+    """Return living children begun during the test, less those of longer-lived fixtures."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            family = {process, *process.parents()}
+            ended = process.status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            continue
+        if ended or family & lasting or any(word in _command(process) for word in LASTING_COMMANDS):
+            continue
+        found.append(process)
+    return found
+
+
+def _command(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return "(gone)"
