@@ -1,0 +1,92 @@
+"""Writing a recording, frame by frame; what is written stays readable if the writer dies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from bus.errors import InputError
+from bus.port import StoredMessage
+from bus.recording.format import (
+    MAX_FRAME_BYTES,
+    MAX_FRAME_NS,
+    footer_line,
+    header_line,
+    message_line,
+    trailer_line,
+)
+
+COMPRESSION_LEVEL = 6
+
+
+class RecordingWriter:
+    """Appends messages to one file; `seal` ends it."""
+
+    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+        """Create the file with its header.
+
+        Raises:
+            InputError: it exists, or cannot be made.
+        """
+        try:
+            self._file = path.open("xb")
+        except FileExistsError as error:
+            raise InputError("recording", path, "give a new file name; recordings are never overwritten") from error
+        except OSError as error:
+            raise InputError("recording", path, f"give a file that can be written ({error.strerror})") from error
+        self._compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
+        self._digest = hashlib.sha256()
+        self._frame: list[bytes] = []
+        self._frame_bytes = 0
+        self._frame_began_ns: int | None = None
+        self._messages = 0
+        self._last_seq = 0
+        self._sealed = False
+        self._add(header_line(header))
+        self.flush()
+
+    def write(self, message: StoredMessage) -> None:
+        """Append one message; a frame that is a second or a mebibyte long is closed first."""
+        began = self._frame_began_ns
+        if began is not None and (
+            message.time_ns - began >= MAX_FRAME_NS or self._frame_bytes >= MAX_FRAME_BYTES
+        ):
+            self.flush()
+        if self._frame_began_ns is None:
+            self._frame_began_ns = message.time_ns
+        self._add(message_line(message))
+        self._messages += 1
+        self._last_seq = message.seq
+
+    def flush(self) -> None:
+        """Close the open frame and hand it to the operating system."""
+        if not self._frame:
+            return
+        self._add(trailer_line(self._messages, self._last_seq, self._digest.hexdigest()))
+        self._write_frame()
+
+    def seal(self) -> None:
+        """Close the recording for good; doing it twice is doing it once."""
+        if self._sealed:
+            return
+        self.flush()
+        self._add(footer_line(self._messages, self._last_seq, self._digest.hexdigest()))
+        self._write_frame()
+        self._file.close()
+        self._sealed = True
+
+    def _add(self, line: bytes) -> None:
+        self._frame.append(line)
+        self._frame_bytes += len(line)
+        self._digest.update(line)
+
+    def _write_frame(self) -> None:
+        self._file.write(self._compressor.compress(b"".join(self._frame)))
+        self._file.flush()
+        self._frame.clear()
+        self._frame_bytes = 0
+        self._frame_began_ns = None
