@@ -79,6 +79,12 @@ class RecordingWriter:
         self._file.close()
         self._sealed = True
 
+    def close(self) -> None:
+        """Keep what was written without sealing it: the log goes on elsewhere."""
+        if not self._file.closed:
+            self.flush()
+            self._file.close()
+
     def _add(self, line: bytes) -> None:
         self._frame.append(line)
         self._frame_bytes += len(line)

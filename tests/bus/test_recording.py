@@ -27,7 +27,7 @@ def record(path: Path, messages: list[StoredMessage], *, seal: bool = True) -> N
     writer = RecordingWriter(path, {"cluster": "c"})
     for message in messages:
         writer.write(message)
-    writer.seal() if seal else writer.flush()
+    writer.seal() if seal else writer.close()
 
 
 @given(st.binary(max_size=80) | st.recursive(st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.text("aé€😀\"\\"), st.lists).map(to_json))
