@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from services.cluster import PAGE_ITEMS, ClusterUnavailable, Transport
+from services.cluster import PAGE_ITEMS, ClusterRefused, Transport
 from services.kube_objects import KubeStruct, ListMeta
 
 T = TypeVar("T", bound=KubeStruct)
@@ -45,8 +45,8 @@ async def read_list(
     """Read all pages of a list.
 
     Raises:
-        ClusterUnavailable: no answer, or one that is no such list.
-        ClusterRefused: the API server answered with an error (410: the list changed too much
+        ClusterUnavailable: no answer.
+        ClusterRefused: an error, or an answer that is no list (410: the list changed too much
             between two pages).
     """
     items: list[T] = []
@@ -56,7 +56,7 @@ async def read_list(
         try:
             page = decoder.decode(answer.body)
         except msgspec.DecodeError as error:
-            raise ClusterUnavailable(f"{path}: unreadable answer: {error}") from error
+            raise ClusterRefused(answer.status, "Unreadable", f"{path}: {error}") from error
         items.extend(page.items)
         if not page.metadata.continue_token:
             version = page.metadata.resource_version

@@ -19,6 +19,9 @@ from services.collector.snapshot import Snapshot
 
 Row = dict[str, Any]
 
+_ORDER = {kind: number for number, kind in enumerate(ReactionKind)}
+"""Things of the same second are told in the order in which they follow from each other."""
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -58,7 +61,7 @@ def reactions(seen: Seen, now: Snapshot, limit: int) -> tuple[tuple[ReactionItem
     if seen.pods is not None and seen.placements is not None and now.has("pods"):
         items.extend(_demand(seen.placements, seen.pods, now))
         items.extend(_pod_changes(seen.pods, seen.pods_seconds, now))
-    items.sort(key=lambda item: (item.time_seconds, item.kind, item.object))
+    items.sort(key=lambda item: (item.time_seconds, _ORDER[item.kind], item.object))
     return tuple(items[:limit]), max(0, len(items) - limit)
 
 

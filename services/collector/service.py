@@ -16,10 +16,10 @@ import structlog
 
 from bus.clock import Clock
 from bus.errors import Temporary
+from bus.fold_process import config_of
 from bus.follow import Speaker
 from bus.port import Bus
 from schemas import subjects
-from schemas.config import Config, config_hash
 from schemas.envelope import Draft
 from schemas.frames import FramedData, FullState, frame_of
 from schemas.identity import Origin
@@ -243,12 +243,6 @@ class Collector:
     async def _announce(self, time_seconds: float) -> None:
         if self._announced:
             return
-        settings = self._settings.announcement()
-        config = Config(
-            process=NAME,
-            settings=settings,
-            config_hash=config_hash(settings, self._code_version),
-            code_version=self._code_version,
-        )
+        config = config_of(NAME, self._settings.announcement(), self._code_version)
         await self._speaker.announce(config, time_seconds)
         self._announced = True

@@ -15,9 +15,9 @@ import structlog
 
 from bus.clock import Clock
 from bus.errors import Temporary
+from bus.fold_process import config_of
 from bus.follow import Follower, Speaker
 from bus.port import Bus
-from schemas.config import Config, config_hash
 from schemas.envelope import Draft, Event
 from schemas.identity import Origin
 from schemas.observation import Observation
@@ -187,13 +187,7 @@ class Exerciser:
     async def _announce(self, time_seconds: float) -> None:
         if self._announced:
             return
-        settings = self._settings.announcement()
-        config = Config(
-            process=NAME,
-            settings=settings,
-            config_hash=config_hash(settings, self._code_version),
-            code_version=self._code_version,
-        )
+        config = config_of(NAME, self._settings.announcement(), self._code_version)
         await self._speaker.announce(config, time_seconds)
         self._announced = True
 

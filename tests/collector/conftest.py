@@ -1,0 +1,29 @@
+"""Fixtures of the collector's tests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from services.cluster import TwinTransport
+from services.collector.cluster import read_all
+from services.collector.pod_rows import Cuts
+from services.collector.snapshot import Snapshot, assemble
+from tests.collector.scripted_cluster import ScriptedCluster
+
+Look = Callable[..., Snapshot]
+
+
+@pytest.fixture
+def look() -> Look:
+    """Return a function that takes one snapshot of a scripted cluster."""
+
+    def take(cluster: ScriptedCluster, **cuts: Any) -> Snapshot:
+        wanted = {"since_seconds": cluster.now, "failed_pod_seconds": 300.0, "listed_pods": 1000}
+        reading = asyncio.run(read_all(TwinTransport(cluster), cluster.now))
+        return assemble(reading, cluster.now, Cuts(**{**wanted, **cuts}), simulated=False)
+
+    return take
