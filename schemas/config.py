@@ -35,6 +35,10 @@ class Config(EventData):
         return f"{self.process}/{self.config_hash}"
 
 
+CODE_VERSION = "foresail/0.1.0"
+"""The code's own name and version, as every process announces it."""
+
+
 def config_hash(settings: dict[str, Any], code_version: str, model_ids: tuple[str, ...] = ()) -> str:
     """Return the SHA-256 (first 16 hex digits) of what can change a result."""
     text = json.dumps([settings, code_version, list(model_ids)], sort_keys=True, separators=(",", ":"))

@@ -1,7 +1,7 @@
-"""What a reader keeps of observations: the newest full one, and the cycles that still wait for the reader's own output.
+"""What a reader keeps of observations: the newest full one, and the cycles that wait for output.
 
-Both are plain parts, so that they fit into a service's state and its checkpoint. Every service that reads observations uses
-these two; unfolding and bookkeeping exist once.
+Both are plain parts, so that they fit into a service's state and its checkpoint. Every service that
+reads observations uses these two; unfolding and bookkeeping exist once.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ class ObservationView(Part):
 
 
 def view_of(previous: ObservationView | None, event: Event[Any]) -> ObservationView | None:
-    """Return the full observation after `event`; None while a reader that began mid-chain waits for a keyframe.
+    """Return the full observation after `event`.
+
+    None while a reader that began inside a chain of deltas waits for the next keyframe.
 
     Args:
         previous: what this function returned for the observation before.
@@ -57,6 +59,9 @@ def view_of(previous: ObservationView | None, event: Event[Any]) -> ObservationV
         full = unfold(_full_state(previous), data)
     except FrameMismatch:
         return None
+    nodes, pods = full.tables["nodes"], full.tables["pods"]
+    assert isinstance(nodes, ObservedNodes)
+    assert isinstance(pods, ObservedPods)
     return ObservationView.model_construct(
         id=event.id,
         cycle=data.cycle,
@@ -68,8 +73,8 @@ def view_of(previous: ObservationView | None, event: Event[Any]) -> ObservationV
         namespaces=data.namespaces,
         totals=data.totals,
         signals=data.signals,
-        nodes=full.tables["nodes"],
-        pods=full.tables["pods"],
+        nodes=nodes,
+        pods=pods,
     )
 
 

@@ -1,4 +1,7 @@
-"""Default rows of tables for tests, and builders of layer 1 (snapshots); `tests.builders` offers them all."""
+"""Default rows of tables for tests, and builders of layer 1 (snapshots).
+
+`tests.builders` offers them all.
+"""
 
 from __future__ import annotations
 
@@ -121,7 +124,10 @@ def cycle_time(cycle: int) -> float:
 def filled(
     rows: Rows | int, default: Mapping[str, Any], name: str = "node"
 ) -> dict[str, dict[str, Any]]:
-    """Complete rows with defaults; a number makes that many rows named `<name>-0`, `<name>-1`, ..."""
+    """Complete rows with defaults.
+
+    A number makes that many rows named `<name>-0`, `<name>-1`, ...
+    """
     if isinstance(rows, int):
         rows = {f"{name}-{number}": {} for number in range(rows)}
     for row_id, row in rows.items():
@@ -141,7 +147,10 @@ def make_snapshot(
     previous: Mapping[str, FullState] | None = None,
     keyframe_every: int = 20,
 ) -> tuple[SnapshotNodes, SnapshotPlacements, SnapshotWorkloads]:
-    """Return the three snapshot events of one cycle; `previous` holds full states by layer token."""
+    """Return the three snapshot events of one cycle.
+
+    `previous` holds full states by layer token.
+    """
     before = previous or {}
     time_seconds = cycle_time(cycle)
     sources = tuple(

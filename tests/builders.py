@@ -1,7 +1,9 @@
-"""Builders of valid event data for tests: every field has a sensible default, any of them can be overridden by name.
+"""Builders of valid event data for tests.
 
-`make_*` return event data (frozen models); `stamped` gives them an id and a subject, as a producer would;
-`stored` also sends them through the encoder and decoder, as the log would.
+Every field has a sensible default, any of them can be overridden by name.
+
+`make_*` return event data (frozen models); `stamped` gives them an id and a subject, as a producer
+would; `stored` also sends them through the encoder and decoder, as the log would.
 """
 
 from __future__ import annotations
@@ -167,7 +169,8 @@ def make_observation(
 ) -> Observation:
     """Return an observation; nodes are rows by name, or how many of them.
 
-    A keyframe, unless `previous` (what `schemas.frames.unfold` returned for the one before) is given.
+    A keyframe, unless `previous` (what `schemas.frames.unfold` returned for the one before) is
+    given.
     """
     table = observed_nodes(nodes)
     default: dict[str, Any] = {

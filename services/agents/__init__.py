@@ -1,9 +1,14 @@
-"""Agents: each judges one observation from its own point of view and proposes one action, or says why not.
+"""Agents: each judges one observation from its own point of view and proposes one action or none.
 
-One process per agent (`python -m services.agents safety`), all three the same program with another policy.
+A proposal always says why: by numbers against thresholds, or by the reason for a noop.
 
-Reads:     observation, the prediction its policy needs (risk: safety; demand: efficiency; none: admission), its own proposal.<agent>.
+One process per agent (`python -m services.agents safety`), all three the same program with another
+policy.
+
+Reads:     observation, the prediction its policy needs (risk: safety; demand: efficiency; none:
+           admission), its own proposal.<agent>.
 Publishes: proposal.<agent>, exactly one per cycle: proposed, noop with the reason, or skipped.
-Keeps:     the newest full observation, the newest prediction, and the cycles that still wait for a proposal.
+Keeps:     the newest full observation, the newest prediction, and the cycles that still wait for a
+           proposal.
 Touches:   nothing but the bus.
 """

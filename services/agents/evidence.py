@@ -1,4 +1,7 @@
-"""Comparisons as data: each threshold that a policy tries becomes one `Evidence`, with the age of the signal behind it."""
+"""Comparisons as data.
+
+Each threshold that a policy tries becomes one `Evidence`, with the age of the signal behind it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""May this observation be judged at all? No proposal on signals that are missing or older than their limit."""
+"""May this observation be judged at all?
+
+There is no proposal on signals that are missing or older than their limit.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ def refusal(
     Args:
         view: the observation.
         needed: names of the signals.
-        limit_intervals: greatest age, in intervals of the observation, beside the limit that the signal itself states.
+        limit_intervals: greatest age, in intervals of the observation, beside the limit that the
+        signal itself states.
     """
     limit_seconds = limit_intervals * view.interval_seconds
     for name in needed:

@@ -1,7 +1,8 @@
 """From the newest state to one judgement: gates first, then the policy. Pure.
 
-The gates, in order: the observation is complete, its signals are fresh, the prediction is there and is a result. Each gate that
-closes gives a noop with its reason, so that an agent never says nothing and never guesses.
+The gates, in order: the observation is complete, its signals are fresh, the prediction is there and
+is a result. Each gate that closes gives a noop with its reason, so that an agent never says nothing
+and never guesses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Policy profiles as data: named sets of thresholds.
 
-`seed` is the seed's formula and thresholds exactly. `forecast` belongs to a trained model: its thresholds are derived from action
-budgets and come with the model's manifest, so without a model it is refused instead of being filled with numbers nobody measured.
+`seed` is the seed's formula and thresholds exactly. `forecast` belongs to a trained model: its
+thresholds are derived from action budgets and come with the model's manifest, so without a model it
+is refused instead of being filled with numbers nobody measured.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (SEED, F
 
 
 def published_name(profile: str, given: Iterable[Thresholds]) -> str:
-    """Return the profile's name as proposals carry it; thresholds that differ from it make it `<name>+changed`."""
+    """Return the profile's name as proposals carry it.
+
+    Thresholds that differ from it make it `<name>+changed`.
+    """
     known = PROFILES[profile].thresholds or {}
     differs = any(thresholds not in known.values() for thresholds in given)
     return f"{profile}+changed" if differs else profile
@@ -66,11 +70,8 @@ def check_profile(name: str) -> None:
     if profile is None:
         raise ConfigError("agents.profile", name, f"use one of: {usable}")
     if profile.thresholds is None:
-        raise ConfigError(
-            "agents.profile",
-            name,
-            f"its thresholds come from a trained model's manifest and no model is installed; use {usable}",
-        )
+        why = "its thresholds come from a trained model's manifest and no model is installed"
+        raise ConfigError("agents.profile", name, f"{why}; use {usable}")
 
 
 def check_order(group: str, thresholds: Thresholds) -> None:

@@ -1,4 +1,7 @@
-"""An agent as a fold: one proposal per cycle, as soon as what its policy needs is there, at the latest at the deadline."""
+"""An agent as a fold.
+
+One proposal per cycle, as soon as what its policy needs is there, at the latest at the deadline.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ class AgentFold:
         return state.open[-1].cycle if state.open else None
 
     def decide(self, state: AgentState, *, overdue: bool) -> tuple[Draft, ...]:
-        """Return the proposals owed: superseded for older cycles, a judgement for the newest unless it should wait."""
+        """Return the proposals owed.
+
+        Superseded for older cycles, a judgement for the newest unless it should wait.
+        """
         drafts = [
             Draft(
                 superseded(self._policy, self._profile, cycle),

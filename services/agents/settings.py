@@ -33,11 +33,17 @@ class AgentSettings(Part):
     admission: AdmissionThresholds = AdmissionThresholds()
     """Agent C's thresholds; defaults are the seed's."""
     signal_limit_intervals: float = Field(default=3.0, gt=0)
-    """Greatest age of a signal in intervals of the observation; three tolerates two failed reads. A signal's own limit also holds."""
+    """Greatest age of a signal in intervals of the observation.
+
+    Three tolerates two failed reads. A signal's own limit also holds.
+    """
     wall_interval_seconds: float = Field(default=5.0, gt=0)
     """Wall seconds between two cycles, as the collector paces them."""
     deadline_share_ratio: float = Field(default=0.35, gt=0, lt=1)
-    """Share of the wall interval to wait for predictions; smaller than the referee's share, so that the noop still counts."""
+    """Share of the wall interval to wait for predictions.
+
+    Smaller than the referee's share, so that the noop still counts.
+    """
 
     @model_validator(mode="after")
     def _usable(self) -> Self:

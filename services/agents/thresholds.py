@@ -1,4 +1,7 @@
-"""Thresholds of the three policies, as data. The defaults are the seed's numbers exactly (seed-systems 1.b.4)."""
+"""Thresholds of the three policies, as data.
+
+The defaults are the seed's numbers exactly (seed-systems 1.b.4).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ class Thresholds(Part):
     """What all thresholds share: which of them must be in order."""
 
     DESCENDING: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    """Chains of fields, each strictly greater than the next; otherwise a rule could never be reached."""
+    """Chains of fields, each strictly greater than the next.
+
+    Otherwise a rule could never be reached.
+    """
     ASCENDING: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Chains of fields, each strictly smaller than the next."""
 
@@ -32,7 +38,10 @@ class SafetyThresholds(Thresholds):
     throttle_risk_ratio: float = Field(default=0.50, ge=0, le=1)
     """Risk from which the node's CPU is capped."""
     gate_load_ratio: float = Field(default=0.72, ge=0)
-    """Throttle gate: under SLA violations or a long queue, a node below this load is not throttled."""
+    """Throttle gate: the load that a node must have to be throttled while others suffer.
+
+    Others suffer when there are SLA violations or a long queue.
+    """
     gate_queue_length: int = Field(default=80, ge=0)
     """Throttle gate: a queue from this length counts as long."""
     throttle_cpu_cap_ratio: float = Field(default=0.85, gt=0, le=1)

@@ -1,7 +1,10 @@
-"""Features: from an observation to the columns that a predictor reads, and the hash that names exactly those numbers.
+"""Features: from an observation to the columns that a predictor reads.
 
-Pure and point-in-time: one observation goes in, nothing else. A predictor lists the features it reads by name; a changed number
-in one of them changes `features_hash`, a changed number elsewhere does not.
+A hash names exactly those numbers.
+
+Pure and point-in-time: one observation goes in, nothing else. A predictor lists the features it
+reads by name; a changed number in one of them changes `features_hash`, a changed number elsewhere
+does not.
 """
 
 from __future__ import annotations

@@ -7,9 +7,10 @@ Per node (seed-systems 1.b.7):
     risk   = max(health, load)
     demand = load
 
-cpu and memory are requests / allocatable. With `use_measured` they are the measured ratios where there are any, as the seed did
-with Prometheus set; the model id then says so. The numbers are scores, not probabilities, and the formula has no horizon of its own:
-the one it carries only says when a prediction is scored.
+cpu and memory are requests / allocatable. With `use_measured` they are the measured ratios where
+there are any, as the seed did with Prometheus set; the model id then says so. The numbers are
+scores, not probabilities, and the formula has no horizon of its own: the one it carries only says
+when a prediction is scored.
 """
 
 from __future__ import annotations
@@ -77,7 +78,10 @@ class SeedFormula:
         )
 
     def explain(self, features: FeatureColumns, row: int) -> Explanation:
-        """Return the formula's own terms; of health and load only the greater counts towards risk."""
+        """Return the formula's own terms.
+
+        Of health and load only the greater counts towards risk.
+        """
         values = features.row(row)
         load, health = self._load_terms(values), _health(values)
         if health.contribution >= _load(load):

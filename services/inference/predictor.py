@@ -1,7 +1,10 @@
-"""The predictor interface: what a model, trained or a formula, must offer so that inference can run it.
+"""The predictor interface.
 
-A predictor is pure: equal features give equal numbers. It names itself (`model_id`), so that a changed model shows in every
-prediction. Constructors are registered by the model's name; the version is the model's own affair.
+What a model, trained or a formula, must offer so that inference can run it.
+
+A predictor is pure: equal features give equal numbers. It names itself (`model_id`), so that a
+changed model shows in every prediction. Constructors are registered by the model's name; the
+version is the model's own affair.
 """
 
 from __future__ import annotations
@@ -45,7 +48,10 @@ class Predictor(Protocol):
 
     @property
     def model_id(self) -> str:
-        """Name and version, e.g. `seed-formula/1`; never the same for two models that can differ in a number."""
+        """Name and version, e.g. `seed-formula/1`.
+
+        Never the same for two models that can differ in a number.
+        """
         ...
 
     @property

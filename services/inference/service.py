@@ -1,4 +1,7 @@
-"""Inference as a fold: on each observation both predictions, in one batch; older open cycles are superseded."""
+"""Inference as a fold: on each observation both predictions, in one batch.
+
+Older open cycles are superseded.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,11 @@ class InferenceFold:
         return max(cycles, default=None)
 
     def decide(self, state: InferenceState, *, overdue: bool) -> tuple[Draft, ...]:
-        """Return the predictions owed: a result for the newest observation, superseded for older open cycles."""
+        """Return the predictions owed.
+
+        A result for the newest observation, superseded for older open cycles.
+        """
+        del overdue  # nothing is ever waited for
         newest = self.open_cycle(state)
         risk_owed = {one.cycle for one in state.risk_open}
         demand_owed = {one.cycle for one in state.demand_open}

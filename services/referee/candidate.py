@@ -57,7 +57,10 @@ class Candidate(Part):
 
     @property
     def numbers(self) -> str:
-        """The comparisons that decided, with their values; the agent's own sentence when none did."""
+        """The comparisons that decided, with their values.
+
+        The agent's own sentence when none did.
+        """
         words = self.considered.rule.split(" and ")
         decisive = [item.numbers for item in self.considered.evidence if item.words in words]
         return " and ".join(dict.fromkeys(decisive)) or self.considered.text
@@ -83,7 +86,10 @@ def candidate_of(event: Event[Any]) -> Candidate:
 
 
 def canonical(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Return candidates in the order A, C, B, then falling score, then id; whatever order they came in."""
+    """Return candidates in the order A, C, B, then falling score, then id.
+
+    Whatever order they came in.
+    """
     return tuple(
         sorted(
             candidates,

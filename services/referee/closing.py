@@ -1,12 +1,18 @@
-"""When and how a cycle closes: a pure function of the open cycles and whether the newest is overdue.
+"""When and how a cycle closes.
 
-- The newest cycle closes when every expected agent has proposed (`all`), or when its deadline has passed (`deadline`).
-- It closes as `restart` when it was complete although older cycles are still open: the referee had been away (restart or outage) and
-  decides from the log. A referee that comes back within one cycle finds no older cycle open and closes it as `all`, which is as true.
-- An older open cycle closes as `superseded`, with one exception: the newest complete one, when the newest cycle of all is not complete
-  yet. Its proposals are all there and nothing newer can be decided, so it is ruled on (`all`).
+A pure function of the open cycles and whether the newest is overdue.
 
-So after an outage at most one ruling is made from old observations, and never one older than the newest complete cycle.
+- The newest cycle closes when every expected agent has proposed (`all`), or when its deadline has
+  passed (`deadline`).
+- It closes as `restart` when it was complete although older cycles are still open: the referee had
+  been away (restart or outage) and decides from the log. A referee that comes back within one cycle
+  finds no older cycle open and closes it as `all`, which is as true.
+- An older open cycle closes as `superseded`, with one exception: the newest complete one, when the
+  newest cycle of all is not complete yet. Its proposals are all there and nothing newer can be
+  decided, so it is ruled on (`all`).
+
+So after an outage at most one ruling is made from old observations, and never one older than the
+newest complete cycle.
 """
 
 from __future__ import annotations

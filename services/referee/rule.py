@@ -1,4 +1,7 @@
-"""The shape of a referee rule: from all candidates to a choice, or None when the rule does not apply."""
+"""The shape of a referee rule.
+
+A rule goes from all candidates to a choice, or to None when it does not apply.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""The ruling: from the proposals considered to one action, with the rule and the numbers that beat each loser.
+"""The ruling: from the proposals considered to one action.
 
-Pure, and independent of the order in which proposals arrived. Every candidate is either selected or in `overridden`; at most one is
-selected.
+Each loser gets the rule and the numbers that beat it.
+
+Pure, and independent of the order in which proposals arrived. Every candidate is either selected or
+in `overridden`; at most one is selected.
 """
 
 from __future__ import annotations
@@ -55,7 +57,10 @@ def rule_on(
 
 
 def superseded(proposals: Iterable[Candidate], missing: Sequence[Agent] = ()) -> Ruling:
-    """Return the ruling of a cycle that is not judged: a noop; what had been proposed is overridden."""
+    """Return the ruling of a cycle that is not judged: a noop.
+
+    What had been proposed is overridden.
+    """
     rule = Rule(RefereeRule.SUPERSEDED, SUPERSEDED_TEXT, lambda _: None)
     return _ruling(canonical(proposals), rule, Choice(None, Reason.SUPERSEDED), missing)
 

@@ -91,6 +91,9 @@ def _profile(ruling: Ruling) -> str:
 
 
 def build(settings: RefereeSettings, origin: Origin) -> RefereeFold:
-    """Return the fold that the settings describe; the same one live, in re-runs and in simulation."""
+    """Return the fold that the settings describe.
+
+    The same one live, in re-runs and in simulation.
+    """
     del origin  # events get their origin when they are stamped
     return RefereeFold(settings.deadline_seconds)

@@ -16,8 +16,11 @@ class RefereeSettings(Part):
     wall_interval_seconds: float = Field(default=5.0, gt=0)
     """Wall seconds between two cycles, as the collector paces them."""
     deadline_share_ratio: float = Field(default=0.6, gt=0, lt=1)
-    """Share of the wall interval to wait for proposals; greater than the agents' share (0.35), so that their noop arrives in
-    time, and below 1, so that the executor can act before the next observation."""
+    """Share of the wall interval to wait for proposals.
+
+    Greater than the agents' share (0.35), so that their noop arrives in time, and below 1, so that
+    the executor can act before the next observation.
+    """
 
     @property
     def deadline_seconds(self) -> float:

@@ -1,4 +1,7 @@
-"""What the referee knows between two events: open cycles with what was filed for them, and the newest decision."""
+"""What the referee knows between two events.
+
+That is the open cycles with what was filed for them, and the newest decision.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,10 @@ def _opened(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[Pendin
 
 
 def _filed(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[PendingCycle, ...]:
-    """File a proposal with its cycle; one for a cycle that is not open is late and stays without effect."""
+    """File a proposal with its cycle.
+
+    One for a cycle that is not open is late and stays without effect.
+    """
     data: Proposal = event.data
     return tuple(
         one.model_copy(update={"proposals": (*one.proposals, candidate_of(event))})

@@ -132,7 +132,7 @@ def test_admission_does_not_wait_for_inference() -> None:
 def test_no_agent_proposes_on_stale_or_missing_signals(
     agent: Agent, name: str, change: dict[str, Any] | None, reason: Reason
 ) -> None:
-    """Older than three intervals, older than its own limit, marked stale, or not there: noop with the reason."""
+    """A signal that is too old, marked stale or not there makes a noop with the reason."""
     fold = fold_of(agent)
 
     (made,) = proposals(fold, folded(fold, observed(signals={name: change})))

@@ -33,13 +33,15 @@ from services.agents.settings import AgentSettings
         ({"profile": "sead"}, "agents.profile = sead: use one of: seed"),
         (
             {"profile": "forecast"},
-            "agents.profile = forecast: its thresholds come from a trained model's manifest "
-            + "and no model is installed; use seed",
+            (
+                "agents.profile = forecast: its thresholds come from a trained model's manifest "
+                "and no model is installed; use seed"
+            ),
         ),
     ],
 )
 def test_unusable_settings_name_field_value_and_remedy(settings: dict[str, Any], line: str) -> None:
-    """Thresholds out of order, unknown profiles and profiles without a model are refused at once."""
+    """Thresholds out of order and unusable profiles are refused at once."""
     with pytest.raises(ConfigError) as caught:
         AgentSettings.model_validate(settings)
 

@@ -80,7 +80,7 @@ def test_safety_acts_by_risk(risk: float, kind: ActionKind) -> None:
     ],
 )
 def test_throttle_has_a_gate(sla: int, queue: int, load: float, kind: ActionKind) -> None:
-    """Under SLA violations or a long queue, a node below 0.72 load is not throttled, and the reason says so."""
+    """Under SLA violations or a long queue, a node below 0.72 load is not throttled."""
     found = judge_safety(0.6, load, sla_violations=sla, queue_length=queue)
 
     assert found.kind is kind
@@ -217,7 +217,7 @@ def test_a_calm_queue_admits_for_certain_only_below_twenty() -> None:
 
 
 def test_evidence_lists_every_threshold_tried_with_its_signal_and_age() -> None:
-    """Thresholds that did not hold are listed before the one that did, each with value, signal and age."""
+    """Thresholds that did not hold come before the one that did, with value, signal and age."""
     view = seen(1, signals={"node_requests": {"age_seconds": 3.0}})
 
     found = safety.judge(view, predicted(node_0=0.72), SafetyThresholds())

@@ -158,7 +158,7 @@ def test_nodes_for_which_the_signal_does_not_hold_are_left_out(fold: InferenceFo
 
 
 def test_contributions_explain_the_most_urgent_targets_and_add_up(fold: InferenceFold) -> None:
-    """At most 20 targets above the action threshold are explained, each by terms that add up to its number."""
+    """At most 20 targets above the action threshold are explained by terms that add up."""
     rows = {
         f"node-{number:02}": {"cpu_requested_ratio": number / 30, "memory_requested_ratio": 1.0}
         for number in range(30)

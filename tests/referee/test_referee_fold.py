@@ -165,7 +165,7 @@ def test_a_second_proposal_of_the_same_agent_is_ignored() -> None:
 
 
 def test_equal_decisions_are_counted() -> None:
-    """repeat_count counts the row of equal actions on equal targets, over the log and within one batch."""
+    """repeat_count counts the row of equal actions on equal targets."""
     state = FOLD.initial()
     counts = []
     for cycle, agents in enumerate([(A, B, C), (A, B, C), (B, C), (A, B, C)], start=1):
@@ -186,7 +186,7 @@ def test_the_referee_waits_longer_than_the_agents() -> None:
 
 @st.composite
 def any_log(draw: st.DrawFn) -> list[Event[Any]]:
-    """Draw a log of up to four cycles in which some agents propose, with a few decisions of the past."""
+    """Draw a log of up to four cycles with some proposals and some decisions."""
     events: list[Event[Any]] = []
     for cycle in range(1, draw(st.integers(1, 4)) + 1):
         events.append(observed(cycle))

@@ -96,7 +96,7 @@ REPLICATE = candidate(A, ActionKind.REPLICATE, score=0.6)
 def test_rules_are_tried_in_order(
     proposals: Sequence[Candidate], rule: RefereeRule, winner: Agent | None
 ) -> None:
-    """No proposals, all noop, safety, protective admission, efficiency by score, safety blind, fixed order."""
+    """The first rule that applies decides, in the documented order."""
     ruling = rule_on(proposals)
 
     by_id = {one.considered.id: one.considered.agent for one in proposals}
@@ -122,7 +122,7 @@ def test_efficiency_is_chosen_by_score_whoever_proposes_it() -> None:
     ],
 )
 def test_a_blind_safety_agent_turns_a_plain_admit_into_a_noop_that_says_why(reason: Reason) -> None:
-    """With inference dead the decision is a noop that names the reason, in a field and in the rationale."""
+    """With inference dead the decision is a noop that names the reason."""
     ruling = rule_on([blind(A, reason), blind(B, reason), ADMIT])
 
     assert (ruling.action.kind, ruling.action.agent) == (NOOP, None)
@@ -155,7 +155,8 @@ def test_the_rationale_gives_action_target_and_numbers() -> None:
     lost = ruling.overridden["efficiency"]
     assert lost.text == (
         "AgentB:power_state:sleep on node-0 (efficiency wants power_state; score 0.99, priority 3) "
-        "lost to AgentA:replicate on node-7 (score 0.95, priority 1): safety preempts lower priority"
+        "lost to AgentA:replicate on node-7 (score 0.95, priority 1): "
+        "safety preempts lower priority"
     )
     assert (lost.rule, lost.by) == (RefereeRule.SAFETY_FIRST, A)
     assert (lost.winner_score, lost.loser_score) == (0.95, 0.99)

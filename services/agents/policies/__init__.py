@@ -1,4 +1,7 @@
-"""The policies, one module each: `safety` (A), `efficiency` (B), `admission` (C), and `example` as the template for a new one."""
+"""The policies, one module each.
+
+`safety` (A), `efficiency` (B), `admission` (C), and `example` as the template for a new one.
+"""
 
 from __future__ import annotations
 

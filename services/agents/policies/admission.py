@@ -1,9 +1,12 @@
-"""Agent C, admission: protect the queue (seed-systems 1.b.4). It reads no prediction and does not wait for one.
+"""Agent C, admission: protect the queue (seed-systems 1.b.4).
 
-First match wins: queue >= 120 resource_cap on the fullest node (score 1.0); >= 80 deprioritize (0.95); >= 8 queue (0.9); SLA violations
-and a queue: reject (0.85); at least half of the nodes overloaded (CPU or memory > 0.85): resource_cap on the fullest node (1.0); queue
-below 20 and no node overloaded: admit (1.0); otherwise admit (0.5). The fullest node has the greatest max(CPU, memory) by requests;
-ties go to the first by name.
+It reads no prediction and does not wait for one.
+
+First match wins: queue >= 120 resource_cap on the fullest node (score 1.0); >= 80 deprioritize
+(0.95); >= 8 queue (0.9); SLA violations and a queue: reject (0.85); at least half of the nodes
+overloaded (CPU or memory > 0.85): resource_cap on the fullest node (1.0); queue below 20 and no
+node overloaded: admit (1.0); otherwise admit (0.5). The fullest node has the greatest max(CPU,
+memory) by requests; ties go to the first by name.
 """
 
 from __future__ import annotations

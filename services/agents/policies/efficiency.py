@@ -1,8 +1,9 @@
 """Agent B, efficiency: save on the node with the lowest demand (seed-systems 1.b.4).
 
-First match wins: demand < 0.12 sleep, < 0.30 dvfs (clock 0.65), < 0.45 memory_balloon (memory 0.75). Only nodes that are ready and
-whose power state is `on` are considered: the seed only ever had such nodes, and one that sleeps already would otherwise stay the lowest
-for ever. Ties go to the first node by name. The score is 1 - demand.
+First match wins: demand < 0.12 sleep, < 0.30 dvfs (clock 0.65), < 0.45 memory_balloon (memory
+0.75). Only nodes that are ready and whose power state is `on` are considered: the seed only ever
+had such nodes, and one that sleeps already would otherwise stay the lowest for ever. Ties go to the
+first node by name. The score is 1 - demand.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def judge(
                 decisive=(step,),
                 text=f"{step.numbers} on {name}, {_power(view, rows[name])}",
             )
-    text = f"lowest demand {demand_ratio:.6g} on {name} is not below {thresholds.balloon_demand_ratio:.6g}"
+    bound = thresholds.balloon_demand_ratio
+    text = f"lowest demand {demand_ratio:.6g} on {name} is not below {bound:.6g}"
     return noop(Reason.NOTHING_TO_DO, text, score=score, evidence=tried)
 
 

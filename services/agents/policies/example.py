@@ -1,4 +1,6 @@
-"""Template of a policy: copy it, name it after what the agent guards, and add it to `policies/__init__.py`.
+"""Template of a policy.
+
+Copy it, name it after what the agent guards, and add it to `policies/__init__.py`.
 
 It throttles the node with the most unhealthy pods. No process runs it; a test keeps it working.
 """

@@ -1,8 +1,9 @@
 """Agent A, safety: act on the node with the highest failure risk (seed-systems 1.b.4).
 
-First match wins: risk >= 0.83 replicate, >= 0.70 migrate, >= 0.50 throttle. Throttle has a gate: under SLA violations or a queue of 80
-or more, a node whose CPU and memory are both below 0.72 is left alone, since its risk comes from health and not from load. Ties go
-to the first node by name. The score is the risk.
+First match wins: risk >= 0.83 replicate, >= 0.70 migrate, >= 0.50 throttle. Throttle has a gate:
+under SLA violations or a queue of 80 or more, a node whose CPU and memory are both below 0.72 is
+left alone, since its risk comes from health and not from load. Ties go to the first node by name.
+The score is the risk.
 """
 
 from __future__ import annotations

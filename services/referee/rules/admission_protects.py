@@ -1,4 +1,7 @@
-"""Step 3: agent C with resource_cap, or admission queue, reject or deprioritize, wins over efficiency."""
+"""Step 3: agent C's protection wins over efficiency.
+
+Protection is resource_cap, or admission queue, reject or deprioritize.
+"""
 
 from __future__ import annotations
 

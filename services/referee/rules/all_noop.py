@@ -1,6 +1,7 @@
 """Step 1: everybody wants nothing; the noop of the first agent in the order A, C, B stands.
 
-The decision's reason says whether somebody could not look: the first such reason in that order, else `all_noop`.
+The decision's reason says whether somebody could not look: the first such reason in that order,
+else `all_noop`.
 """
 
 from __future__ import annotations

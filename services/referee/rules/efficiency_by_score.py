@@ -1,4 +1,7 @@
-"""Step 4: of the efficiency actions (power_state sleep, off or on; dvfs; memory_balloon) the highest score wins."""
+"""Step 4: of the efficiency actions the highest score wins.
+
+These are power_state sleep, off or on, dvfs and memory_balloon.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
-"""Template of a rule: copy it, add its name to `schemas.decision.RefereeRule`, and put it into `RULES` where it belongs.
+"""Template of a rule.
 
-This one would let a proposal with a perfect score win over everything. It is not in `RULES`; a test keeps it working.
+Copy it, add its name to `schemas.decision.RefereeRule`, and put it into `RULES` where it belongs.
+
+This one would let a proposal with a perfect score win over everything. It is not in `RULES`; a test
+keeps it working.
 """
 
 from __future__ import annotations
@@ -10,7 +13,10 @@ from services.referee.rule import Candidates, Choice, Rule
 
 
 def choose(candidates: Candidates) -> Choice | None:
-    """Return the choice, or None when the rule does not apply; candidates come in canonical order."""
+    """Return the choice, or None when the rule does not apply.
+
+    Candidates come in canonical order.
+    """
     found = next((one for one in candidates if one.wants and one.considered.score >= 1.0), None)
     return None if found is None else Choice(found)
 

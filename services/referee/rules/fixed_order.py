@@ -1,6 +1,9 @@
-"""Step 5: whatever is wanted and was not yet judged goes by the fixed order A, C, B, then the higher score.
+"""Step 5: whatever is wanted and was not yet judged goes by the fixed order A, C, B.
 
-Noops do not take part: all_noop came before, and a noop of agent A must not beat an admit of agent C.
+Within one agent the higher score is taken.
+
+Noops do not take part: all_noop came before, and a noop of agent A must not beat an admit of agent
+C.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
-"""Step 4b, ours: agent A could not judge, and all that is left is a plain admit; nothing is done, and A's reason is named.
+"""Step 4b, ours: agent A could not judge, and only a plain admit is left: do nothing.
 
-An admit holds nothing back and so protects nothing. Letting it stand as the decision of a cycle in which nobody could look at the
-risk would hide the blindness behind a confident action. Protective actions of C and efficiency actions were tried before.
+The decision names A's reason.
+
+An admit holds nothing back and so protects nothing. Letting it stand as the decision of a cycle in
+which nobody could look at the risk would hide the blindness behind a confident action. Protective
+actions of C and efficiency actions were tried before.
 """
 
 from __future__ import annotations

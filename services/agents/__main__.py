@@ -1,0 +1,34 @@
+"""One agent's process: `python -m services.agents safety|efficiency|admission`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from bus.fold_process import config_of, run_fold
+from bus.process import ProcessContext, run_process, settings_from
+from schemas.actions import Agent
+from schemas.config import CODE_VERSION
+from services.agents.service import build
+from services.agents.settings import AgentSettings
+
+
+def main() -> int:
+    """Propose until told to stop; return the exit code."""
+    parser = argparse.ArgumentParser(prog="services.agents", description=__doc__)
+    parser.add_argument("agent", choices=[agent.value for agent in Agent])
+    agent = Agent(parser.parse_args().agent)
+
+    async def run(context: ProcessContext) -> None:
+        settings = settings_from(context.environment, AgentSettings)
+        fold = build(settings, context.origin, agent)
+        config = config_of(fold.name, settings.announcement(agent), CODE_VERSION)
+        await run_fold(
+            fold, context.bus, context.clock, context.origin, config, on_progress=context.progress
+        )
+
+    return run_process(f"agent-{agent}", run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
