@@ -136,6 +136,10 @@ def _measure(spec: Object) -> PodShape:
         node_selector=spec.get("nodeSelector") or {},
         node_affinity=tuple(required.get("nodeSelectorTerms") or ()),
         tolerations=tuple(spec.get("tolerations") or ()),
+        placement_key=orjson.dumps(
+            [spec.get("nodeSelector"), required, spec.get("tolerations")],
+            option=orjson.OPT_SORT_KEYS,
+        ),
     )
 
 
@@ -166,11 +170,12 @@ def _new_node(obj: Object) -> NodeRecord:
     node = NodeRecord()
     node.allocatable_cpu_millicores = node.allocatable_memory_bytes = node.gpus = 0
     node.allocatable_pods = DEFAULT_PODS_PER_NODE
-    node.ready_status = "Unknown"
+    node.ready_status = "True"  # the embedded kubelet registers itself complete
     node.ready_since = node.heartbeat_at = 0.0
     node.memory_pressure = False
     node.images = ()
-    node.internal_ip = ""
+    digest = hashlib.blake2b(obj["metadata"]["name"].encode(), digest_size=3).digest()
+    node.internal_ip = f"10.{digest[0] % 127}.{digest[1]}.{digest[2]}"
     _set_node_spec(node, obj)
     _set_amounts(node, obj)
     return node

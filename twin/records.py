@@ -110,6 +110,7 @@ class PodShape:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     node_affinity: tuple[Object, ...] = ()  # required nodeSelectorTerms, any of which must match
     tolerations: tuple[Object, ...] = ()
+    placement_key: bytes = b""  # equal for shapes that selectors and tolerations treat alike
 
 
 @dataclass(slots=True, frozen=True)

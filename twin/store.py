@@ -134,10 +134,15 @@ class Store:
         record.created_at = self.now()
         record.resource_version = self.resource_version
         if not dry_run:
-            shelf.put(record)
-            self._index(resource, record)
-            self._commit(shelf, "ADDED", record, None, None)
+            self.insert(resource, record)
         return record
+
+    def insert(self, resource: str, record: Record) -> None:
+        """Commit a complete new record that needs no admission (the simulation's own)."""
+        shelf = self._shelf(resource)
+        shelf.put(record)
+        self._index(resource, record)
+        self._commit(shelf, "ADDED", record, None, None)
 
     def replace(
         self,

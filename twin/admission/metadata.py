@@ -31,7 +31,7 @@ def check(metadata: Object, findings: Findings) -> None:
 
 def check_labels(path: str, labels: object, findings: Findings) -> None:
     """Check label keys and values."""
-    for key, value in _pairs(path, labels, findings):
+    for _, value in _pairs(path, labels, findings):
         if not (isinstance(value, str) and len(value) <= _MAX_LABEL and _LABEL_VALUE.match(value)):
             findings.bad(path, value, "a valid label must be at most 63 of A-Z a-z 0-9 - _ .")
 

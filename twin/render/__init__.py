@@ -1,4 +1,4 @@
-"""Records to Kubernetes JSON. The dicts share parts with the store: read them, never change them."""
+"""Records to Kubernetes JSON. The dicts share parts with the store: read, never change them."""
 
 from __future__ import annotations
 

@@ -60,8 +60,8 @@ def _conditions(node: NodeRecord) -> list[Object]:
         {
             "type": kind,
             "status": "Unknown" if unknown else str(bad),
-            "lastHeartbeatTime": rfc3339(node.heartbeat_at),
-            "lastTransitionTime": rfc3339(node.ready_since),
+            "lastHeartbeatTime": rfc3339(node.heartbeat_at or node.created_at),
+            "lastTransitionTime": rfc3339(node.ready_since or node.created_at),
             "reason": "NodeStatusUnknown" if unknown else (when_bad if bad else when_good),
             "message": _READY["Unknown"][1] if unknown else "",
         }
@@ -72,8 +72,8 @@ def _conditions(node: NodeRecord) -> list[Object]:
         {
             "type": "Ready",
             "status": node.ready_status,
-            "lastHeartbeatTime": rfc3339(node.heartbeat_at),
-            "lastTransitionTime": rfc3339(node.ready_since),
+            "lastHeartbeatTime": rfc3339(node.heartbeat_at or node.created_at),
+            "lastTransitionTime": rfc3339(node.ready_since or node.created_at),
             "reason": reason,
             "message": message,
         }

@@ -1,0 +1,164 @@
+"""From workload arrivals to the objects a user would have created: Deployments and Jobs.
+
+A service is a Deployment named after the arrival, removed at its end; a task is a Job. The first
+pod has exactly the arrival's name, so that the pods of a trace appear by name; replacements get a
+suffix. How the pods behave is written on them as annotations (`behaviour/pod_work.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from twin.behaviour.pod_work import CPU_USAGE_RATIO, MEMORY_USAGE_RATIO, OUTCOME, WORK_SECONDS
+from twin.controllers.job import IGNORE_DISRUPTION
+from twin.controllers.pods_of import FIRST_NAME
+from twin.errors import ApiError
+from twin.intake import GPU
+from twin.quantity import cpu_text
+from twin.records import Object
+from twin.workloads.arrival import WorkloadArrival
+from twin.world import World
+
+APP = "app.kubernetes.io/name"
+_ENDLESS_SECONDS = 1e12
+_MEMORY_HEADROOM = 1.25  # the memory limit over the request, or over the mean usage when higher
+_MAX_LABEL = 63
+_TASK_RETRIES = 6
+
+
+class Arrivals:
+    """Pulls arrivals one at a time and creates what they stand for."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._source: Iterator[WorkloadArrival] = iter(())
+        self._next: WorkloadArrival | None = None
+        self.refused = 0  # arrivals whose name was still taken
+        world.clock.handle("arrivals.next", self._arrive)
+        world.clock.handle("arrivals.end", self._end)
+
+    def load(self, source: Iterator[WorkloadArrival]) -> None:
+        """Play `source` (in order of time) from now on instead of what was played before."""
+        playing = self._next is not None
+        self._source = iter(source)
+        self._next = next(self._source, None)
+        if self._next is not None and not playing:
+            self._plan(self._next)
+
+    def state(self) -> object:
+        """Return the next arrival; the source itself is not part of the state."""
+        return [None if self._next is None else [self._next.time_seconds, self._next.name]]
+
+    def _plan(self, arrival: WorkloadArrival) -> None:
+        self._world.clock.at(self._world.config.start_time + arrival.time_seconds, "arrivals.next")
+
+    def _arrive(self) -> None:
+        arrival = self._next
+        if arrival is None:
+            return
+        try:
+            self._create(arrival)
+        except ApiError:
+            self.refused += 1
+        self._next = next(self._source, None)
+        if self._next is not None:
+            self._plan(self._next)
+
+    def _create(self, arrival: WorkloadArrival) -> None:
+        world = self._world
+        if world.store.find("namespaces", "", arrival.namespace) is None:
+            world.store.create("namespaces", "", {"metadata": {"name": arrival.namespace}})
+        if arrival.kind == "task":
+            job = job_of(arrival, world.config.job_ttl_seconds)
+            world.store.create_record("jobs", arrival.namespace, job)
+            return
+        made = world.store.create_record("deployments", arrival.namespace, deployment_of(arrival))
+        if arrival.duration_seconds is not None:
+            world.clock.after(
+                arrival.duration_seconds, "arrivals.end", made.uid, made.namespace, made.name
+            )
+
+    def _end(self, uid: str, namespace: str, name: str) -> None:
+        found = self._world.store.find("deployments", namespace, name)
+        if found is not None and found.uid == uid:
+            self._world.store.delete("deployments", namespace, name)
+
+
+def deployment_of(arrival: WorkloadArrival) -> Object:
+    """Return the Deployment of a service."""
+    marker = {APP: _label(arrival.name)}
+    return {
+        "metadata": _metadata(arrival),
+        "spec": {
+            "replicas": arrival.replicas,
+            "selector": {"matchLabels": marker},
+            "template": _template(arrival, "Always"),
+        },
+    }
+
+
+def job_of(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
+    """Return the Job of a task; one that is to fail fails at once, without retries."""
+    return {
+        "metadata": _metadata(arrival),
+        "spec": {
+            "parallelism": arrival.replicas,
+            "completions": arrival.replicas,
+            "backoffLimit": 0 if arrival.outcome == "fail" else _TASK_RETRIES,
+            "podFailurePolicy": IGNORE_DISRUPTION,
+            "ttlSecondsAfterFinished": ttl_seconds,
+            "template": _template(arrival, "Never"),
+        },
+    }
+
+
+def _metadata(arrival: WorkloadArrival) -> Object:
+    return {
+        "name": arrival.name,
+        "labels": {**arrival.labels, APP: _label(arrival.name)},
+        "annotations": {FIRST_NAME: arrival.name},
+    }
+
+
+def _template(arrival: WorkloadArrival, restart_policy: str) -> Object:
+    annotations = {
+        CPU_USAGE_RATIO: f"{arrival.cpu_usage_ratio:.6g}",
+        MEMORY_USAGE_RATIO: f"{arrival.memory_usage_ratio:.6g}",
+    }
+    if arrival.kind == "task":
+        ends = arrival.duration_seconds is not None
+        work = arrival.duration_seconds if ends else _ENDLESS_SECONDS
+        annotations[WORK_SECONDS] = f"{work:.6f}"
+        annotations[OUTCOME] = "fail" if arrival.outcome == "fail" else "succeed"
+    spec: Object = {
+        "restartPolicy": restart_policy,
+        "containers": [
+            {
+                "name": arrival.kind,
+                "image": f"workload.foresail.dev/{arrival.kind}:1",
+                "resources": _resources(arrival),
+            }
+        ],
+    }
+    if arrival.priority:
+        spec["priority"] = arrival.priority
+    labels = {**arrival.labels, APP: _label(arrival.name)}
+    return {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
+
+
+def _resources(arrival: WorkloadArrival) -> Object:
+    requests: dict[str, str] = {}
+    limits: dict[str, str] = {}
+    if arrival.cpu_request_millicores:
+        requests["cpu"] = cpu_text(arrival.cpu_request_millicores)
+    if arrival.memory_request_bytes:
+        requests["memory"] = str(arrival.memory_request_bytes)
+        headroom = _MEMORY_HEADROOM * max(1.0, arrival.memory_usage_ratio)
+        limits["memory"] = str(int(arrival.memory_request_bytes * headroom))
+    if arrival.gpus:
+        requests[GPU] = limits[GPU] = str(arrival.gpus)
+    return {"requests": requests, "limits": limits}
+
+
+def _label(name: str) -> str:
+    return name[:_MAX_LABEL].rstrip("-._")

@@ -1,0 +1,1 @@
+"""What machines, kubelets, the scheduler and the metrics pipeline do: one behaviour a file."""

@@ -1,0 +1,135 @@
+"""Contention: one step every 15 s that shares each node's CPU and memory among its pods.
+
+A pod wants mean x variation. Its node's clock scale slows it, and when all together want more than
+the node gives (allocatable x the smaller of clock scale and CPU cap) everybody gets the same part.
+Work goes on at the rate of what was granted: it slows, it does not vanish. Memory scale takes that
+part of every working set away, a memory cap shrinks all to fit; both are a squeeze (`memory.py`).
+A sleeping node that still has pods runs them at SLEEP_CLOCK_SCALE.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from twin.behaviour.memory import MemoryKeeper
+from twin.behaviour.metrics import Metrics
+from twin.behaviour.node_table import Floats, NodeTable, node_sums
+from twin.behaviour.usage_table import UsageTable
+from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, variation
+from twin.world import World
+
+SLEEP_CLOCK_SCALE = 0.35
+_WARM_UP_SECONDS = 300.0  # a working set grows to its mean over this time
+_COLD_RATIO = 0.6
+_LEAST_VARIATION = 0.05
+
+
+class Contention:
+    """Grants CPU and memory to running pods, and says when their work will be done."""
+
+    def __init__(
+        self,
+        world: World,
+        nodes: NodeTable,
+        usage: UsageTable,
+        metrics: Metrics,
+        memory: MemoryKeeper,
+    ) -> None:
+        self._world = world
+        self._nodes = nodes
+        self._usage = usage
+        self._metrics = metrics
+        self._memory = memory
+        self._stepped_at = world.now
+        self._rates: Floats = np.ones(0)  # by node row, since the last step
+        world.clock.handle("contention.step", self.step)
+        world.clock.after(world.config.scrape_seconds, "contention.step")
+
+    def rate_on(self, node_name: str) -> float:
+        """Return the rate of work on a node since the last step."""
+        row = self._nodes.row_of[node_name]
+        return float(self._rates[row]) if row < len(self._rates) else 1.0
+
+    def plan_finish(self, row: int) -> None:
+        """Plan the end of a row's work when it comes before the next step."""
+        rate = float(self._usage["rate"][row])
+        left = float(self._usage["work_left"][row])
+        next_step = self._stepped_at + self._world.config.scrape_seconds
+        if rate > 0.0 and left / rate <= next_step - self._world.now:
+            when = self._world.now + left / rate
+            self._world.clock.at(when, "kubelet.finish", self._usage.uids[row],
+                                 float(self._usage["started_at"][row]))  # fmt: skip
+
+    def step(self) -> None:
+        """Account for the work since the last step, scrape, and grant anew."""
+        now, usage = self._world.now, self._usage
+        rows = usage.rows()
+        worked = now - np.maximum(usage["started_at"][rows], self._stepped_at)
+        usage["work_left"][rows] -= usage["rate"][rows] * worked
+        self._metrics.scrape_cpu(rows, self._stepped_at)
+        previous, self._stepped_at = self._stepped_at, now
+        self._grant_cpu(rows)
+        self._grant_memory(rows)
+        self._metrics.scrape_memory(rows, previous)
+        self._memory.keep(rows)
+        for row in np.flatnonzero(usage.active & self._soon_done()).tolist():
+            self.plan_finish(row)
+        self._world.clock.after(self._world.config.scrape_seconds, "contention.step")
+
+    def state(self) -> Any:
+        """Return what the next step depends on."""
+        return [self._stepped_at, self._rates.tolist()]
+
+    def _soon_done(self) -> Any:
+        usage = self._usage
+        return usage["work_left"] <= usage["rate"] * self._world.config.scrape_seconds
+
+    def _elapsed(self) -> float:
+        return self._world.now - self._world.config.start_time
+
+    def _grant_cpu(self, rows: Any) -> None:
+        usage, nodes = self._usage, self._nodes
+        count = nodes.count
+        node = usage.node[rows]
+        factor = variation(usage.seed[rows], self._elapsed(), CPU_WAVES)
+        factor = np.maximum(factor, _LEAST_VARIATION)
+        wanted = np.minimum(usage["cpu_mean"][rows] * factor, usage["cpu_limit"][rows])
+        scale = np.array([_clock_scale(entry.asleep, entry.clock_scale_ratio)
+                          for entry in nodes.settings])  # fmt: skip
+        cap = np.array([entry.cpu_cap_ratio for entry in nodes.settings])
+        given = nodes.offered[0, :count] * np.minimum(scale, cap)
+        asked = node_sums(node, wanted, count) * scale
+        part = np.minimum(1.0, given / np.maximum(asked, 1e-9))
+        self._rates = scale * part
+        usage["rate"][rows] = self._rates[node]
+        usage["cpu_now"][rows] = wanted * self._rates[node]
+
+    def _grant_memory(self, rows: Any) -> None:
+        usage, nodes = self._usage, self._nodes
+        count = nodes.count
+        node = usage.node[rows]
+        age = self._world.now - usage["started_at"][rows]
+        warm = np.minimum(1.0, _COLD_RATIO + (1.0 - _COLD_RATIO) * age / _WARM_UP_SECONDS)
+        wanted = usage["memory_mean"][rows] * warm
+        wanted *= variation(usage.seed[rows], self._elapsed(), MEMORY_WAVES)
+        scale = np.array([entry.memory_scale_ratio for entry in nodes.settings])
+        held = wanted * scale[node]
+        capped = [
+            i for i, entry in enumerate(nodes.settings) if math.isfinite(entry.memory_cap_ratio)
+        ]
+        if capped:
+            total = node_sums(node, held, count)
+            part = np.ones(count)
+            for index in capped:
+                room = nodes.settings[index].memory_cap_ratio * float(nodes.offered[1, index])
+                part[index] = min(1.0, room / max(float(total[index]), 1.0))
+            held = held * part[node]
+        usage["memory_wanted"][rows] = wanted
+        usage["memory_now"][rows] = held
+
+
+def _clock_scale(asleep: bool, ratio: float) -> float:
+    return min(ratio, SLEEP_CLOCK_SCALE) if asleep else ratio

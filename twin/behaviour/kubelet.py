@@ -1,0 +1,256 @@
+"""The kubelet of every node: from a bound pod to running containers, and to their end.
+
+Start-up latency is log-normal plus the pull of images that the node does not have. A container that
+ends is started again as its restart policy says, after 10, 20, 40 ... 300 s; a deleted pod gets its
+grace. A machine that has failed does nothing until it is back, and its containers are lost then.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from twin.behaviour.node_table import NodeTable
+from twin.behaviour.pod_work import work_of
+from twin.behaviour.usage_table import UsageTable
+from twin.changes import Change
+from twin.records import Ended, NodeRecord, PodRecord
+from twin.world import World
+
+if TYPE_CHECKING:
+    from twin.behaviour.contention import Contention
+
+KILLED = 137
+_COMPONENT = "kubelet"
+_ADMIT_SECONDS = 0.1  # the kubelet's watch sees the binding
+_LEAST_IMAGE_BYTES, _IMAGE_SPREAD_BYTES = 40_000_000, 360_000_000
+
+
+def image_bytes(image: str) -> int:
+    """Return the size of an image: 40 to 400 MB, decided by its name."""
+    digest = hashlib.blake2b(image.encode(), digest_size=8).digest()
+    return _LEAST_IMAGE_BYTES + int.from_bytes(digest, "big") % _IMAGE_SPREAD_BYTES
+
+
+class Kubelet:
+    """Runs pods. `contention` is set once both exist: each needs the other."""
+
+    contention: Contention
+
+    def __init__(self, world: World, nodes: NodeTable, usage: UsageTable) -> None:
+        self._world = world
+        self._nodes = nodes
+        self._usage = usage
+        self._crashes: dict[str, int] = {}  # restarts in a row, by pod uid
+        self._stopping: dict[str, object] = {}  # deadlines already planned for, by pod uid
+        self._random = world.streams.stream("kubelet")
+        for name, handler in (
+            ("admit", self._admit),
+            ("start", self._start),
+            ("ready", self._ready),
+            ("finish", self._finish),
+            ("stop", self._stop),
+        ):
+            world.clock.handle(f"kubelet.{name}", handler)
+
+    def follow(self, change: Change) -> None:
+        """Plan what a change of a pod asks for."""
+        pod = change.record
+        if not isinstance(pod, PodRecord):
+            return
+        if change.type == "DELETED":
+            self._usage.drop(pod.uid)
+            self._crashes.pop(pod.uid, None)
+            self._stopping.pop(pod.uid, None)
+        elif pod.node_name and pod.started_at is None and self._newly_bound(change):
+            self._world.clock.after(_ADMIT_SECONDS, "kubelet.admit", pod.uid)
+        deadline = (pod.deletion_at, pod.finalizers)
+        if change.type == "MODIFIED" and pod.deletion_at is not None:
+            if self._stopping.get(pod.uid) != deadline:
+                self._stopping[pod.uid] = deadline
+                self._plan_stop(pod)
+
+    def recover(self, node_name: str) -> None:
+        """The machine is back: its containers are lost, deleted pods go, others start again."""
+        for pod in list(self._world.pods_on.get(node_name, {}).values()):
+            if pod.deletion_at is not None:
+                self._world.clock.after(0.0, "kubelet.stop", pod.uid)
+            elif pod.container_state == "running":
+                self._exit(pod, KILLED, "Error", "The node was restarted", backs_off=False)
+            elif pod.started_at is None:
+                self._world.clock.after(_ADMIT_SECONDS, "kubelet.admit", pod.uid)
+            elif pod.container_state == "waiting" and not pod.terminal:
+                self._plan_start(pod, 0.0)
+
+    def lose(self, node_name: str) -> None:
+        """The machine fails: nothing of it runs any more, though nobody knows yet."""
+        for uid in self._world.pods_on.get(node_name, {}):
+            self._usage.drop(uid)
+
+    def kill_for_memory(self, uid: str, sentence: str) -> None:
+        """Kill a running container for want of memory."""
+        pod = self._running(uid)
+        if pod is None:
+            return
+        self._report(pod, "OOMKilling", f"{sentence}: killed container {pod.shape.containers[0]}")
+        self._exit(pod, KILLED, "OOMKilled", "", backs_off=True)
+
+    def state(self) -> object:
+        """Return the back-off counters."""
+        return sorted(self._crashes.items())
+
+    # ---- one handler per event
+
+    def _admit(self, uid: str) -> None:
+        pod = self._world.pods.get(uid)
+        if pod is None or pod.started_at is not None or pod.terminal:
+            return
+        node = self._world.node(pod.node_name)
+        if node is None or not self._world.up(pod.node_name):
+            return
+        before = pod.clone()
+        pod.started_at = self._world.now
+        if pod.scheduled_at is None:
+            pod.scheduled_at = self._world.now
+        pod.host_ip = node.internal_ip
+        self._world.store.touch("pods", pod, before)
+        self._plan_start(pod, self._pull(pod, node))
+
+    def _pull(self, pod: PodRecord, node: NodeRecord) -> float:
+        """Return the seconds until all images are on the node, and note them there."""
+        present = {name for name, _ in node.images}
+        missing = [image for image in dict.fromkeys(pod.shape.images) if image not in present]
+        if not missing:
+            return 0.0
+        before = node.clone()
+        sizes = [(image, image_bytes(image)) for image in missing]
+        node.images = (*node.images, *sizes)
+        self._world.store.touch("nodes", node, before)
+        for image, size in sizes:
+            self._report(pod, "Pulling", f'Pulling image "{image}" ({size} bytes)')
+        return sum(size for _, size in sizes) / self._world.config.pull_bytes_per_second
+
+    def _plan_start(self, pod: PodRecord, delay: float) -> None:
+        config = self._world.config
+        latency = config.start_median_seconds * self._random.lognormvariate(0.0, config.start_sigma)
+        self._world.clock.after(delay + latency, "kubelet.start", pod.uid)
+
+    def _start(self, uid: str) -> None:
+        world, pod = self._world, self._world.pods.get(uid)
+        if pod is None or pod.terminal or pod.deletion_at is not None:
+            return
+        if pod.container_state == "running" or not world.up(pod.node_name):
+            return
+        before = pod.clone()
+        if pod.ended is not None:
+            pod.restart_count += 1
+        pod.phase, pod.container_state, pod.container_since = "Running", "running", world.now
+        pod.container_reason = pod.container_message = ""
+        pod.pod_ip = pod.pod_ip or _pod_ip(uid)
+        wait = _readiness_seconds(pod)
+        pod.ready, pod.ready_at = wait == 0.0, world.now
+        world.store.touch("pods", pod, before)
+        self._report(pod, "Started", f"Started container {pod.shape.containers[0]}")
+        if wait:
+            world.clock.after(wait, "kubelet.ready", uid, world.now)
+        rate = self.contention.rate_on(pod.node_name)
+        node_row = self._nodes.row_of[pod.node_name]
+        row = self._usage.add(pod, node_row, work_of(pod, world.config), world.now, rate)
+        self.contention.plan_finish(row)
+
+    def _ready(self, uid: str, started_at: float) -> None:
+        pod = self._running(uid)
+        if pod is not None and pod.container_since == started_at and not pod.ready:
+            before = pod.clone()
+            pod.ready, pod.ready_at = True, self._world.now
+            self._world.store.touch("pods", pod, before)
+
+    def _finish(self, uid: str, started_at: float) -> None:
+        pod = self._running(uid)
+        if pod is None or pod.container_since != started_at:
+            return
+        code = work_of(pod, self._world.config).exit_code
+        self._exit(pod, code, "Error" if code else "Completed", "", backs_off=True)
+
+    def _plan_stop(self, pod: PodRecord) -> None:
+        assert pod.deletion_at is not None
+        if pod.terminal:
+            self._world.clock.after(0.0, "kubelet.stop", pod.uid)
+            return
+        config = self._world.config
+        took = config.stop_median_seconds * self._random.lognormvariate(0.0, config.start_sigma)
+        when = min(pod.deletion_at, self._world.now + took)
+        self._world.clock.at(when, "kubelet.stop", pod.uid)
+
+    def _stop(self, uid: str) -> None:
+        pod = self._world.pods.get(uid)
+        if pod is None or pod.deletion_at is None or pod.finalizers:
+            return
+        node_exists = self._world.node(pod.node_name) is not None
+        if node_exists and not self._world.up(pod.node_name):
+            return  # nobody there to confirm: it stays Terminating
+        if pod.container_state == "running":
+            names = pod.shape.containers
+            self._report(pod, "Killing", f"Stopping container {names[0]}")
+        self._usage.drop(uid)
+        self._world.store.remove("pods", pod)
+
+    # ---- inner parts
+
+    def _exit(
+        self, pod: PodRecord, code: int, reason: str, message: str, *, backs_off: bool
+    ) -> None:
+        world, config = self._world, self._world.config
+        self._usage.drop(pod.uid)
+        before = pod.clone()
+        pod.ended = Ended(code, reason, pod.container_since, world.now)
+        if pod.ready:
+            pod.ready, pod.ready_at = False, world.now
+        policy = pod.shape.restart_policy
+        if policy == "Always" or (policy == "OnFailure" and code):
+            delay = self._backoff(pod) if backs_off else 0.0
+            pod.container_state, pod.container_since = "waiting", world.now
+            pod.container_reason = "CrashLoopBackOff" if delay else "ContainerCreating"
+            name = pod.shape.containers[0]
+            where = f"pod={pod.name}_{pod.namespace}({pod.uid})"
+            text = f"back-off {delay:g}s restarting failed container={name} {where}"
+            pod.container_message = text if delay else ""
+            world.store.touch("pods", pod, before)
+            if delay:
+                self._report(pod, "BackOff", f"Back-off restarting failed container {name}")
+                world.clock.after(delay, "kubelet.start", pod.uid)
+            else:
+                self._plan_start(pod, config.start_median_seconds)
+            return
+        pod.container_state, pod.container_reason, pod.container_message = "terminated", "", message
+        pod.phase = "Failed" if code else "Succeeded"
+        world.store.touch("pods", pod, before)
+
+    def _backoff(self, pod: PodRecord) -> float:
+        config = self._world.config
+        ran = self._world.now - pod.container_since
+        count = 0 if ran >= config.restart_reset_seconds else self._crashes.get(pod.uid, 0)
+        self._crashes[pod.uid] = count + 1
+        return min(config.restart_backoff_seconds * 2.0**count, config.restart_backoff_max_seconds)
+
+    def _running(self, uid: str) -> PodRecord | None:
+        pod = self._world.pods.get(uid)
+        return pod if pod is not None and uid in self._usage.row_of else None
+
+    def _newly_bound(self, change: Change) -> bool:
+        return change.previous_fields is None or not change.previous_fields[0]
+
+    def _report(self, pod: PodRecord, reason: str, message: str) -> None:
+        self._world.reporter.report(pod, "Pod", reason, message, _COMPONENT)
+
+
+def _pod_ip(uid: str) -> str:
+    number = int(uid[:6], 16)
+    return f"10.{128 + (number >> 16) % 127}.{(number >> 8) & 255}.{number & 255}"
+
+
+def _readiness_seconds(pod: PodRecord) -> float:
+    """Return when the slowest readiness probe first succeeds; 0 without probes."""
+    probes = [entry.get("readinessProbe") for entry in pod.shape.spec["containers"]]
+    waits = [probe.get("initialDelaySeconds", 0) + 1.0 for probe in probes if probe]
+    return max(waits, default=0.0)

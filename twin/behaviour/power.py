@@ -1,0 +1,42 @@
+"""Electrical power of a node, from what its pods use now and how it is set.
+
+watts = idle + 120 x cpu ratio x clock scale + 60 x memory ratio, idle being 80 W, or 12 W asleep.
+A machine that has failed draws nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from twin.behaviour.node_table import NodeTable
+from twin.behaviour.usage_table import UsageTable
+from twin.world import World
+
+IDLE_WATTS = 80.0
+CPU_WATTS = 120.0
+MEMORY_WATTS = 60.0
+ASLEEP_WATTS = 12.0
+
+
+class Power:
+    """Reads power; keeps nothing."""
+
+    def __init__(self, world: World, nodes: NodeTable, usage: UsageTable) -> None:
+        self._world = world
+        self._nodes = nodes
+        self._usage = usage
+
+    def watts(self, node_name: str) -> float:
+        """Return the power of a node; raises KeyError for a name that never existed."""
+        row = self._nodes.row_of[node_name]
+        if not self._world.up(node_name):
+            return 0.0
+        usage, settings = self._usage, self._nodes.settings[row]
+        here = usage.rows()
+        here = here[usage.node[here] == row]
+        cpu = float(np.add.reduce(usage["cpu_now"][here])) / max(1, self._nodes.offered[0, row])
+        memory = float(np.add.reduce(usage["memory_now"][here]))
+        memory /= max(1, int(self._nodes.offered[1, row]))
+        idle = ASLEEP_WATTS if settings.asleep else IDLE_WATTS
+        scale = settings.clock_scale_ratio
+        return float(idle + CPU_WATTS * cpu * scale + MEMORY_WATTS * memory)

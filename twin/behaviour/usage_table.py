@@ -1,0 +1,103 @@
+"""Running pods as columns: what they want, what they get, and the work that is left."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from twin.behaviour.pod_work import PodWork
+from twin.records import PodRecord
+
+Floats = npt.NDArray[np.float64]
+_COLUMNS = (
+    "cpu_mean",  # millicores
+    "cpu_limit",
+    "memory_mean",  # bytes
+    "memory_limit",
+    "memory_request",
+    "started_at",
+    "work_left",  # seconds at full speed
+    "rate",  # seconds of work per second
+    "cpu_now",  # what it gets since the last step
+    "memory_now",
+    "memory_wanted",
+)
+_QOS_RANK = {"BestEffort": 0, "Burstable": 1, "Guaranteed": 2}
+
+
+class UsageTable:
+    """One row per running pod; a row is free again when the pod stops."""
+
+    def __init__(self) -> None:
+        self.row_of: dict[str, int] = {}
+        self.uids: list[str] = []
+        self._free: list[int] = []
+        self.active: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self.node: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self.qos: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self.seed: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self.columns: dict[str, Floats] = {name: np.zeros(0) for name in _COLUMNS}
+
+    def __getitem__(self, column: str) -> Floats:
+        return self.columns[column]
+
+    def add(self, pod: PodRecord, node_row: int, work: PodWork, now: float, rate: float) -> int:
+        """Enter a pod that starts running now; returns its row."""
+        if not self._free:
+            self._grow()
+        row = self._free.pop()
+        self.row_of[pod.uid] = row
+        self.uids[row] = pod.uid
+        self.active[row] = True
+        self.node[row] = node_row
+        self.qos[row] = _QOS_RANK[pod.shape.qos]
+        digest = hashlib.blake2b(pod.uid.encode(), digest_size=8).digest()
+        self.seed[row] = int.from_bytes(digest, "big")
+        cpu_limit, memory_limit = pod.shape.cpu_limit_millicores, pod.shape.memory_limit_bytes
+        values = {
+            "cpu_mean": work.cpu_mean_millicores,
+            "cpu_limit": math.inf if cpu_limit is None else cpu_limit,
+            "memory_mean": work.memory_mean_bytes,
+            "memory_limit": math.inf if memory_limit is None else memory_limit,
+            "memory_request": pod.shape.memory_request_bytes,
+            "started_at": now,
+            "work_left": work.work_seconds,
+            "rate": rate,
+        }
+        for name in _COLUMNS:
+            self.columns[name][row] = values.get(name, 0.0)
+        return row
+
+    def drop(self, uid: str) -> None:
+        """Take a pod out that no longer runs; nothing happens when it is not in."""
+        row = self.row_of.pop(uid, None)
+        if row is not None:
+            self.active[row] = False
+            self.uids[row] = ""
+            self._free.append(row)
+
+    def rows(self) -> npt.NDArray[np.int64]:
+        """Return the rows in use, in order."""
+        return np.flatnonzero(self.active)
+
+    def state(self) -> Any:
+        """Return every column of the rows in use, for the state hash."""
+        rows = self.rows()
+        columns = [self.columns[name][rows].tolist() for name in _COLUMNS]
+        return [sorted(self.row_of.items()), self._free, columns]
+
+    def _grow(self) -> None:
+        size = len(self.uids)
+        added = max(256, size)
+        self.uids.extend([""] * added)
+        self._free = list(range(size + added - 1, size - 1, -1))
+        self.active = np.pad(self.active, (0, added))
+        self.node = np.pad(self.node, (0, added))
+        self.qos = np.pad(self.qos, (0, added))
+        self.seed = np.pad(self.seed, (0, added))
+        for name in _COLUMNS:
+            self.columns[name] = np.pad(self.columns[name], (0, added))

@@ -1,0 +1,55 @@
+"""Settings of the embedded cluster. Every default is a documented one (docs/limits says which)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+START_2026 = 1_767_225_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class TwinConfig:
+    """What can be set about the simulated cluster; seconds are cluster seconds."""
+
+    start_time: float = START_2026
+    """Cluster time at the start, unix seconds: 2026-01-01T00:00:00Z, never the wall clock."""
+    scrape_seconds: float = 15.0
+    """Metrics Server's resolution in its own manifests; also the step of usage and contention."""
+    start_median_seconds: float = 1.6
+    """Median time from binding to running without image pull (the p99 is 4.6 s; the SLO is 5)."""
+    start_sigma: float = 0.45
+    """Spread of the log-normal start-up time."""
+    pull_bytes_per_second: float = 100e6
+    """Download rate of images, per node."""
+    stop_median_seconds: float = 1.0
+    """Median time that a container takes after SIGTERM; never longer than the grace."""
+    node_grace_seconds: float = 50.0
+    """Time without heartbeat until a node is NotReady (node-monitor-grace-period)."""
+    restart_backoff_seconds: float = 10.0
+    """First delay before a crashed container runs again; doubled each time."""
+    restart_backoff_max_seconds: float = 300.0
+    """Longest delay before a crashed container runs again."""
+    restart_reset_seconds: float = 600.0
+    """A container that ran this long starts its back-off anew."""
+    scheduler_backoff_seconds: float = 1.0
+    """First delay before an unschedulable pod is tried again."""
+    scheduler_backoff_max_seconds: float = 10.0
+    """Longest delay before an unschedulable pod is tried again after a change that may help."""
+    job_ttl_seconds: int = 300
+    """Time after which a finished Job of the workload vanishes."""
+    event_ttl_seconds: float = 3_600.0
+    """How long KubeEvents are kept (the API server's --event-ttl)."""
+    event_limit: int = 5_000
+    """How many KubeEvents are kept at most."""
+    change_log_size: int = 20_000
+    """Changes per resource that a watch can resume from."""
+    cpu_usage_ratio: float = 0.3
+    """Mean CPU usage of pods that say nothing about it, of their request."""
+    memory_usage_ratio: float = 0.5
+    """Mean memory usage of pods that say nothing about it, of their request."""
+    task_seconds: float = 60.0
+    """Work of Job pods that say nothing about it."""
+    node_failures_per_day: float = 0.0
+    """Random failures per node and day."""
+    node_repair_seconds: float = 600.0
+    """Mean duration of a random node failure."""

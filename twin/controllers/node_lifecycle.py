@@ -1,0 +1,171 @@
+"""Node failure and recovery, and what taints do to pods that already run.
+
+A machine that stops is noticed after 50 s: Ready becomes Unknown, the unreachable taints appear
+and its pods are unready. NoExecute taints delete pods when their toleration runs out (300 s by
+default); those pods stay Terminating until the machine is back.
+"""
+
+from __future__ import annotations
+
+from twin.admission.pods import UNREACHABLE
+from twin.behaviour.kubelet import Kubelet
+from twin.behaviour.placement_rules import covers
+from twin.changes import Change
+from twin.records import NodeRecord, Object, PodRecord
+from twin.world import World
+
+_DAY_SECONDS = 86_400.0
+_TAINT_EVICTION = "DeletionByTaintManager"
+
+
+class NodeLifecycle:
+    """Fails and recovers machines, and runs the taint manager."""
+
+    def __init__(self, world: World, kubelet: Kubelet) -> None:
+        self._world = world
+        self._kubelet = kubelet
+        self._random = world.streams.stream("node failures")
+        self._tainted_at: dict[str, dict[str, float]] = {}  # node: taint key: since (NoExecute)
+        self._back_at: dict[str, float] = {}
+        for kind, handler in (
+            ("node.notice", self._notice),
+            ("node.recover", self._recover),
+            ("node.random_failure", self._fail_randomly),
+            ("taint.evict", self._evict),
+        ):
+            world.clock.handle(kind, handler)
+
+    def fail(self, node_name: str, duration_seconds: float) -> None:
+        """Stop a machine now, for a time; a second failure lengthens the first, never shortens it.
+
+        Raises ApiError 404 for an unknown node.
+        """
+        world = self._world
+        world.store.record("nodes", "", node_name)
+        back = world.now + duration_seconds
+        self._back_at[node_name] = max(back, self._back_at.get(node_name, 0.0))
+        world.clock.at(self._back_at[node_name], "node.recover", node_name)
+        if node_name not in world.down:
+            world.down[node_name] = world.now
+            self._kubelet.lose(node_name)
+            world.clock.after(world.config.node_grace_seconds, "node.notice", node_name, world.now)
+
+    def expect_failures(self, node_name: str) -> None:
+        """Plan the node's next random failure, if the settings ask for any."""
+        rate = self._world.config.node_failures_per_day
+        if rate > 0.0:
+            wait = self._random.expovariate(rate / _DAY_SECONDS)
+            self._world.clock.after(wait, "node.random_failure", node_name)
+
+    def follow(self, change: Change) -> None:
+        """Start the toleration clocks of pods on nodes with NoExecute taints."""
+        record = change.record
+        if isinstance(record, NodeRecord):
+            self._follow_node(record, gone=change.type == "DELETED")
+        elif isinstance(record, PodRecord) and change.type != "DELETED":
+            bound = change.previous_fields is None or not change.previous_fields[0]
+            if bound and record.node_name in self._tainted_at:
+                node = self._world.node(record.node_name)
+                self._start_clocks(record, [] if node is None else _no_execute(node))
+
+    def state(self) -> object:
+        """Return what no object holds."""
+        world = self._world
+        taints = [
+            [node, sorted(self._tainted_at[node].items())] for node in sorted(self._tainted_at)
+        ]
+        return [sorted(world.down.items()), sorted(self._back_at.items()), taints]
+
+    def _follow_node(self, node: NodeRecord, *, gone: bool) -> None:
+        known = self._tainted_at.get(node.name, {})
+        taints = [] if gone else _no_execute(node)
+        since = {taint["key"]: known.get(taint["key"], self._world.now) for taint in taints}
+        if since:
+            self._tainted_at[node.name] = since
+        else:
+            self._tainted_at.pop(node.name, None)
+        fresh = [taint for taint in taints if taint["key"] not in known]
+        if fresh:
+            for pod in self._world.pods_on.get(node.name, {}).values():
+                self._start_clocks(pod, fresh)
+
+    def _start_clocks(self, pod: PodRecord, taints: list[Object]) -> None:
+        for taint in taints:
+            wait = _toleration_seconds(pod, taint)
+            if wait is not None:
+                since = self._tainted_at[pod.node_name][taint["key"]]
+                key = str(taint["key"])
+                self._world.clock.after(wait, "taint.evict", pod.uid, pod.node_name, key, since)
+
+    def _evict(self, uid: str, node_name: str, key: str, since: float) -> None:
+        pod = self._world.pods.get(uid)
+        if pod is None or pod.deletion_at is not None or pod.terminal:
+            return
+        if self._tainted_at.get(node_name, {}).get(key) != since:
+            return  # the taint went in the meantime
+        before = pod.clone()
+        pod.disruption = _TAINT_EVICTION
+        self._world.store.touch("pods", pod, before)
+        text = f"Marking for deletion Pod {pod.namespace}/{pod.name}: taint {key}"
+        self._world.reporter.report(pod, "Pod", "Evicted", text, "taint-eviction-controller")
+        self._world.store.delete("pods", pod.namespace, pod.name)
+
+    def _notice(self, node_name: str, failed_at: float) -> None:
+        world, node = self._world, self._world.node(node_name)
+        if node is None or world.down.get(node_name) != failed_at:
+            return
+        before = node.clone()
+        node.ready_status, node.ready_since = "Unknown", world.now
+        node.heartbeat_at = failed_at
+        rest = tuple(taint for taint in node.taints if taint["key"] != UNREACHABLE)
+        node.taints = (
+            *rest,
+            *({"key": UNREACHABLE, "effect": effect} for effect in ("NoSchedule", "NoExecute")),
+        )
+        world.store.touch("nodes", node, before)
+        text = f"Node {node_name} status is now: NodeNotReady"
+        world.reporter.report(node, "Node", "NodeNotReady", text, "node-controller")
+        for pod in list(world.pods_on.get(node_name, {}).values()):
+            if pod.ready:
+                was = pod.clone()
+                pod.ready, pod.ready_at = False, world.now
+                world.store.touch("pods", pod, was)
+
+    def _recover(self, node_name: str) -> None:
+        world, node = self._world, self._world.node(node_name)
+        if world.now < self._back_at.get(node_name, 0.0) or node_name not in world.down:
+            return
+        del world.down[node_name]
+        del self._back_at[node_name]
+        if node is None:
+            return
+        before = node.clone()
+        if node.ready_status != "True":
+            node.ready_status, node.ready_since = "True", world.now
+        node.taints = tuple(taint for taint in node.taints if taint["key"] != UNREACHABLE)
+        node.heartbeat_at = world.now
+        world.store.touch("nodes", node, before)
+        text = f"Node {node_name} status is now: NodeReady"
+        world.reporter.report(node, "Node", "NodeReady", text, "kubelet")
+        self._kubelet.recover(node_name)
+
+    def _fail_randomly(self, node_name: str) -> None:
+        if self._world.node(node_name) is None:
+            return
+        if node_name not in self._world.down:
+            mean = self._world.config.node_repair_seconds
+            self.fail(node_name, self._random.expovariate(1.0 / mean))
+        self.expect_failures(node_name)
+
+
+def _no_execute(node: NodeRecord) -> list[Object]:
+    return [taint for taint in node.taints if taint["effect"] == "NoExecute"]
+
+
+def _toleration_seconds(pod: PodRecord, taint: Object) -> float | None:
+    """Return how long the pod may stay: 0 without toleration, None for ever."""
+    found = [entry for entry in pod.shape.tolerations if covers(entry, taint)]
+    if not found:
+        return 0.0
+    limits = [entry["tolerationSeconds"] for entry in found if "tolerationSeconds" in entry]
+    return max(0.0, float(min(limits))) if limits else None

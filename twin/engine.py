@@ -1,0 +1,227 @@
+"""The engine of the embedded cluster: one clock, and everything that happens in it.
+
+Guarantees: the same configuration, seed, nodes, arrivals and API writes (at the same cluster times)
+give the same state, however `advance` is sliced and whatever is read in between. Nothing here reads
+a wall clock. Reads see the cluster as of the last `advance`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+import orjson
+
+from twin.arrivals import Arrivals
+from twin.behaviour.contention import Contention
+from twin.behaviour.kubelet import Kubelet
+from twin.behaviour.memory import MemoryKeeper
+from twin.behaviour.metrics import Metrics
+from twin.behaviour.node_table import NodeTable
+from twin.behaviour.power import Power
+from twin.behaviour.scheduler import Scheduler
+from twin.behaviour.usage_table import UsageTable
+from twin.changes import Change
+from twin.clock import Clock
+from twin.config import TwinConfig
+from twin.controllers.budget import Budgets
+from twin.controllers.deployment import Deployments
+from twin.controllers.garbage import Garbage
+from twin.controllers.job import Jobs
+from twin.controllers.loop import ControllerLoop
+from twin.controllers.node_lifecycle import NodeLifecycle
+from twin.controllers.replicaset import ReplicaSets
+from twin.intake import DEFAULT_PODS_PER_NODE, GPU
+from twin.kinds import KINDS
+from twin.kube_events import Reporter
+from twin.quantity import cpu_text, memory_text
+from twin.records import Ended, NodeRecord, Object, PodRecord, PodShape, Record
+from twin.store import Store
+from twin.streams import Streams
+from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.world import World
+
+SIMULATED = "foresail.dev/simulated"
+NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
+_OWNER_RESOURCES = {"ReplicaSet": "replicasets", "Job": "jobs"}
+_RECONCILED = ("deployments", "replicasets", "jobs", "poddisruptionbudgets")
+
+
+class Engine:
+    """One simulated cluster."""
+
+    def __init__(self, config: TwinConfig | None = None, seed: int = 0) -> None:
+        config = config or TwinConfig()
+        self.config = config
+        self.clock = Clock(config.start_time)
+        self.store = Store(lambda: self.clock.now, seed=seed, log_size=config.change_log_size)
+        self.world = World(
+            config, seed, self.clock, self.store, Streams(seed), Reporter(self.store, config, seed)
+        )
+        self._build_behaviour()
+        self._build_controllers()
+        self.arrivals = Arrivals(self.world)
+        self.store.subscribe(self._follow)
+        for name in NAMESPACES:
+            self.store.create("namespaces", "", {"metadata": {"name": name}})
+
+    def _build_behaviour(self) -> None:
+        world = self.world
+        self.nodes = NodeTable()
+        self.usage = UsageTable()
+        self.metrics = Metrics(world, self.nodes, self.usage)
+        self.power = Power(world, self.nodes, self.usage)
+        self.kubelet = Kubelet(world, self.nodes, self.usage)
+        memory = MemoryKeeper(world, self.nodes, self.usage, self.kubelet.kill_for_memory)
+        self.contention = Contention(world, self.nodes, self.usage, self.metrics, memory)
+        self.kubelet.contention = self.contention
+        self.scheduler = Scheduler(world, self.nodes)
+
+    def _build_controllers(self) -> None:
+        world = self.world
+        self.loop = ControllerLoop(self.clock)
+        self.jobs = Jobs(world, self.loop)
+        self.budgets = Budgets(world)
+        self.garbage = Garbage(world)
+        self.lifecycle = NodeLifecycle(world, self.kubelet)
+        self.loop.register("deployments", Deployments(world).reconcile)
+        self.loop.register("replicasets", ReplicaSets(world).reconcile)
+        self.loop.register("jobs", self.jobs.reconcile)
+        self.loop.register("poddisruptionbudgets", self.budgets.reconcile)
+        self.clock.handle("job.expire", self.jobs.expire)
+
+    # ---- what drives it
+
+    @property
+    def now(self) -> float:
+        """Cluster time in unix seconds, exact to the microsecond."""
+        return self.clock.now
+
+    def advance(self, until: float) -> None:
+        """Let everything happen up to and including `until` (unix seconds); never goes back."""
+        self.clock.run(until)
+
+    def add_nodes(self, shapes: Sequence[NodeShape]) -> None:
+        """Add ready nodes; raises ApiError 409 for a name that is taken, 422 for a bad one."""
+        for shape in shapes:
+            obj = {
+                "metadata": {"name": shape.name, "labels": _node_labels(shape)},
+                "status": {
+                    "allocatable": {
+                        "cpu": cpu_text(shape.cpu_millicores),
+                        "memory": memory_text(shape.memory_bytes),
+                        "pods": str(DEFAULT_PODS_PER_NODE),
+                        GPU: str(shape.gpus),
+                    }
+                },
+            }
+            self.store.create("nodes", "", obj)
+
+    def load(self, arrivals: Iterator[WorkloadArrival]) -> None:
+        """Play arrivals from now on; they are pulled one at a time, in order of time."""
+        self.arrivals.load(arrivals)
+
+    def fail_node(self, name: str, duration_seconds: float) -> None:
+        """Stop a machine now and start it again later; raises ApiError 404."""
+        self.lifecycle.fail(name, duration_seconds)
+
+    def evict(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        dry_run: bool = False,
+        uid: str | None = None,
+        grace_period_seconds: int | None = None,
+    ) -> Object:
+        """Evict a pod within its PodDisruptionBudget; see `Budgets.evict`."""
+        return self.budgets.evict(
+            namespace, name, dry_run=dry_run, uid=uid, grace_period_seconds=grace_period_seconds
+        )
+
+    def power_watts(self, node: str) -> float:
+        """Return the electrical power of a node now; raises KeyError for an unknown one."""
+        return self.power.watts(node)
+
+    # ---- what can be checked
+
+    def state_hash(self) -> str:
+        """Return the SHA-256 of the whole state: equal hashes mean equal futures."""
+        parts = [
+            self.clock.state(),
+            self.store.resource_version,
+            self.world.streams.state(),
+            self.nodes.state(),
+            self.usage.state(),
+            self.kubelet.state(),
+            self.contention.state(),
+            self.metrics.state(),
+            self.scheduler.state(),
+            self.loop.state(),
+            self.jobs.state(),
+            self.lifecycle.state(),
+            self.arrivals.state(),
+        ]
+        digest = hashlib.sha256(_canonical(parts))
+        for resource in KINDS:
+            for record in self.store.records(resource):
+                digest.update(_canonical(record.state()))
+        return digest.hexdigest()
+
+    # ---- what it hears
+
+    def _follow(self, change: Change) -> None:
+        """Pass one change on; nobody writes to the store from here (see `World`)."""
+        record = change.record
+        self.world.follow(change)
+        self.nodes.follow(change)
+        self.scheduler.follow(change)
+        self.kubelet.follow(change)
+        self.lifecycle.follow(change)
+        self.jobs.follow(change)
+        self.garbage.follow(change)
+        if isinstance(record, PodRecord):
+            self._note_pod(change, record)
+        elif isinstance(record, NodeRecord):
+            if change.type == "ADDED":
+                self.lifecycle.expect_failures(record.name)
+        elif change.resource in _RECONCILED and change.type != "DELETED":
+            self.loop.note(change.resource, record.namespace, record.name)
+        if change.resource == "replicasets":
+            self._note_owners(record)
+
+    def _note_pod(self, change: Change, pod: PodRecord) -> None:
+        for owner in pod.owners:
+            resource = _OWNER_RESOURCES.get(owner["kind"])
+            if resource and owner.get("controller"):
+                self.loop.note(resource, pod.namespace, owner["name"])
+        for budget in self.budgets.covering(pod):
+            self.loop.note("poddisruptionbudgets", budget.namespace, budget.name)
+
+    def _note_owners(self, record: Record) -> None:
+        for owner in record.owners:
+            if owner["kind"] == "Deployment":
+                self.loop.note("deployments", record.namespace, owner["name"])
+
+
+def _node_labels(shape: NodeShape) -> dict[str, str]:
+    return {
+        "kubernetes.io/hostname": shape.name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        **shape.labels,
+        SIMULATED: "true",
+    }
+
+
+def _canonical(value: object) -> bytes:
+    options = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS
+    return orjson.dumps(value, option=options, default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, PodShape):
+        return value.spec
+    if isinstance(value, Ended):
+        return [value.exit_code, value.reason, value.started_at, value.finished_at]
+    raise TypeError(f"not part of a state: {type(value)}")

@@ -1,0 +1,32 @@
+"""Label selectors as objects (`matchLabels`, `matchExpressions`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from twin.records import Object
+
+
+def matches(selector: Object | None, labels: Mapping[str, str]) -> bool:
+    """True when `labels` satisfy the selector; an absent one selects nothing, an empty one all."""
+    if selector is None:
+        return False
+    wanted = selector.get("matchLabels") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    return all(_expression(rule, labels) for rule in selector.get("matchExpressions") or ())
+
+
+def _expression(rule: Object, labels: Mapping[str, str]) -> bool:
+    value, values = labels.get(rule["key"]), rule.get("values") or []
+    match rule["operator"]:
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            return False

@@ -1,0 +1,68 @@
+"""What every behaviour and controller shares: store, clock, settings, streams, live pods, reporter.
+
+A behaviour never writes to the store from inside a change notice: it plans an event instead, so
+that watchers see changes in order of version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from twin.changes import Change
+from twin.clock import Clock
+from twin.config import TwinConfig
+from twin.kube_events import Reporter
+from twin.records import NodeRecord, PodRecord
+from twin.store import Store
+from twin.streams import Streams
+
+
+@dataclass(slots=True)
+class World:
+    """The shared parts of one simulated cluster."""
+
+    config: TwinConfig
+    seed: int
+    clock: Clock
+    store: Store
+    streams: Streams
+    reporter: Reporter
+    pods: dict[str, PodRecord] = field(default_factory=dict)
+    """Live pods by uid."""
+    pods_on: dict[str, dict[str, PodRecord]] = field(default_factory=dict)
+    """Live pods by node name and uid, in order of binding."""
+    down: dict[str, float] = field(default_factory=dict)
+    """Nodes whose machine has failed, with the time of the failure."""
+
+    @property
+    def now(self) -> float:
+        """Cluster time, unix seconds."""
+        return self.clock.now
+
+    def follow(self, change: Change) -> None:
+        """Keep the pod indexes; has to see each change before the behaviours do."""
+        if change.resource != "pods":
+            return
+        record = change.record
+        assert isinstance(record, PodRecord)
+        if change.type == "DELETED":
+            self.pods.pop(record.uid, None)
+            self.pods_on.get(record.node_name, {}).pop(record.uid, None)
+            return
+        live = self.pods.get(record.uid)
+        if live is None:
+            found = self.store.find("pods", record.namespace, record.name)
+            assert isinstance(found, PodRecord)
+            live = self.pods[record.uid] = found
+        if live.node_name:
+            self.pods_on.setdefault(live.node_name, {})[live.uid] = live
+
+    def node(self, name: str) -> NodeRecord | None:
+        """Return the live node of that name."""
+        found = self.store.find("nodes", "", name)
+        assert found is None or isinstance(found, NodeRecord)
+        return found
+
+    def up(self, node_name: str) -> bool:
+        """True when the node exists and its machine runs."""
+        return node_name not in self.down and self.node(node_name) is not None
