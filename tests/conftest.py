@@ -1,4 +1,4 @@
-"""What every test gets: a state folder, a cap on its time, and a check that it leaves nothing running.
+"""What every test gets: a state folder, a cap on its time, and a check for what it left running.
 
 A test that forgets an asyncio task or a child process would otherwise disturb a later one, far
 from its cause. Both checks wait a moment for what is ending already, then fail the guilty test.
