@@ -20,6 +20,7 @@ from bus.fold_process import config_of
 from bus.follow import Speaker
 from bus.port import Bus
 from schemas import subjects
+from schemas.config import CODE_VERSION
 from schemas.envelope import Draft
 from schemas.frames import FramedData, FullState, frame_of
 from schemas.identity import Origin
@@ -58,7 +59,6 @@ async def run(
     origin: Origin,
     transport: Transport,
     *,
-    code_version: str = "",
     on_progress: Progress | None = None,
 ) -> None:
     """Publish one cycle per interval until cancelled.
@@ -66,7 +66,7 @@ async def run(
     Raises:
         AnotherWriter: a second collector writes the same log.
     """
-    collector = Collector(settings, bus, clock, origin, transport, code_version=code_version)
+    collector = Collector(settings, bus, clock, origin, transport)
     progress = on_progress or (lambda _state, _cycle: None)
     await collector.resume()
     progress("live", collector.cycle)
@@ -89,8 +89,6 @@ class Collector:
         clock: Clock,
         origin: Origin,
         transport: Transport,
-        *,
-        code_version: str = "",
     ) -> None:
         """Collect through `transport`; `resume` must come before the first cycle."""
         self._settings = settings
@@ -98,7 +96,6 @@ class Collector:
         self._clock = clock
         self._origin = origin
         self._transport = transport
-        self._code_version = code_version
         self._speaker = Speaker(bus, origin, NAME)
         self._log = structlog.get_logger(NAME)
         self._announced = False
@@ -243,6 +240,6 @@ class Collector:
     async def _announce(self, time_seconds: float) -> None:
         if self._announced:
             return
-        config = config_of(NAME, self._settings.announcement(), self._code_version)
+        config = config_of(NAME, self._settings.announcement(), CODE_VERSION)
         await self._speaker.announce(config, time_seconds)
         self._announced = True

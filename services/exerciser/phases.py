@@ -41,6 +41,11 @@ class Shares:
         """The seed's risk and demand of a node on which every pod is well."""
         return CPU_WEIGHT * self.cpu_ratio + MEMORY_WEIGHT * self.memory_ratio
 
+    @property
+    def fullest(self) -> float:
+        """The greater of both shares."""
+        return max(self.cpu_ratio, self.memory_ratio)
+
 
 @dataclass(frozen=True, slots=True)
 class Phase:
@@ -67,6 +72,8 @@ class Phase:
 
 SLEEP_BELOW, DVFS_BELOW, BALLOON_BELOW = 0.12, 0.30, 0.45
 THROTTLE_FROM, MIGRATE_FROM, REPLICATE_FROM = 0.50, 0.70, 0.83
+OVERLOADED_ABOVE, OVERLOADED_SHARE = 0.85, 0.5
+"""Agent C caps when so large a share of the nodes has more of its CPU or memory requested."""
 MOST_MEMORY = 0.95
 """Drawn memory shares stay below; the rest is for pods that start meanwhile."""
 

@@ -9,8 +9,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from schemas.actions import Agent
 from schemas.reasons import Reason
 from services.exerciser.phases import (
+    OVERLOADED_ABOVE,
+    OVERLOADED_SHARE,
     THROTTLE_FROM,
     Phase,
     Shares,
@@ -86,7 +89,7 @@ def plan_phase(
         return Plan((), "no node is ready and on", Reason.NO_NODES)
     if phase.spread == "one_node":
         return _on_one_node(phase, nodes, settings)
-    disturbed = _disturbed(phase, nodes)
+    disturbed = _by_safety(phase, nodes) or _by_admission(phase, nodes, waiting_pods)
     if disturbed is not None:
         return disturbed
     if phase.spread == "nothing":
@@ -96,7 +99,7 @@ def plan_phase(
     return _unschedulable(phase, waiting_pods, settings)
 
 
-def _disturbed(phase: Phase, nodes: Sequence[NodeLoad]) -> Plan | None:
+def _by_safety(phase: Phase, nodes: Sequence[NodeLoad]) -> Plan | None:
     """Return the refusal when agent A would act on a node whatever the phase does."""
     worst = max(nodes, key=lambda node: (not node.calm, node.shares.pressure))
     if worst.calm and worst.shares.pressure < THROTTLE_FROM:
@@ -107,6 +110,18 @@ def _disturbed(phase: Phase, nodes: Sequence[NodeLoad]) -> Plan | None:
         else f"{worst.unhealthy_pods} unhealthy and {worst.restarted_pods} restarted pods"
     )
     text = f"agent A would win over {phase.name}: node {worst.name} is at risk ({why})"
+    return Plan((), text, Reason.PHASE_UNREACHABLE)
+
+
+def _by_admission(phase: Phase, nodes: Sequence[NodeLoad], waiting_pods: int) -> Plan | None:
+    """Return the refusal when agent C would win over an efficiency phase."""
+    if phase.agent is not Agent.EFFICIENCY:
+        return None
+    full = [node for node in nodes if node.shares.fullest > OVERLOADED_ABOVE]
+    if not waiting_pods and len(full) < OVERLOADED_SHARE * len(nodes):
+        return None
+    why = f"{waiting_pods} pods wait" if waiting_pods else f"{len(full)} nodes are overloaded"
+    text = f"agent C would win over {phase.name}: {why}"
     return Plan((), text, Reason.PHASE_UNREACHABLE)
 
 

@@ -18,6 +18,7 @@ from bus.errors import Temporary
 from bus.fold_process import config_of
 from bus.follow import Follower, Speaker
 from bus.port import Bus
+from schemas.config import CODE_VERSION
 from schemas.envelope import Draft, Event
 from schemas.identity import Origin
 from schemas.observation import Observation
@@ -68,12 +69,11 @@ async def run(
     origin: Origin,
     transport: Transport,
     *,
-    code_version: str = "",
     on_progress: Callable[[str, int], None] | None = None,
 ) -> None:
     """Go through the phases until cancelled, then remove the load."""
     speaker = Speaker(bus, origin, NAME)
-    exerciser = Exerciser(settings, speaker, transport, code_version)
+    exerciser = Exerciser(settings, speaker, transport)
     follower = Follower(
         ExerciserFold(), bus, clock, speaker, act=exerciser.act, on_progress=on_progress
     )
@@ -91,13 +91,11 @@ class Exerciser:
         settings: ExerciserSettings,
         speaker: Speaker,
         transport: Transport,
-        code_version: str = "",
     ) -> None:
         """Exercise through `transport`."""
         self._settings = settings
         self._speaker = speaker
         self._transport = transport
-        self._code_version = code_version
         self._log = structlog.get_logger(NAME)
         self._tidied = False
         self._announced = False
@@ -187,7 +185,7 @@ class Exerciser:
     async def _announce(self, time_seconds: float) -> None:
         if self._announced:
             return
-        config = config_of(NAME, self._settings.announcement(), self._code_version)
+        config = config_of(NAME, self._settings.announcement(), CODE_VERSION)
         await self._speaker.announce(config, time_seconds)
         self._announced = True
 

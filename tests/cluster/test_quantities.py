@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from decimal import Decimal
 
 import pytest
@@ -41,11 +42,9 @@ def test_what_we_write_we_read(amount: int) -> None:
 
 @given(st.text(max_size=8))
 def test_anything_else_is_refused_and_never_guessed(text: str) -> None:
-    """A text is either read as a number or refused with ValueError; nothing else happens."""
-    try:
-        parse_quantity(text)
-    except ValueError as error:
-        assert repr(text) in str(error)
+    """A text is either read as a finite number or refused with ValueError; nothing else happens."""
+    with suppress(ValueError):
+        assert parse_quantity(text).is_finite()
 
 
 @pytest.mark.parametrize(

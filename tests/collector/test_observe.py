@@ -91,7 +91,7 @@ def test_queue_and_sla_count_watched_namespaces_only(look: Look) -> None:
 
 
 def test_urgency_is_the_seeds(look: Look) -> None:
-    """1.0 for pods that are pending, failed, restarted or not ready; how long they waited beside."""
+    """1.0 for pods that are pending, restarted or not ready; waiting time stands beside it."""
     restarted = [{"ready": True, "restartCount": 2, "state": {}}]
     cluster = ScriptedCluster(
         nodes=[node("n1")],

@@ -25,8 +25,7 @@ TAIL = " preemption: 0/5 nodes are available: 5 Preemption is not helpful for sc
         ),
         ("5 node(s) were unschedulable.", PendingClass.UNSCHEDULABLE_NODES),
         (
-            "3 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 2 node(s) were "
-            "unschedulable.",
+            "3 node(s) had untolerated taint {node.kubernetes.io/unreachable: }, 2 Too many pods.",
             PendingClass.UNSCHEDULABLE_NODES,
         ),
         ("5 node(s) had volume node affinity conflict.", PendingClass.VOLUME),

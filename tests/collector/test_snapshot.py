@@ -6,9 +6,9 @@ import pytest
 
 from schemas.reasons import Reason
 from services.collector.snapshot import Snapshot
+from tests.builders import START_SECONDS
 from tests.collector.conftest import Look
 from tests.collector.scripted_cluster import GIB, ScriptedCluster, node, pod
-from tests.builders import START_SECONDS
 
 WEB = {"kind": "ReplicaSet", "name": "web-5d9f", "controller": True}
 HASH = {"pod-template-hash": "5d9f"}

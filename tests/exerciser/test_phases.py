@@ -1,0 +1,167 @@
+"""The nine phases: what each puts on the cluster, and the decision that it brings about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from schemas.actions import ActionKind, Agent
+from schemas.decision import RefereeRule
+from schemas.reasons import Reason
+from services.exerciser.phases import PHASES, shares_of
+from services.exerciser.plan import NodeLoad, Plan, plan_phase
+from services.exerciser.settings import ExerciserSettings
+from tests.exerciser.chain import decision_on
+
+GIB = 2**30
+FIXED = ExerciserSettings()
+DRAWN = [ExerciserSettings(randomise=True, seed=seed) for seed in range(25)]
+
+TABLE = [
+    (0, Agent.EFFICIENCY, ActionKind.POWER_STATE, "sleep", RefereeRule.EFFICIENCY_BY_SCORE),
+    (1, Agent.EFFICIENCY, ActionKind.DVFS, None, RefereeRule.EFFICIENCY_BY_SCORE),
+    (2, Agent.EFFICIENCY, ActionKind.MEMORY_BALLOON, None, RefereeRule.EFFICIENCY_BY_SCORE),
+    (3, Agent.SAFETY, ActionKind.THROTTLE, None, RefereeRule.SAFETY_FIRST),
+    (4, Agent.SAFETY, ActionKind.MIGRATE, None, RefereeRule.SAFETY_FIRST),
+    (5, Agent.SAFETY, ActionKind.REPLICATE, None, RefereeRule.SAFETY_FIRST),
+    (6, Agent.ADMISSION, ActionKind.ADMISSION, "queue", RefereeRule.ADMISSION_PROTECTS),
+    (7, Agent.ADMISSION, ActionKind.ADMISSION, "deprioritize", RefereeRule.ADMISSION_PROTECTS),
+    (8, Agent.ADMISSION, ActionKind.RESOURCE_CAP, None, RefereeRule.ADMISSION_PROTECTS),
+]
+"""Phase, expected agent, kind, word and referee rule."""
+
+
+def _node(name: str, cores: int = 16, memory: int = 64, **changes: Any) -> NodeLoad:
+    default: dict[str, Any] = {
+        "name": name,
+        "schedulable": True,
+        "cpu_millicores": cores * 1000,
+        "memory_bytes": memory * GIB,
+        "cpu_requested_millicores": 0,
+        "memory_requested_bytes": 0,
+        "unhealthy_pods": 0,
+        "restarted_pods": 0,
+    }
+    return NodeLoad(**{**default, **changes})
+
+
+ALIKE = [_node("a"), _node("b"), _node("c")]
+MIXED = [_node("a", 4, 16), _node("b", 96, 384), _node("c", 64, 96), _node("d", 1, 2)]
+BUSY = [
+    _node("a", cpu_requested_millicores=1600, memory_requested_bytes=GIB),
+    _node("b", cpu_requested_millicores=800),
+    _node("c", 8, 8, memory_requested_bytes=GIB // 4),
+]
+
+
+def _decided(plan: Plan, nodes: Sequence[NodeLoad], waiting: int = 0) -> Any:
+    """Return the decision once every pod of the plan is ready, or waits for good."""
+    rows: dict[str, dict[str, Any]] = {}
+    for node in nodes:
+        loads = [load for load in plan.loads if load.node == node.name]
+        cpu = node.cpu_requested_millicores + sum(load.cpu_millicores for load in loads)
+        memory = node.memory_requested_bytes + sum(load.memory_bytes for load in loads)
+        rows[node.name] = {
+            "cpu_requested_ratio": cpu / node.cpu_millicores,
+            "memory_requested_ratio": memory / node.memory_bytes,
+        }
+    queue = waiting + sum(load.replicas for load in plan.loads if not load.node)
+    return decision_on(rows, queue_length=queue, sla_violations=queue)
+
+
+@pytest.mark.parametrize("nodes", [ALIKE, MIXED, [_node("only")]], ids=["alike", "mixed", "one"])
+@pytest.mark.parametrize(("index", "agent", "kind", "word", "rule"), TABLE)
+def test_each_phase_brings_about_what_it_intends(
+    nodes: list[NodeLoad],
+    index: int,
+    agent: Agent,
+    kind: ActionKind,
+    word: str | None,
+    rule: RefereeRule,
+) -> None:
+    """Phase, agent, kind and referee rule, on equal nodes, on nodes of all sizes, and on one."""
+    phase = PHASES[index]
+    assert (phase.agent, phase.kind, phase.rule) == (agent, kind, rule)
+    plan = plan_phase(phase, nodes, 0, FIXED)
+    assert plan.reason is None
+    decision = _decided(plan, nodes)
+    assert (decision.action.agent, decision.action.kind) == (agent, kind)
+    parameters = decision.action.parameters
+    assert (parameters.admission or parameters.power_state) == word
+    assert decision.rule is rule
+
+
+@pytest.mark.parametrize("index", range(9))
+def test_drawn_sizes_bring_about_the_same(index: int) -> None:
+    """Whatever is drawn, the decision is the intended one."""
+    phase = PHASES[index]
+    for settings in DRAWN:
+        plan = plan_phase(phase, MIXED, 0, settings)
+        assert plan.reason is None, plan.text
+        decision = _decided(plan, MIXED)
+        found = (decision.action.agent, decision.action.kind, decision.rule)
+        assert found == (phase.agent, phase.kind, phase.rule)
+
+
+@pytest.mark.parametrize("index", range(9))
+def test_what_others_request_counts(index: int) -> None:
+    """On nodes that carry load already, a phase adds what is missing and still has its effect."""
+    phase = PHASES[index]
+    waiting = 0 if phase.agent is Agent.EFFICIENCY else 5
+    plan = plan_phase(phase, BUSY, waiting, FIXED)
+    assert plan.reason is None, plan.text
+    decision = _decided(plan, BUSY, waiting=waiting)
+    assert (decision.action.agent, decision.action.kind) == (phase.agent, phase.kind)
+
+
+def test_drawn_sizes_differ_by_seed_and_repeat_by_seed() -> None:
+    """Random(seed + phase) makes each phase repeatable by itself."""
+    drawn = {shares_of(PHASES[3], randomise=True, seed=seed) for seed in range(20)}
+    assert len(drawn) == 20
+    again = {shares_of(PHASES[3], randomise=True, seed=seed) for seed in range(20)}
+    assert drawn == again
+
+
+@pytest.mark.parametrize(
+    ("index", "nodes", "words"),
+    [
+        (1, [_node("a", cpu_requested_millicores=9000)], "outside the phase's band"),
+        (1, [_node("a"), _node("b", schedulable=False)], "takes no pods"),
+        (1, [_node(f"n{i}") for i in range(201)], "most_nodes"),
+        (3, [_node("a", memory_requested_bytes=63 * GIB)], "outside the phase's band"),
+        (3, [_node("a", schedulable=False)], "no node is calm"),
+        (3, [_node("a"), _node("b", unhealthy_pods=1)], "higher risk"),
+        (6, [_node("a", restarted_pods=2)], "agent A would win"),
+        (0, [_node("a", cpu_requested_millicores=8000)], "idlest node"),
+        (0, [_node("a", memory_requested_bytes=60 * GIB)], "agent C would win"),
+    ],
+)
+def test_a_phase_that_cannot_work_is_refused_with_the_reason(
+    index: int, nodes: list[NodeLoad], words: str
+) -> None:
+    """A phase that could not show what it intends is not applied, and says why."""
+    plan = plan_phase(PHASES[index], nodes, 0, FIXED)
+    assert plan.loads == ()
+    assert plan.reason in {Reason.PHASE_UNREACHABLE, Reason.NO_NODES}
+    assert words in plan.text
+
+
+def test_a_queue_that_is_long_already_is_not_made_longer() -> None:
+    """Pods of others that wait are part of the queue; beyond the band the phase is refused."""
+    assert plan_phase(PHASES[6], ALIKE, 10, FIXED).loads[0].replicas == 2
+    assert plan_phase(PHASES[6], ALIKE, 79, FIXED).loads == ()
+    assert plan_phase(PHASES[6], ALIKE, 80, FIXED).reason is Reason.PHASE_UNREACHABLE
+
+
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_efficiency_phases_need_an_empty_queue(index: int) -> None:
+    """A single pod that waits makes agent C reject, which beats every saving."""
+    assert "agent C would win" in plan_phase(PHASES[index], ALIKE, 1, FIXED).text
+
+
+def test_without_a_node_there_is_nothing_to_exercise() -> None:
+    """A cluster without a ready node refuses every phase."""
+    for phase in PHASES:
+        assert plan_phase(phase, [], 0, FIXED).reason is Reason.NO_NODES
