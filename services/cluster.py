@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import urllib3
+import yaml
 from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 
@@ -36,6 +37,16 @@ PAGE_ITEMS = 500
 CLUSTER_TIME = "X-Foresail-Cluster-Time"
 """By this header the embedded cluster tells its time to the microsecond; others have `Date`."""
 _NOT_SERVING = frozenset({502, 503, 504})
+# What the client raises for a kubeconfig depends on what is wrong with its form.
+_UNUSABLE = (
+    config.ConfigException,
+    yaml.YAMLError,
+    OSError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    KeyError,
+)
 
 
 class ClusterUnavailable(Temporary):
@@ -200,7 +211,7 @@ def _api_client(kubeconfig: Path | None, context: str | None) -> client.ApiClien
             config.load_kube_config(  # type: ignore[no-untyped-call]
                 str(kubeconfig), context, settings, persist_config=False
             )
-    except (config.ConfigException, OSError, ValueError) as error:
+    except _UNUSABLE as error:
         raise ConfigError(
             "kubeconfig",
             str(kubeconfig or "in-cluster"),

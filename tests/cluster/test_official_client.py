@@ -1,0 +1,181 @@
+"""The door to the cluster over real HTTP: answers, the cluster's clock, and every way to fail."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.errors import ConfigError
+from services.cluster import (
+    CLUSTER_TIME,
+    MERGE_PATCH,
+    Answer,
+    ClusterRefused,
+    ClusterUnavailable,
+    OfficialClientTransport,
+)
+
+DATE = "Thu, 01 Jan 2026 00:00:07 GMT"
+TOKEN = "a-token-of-the-test"
+
+
+class _Server(BaseHTTPRequestHandler):
+    """Answers with what it was asked, and misbehaves on request."""
+
+    protocol_version = "HTTP/1.1"
+    headers_out: Mapping[str, str] = {}
+
+    def _answer(self) -> None:
+        size = int(self.headers.get("Content-Length") or 0)
+        seen = {
+            "method": self.command,
+            "path": self.path,
+            "authorization": self.headers.get("Authorization"),
+            "content_type": self.headers.get("Content-Type"),
+            "body": json.loads(self.rfile.read(size)) if size else None,
+        }
+        status = int(self.path.rsplit("/", 1)[-1]) if self.path.startswith("/fail/") else 200
+        if self.path == "/silent":
+            threading.Event().wait(0.8)
+        refusal = {"kind": "Status", "reason": "NotFound", "message": "no such thing"}
+        body = json.dumps(seen if status == 200 else refusal).encode()
+        self.send_response_only(status)
+        for name, value in {**self.headers_out, "Content-Length": str(len(body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_PATCH = _answer  # noqa: N815 - names of the standard library
+
+    def log_message(self, *arguments: Any) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def _serving(folder: Path, **headers: str) -> Iterator[OfficialClientTransport]:
+    handler = type("Handler", (_Server,), {"headers_out": headers})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    file = kubeconfig(folder, server.server_address[1])
+    try:
+        yield OfficialClientTransport(file, timeout_seconds=0.3)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def kubeconfig(folder: Path, port: int) -> Path:
+    """Write a kubeconfig for a loopback server."""
+    file = folder / "kubeconfig"
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{port}"}}],
+        "users": [{"name": "u", "user": {"token": TOKEN}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+    file.write_text(json.dumps(content))
+    return file
+
+
+def _ask(transport: OfficialClientTransport, *arguments: Any, **keywords: Any) -> Answer:
+    async def main() -> Answer:
+        try:
+            return await transport.request(*arguments, **keywords)
+        finally:
+            await transport.close()
+
+    return asyncio.run(main())
+
+
+def test_a_request_arrives_as_it_was_meant(tmp_path: Path) -> None:
+    """Method, query, token, body and content type reach the server; bytes come back undecoded."""
+    with _serving(tmp_path, Date=DATE) as transport:
+        answer = _ask(
+            transport,
+            "PATCH",
+            "/api/v1/nodes/n1",
+            {"dryRun": "All", "labelSelector": "a=b,c"},
+            {"metadata": {"annotations": {"x": None}}},
+            MERGE_PATCH,
+        )
+    seen = json.loads(answer.body)
+    assert (seen["method"], seen["authorization"]) == ("PATCH", f"Bearer {TOKEN}")
+    assert seen["path"] == "/api/v1/nodes/n1?dryRun=All&labelSelector=a%3Db%2Cc"
+    assert seen["content_type"] == MERGE_PATCH
+    assert seen["body"] == {"metadata": {"annotations": {"x": None}}}
+
+
+def test_the_clusters_clock_comes_from_the_answer(tmp_path: Path) -> None:
+    """The Date header tells the second; the embedded cluster's own header the microsecond."""
+    with _serving(tmp_path, Date=DATE) as transport:
+        assert _ask(transport, "GET", "/version").cluster_time_seconds == 1767225607.0
+    exact = {"Date": DATE, CLUSTER_TIME: "2026-01-01T00:00:07.250001Z"}
+    with _serving(tmp_path, **exact) as transport:
+        assert _ask(transport, "GET", "/version").cluster_time_seconds == 1767225607.250001
+
+
+def test_an_answer_without_a_clock_is_no_answer(tmp_path: Path) -> None:
+    """Time is never made up: without a readable Date header the answer is refused."""
+    with (
+        _serving(tmp_path, Date="yesterday") as transport,
+        pytest.raises(ClusterUnavailable, match="Date"),
+    ):
+        _ask(transport, "GET", "/version")
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 409, 410, 422, 429, 500])
+def test_a_refusal_keeps_the_servers_words(tmp_path: Path, status: int) -> None:
+    """Status, reason and message of the API server are in the error."""
+    with _serving(tmp_path, Date=DATE) as transport, pytest.raises(ClusterRefused) as raised:
+        _ask(transport, "GET", f"/fail/{status}")
+    error = raised.value
+    assert (error.status, error.reason, error.message) == (status, "NotFound", "no such thing")
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_gateway_without_a_server_is_an_outage(tmp_path: Path, status: int) -> None:
+    """Not serving is temporary, like not answering."""
+    with _serving(tmp_path, Date=DATE) as transport, pytest.raises(ClusterUnavailable):
+        _ask(transport, "GET", f"/fail/{status}")
+
+
+def test_a_server_that_does_not_answer_in_time_is_an_outage(tmp_path: Path) -> None:
+    """No request waits longer than its time-out, and none is retried below us."""
+    with _serving(tmp_path, Date=DATE) as transport, pytest.raises(ClusterUnavailable):
+        _ask(transport, "GET", "/silent")
+
+
+def test_a_server_that_is_not_there_is_an_outage(tmp_path: Path) -> None:
+    """A refused connection is temporary."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    transport = OfficialClientTransport(kubeconfig(tmp_path, port), timeout_seconds=0.5)
+    with pytest.raises(ClusterUnavailable):
+        _ask(transport, "GET", "/version")
+
+
+def test_a_kubeconfig_that_cannot_be_used_is_one_clear_line(tmp_path: Path) -> None:
+    """A missing file, a broken file and an unknown context name the setting and the remedy."""
+    missing = tmp_path / "nowhere"
+    broken = tmp_path / "broken"
+    broken.write_text("clusters: [}")
+    good = kubeconfig(tmp_path, 1)
+    for file, context in ((missing, None), (broken, None), (good, "other")):
+        with pytest.raises(ConfigError) as raised:
+            OfficialClientTransport(file, context)
+        assert raised.value.field == "kubeconfig"
+        assert "\n" not in str(raised.value)
