@@ -1,0 +1,56 @@
+"""Arrivals: what the dashboard needs of a stored message, read no deeper than that.
+
+Snapshots and checkpoints are the largest messages and nothing of them is shown but their size, so
+their data is never parsed. A message that is no event is still counted and listed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bus.port import StoredMessage
+from schemas import subjects
+from schemas.envelope import Event
+from schemas.registry import UnknownEvent, decode
+
+UNREAD_LAYERS = frozenset({"snapshot", "checkpoint"})
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A stored message as the page sees it."""
+
+    seq: int
+    recorded_ns: int
+    """The stream's own time stamp, nanoseconds since the Unix epoch."""
+    tokens: tuple[str, ...]
+    """Subject after `foresail.<cluster>.`; the first one is the layer."""
+    size_bytes: int
+    event: Event[Any] | None
+    """None when its data was not read."""
+    problem: str = ""
+    """Why it is no event this version can read."""
+
+    @property
+    def layer(self) -> str:
+        """The layer or side channel it belongs to."""
+        return self.tokens[0]
+
+
+def arrival_of(message: StoredMessage) -> Arrival:
+    """Return a stored message as an arrival; never raises for bad content."""
+    tokens = subjects.parse(message.subject).tokens
+    event, problem = None, ""
+    if tokens[0] not in UNREAD_LAYERS:
+        try:
+            event = decode(
+                message.subject,
+                message.headers,
+                message.data,
+                seq=message.seq,
+                recorded_ns=message.time_ns,
+            )
+        except UnknownEvent as error:
+            problem = str(error)
+    return Arrival(message.seq, message.time_ns, tokens, len(message.data), event, problem)

@@ -1,0 +1,34 @@
+"""Settings of the dashboard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from schemas.model import Part
+
+
+class DashboardSettings(Part):
+    """Where the page is served, how often it is brought up to date, and how much it remembers."""
+
+    host: str = "127.0.0.1"
+    """Address to listen on; loopback, because the page has no log-in."""
+    port: int = Field(default=8765, ge=0, le=65_535)
+    """TCP port to listen on; 0 takes any free one."""
+    host_names: tuple[str, ...] = ("127.0.0.1", "localhost")
+    """Names in the Host header that are answered; others get 400, against DNS rebinding."""
+    history_messages: int = Field(default=2_000, ge=1)
+    """Stored messages read at start; enough for the newest keyframe and about a hundred cycles."""
+    tail_rows: int = Field(default=300, ge=1)
+    """Rows of the event tail kept for a page that is opened or falls behind."""
+    update_seconds: float = Field(default=0.2, gt=0)
+    """Least wall seconds between two updates of a page; what happens in between travels together."""
+    heartbeat_seconds: float = Field(default=15.0, gt=0)
+    """Wall seconds of silence after which a comment keeps the connection open through proxies."""
+    max_pages: int = Field(default=50, ge=1)
+    """Pages served at once; one more is told to come back later (503)."""
+
+    def announcement(self) -> dict[str, Any]:
+        """Return the settings; none of them can change a result."""
+        return self.model_dump(mode="json")
