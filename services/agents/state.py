@@ -37,8 +37,14 @@ def evolve(state: AgentState, event: Event[Any]) -> AgentState:
     if isinstance(data, PredictionRisk | PredictionDemand):
         return state.model_copy(update={"prediction": _kept(event)})
     if isinstance(data, Proposal):
-        return state.model_copy(update={"open": closed(state.open, data.cycle)})
+        return _answered(state, data.cycle)
     return state
+
+
+def _answered(state: AgentState, cycle: int) -> AgentState:
+    """Close a cycle, and forget a prediction that nobody asks for again (checkpoints stay small)."""
+    kept = state.prediction if state.prediction and state.prediction.cycle > cycle else None
+    return state.model_copy(update={"open": closed(state.open, cycle), "prediction": kept})
 
 
 def _kept(event: Event[Any]) -> Prediction:
