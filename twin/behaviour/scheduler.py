@@ -90,19 +90,18 @@ class Scheduler:
 
     def _run(self) -> None:
         self._planned = False
-        failed: tuple[int, set[PodShape]] = (-1, set())
+        failed: dict[PodShape, str] = {}  # with its sentence: nothing is freed during one run
         while (waiter := self.waiting.pop()) is not None:
             pod = self._world.pods.get(waiter.uid)
             if pod is None:
                 continue
-            if failed[0] != self._nodes.generation:
-                failed = (self._nodes.generation, set())
-            row = None if waiter.shape in failed[1] else self._place(waiter.shape)
-            if row is None:
-                failed[1].add(waiter.shape)  # nothing is freed during one run
-                self._refuse(pod, waiter)
-            else:
+            row = None if waiter.shape in failed else self._place(waiter.shape)
+            if row is not None:
                 self._bind(pod, row)
+                continue
+            if waiter.shape not in failed:
+                failed[waiter.shape] = self._sentence(waiter.shape)
+            self._refuse(pod, waiter, failed[waiter.shape])
 
     def _retry(self, uid: str) -> None:
         if self.waiting.activate(uid):
@@ -118,15 +117,17 @@ class Scheduler:
             self._world.clock.at(waiter.next_try_at, "scheduler.retry", uid)
 
     def _wake_fitting(self, node_name: str | None) -> None:
-        """Wake the parked pods that would fit the changed node now (all of them without a name)."""
+        """Wake as many parked pods as the changed node has room for (all of them without a name).
+
+        kube-scheduler wakes all that would fit; those beyond the room would only back off again.
+        """
         if not self.waiting.parked_shapes():
             return
         row = None if node_name is None else self._nodes.row_of.get(node_name)
         free = None if row is None else self._nodes.free[:, row].tolist()
         for shape in self.waiting.parked_shapes():
-            if free is not None and not _fits(free, shape):
-                continue
-            for waiter in self.waiting.wake(shape):
+            room = len(self.waiting) if free is None else _room(free, shape)
+            for waiter in self.waiting.wake(shape, room, self._world.now) if room else ():
                 self._world.clock.at(waiter.next_try_at, "scheduler.retry", waiter.uid)
 
     def _place(self, shape: PodShape) -> int | None:
@@ -173,10 +174,9 @@ class Scheduler:
         where = f"Successfully assigned {pod.namespace}/{pod.name} to {pod.node_name}"
         self._world.reporter.report(pod, "Pod", "Scheduled", where, _COMPONENT)
 
-    def _refuse(self, pod: PodRecord, waiter: Waiter) -> None:
+    def _refuse(self, pod: PodRecord, waiter: Waiter, sentence: str) -> None:
         world = self._world
         self.waiting.park(waiter, world.now)
-        sentence = self._sentence(pod.shape)
         if pod.unschedulable != sentence:
             before = pod.clone()
             pod.unschedulable = sentence
@@ -186,32 +186,23 @@ class Scheduler:
 
     def _sentence(self, shape: PodShape) -> str:
         """Return the text of kube-scheduler's FitError."""
-        nodes, reasons = self._nodes, Counter[str]()
-        total = hopeless = 0
-        short = nodes.free[:, : nodes.count] < _amounts(shape)[:, None]
-        for row, why in enumerate(self._rules(shape).reasons):
-            if why is None:
-                continue
-            total += 1
-            if why:
-                hopeless += 1
-                reasons[why] += 1
-            else:
-                lacks = short[:, row].tolist()
-                reasons.update(text for text, bad in zip(_SHORTAGES, lacks, strict=True) if bad)
+        nodes, rules = self._nodes, self._rules(shape)
+        reasons = Counter(reason for reason in rules.reasons if reason)
+        hopeless = reasons.total()
+        total = hopeless + int(np.count_nonzero(rules.allowed))
         if not total:
             return "no nodes available to schedule pods"
-        listed = ", ".join(sorted(f"{count} {text}" for text, count in reasons.items()))
+        short = nodes.free[:, : nodes.count] < _amounts(shape)[:, None]
+        lacking = np.count_nonzero(short & rules.allowed, axis=1).tolist()
+        reasons.update(dict(zip(_SHORTAGES, lacking, strict=True)))
+        listed = ", ".join(sorted(f"{count} {text}" for text, count in reasons.items() if count))
         return f"0/{total} nodes are available: {listed}. {_preemption(total, hopeless)}"
 
 
-def _fits(free: list[int], shape: PodShape) -> bool:
-    return (
-        shape.cpu_request_millicores <= free[0]
-        and shape.memory_request_bytes <= free[1]
-        and shape.gpus <= free[2]
-        and free[3] >= 1
-    )
+def _room(free: list[int], shape: PodShape) -> int:
+    """Return how many pods of this shape fit into the free amounts."""
+    amounts = (shape.cpu_request_millicores, shape.memory_request_bytes, shape.gpus, 1)
+    return max(0, min(left // need for left, need in zip(free, amounts, strict=True) if need))
 
 
 def _amounts(shape: PodShape) -> Ints:

@@ -83,12 +83,17 @@ class WaitingPods:
         """Return the shapes of parked pods, in the order in which they were first parked."""
         return list(self._parked)
 
-    def wake(self, shape: PodShape) -> list[Waiter]:
-        """Unpark all pods of a shape; the caller activates each at its `next_try_at`."""
-        woken = list(self._parked.pop(shape, {}).values())
-        for waiter in woken:
-            waiter.parked = False
-        return woken
+    def wake(self, shape: PodShape, most: int, now: float) -> list[Waiter]:
+        """Unpark at most `most` pods of a shape, those first whose turn comes first.
+
+        The caller activates each at its `next_try_at`.
+        """
+        group = list(self._parked.get(shape, {}).values())
+        if most < len(group):
+            group.sort(key=lambda waiter: (max(waiter.next_try_at, now), waiter.order))
+        for waiter in group[:most]:
+            self._unpark(waiter)
+        return group[:most]
 
     def wake_one(self, uid: str) -> Waiter | None:
         """Unpark one pod."""
