@@ -60,7 +60,7 @@ clean: ## Remove caches, builds and .venv; state in .foresail stays
 
 $(SETUP_DONE): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-		echo "foresail needs Python 3.11 or newer; $(PYTHON) is: $$($(PYTHON) --version 2>&1 || true)." \
+		echo "foresail needs Python 3.11 or newer; $(PYTHON) is: $$($(PYTHON) --version 2>&1 | head -n 1)." \
 		"Name another one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 		echo "$(PYTHON) has no venv or no ensurepip." \
