@@ -1,0 +1,124 @@
+"""`python -m twin`: the embedded cluster as a process of its own.
+
+Prints one line of JSON when it is ready: `address`, `version`, `admin_kubeconfig`, `reader_kubeconfig`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from contextlib import suppress
+
+import uvicorn
+
+from bus.clock import Clock, SystemClock
+from bus.errors import ConfigError, InputError
+from bus.nats_server import die_with_parent
+from twin.api.discovery import VERSION
+from twin.api.server import ApiServer, Tokens
+from twin.config import TwinConfig
+from twin.engine import Engine
+from twin.kubeconfig import write_kubeconfig
+from twin.settings import TwinSettings, read_settings
+from twin.workloads import open_workload
+
+SLICE_SECONDS = 0.05
+"""Wall seconds between two advances of the engine; requests are answered in between."""
+KEEP_ALIVE_SECONDS = 600
+"""Longer than kubectl drain waits between two tries of an eviction."""
+
+
+def main() -> int:
+    """Run until SIGTERM or SIGINT; 2 for bad input."""
+    if os.environ.get("FORESAIL_PARENT"):
+        die_with_parent()
+    try:
+        settings = read_settings(sys.argv[1:])
+        engine = build_engine(settings)
+        listener = listen(settings)
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    with suppress(KeyboardInterrupt):
+        asyncio.run(serve(settings, engine, listener, SystemClock()))
+    return 0
+
+
+def build_engine(settings: TwinSettings) -> Engine:
+    """Build the cluster; raises InputError for a workload that cannot be read."""
+    workload = open_workload(settings.workload, nodes=settings.nodes, seed=settings.seed)
+    engine = Engine(TwinConfig(start_time=settings.start_time_seconds), settings.seed)
+    engine.add_nodes(workload.nodes)
+    engine.load(workload.arrivals)
+    return engine
+
+
+def listen(settings: TwinSettings) -> socket.socket:
+    """Bind the port; raises ConfigError when it is taken."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        raise ConfigError("--port", settings.port, f"choose another port ({error.strerror})") from error
+    return listener
+
+
+async def serve(settings: TwinSettings, engine: Engine, listener: socket.socket, clock: Clock) -> None:
+    """Serve the API and let cluster time pass."""
+    tokens = Tokens.drawn()
+    config = uvicorn.Config(
+        ApiServer(engine, tokens),
+        http="httptools",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        date_header=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    driving = asyncio.create_task(drive(engine, clock, settings.speed), name="engine")
+    announcing = asyncio.create_task(_announce(server, settings, tokens, listener), name="ready")
+    try:
+        await server.serve(sockets=[listener])
+    finally:
+        for task in (driving, announcing):
+            task.cancel()
+        await asyncio.gather(driving, announcing, return_exceptions=True)
+
+
+async def drive(engine: Engine, clock: Clock, speed: float) -> None:
+    """Advance the engine with wall time, in slices, for ever."""
+    began, wall = engine.now, clock.monotonic()
+    while True:
+        engine.advance(began + (clock.monotonic() - wall) * speed)
+        await clock.sleep(SLICE_SECONDS)
+
+
+async def _announce(server: uvicorn.Server, settings: TwinSettings, tokens: Tokens, listener: socket.socket) -> None:
+    while not server.started:
+        await asyncio.sleep(0.01)
+    host, port = listener.getsockname()[:2]
+    url = f"http://{host}:{port}"
+    files = {"admin": tokens.writer, "reader": tokens.reader}
+    paths = {user: settings.kubeconfig_dir / f"{user}.kubeconfig" for user in files}
+    for user, token in files.items():
+        write_kubeconfig(paths[user], url=url, token=token, user=f"foresail-{user}")
+    ready = {
+        "address": url,
+        "version": VERSION["gitVersion"],
+        "admin_kubeconfig": str(paths["admin"]),
+        "reader_kubeconfig": str(paths["reader"]),
+    }
+    sys.stdout.write(json.dumps(ready) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Requests and responses of the API face, free of any server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from twin.changes import Change
+
+JSON = "application/json"
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request; header names are lower case."""
+
+    method: str
+    path: str
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def flag(self, name: str) -> bool:
+        """Say whether a query parameter is set to true."""
+        return self.query.get(name, "") in {"true", "1"}
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing is to be stored."""
+        return self.query.get("dryRun", "") == "All"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """One answer."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchResponse:
+    """An answer without end: what happened since `since`, then whatever follows."""
+
+    initial: tuple[bytes, ...]
+    """Lines to send at once."""
+    translate: Callable[[Change], bytes | None]
+    """Turns a change of the store into a line, or None when this watch does not see it."""
+    bookmark: Callable[[], bytes] | None
+    """Makes a bookmark line of the store's current version; None when none were asked for."""
+    timeout_seconds: float | None
+
+
+def respond(status: int, content: Any) -> Response:
+    """Return a JSON answer."""
+    return Response(status, json_bytes(content))
+
+
+def json_bytes(content: Any) -> bytes:
+    """Write JSON as the API server does: compact, UTF-8."""
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()

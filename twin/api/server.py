@@ -1,0 +1,172 @@
+"""The HTTP server: raw ASGI on uvicorn, bearer tokens on every path, watches as endless answers.
+
+The engine and the requests share one event loop, so an answer always sees one moment of the cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import format_datetime
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+from twin.api.messages import Request, Response, WatchResponse, respond
+from twin.api.router import Router
+from twin.changes import Change
+from twin.engine import Engine
+from twin.errors import ApiError
+
+BOOKMARK_SECONDS = 30.0
+"""Wall seconds between two bookmarks of a silent watch; a real server sends one about once a minute."""
+WATCH_BACKLOG = 10_000
+"""Lines kept for a slow watcher; one that falls further behind is cut off and lists again."""
+OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+
+
+class Tokens:
+    """Two bearer tokens: one may write, the other only reads."""
+
+    def __init__(self, writer: str, reader: str) -> None:
+        """Take the tokens."""
+        self.writer = writer
+        self.reader = reader
+
+    @classmethod
+    def drawn(cls) -> Tokens:
+        """Draw new tokens; they are secrets, not part of any result."""
+        return cls(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
+
+    def may_write(self, authorization: str) -> bool | None:
+        """Say what a request's Authorization header allows; None: nothing."""
+        token = authorization.removeprefix("Bearer ").strip()
+        if secrets.compare_digest(token, self.writer):
+            return True
+        return False if secrets.compare_digest(token, self.reader) else None
+
+
+class ApiServer:
+    """The ASGI application."""
+
+    def __init__(self, engine: Engine, tokens: Tokens) -> None:
+        """Serve `engine` to whoever has a token."""
+        self._engine = engine
+        self._router = Router(engine)
+        self._tokens = tokens
+
+    async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        request = await _request(scope, receive)
+        may_write = self._tokens.may_write(request.headers.get("authorization", ""))
+        if may_write is None and request.path not in OPEN_PATHS:
+            await self._send(send, respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status()))
+            return
+        answer = self._router.handle(request, may_write=bool(may_write))
+        if isinstance(answer, WatchResponse):
+            await self._watch(answer, receive, send)
+        else:
+            await self._send(send, answer)
+
+    def _headers(self, answer: Response | None) -> list[tuple[bytes, bytes]]:
+        moment = datetime.fromtimestamp(self._engine.now, UTC)
+        headers = {
+            "content-type": "application/json" if answer is None else answer.content_type,
+            "date": format_datetime(moment, usegmt=True),
+            "x-foresail-cluster-time": moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        }
+        if answer is not None:
+            headers |= {name.lower(): value for name, value in answer.headers.items()}
+            headers["content-length"] = str(len(answer.body))
+        return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+    async def _send(self, send: Send, answer: Response) -> None:
+        await send({"type": "http.response.start", "status": answer.status, "headers": self._headers(answer)})
+        await send({"type": "http.response.body", "body": answer.body})
+
+    async def _watch(self, answer: WatchResponse, receive: Receive, send: Send) -> None:
+        queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        for line in answer.initial:
+            queue.put_nowait(line)
+
+        def take(change: Change) -> None:
+            line = answer.translate(change)
+            if line is not None:
+                queue.put_nowait(line if queue.qsize() < WATCH_BACKLOG else None)
+
+        stop = self._engine.store.subscribe(take)
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self._headers(None)})
+            await send({"type": "http.response.body", "body": b"", "more_body": True})
+            with suppress(TimeoutError):
+                async with asyncio.timeout(answer.timeout_seconds):
+                    await self._stream(queue, answer, gone, send)
+        finally:
+            stop()
+            gone.cancel()
+        if not gone.done():
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _stream(
+        self, queue: asyncio.Queue[bytes | None], answer: WatchResponse, gone: asyncio.Future[None], send: Send
+    ) -> None:
+        while not gone.done():
+            try:
+                line = await asyncio.wait_for(_first(queue, gone), BOOKMARK_SECONDS)
+            except TimeoutError:
+                line = b"" if answer.bookmark is None else answer.bookmark()
+            if line is None:
+                return
+            lines = [line]
+            while not queue.empty() and len(lines) < 500:
+                more = queue.get_nowait()
+                if more is None:
+                    break
+                lines.append(more)
+            if any(lines):
+                await send({"type": "http.response.body", "body": b"".join(lines), "more_body": True})
+
+
+async def _first(queue: asyncio.Queue[bytes | None], gone: asyncio.Future[None]) -> bytes | None:
+    getter = asyncio.ensure_future(queue.get())
+    try:
+        await asyncio.wait({getter, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return getter.result() if getter.done() else None
+    finally:
+        getter.cancel()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return
+
+
+async def _request(scope: dict[str, Any], receive: Receive) -> Request:
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    headers = {name.decode().lower(): value.decode("latin-1") for name, value in scope["headers"]}
+    query = dict(parse_qsl(scope["query_string"].decode(), keep_blank_values=True))
+    return Request(scope["method"], unquote(scope["path"]), query, headers, body)

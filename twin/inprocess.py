@@ -1,0 +1,52 @@
+"""The embedded cluster in the same process: the same router, without HTTP, on a clock that is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bus.clock import Clock
+from twin.api.messages import JSON, Request, Response
+from twin.api.router import Router
+from twin.config import TwinConfig
+from twin.engine import Engine
+from twin.workloads import Workload
+
+
+class InProcessTwin:
+    """Lets cluster time pass with the clock, then answers."""
+
+    def __init__(self, engine: Engine, *, clock: Clock | None = None, speed: float = 1.0) -> None:
+        """Serve `engine`; with a clock, cluster time runs at `speed` times its pace, without one it stands still."""
+        self.engine = engine
+        self._router = Router(engine)
+        self._clock = clock
+        self._speed = speed
+        self._began = (engine.now, 0.0 if clock is None else clock.monotonic())
+
+    @classmethod
+    def of(
+        cls, workload: Workload, *, seed: int, speed: float, clock: Clock, config: TwinConfig | None = None
+    ) -> InProcessTwin:
+        """Build a cluster that plays a workload."""
+        engine = Engine(config, seed)
+        engine.add_nodes(workload.nodes)
+        engine.load(workload.arrivals)
+        return cls(engine, clock=clock, speed=speed)
+
+    @property
+    def now(self) -> float:
+        """Cluster time, seconds since the Unix epoch."""
+        return self.engine.now
+
+    def request(
+        self, method: str, path: str, query: Mapping[str, str], body: bytes, content_type: str = JSON
+    ) -> tuple[int, bytes]:
+        """Answer one request; a watch gives the lines there are now."""
+        if self._clock is not None:
+            cluster, wall = self._began
+            self.engine.advance(max(self.engine.now, cluster + (self._clock.monotonic() - wall) * self._speed))
+        headers = {"content-type": content_type, "accept": JSON}
+        answer = self._router.handle(Request(method, path, query, headers, body))
+        if isinstance(answer, Response):
+            return answer.status, answer.body
+        return 200, b"".join(answer.initial)

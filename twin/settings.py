@@ -1,0 +1,59 @@
+"""Settings of the twin's own process, from its command line."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bus.errors import ConfigError
+from twin.config import START_2026
+
+
+class TwinSettings(BaseModel):
+    """What the twin can be told."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    host: str = "127.0.0.1"
+    """Address to listen on; loopback unless told otherwise."""
+    port: int = Field(default=0, ge=0, le=65_535)
+    """Port to listen on; 0: a free one."""
+    seed: int = Field(default=7, ge=0)
+    """Every random stream of the cluster derives from it."""
+    speed: float = Field(default=1.0, gt=0, le=3_600)
+    """Cluster seconds per wall second."""
+    nodes: int = Field(default=100, ge=1, le=5_000)
+    """How many nodes."""
+    workload: str = "openb"
+    """idle, a fitted model, or a workload file."""
+    kubeconfig_dir: Path = Path()
+    """Folder of the kubeconfig files that are written."""
+    start_time_seconds: float = START_2026
+    """Cluster time at the start, seconds since the Unix epoch."""
+
+
+def read_settings(arguments: list[str]) -> TwinSettings:
+    """Read the command line.
+
+    Raises:
+        ConfigError: a value does not fit.
+    """
+    parser = argparse.ArgumentParser(prog="python -m twin", description="The embedded cluster as a process of its own.")
+    for name, field in TwinSettings.model_fields.items():
+        if name != "start_time_seconds":
+            parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=field.description)
+    parser.add_argument("--start-time", default=None, metavar="RFC3339", help="cluster time at the start")
+    given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value is not None}
+    start = given.pop("start_time", None)
+    try:
+        if start is not None:
+            given["start_time_seconds"] = datetime.fromisoformat(start).timestamp()
+        return TwinSettings.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ConfigError(f"--{str(first['loc'][0]).replace('_', '-')}", first["input"], first["msg"]) from error
+    except ValueError as error:
+        raise ConfigError("--start-time", start, "write it as 2026-01-01T00:00:00Z") from error
