@@ -42,7 +42,7 @@ def evolve(state: AgentState, event: Event[Any]) -> AgentState:
 
 
 def _answered(state: AgentState, cycle: int) -> AgentState:
-    """Close a cycle, and forget a prediction that nobody asks for again (checkpoints stay small)."""
+    """Close a cycle and forget its prediction: nobody asks again, and checkpoints stay small."""
     kept = state.prediction if state.prediction and state.prediction.cycle > cycle else None
     return state.model_copy(update={"open": closed(state.open, cycle), "prediction": kept})
 
