@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -251,6 +252,7 @@ def _time_of(headers: Mapping[str, str]) -> float:
         ) from error
 
 
+@lru_cache(maxsize=65536)
 def parse_time(text: str) -> float:
     """Return an RFC 3339 time of the API as seconds since the Unix epoch, to the microsecond.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from services.quantities import parse_quantity, whole
+from services.quantities import cores, whole
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -316,12 +316,12 @@ def effective_request(spec: PodSpec) -> Amounts:
 
 def gpus_in(amounts: Mapping[str, str]) -> int:
     """Return how many GPUs of any vendor are named in a resource list."""
-    return sum(whole(text) for name, text in amounts.items() if name.endswith(GPU_SUFFIX))
+    return sum([whole(text) for name, text in amounts.items() if name.endswith(GPU_SUFFIX)])
 
 
 def _micro_cores(amounts: Mapping[str, str]) -> int:
     text = amounts.get(CPU)
-    return 0 if text is None else round(parse_quantity(text) * 1_000_000)
+    return 0 if text is None else round(cores(text) * 1_000_000)
 
 
 def _effective(spec: PodSpec, amount: Callable[[Mapping[str, str]], int]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_CEILING, Decimal
+from functools import lru_cache
 
 _SUFFIXES: dict[str, Decimal] = {
     "n": Decimal("1e-9"),
@@ -33,6 +34,7 @@ _QUANTITY = re.compile(
 )
 
 
+@lru_cache(maxsize=8192)
 def parse_quantity(text: str) -> Decimal:
     """Return the exact amount of a quantity (cores for CPU, bytes for memory).
 
@@ -48,11 +50,13 @@ def parse_quantity(text: str) -> Decimal:
     return Decimal(number) * _SUFFIXES[suffix]
 
 
+@lru_cache(maxsize=8192)
 def cores(text: str) -> float:
     """Return a CPU quantity in cores, to six decimals (a micro-core)."""
     return round(float(parse_quantity(text)), 6)
 
 
+@lru_cache(maxsize=8192)
 def whole(text: str) -> int:
     """Return a quantity of bytes, pods or devices, rounded up as the API server does."""
     return int(parse_quantity(text).to_integral_value(ROUND_CEILING))
