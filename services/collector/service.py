@@ -59,6 +59,7 @@ async def run(
     origin: Origin,
     transport: Transport,
     *,
+    code_version: str = CODE_VERSION,
     on_progress: Progress | None = None,
 ) -> None:
     """Publish one cycle per interval until cancelled.
@@ -66,7 +67,7 @@ async def run(
     Raises:
         AnotherWriter: a second collector writes the same log.
     """
-    collector = Collector(settings, bus, clock, origin, transport)
+    collector = Collector(settings, bus, clock, origin, transport, code_version=code_version)
     progress = on_progress or (lambda _state, _cycle: None)
     await collector.resume()
     progress("live", collector.cycle)
@@ -89,6 +90,8 @@ class Collector:
         clock: Clock,
         origin: Origin,
         transport: Transport,
+        *,
+        code_version: str = CODE_VERSION,
     ) -> None:
         """Collect through `transport`; `resume` must come before the first cycle."""
         self._settings = settings
@@ -96,6 +99,7 @@ class Collector:
         self._clock = clock
         self._origin = origin
         self._transport = transport
+        self._code_version = code_version
         self._speaker = Speaker(bus, origin, NAME)
         self._log = structlog.get_logger(NAME)
         self._announced = False
@@ -240,6 +244,6 @@ class Collector:
     async def _announce(self, time_seconds: float) -> None:
         if self._announced:
             return
-        config = config_of(NAME, self._settings.announcement(), CODE_VERSION)
+        config = config_of(NAME, self._settings.announcement(), self._code_version)
         await self._speaker.announce(config, time_seconds)
         self._announced = True

@@ -69,11 +69,12 @@ async def run(
     origin: Origin,
     transport: Transport,
     *,
+    code_version: str = CODE_VERSION,
     on_progress: Callable[[str, int], None] | None = None,
 ) -> None:
     """Go through the phases until cancelled, then remove the load."""
     speaker = Speaker(bus, origin, NAME)
-    exerciser = Exerciser(settings, speaker, transport)
+    exerciser = Exerciser(settings, speaker, transport, code_version)
     follower = Follower(
         ExerciserFold(), bus, clock, speaker, act=exerciser.act, on_progress=on_progress
     )
@@ -91,11 +92,13 @@ class Exerciser:
         settings: ExerciserSettings,
         speaker: Speaker,
         transport: Transport,
+        code_version: str = CODE_VERSION,
     ) -> None:
         """Exercise through `transport`."""
         self._settings = settings
         self._speaker = speaker
         self._transport = transport
+        self._code_version = code_version
         self._log = structlog.get_logger(NAME)
         self._tidied = False
         self._announced = False
@@ -185,7 +188,7 @@ class Exerciser:
     async def _announce(self, time_seconds: float) -> None:
         if self._announced:
             return
-        config = config_of(NAME, self._settings.announcement(), CODE_VERSION)
+        config = config_of(NAME, self._settings.announcement(), self._code_version)
         await self._speaker.announce(config, time_seconds)
         self._announced = True
 
