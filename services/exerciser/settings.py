@@ -12,8 +12,8 @@ from schemas.model import Part
 class ExerciserSettings(Part):
     """What the exerciser can be told."""
 
-    phase_cycles: int = Field(default=4, ge=2)
-    """Cycles for which a phase stays on. The first one or two see pods starting (which the seed
+    phase_cycles: int = Field(default=3, ge=2)
+    """Cycles for which a phase stays on. The first may still see pods starting (which the seed
     calls unhealthy); the intended effect is judged on the last one."""
     rounds: int = Field(default=0, ge=0)
     """How often to go through the nine phases; 0: until stopped."""
