@@ -23,7 +23,7 @@ class DashboardSettings(Part):
     tail_rows: int = Field(default=300, ge=1)
     """Rows of the event tail kept for a page that is opened or falls behind."""
     update_seconds: float = Field(default=0.2, gt=0)
-    """Least wall seconds between two updates of a page; what happens in between travels together."""
+    """Least wall seconds between two updates of a page; what happens in between travels at once."""
     heartbeat_seconds: float = Field(default=15.0, gt=0)
     """Wall seconds of silence after which a comment keeps the connection open through proxies."""
     max_pages: int = Field(default=50, ge=1)

@@ -178,7 +178,7 @@ def _beaten(override: Override) -> Json:
 def _executed(execution: OutcomeExecution | None) -> Json | None:
     if execution is None:
         return None
-    results = {result: 0 for result in ("applied", "unchanged", "refused", "failed")}
+    results = dict.fromkeys(("applied", "unchanged", "refused", "failed"), 0)
     for one in execution.results:
         results[one.status] += 1
     return {

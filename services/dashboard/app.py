@@ -1,0 +1,148 @@
+"""The HTTP face: GET and HEAD only, loopback names only, nothing from elsewhere.
+
+The page holds no credentials and cannot change anything: whatever is not a read is answered 405
+before it is routed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import (
+    FileResponse,
+    JSONResponse,
+    PlainTextResponse,
+    Response,
+    StreamingResponse,
+)
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from bus.errors import BusUnavailable
+from schemas.envelope import attributes_of
+from services.dashboard.hub import Hub
+
+STATIC = Path(__file__).with_name("static")
+SAFE_HEADERS = {
+    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'; object-src 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+NOT_KEPT = {"cache-control": "no-store"}
+
+
+class ReadOnly:
+    """Refuses everything but GET and HEAD, and puts the safe headers on every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_safely(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in SAFE_HEADERS.items():
+                    headers[name] = value
+                headers.setdefault("cache-control", "no-cache")
+            await send(message)
+
+        app: ASGIApp = self._app
+        if scope["method"] not in {"GET", "HEAD"}:
+            app = PlainTextResponse("this page only reads\n", 405, {"allow": "GET, HEAD"})
+        await app(scope, receive, send_safely)
+
+
+class DashboardRoutes:
+    """What each address answers."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    async def index(self, _: Request) -> Response:
+        """Return the page."""
+        return FileResponse(STATIC / "index.html")
+
+    async def state(self, _: Request) -> Response:
+        """Return the page's whole state as JSON."""
+        return JSONResponse(self._hub.now(), headers=NOT_KEPT)
+
+    async def stream(self, request: Request) -> Response:
+        """Return the page's updates as Server-Sent Events."""
+        if self._hub.pages >= self._hub.settings.max_pages:
+            return PlainTextResponse("too many open pages\n", 503, {"retry-after": "10"})
+        last = request.headers.get("last-event-id", "")
+        return StreamingResponse(
+            self._hub.updates(int(last) if last.isdecimal() else 0),
+            media_type="text/event-stream",
+            headers={**NOT_KEPT, "x-accel-buffering": "no"},
+        )
+
+    async def event(self, request: Request) -> Response:
+        """Return one stored event, whole."""
+        seq = request.path_params["seq"]
+        try:
+            message = await self._hub.stored(seq)
+        except BusUnavailable as error:
+            return JSONResponse({"error": str(error)}, 503)
+        if message is None:
+            return JSONResponse({"error": f"the log holds no event {seq}"}, 404)
+        found: dict[str, Any] = {
+            "seq": message.seq,
+            "recorded_ns": message.time_ns,
+            "subject": message.subject,
+            "attributes": attributes_of(message.headers),
+            "data": json.loads(message.data),
+        }
+        return JSONResponse(found, headers=NOT_KEPT)
+
+    async def cycle(self, request: Request) -> Response:
+        """Return one cycle's decision, who lost to it, and what came of it."""
+        number = request.path_params["cycle"]
+        story = self._hub.cycle(number)
+        if story is None:
+            return JSONResponse({"error": f"no decision of cycle {number} is kept"}, 404)
+        return JSONResponse(story, headers=NOT_KEPT)
+
+    async def health(self, _: Request) -> Response:
+        """Return how far the reader is."""
+        return JSONResponse(self._hub.health(), headers=NOT_KEPT)
+
+
+def make_app(hub: Hub) -> Starlette:
+    """Return the ASGI application over a hub."""
+    routes = DashboardRoutes(hub)
+    return Starlette(
+        routes=[
+            Route("/", routes.index),
+            Route("/api/state", routes.state),
+            Route("/api/stream", routes.stream),
+            Route("/api/events/{seq:int}", routes.event),
+            Route("/api/cycles/{cycle:int}", routes.cycle),
+            Route("/healthz", routes.health),
+            Mount("/static", StaticFiles(directory=STATIC)),
+        ],
+        middleware=[
+            Middleware(ReadOnly),
+            Middleware(
+                TrustedHostMiddleware,
+                allowed_hosts=list(hub.settings.host_names),
+                www_redirect=False,
+            ),
+        ],
+    )

@@ -1,0 +1,183 @@
+"""The hub: follows the log once and keeps every open page up to date.
+
+Pages hold a place in a shared state, not a queue: at each update a page gets the sections that
+changed since its last one and the newest rows of the tail. A slow page therefore costs no memory;
+it skips what it missed and is told how many rows that were.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+
+from bus.clock import Clock
+from bus.port import Bus, StoredMessage
+from schemas import subjects
+from schemas.identity import Origin
+from schemas.registry import to_json
+from services.dashboard.arrival import arrival_of
+from services.dashboard.page import Page, evolve
+from services.dashboard.sections import age_seconds, row_json, sections_of
+from services.dashboard.settings import DashboardSettings
+from services.dashboard.story import MILLISECOND_NS, Json, told
+
+Progress = Callable[[str, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """Every section as JSON, with the version in which it last changed."""
+
+    version: int = 0
+    seq: int = 0
+    sections: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+
+
+class Hub:
+    """One reader of the log for all pages."""
+
+    def __init__(
+        self,
+        settings: DashboardSettings,
+        bus: Bus,
+        clock: Clock,
+        origin: Origin,
+        on_progress: Progress | None = None,
+    ) -> None:
+        self.settings = settings
+        self._bus = bus
+        self._clock = clock
+        self._origin = origin
+        self._on_progress = on_progress or (lambda _state, _seq: None)
+        self._pattern = subjects.pattern(origin.cluster, (">",))
+        self._page = Page(tail_rows=settings.tail_rows)
+        self._rendered = Rendered()
+        self._changed = asyncio.Event()
+        self._closing = False
+        self.pages = 0
+        """Pages open now."""
+        self.state = "starting"
+
+    @property
+    def page(self) -> Page:
+        """The page's state after the newest message."""
+        return self._page
+
+    async def follow(self) -> None:
+        """Read the newest history and then the tail until cancelled."""
+        info = await self._bus.info()
+        start = max(info.first_seq, info.last_seq - self.settings.history_messages + 1, 1)
+        self._report("catching_up" if info.last_seq >= start else "live")
+        async with aclosing(self._bus.read([self._pattern], start_seq=start)) as messages:
+            async for message in messages:
+                self._page = evolve(self._page, arrival_of(message))
+                self._report("live" if message.seq >= info.last_seq else "catching_up")
+
+    async def render(self) -> None:
+        """Bring the pages up to date, at most every `update_seconds`, until cancelled."""
+        while True:
+            if self._page.seq != self._rendered.seq or self._rendered.version == 0:
+                self._render()
+            await self._clock.sleep(self.settings.update_seconds)
+
+    async def updates(self, last_seq: int = 0) -> AsyncIterator[bytes]:
+        """Yield Server-Sent Events for one page: everything, then what changes.
+
+        Args:
+            last_seq: position of the newest row that the page has already (`Last-Event-ID`).
+        """
+        version = -1
+        self.pages += 1
+        try:
+            while not self._closing:
+                changed = self._changed
+                if self._rendered.version > version and self._rendered.version > 0:
+                    page, rendered = self._page, self._rendered
+                    yield self._frame(page, rendered, version, last_seq)
+                    version, last_seq = rendered.version, max(last_seq, page.seq)
+                    continue
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(self.settings.heartbeat_seconds):
+                        await changed.wait()
+                    continue
+                yield b": still here\n\n"
+        finally:
+            self.pages -= 1
+
+    def close(self) -> None:
+        """End every page's stream."""
+        self._closing = True
+        self._wake()
+
+    def now(self) -> Json:
+        """Return the whole state, as the page gets it at first."""
+        sections = sections_of(self._page, self._origin)
+        return {"now_ms": self._now_ms(), "seq": self._page.seq, "sections": sections}
+
+    def cycle(self, cycle: int) -> Json | None:
+        """Return the story of one cycle; None when it is not among those kept."""
+        story = self._page.stories.get(cycle)
+        return None if story is None else told(story)
+
+    def health(self) -> Json:
+        """Return how far the reader is and how old the newest event is."""
+        return {
+            "state": self.state,
+            "seq": self._page.seq,
+            "newest_age_seconds": age_seconds(self._page, self._clock.wall_ns()),
+            "pages": self.pages,
+        }
+
+    async def stored(self, seq: int) -> StoredMessage | None:
+        """Return one stored message; None when the log does not hold it."""
+        info = await self._bus.info()
+        if not info.first_seq <= seq <= info.last_seq:
+            return None
+        found = self._bus.history([self._pattern], start_seq=seq, end_seq=seq)
+        async with aclosing(found) as messages:
+            async for message in messages:
+                return message
+        return None
+
+    def _report(self, state: str) -> None:
+        self.state = state
+        self._on_progress(state, self._page.seq)
+
+    def _render(self) -> None:
+        version = self._rendered.version + 1
+        before = self._rendered.sections
+        after: dict[str, tuple[int, bytes]] = {}
+        for name, value in sections_of(self._page, self._origin).items():
+            data = to_json(value)
+            old = before.get(name)
+            after[name] = old if old is not None and old[1] == data else (version, data)
+        self._rendered = Rendered(version, self._page.seq, after)
+        self._wake()
+
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def _frame(self, page: Page, rendered: Rendered, version: int, last_seq: int) -> bytes:
+        changed = b",".join(
+            b'"%s":%s' % (name.encode(), data)
+            for name, (changed_in, data) in rendered.sections.items()
+            if changed_in > version
+        )
+        rows = [row for row in page.rows if row.seq > last_seq]
+        skipped = rows[0].seq - last_seq - 1 if rows and last_seq else 0
+        return (
+            b'id: %d\nevent: update\ndata: {"now_ms":%d,"skipped":%d,"sections":{%s},"rows":%s}\n\n'
+            % (
+                page.seq,
+                self._now_ms(),
+                skipped,
+                changed,
+                to_json([row_json(row) for row in rows]),
+            )
+        )
+
+    def _now_ms(self) -> int:
+        return self._clock.wall_ns() // MILLISECOND_NS

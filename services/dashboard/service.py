@@ -1,0 +1,101 @@
+"""The dashboard's shell: follow the log, serve the page, stop at once when told to."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+import uvicorn
+
+from bus.clock import Clock
+from bus.errors import ConfigError
+from bus.port import Bus
+from schemas.identity import Origin
+from services.dashboard.app import make_app
+from services.dashboard.hub import Hub
+from services.dashboard.settings import DashboardSettings
+
+STOP_SECONDS = 2
+
+
+class PageServer(uvicorn.Server):
+    """A server that leaves signals to the process that runs it."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take no signal."""
+        yield
+
+
+async def run(
+    settings: DashboardSettings,
+    bus: Bus,
+    clock: Clock,
+    origin: Origin,
+    *,
+    on_progress: Callable[[str, int], None] | None = None,
+) -> None:
+    """Serve the page until cancelled.
+
+    Raises:
+        ConfigError: the address cannot be listened on.
+        BusUnavailable: the log cannot be read.
+    """
+    listening = listen(settings)
+    hub = Hub(settings, bus, clock, origin, on_progress)
+    address, port = listening.getsockname()[:2]
+    structlog.get_logger("dashboard").info("serving", url=f"http://{address}:{port}")
+    tasks = [
+        asyncio.create_task(hub.follow(), name="dashboard-follow"),
+        asyncio.create_task(hub.render(), name="dashboard-render"),
+    ]
+    server = PageServer(
+        uvicorn.Config(
+            make_app(hub),
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=STOP_SECONDS,
+        )
+    )
+    serving = asyncio.create_task(server.serve(sockets=[listening]), name="dashboard-serve")
+    try:
+        done, _ = await asyncio.wait([*tasks, serving], return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        await _stop(hub, server, serving, tasks)
+        listening.close()
+
+
+def listen(settings: DashboardSettings) -> socket.socket:
+    """Return a bound socket.
+
+    Raises:
+        ConfigError: the port is taken, or the address is not this machine's.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        where = f"{settings.host}:{settings.port}"
+        remedy = f"{error.strerror}; choose another --dashboard-port"
+        raise ConfigError("dashboard.port", where, remedy) from error
+    return listening
+
+
+async def _stop(
+    hub: Hub, server: PageServer, serving: asyncio.Task[None], tasks: list[asyncio.Task[None]]
+) -> None:
+    hub.close()
+    server.should_exit = True
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(serving, *tasks, return_exceptions=True)

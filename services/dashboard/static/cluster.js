@@ -1,0 +1,73 @@
+// The cluster in numbers, and where those numbers come from.
+
+import { byId, fill, h, write } from "./dom.js";
+import { age, number, percent, watts, words } from "./format.js";
+
+export function render(cluster) {
+  if (!cluster) return;
+  write(byId("cluster-note"), `one cycle every ${age(cluster.interval_seconds)} of cluster time` +
+    (cluster.namespaces.length ? `, namespaces ${cluster.namespaces.join(", ")}` : ""));
+  const asleep = cluster.nodes_asleep ? `${cluster.nodes_asleep} asleep` : "";
+  const cordoned = cluster.nodes - cluster.nodes_schedulable - cluster.nodes_asleep;
+  fill("cluster",
+    h("dl", { class: "facts" },
+      fact("Nodes ready", `${number(cluster.nodes_ready)} / ${number(cluster.nodes)}`, [asleep, cordoned > 0 ? `${cordoned} cordoned` : ""].filter(Boolean).join(", ")),
+      fact("Pods running", number(cluster.pods_running), `of ${number(cluster.pods_total)}`),
+      fact("Queue", number(cluster.queue_length), pending(cluster.pending_by_class), cluster.queue_length > 0),
+      fact("SLA violations", number(cluster.sla_violations), `${number(cluster.completed_tasks)} tasks done`, cluster.sla_violations > 0),
+      fact("Power, estimated", watts(cluster.energy_watts), `at ${number(cluster.energy_price)} per kWh`)),
+    h("div", { class: "loads" },
+      load("CPU", cluster.cpu_requested_ratio, cluster.cpu_used_ratio),
+      load("Memory", cluster.memory_requested_ratio, cluster.memory_used_ratio)));
+}
+
+function fact(name, value, note, warn = false) {
+  return h("div", { class: warn ? "warn" : null }, h("dt", {}, name), h("dd", { class: "num" }, value), h("dd", { class: "note" }, note || " "));
+}
+
+function pending(classes) {
+  const named = Object.entries(classes).filter(([, count]) => count > 0).sort((left, right) => right[1] - left[1]);
+  return named.slice(0, 3).map(([name, count]) => `${count} ${words(name)}`).join(", ") + (named.length > 3 ? ", …" : "");
+}
+
+function load(name, requested, used) {
+  return h("div", { class: "load" }, h("span", {}, name),
+    h("meter-bar", {}, bar("requested", requested), bar("used", used)),
+    h("span", { class: "num note" }, `${percent(requested)} requested, `, used === null ? "use not measured" : `${percent(used)} used`));
+}
+
+function bar(kind, ratio) {
+  const element = h("i", { class: kind });
+  element.style.setProperty("width", `${Math.min(1, ratio ?? 0) * 100}%`);
+  return element;
+}
+
+export function renderSignals(signals, models) {
+  if (!signals.length) return;
+  write(byId("signals-note"), models.map((one) => `${one.name} by ${one.model_id}${one.status === "skipped" ? " (skipped)" : ""}`).join(", "));
+  fill("signals", h("table", { class: "table" },
+    h("thead", {}, h("tr", {}, ["Signal", "Source", "Status", "Age"].map((name, index) => h("th", { class: index === 3 ? "right" : null }, name)))),
+    h("tbody", {}, signals.map((one) => h("tr", { "data-testid": `signal-${one.name}` },
+      h("td", {}, words(one.name)), h("td", { class: "note" }, words(one.source)),
+      h("td", {}, h("span", { class: "status", "data-status": one.status }, one.status),
+        one.reason ? h("span", { class: "note" }, ` ${words(one.reason)}`) : null,
+        one.exceptions ? h("span", { class: "note" }, ` but ${one.exceptions} rows`) : null),
+      h("td", { class: "right num" }, age(one.age_seconds)))))));
+}
+
+export function renderReactions(reactions) {
+  if (!reactions.length) return;
+  fill("reactions", h("table", { class: "table" },
+    h("thead", {}, h("tr", {}, ["What", "Object", "Class", "Lag"].map((name, index) => h("th", { class: index === 3 ? "right" : null }, name)))),
+    h("tbody", {}, reactions.map((one) => h("tr", { title: one.text },
+      h("td", {}, words(one.kind)), h("td", { class: "mono wide" }, one.object),
+      h("td", { class: "note" }, words(one.pending_class)),
+      h("td", { class: "right num", title: one.since ? `since ${words(one.since)}` : null }, age(one.lag_seconds)))))));
+}
+
+export function renderStimulus(stimulus) {
+  const element = byId("stimulus");
+  if (!stimulus) return write(element, "");
+  const wanted = stimulus.intended_agent ? `, meant for ${stimulus.intended_agent} ${words(stimulus.intended_kind ?? "")}` : "";
+  return write(element, `exercise: phase ${stimulus.phase} ${stimulus.name} ${words(stimulus.status)}${wanted}`);
+}
