@@ -32,7 +32,7 @@ def options(monkeypatch: pytest.MonkeyPatch) -> UserOptions:
 
 def _exists(name: str) -> bool:
     path = ROOT / name.replace(".", "/")
-    return "*" in name or path.is_dir() or path.with_suffix(".py").is_file()
+    return "*" in name or (path / "__init__.py").is_file() or path.with_suffix(".py").is_file()
 
 
 def _broken(options: UserOptions) -> Iterator[str]:
