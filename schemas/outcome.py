@@ -101,6 +101,10 @@ class OutcomeExecution(EventData):
     mode: Mode
     action: Action
     operations: tuple[Operation, ...] = ()
+    direction: str = ""
+    """Which way the target is moved (up, move, limit, off, on, open, close); opposite ones undo each other."""
+    workloads: tuple[str, ...] = ()
+    """Workloads that are changed or moved, `<namespace>/<kind>/<name>`."""
     results: tuple[OperationResult, ...] = ()
     """Finished: one per operation, in order."""
     succeeded: bool | None = None

@@ -1,0 +1,209 @@
+"""What the executor reads from and writes to the cluster.
+
+Reading gives plain facts for the planner. Writing applies one operation with its preconditions (UID, resourceVersion) and says what
+the API server answered; in shadow mode every write carries dryRun=All and nothing else differs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from schemas.actions import Action, TargetKind
+from schemas.outcome import Operation, OperationResult, Verb
+from schemas.reasons import Reason
+from services.cluster import MERGE_PATCH, Answer, ClusterRefused, ClusterUnavailable, Transport, parse_time
+from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
+from services.executor.plans.admission import HELD
+from services.kube_lists import decoder_of, read_list
+from services.kube_objects import Deployment, Job, Meta, Node, Pod, effective_request
+
+DO_NOT_DISRUPT = "foresail.dev/do-not-disrupt"
+REASONS = {
+    403: Reason.FORBIDDEN,
+    404: Reason.TARGET_GONE,
+    409: Reason.CONFLICT,
+    422: Reason.INVALID,
+    429: Reason.PDB,
+}
+"""HTTP status of a refused write to our reason."""
+GROUPS = {"deployments": "/apis/apps/v1", "jobs": "/apis/batch/v1"}
+
+_PODS = decoder_of(Pod)
+_NODES = decoder_of(Node)
+_DEPLOYMENTS = decoder_of(Deployment)
+_JOBS = decoder_of(Job)
+
+
+async def read_facts(transport: Transport, action: Action) -> Facts:
+    """Read what a plan for this action may look at.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: the cluster could not be read.
+    """
+    if action.target.kind is TargetKind.NODE:
+        return await _node_facts(transport, action.target.name)
+    if action.target.kind is TargetKind.QUEUE:
+        return await _queue_facts(transport)
+    return Facts(time_seconds=0.0)
+
+
+async def apply(transport: Transport, operation: Operation, *, dry_run: bool) -> OperationResult:
+    """Apply one operation and return what became of it; never raises for an answer of the API server."""
+    query = {"dryRun": "All"} if dry_run else {}
+    try:
+        answer = await _send(transport, operation, query)
+    except ClusterRefused as error:
+        if operation.verb is Verb.EVICT and error.status == 404:
+            return OperationResult(status="unchanged", reason=Reason.TARGET_GONE, http_status=404, message=error.message)
+        reason = REASONS.get(error.status, Reason.API_ERROR)
+        return OperationResult(status="refused", reason=reason, http_status=error.status, message=error.message[:300])
+    except ClusterUnavailable as error:
+        return OperationResult(status="failed", reason=Reason.API_UNREACHABLE, message=str(error)[:300])
+    metadata = json.loads(answer.body or b"{}").get("metadata") or {}
+    version = str(metadata.get("resourceVersion", ""))
+    unchanged = bool(operation.resource_version) and version == operation.resource_version and not dry_run
+    return OperationResult(
+        status="unchanged" if unchanged else "applied", http_status=answer.status, resource_version=version
+    )
+
+
+async def read_object(transport: Transport, operation: Operation) -> dict[str, Any] | None:
+    """Return the object of an operation as the API shows it; None when it is gone.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: it could not be read.
+    """
+    try:
+        answer = await transport.request("GET", object_path(operation))
+    except ClusterRefused as error:
+        if error.status == 404:
+            return None
+        raise
+    found: dict[str, Any] = json.loads(answer.body)
+    return found
+
+
+def object_path(operation: Operation) -> str:
+    """Return the API path of an operation's object."""
+    prefix = GROUPS.get(operation.resource, "/api/v1")
+    scope = f"/namespaces/{operation.namespace}" if operation.namespace else ""
+    return f"{prefix}{scope}/{operation.resource}/{operation.name}"
+
+
+async def _send(transport: Transport, operation: Operation, query: Mapping[str, str]) -> Answer:
+    path = object_path(operation)
+    if operation.verb is Verb.EVICT:
+        body: dict[str, Any] = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": operation.name, "namespace": operation.namespace},
+            "deleteOptions": {"preconditions": {"uid": operation.uid}},
+        }
+        return await transport.request("POST", f"{path}/eviction", query, body)
+    if operation.verb is Verb.DELETE:
+        return await transport.request("DELETE", path, query, {"preconditions": {"uid": operation.uid}})
+    if operation.verb is Verb.SCALE:
+        metadata = {"resourceVersion": operation.resource_version} if operation.resource_version else {}
+        scale = {"metadata": metadata, "spec": {"replicas": operation.replicas}}
+        return await transport.request("PATCH", f"{path}/scale", query, scale, MERGE_PATCH)
+    patch = json.loads(operation.patch)
+    conditions = {"uid": operation.uid, "resourceVersion": operation.resource_version}
+    given = {name: value for name, value in conditions.items() if value}
+    patch["metadata"] = {**patch.get("metadata", {}), **given}
+    return await transport.request("PATCH", path, query, patch, MERGE_PATCH)
+
+
+async def _node_facts(transport: Transport, name: str) -> Facts:
+    nodes = await read_list(transport, "/api/v1/nodes", _NODES, {"fieldSelector": f"metadata.name={name}"})
+    listed = await read_list(transport, "/api/v1/pods", _PODS, {"fieldSelector": f"spec.nodeName={name}"})
+    pods = [_pod_facts(pod) for pod in listed.items if not pod.finished and not pod.metadata.deletion_timestamp]
+    wanted = {pod.workload for pod in pods}
+    workloads = [one for one in await _workloads(transport, ()) if one.id in wanted]
+    node = next(iter(nodes.items), None)
+    return Facts(
+        time_seconds=listed.cluster_time_seconds,
+        node=None if node is None else _node(node),
+        pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
+        workloads=tuple(workloads),
+    )
+
+
+async def _queue_facts(transport: Transport) -> Facts:
+    listed = await read_list(transport, "/api/v1/pods", _PODS, {"fieldSelector": "status.phase=Pending"})
+    pods = [_pod_facts(pod) for pod in listed.items if not pod.spec.node_name]
+    waiting = {pod.workload for pod in pods}
+    workloads = [one for one in await _workloads(transport, pods) if one.id in waiting or HELD in one.annotations]
+    return Facts(
+        time_seconds=listed.cluster_time_seconds,
+        pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
+        workloads=tuple(workloads),
+    )
+
+
+async def _workloads(transport: Transport, pending: Iterable[PodFacts]) -> list[WorkloadFacts]:
+    counts: dict[str, int] = {}
+    priorities: dict[str, int] = {}
+    for pod in pending:
+        counts[pod.workload] = counts.get(pod.workload, 0) + 1
+        priorities[pod.workload] = max(priorities.get(pod.workload, pod.priority), pod.priority)
+    deployments = (await read_list(transport, "/apis/apps/v1/deployments", _DEPLOYMENTS)).items
+    jobs = (await read_list(transport, "/apis/batch/v1/jobs", _JOBS)).items
+    found = [
+        *(_workload("Deployment", one.metadata, one.spec.replicas, suspended=False) for one in deployments),
+        *(_workload("Job", one.metadata, one.spec.parallelism, suspended=one.spec.suspend) for one in jobs),
+    ]
+    filled = [
+        one.model_copy(update={"pending_pods": counts.get(one.id, 0), "priority": priorities.get(one.id, 0)})
+        for one in found
+    ]
+    return sorted(filled, key=lambda one: one.id)
+
+
+def _workload(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> WorkloadFacts:
+    return WorkloadFacts(
+        id=f"{metadata.namespace}/{kind}/{metadata.name}",
+        kind=kind,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+        replicas=replicas,
+        suspended=suspended,
+        annotations={name: value for name, value in metadata.annotations.items() if name.startswith("foresail.dev/")},
+        protected=metadata.annotations.get(DO_NOT_DISRUPT) == "true",
+        created_time_seconds=parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0,
+    )
+
+
+def _pod_facts(pod: Pod) -> PodFacts:
+    owners = {owner.kind for owner in pod.metadata.owner_references if owner.controller}
+    created = pod.metadata.creation_timestamp
+    return PodFacts(
+        namespace=pod.metadata.namespace,
+        name=pod.metadata.name,
+        uid=pod.metadata.uid,
+        workload=pod.workload(),
+        cpu_request_cores=effective_request(pod.spec).cpu_cores,
+        priority=pod.spec.priority,
+        daemon="DaemonSet" in owners,
+        pending=pod.status.phase == "Pending",
+        protected=pod.metadata.labels.get(DO_NOT_DISRUPT) == "true",
+        created_time_seconds=parse_time(created) if created else 0.0,
+    )
+
+
+def _node(node: Node) -> NodeFacts:
+    return NodeFacts(
+        name=node.metadata.name,
+        uid=node.metadata.uid,
+        resource_version=node.metadata.resource_version,
+        ready=node.ready,
+        unschedulable=node.spec.unschedulable,
+        annotations={name: value for name, value in node.metadata.annotations.items() if name.startswith("foresail.dev/")},
+        taints=tuple(
+            {name: value for name, value in (("key", one.key), ("value", one.value), ("effect", one.effect)) if value}
+            for one in node.spec.taints
+        ),
+    )

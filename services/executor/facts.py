@@ -1,0 +1,85 @@
+"""What the executor reads from the cluster just before it plans: re-validation starts here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.model import Part
+from schemas.numbers import Count, Seconds
+
+
+class NodeFacts(Part):
+    """The target node as it is now; `raw` holds the fields that patches touch."""
+
+    name: str
+    uid: str
+    resource_version: str
+    ready: bool
+    unschedulable: bool
+    annotations: dict[str, str] = {}
+    taints: tuple[dict[str, str], ...] = ()
+
+
+class PodFacts(Part):
+    """A pod on the target node, or one that is pending."""
+
+    namespace: str
+    name: str
+    uid: str
+    workload: str
+    """`<namespace>/<kind>/<name>`; empty for a bare pod."""
+    cpu_request_cores: float
+    priority: int = 0
+    daemon: bool = False
+    pending: bool = False
+    protected: bool = False
+    """Marked do-not-disrupt."""
+    created_time_seconds: Seconds = 0.0
+
+
+class WorkloadFacts(Part):
+    """A Deployment or Job that an action may change."""
+
+    id: str
+    """`<namespace>/<kind>/<name>`."""
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+    replicas: Count
+    suspended: bool = False
+    annotations: dict[str, str] = {}
+    protected: bool = False
+    pending_pods: Count = 0
+    priority: int = 0
+    created_time_seconds: Seconds = 0.0
+
+
+class Facts(Part):
+    """Everything a plan may look at."""
+
+    time_seconds: Seconds
+    """Cluster time of the reading."""
+    node: NodeFacts | None = None
+    pods: tuple[PodFacts, ...] = ()
+    """Pods on the node (node actions), or pending pods (queue actions)."""
+    workloads: tuple[WorkloadFacts, ...] = ()
+    """Deployments and Jobs those pods belong to, and those we changed before; sorted by id."""
+
+    def workload(self, wanted: str) -> WorkloadFacts | None:
+        """Return one workload."""
+        return next((one for one in self.workloads if one.id == wanted), None)
+
+
+def merged(target: Any, patch: Any) -> Any:
+    """Return the result of a JSON merge patch (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result

@@ -1,0 +1,45 @@
+"""Guard rails: one file each, all of the same shape, `check(question) -> GuardCheck`.
+
+All are asked for every decision that has a plan, so that the log shows every number against its limit; the first that fails gives
+the reason of the refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from schemas.outcome import GuardCheck
+from services.executor.guards import (
+    budget,
+    caps,
+    cool_down,
+    kill_switch,
+    last_ready_nodes,
+    ping_pong,
+    replay,
+    stale_decision,
+)
+from services.executor.guards.question import Question
+
+BEFORE_READING: tuple[Callable[[Question], GuardCheck], ...] = (
+    replay.check,
+    kill_switch.check,
+    stale_decision.check,
+)
+"""Asked before the cluster is read."""
+BEFORE_ACTING: tuple[Callable[[Question], GuardCheck], ...] = (
+    cool_down.check,
+    cool_down.check_after_failure,
+    caps.check_node,
+    caps.check_namespace,
+    caps.check_workload,
+    budget.check,
+    ping_pong.check,
+    last_ready_nodes.check,
+)
+"""Asked with the plan at hand."""
+
+
+def ask(guards: Iterable[Callable[[Question], GuardCheck]], question: Question) -> tuple[GuardCheck, ...]:
+    """Return every guard's answer."""
+    return tuple(guard(question) for guard in guards)

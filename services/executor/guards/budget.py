@@ -1,0 +1,48 @@
+"""budget: how many nodes may be disrupted within a window, in Karpenter's words; the strictest budget counts."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from schemas.actions import TargetKind
+from schemas.outcome import GuardCheck
+from schemas.reasons import Reason
+from services.executor.guards.question import Question, answer
+from services.executor.settings import Budget
+
+
+def check(question: Question) -> GuardCheck:
+    """Fail when a budget that covers this kind is used up."""
+    action = question.due.action
+    covering = [
+        one
+        for one in question.settings.budgets
+        if action.kind in one.reasons and applies(one.schedule, question.now_seconds)
+    ]
+    if not covering or action.target.kind is not TargetKind.NODE:
+        return answer("budget", passed=True, reason=Reason.BUDGET_EXHAUSTED, text="no budget covers this")
+    checks = [_check(question, budget) for budget in covering]
+    return next((one for one in checks if not one.passed), checks[0])
+
+
+def applies(schedule: str, now_seconds: float) -> bool:
+    """Say whether a schedule `HH:MM-HH:MM` (UTC) covers a moment; an empty one always does."""
+    if not schedule:
+        return True
+    begin, end = schedule.split("-")
+    clock = datetime.fromtimestamp(now_seconds, UTC).strftime("%H:%M")
+    return begin <= clock < end if begin <= end else clock >= begin or clock < end
+
+
+def _check(question: Question, budget: Budget) -> GuardCheck:
+    used = {
+        one.action.target.name
+        for one in question.recent(budget.window_seconds)
+        if one.action.kind in budget.reasons and one.action.target.kind is TargetKind.NODE and not one.rolled_back
+    }
+    limit = budget.limit(question.state.seen.nodes)
+    within = question.due.action.target.name in used or len(used) < limit
+    text = "" if within else f"{len(used)} nodes disrupted in {budget.window_seconds:g} s; the budget is {budget.nodes} ({limit})"
+    return answer(
+        "budget", passed=within, reason=Reason.BUDGET_EXHAUSTED, measured=len(used), limit=limit, unit="nodes", text=text
+    )

@@ -1,0 +1,44 @@
+"""caps: at most so many executions within a window on one node, in one namespace, on one workload."""
+
+from __future__ import annotations
+
+from schemas.actions import TargetKind
+from schemas.outcome import GuardCheck
+from schemas.reasons import Reason
+from services.executor.guards.question import Question, answer
+
+
+def check_node(question: Question) -> GuardCheck:
+    """Fail when the node had its share."""
+    caps = question.settings.caps
+    on_node = question.due.action.target.kind is TargetKind.NODE
+    count = len(question.on_target(question.recent(caps.window_seconds))) if on_node else 0
+    return _answer("cap_per_node", count, caps.per_node, Reason.CAP_PER_NODE, question.due.action.target.name)
+
+
+def check_namespace(question: Question) -> GuardCheck:
+    """Fail when one of the plan's namespaces had its share."""
+    caps = question.settings.caps
+    recent = question.recent(caps.window_seconds)
+    wanted = {one.namespace for one in question.planned.operations if one.namespace} if question.planned else set()
+    counts = {name: sum(name in one.namespaces for one in recent) for name in sorted(wanted)}
+    return _most("cap_per_namespace", counts, caps.per_namespace, Reason.CAP_PER_NAMESPACE)
+
+
+def check_workload(question: Question) -> GuardCheck:
+    """Fail when one of the plan's workloads had its share."""
+    caps = question.settings.caps
+    recent = question.recent(caps.window_seconds)
+    wanted = question.planned.workloads if question.planned else ()
+    counts = {name: sum(name in one.workloads for one in recent) for name in sorted(wanted)}
+    return _most("cap_per_workload", counts, caps.per_workload, Reason.CAP_PER_WORKLOAD)
+
+
+def _most(guard: str, counts: dict[str, int], limit: int, reason: Reason) -> GuardCheck:
+    name = max(counts, key=lambda one: (counts[one], one), default="")
+    return _answer(guard, counts.get(name, 0), limit, reason, name)
+
+
+def _answer(guard: str, count: int, limit: int, reason: Reason, name: str) -> GuardCheck:
+    text = "" if count < limit else f"{name}: {count} executions in the window; the cap is {limit}"
+    return answer(guard, passed=count < limit, reason=reason, measured=count, limit=limit, unit="executions", text=text)

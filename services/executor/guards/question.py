@@ -1,0 +1,46 @@
+"""What every guard rail is asked, and how it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemas.outcome import GuardCheck
+from schemas.reasons import Reason
+from services.executor.ledger import Due, Execution, Ledger
+from services.executor.plans.planned import Planned
+from services.executor.settings import ExecutorSettings
+
+
+@dataclass(frozen=True)
+class Question:
+    """May this decision be executed now?"""
+
+    due: Due
+    state: Ledger
+    settings: ExecutorSettings
+    now_seconds: float
+    """Cluster time."""
+    planned: Planned | None = None
+
+    def recent(self, seconds: float) -> list[Execution]:
+        """Return executions that began within the last `seconds` of cluster time."""
+        return [one for one in self.state.executions if self.now_seconds - one.time_seconds < seconds]
+
+    def on_target(self, executions: list[Execution]) -> list[Execution]:
+        """Return those that hit the same target."""
+        return [one for one in executions if one.action.target == self.due.action.target]
+
+
+def answer(
+    guard: str, *, passed: bool, reason: Reason, measured: float | None = None, limit: float | None = None, unit: str = "", text: str = ""
+) -> GuardCheck:
+    """Return a guard's answer; the reason is kept only when it failed."""
+    return GuardCheck(
+        guard=guard,
+        passed=passed,
+        measured=measured,
+        limit=limit,
+        unit=unit,
+        reason=None if passed else reason,
+        text=text,
+    )

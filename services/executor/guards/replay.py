@@ -1,0 +1,14 @@
+"""replay: decisions of a replayed log are executed only on a twin that was started for them."""
+
+from __future__ import annotations
+
+from schemas.outcome import GuardCheck
+from schemas.reasons import Reason
+from services.executor.guards.question import Question, answer
+
+
+def check(question: Question) -> GuardCheck:
+    """Fail on a replayed log unless the settings allow it."""
+    passed = not question.state.replayed or question.settings.execute_replays
+    text = "" if passed else "this log is a replay; nothing is executed from it"
+    return answer("replay", passed=passed, reason=Reason.REPLAYED_LOG, text=text)

@@ -1,0 +1,194 @@
+"""What the executor knows: decisions that wait, what was executed and how it went. Pure, and part of the log's fold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.actions import Action
+from schemas.control import Command, Control
+from schemas.decision import Decision
+from schemas.envelope import Event
+from schemas.model import Part
+from schemas.numbers import Cycle, Rounded, Seconds
+from schemas.observation import Observation
+from schemas.outcome import (
+    ExecutionPhase,
+    Mode,
+    Operation,
+    OutcomeExecution,
+    OutcomeVerification,
+)
+from schemas.subjects import parse
+
+KEPT_EXECUTIONS = 500
+KEPT_DECISIONS = 1_000
+
+
+class Due(Part):
+    """A decision without an execution."""
+
+    cycle: Cycle
+    decision_id: str
+    observation_id: str
+    action: Action
+    score: Rounded
+    cluster_time_seconds: Seconds
+
+
+class Execution(Part):
+    """One execution and how far it is."""
+
+    cycle: Cycle
+    decision_id: str
+    execution_id: str
+    """Id of the newest event about it."""
+    phase: ExecutionPhase
+    mode: Mode
+    action: Action
+    score: Rounded
+    operations: tuple[Operation, ...]
+    direction: str
+    namespaces: tuple[str, ...]
+    workloads: tuple[str, ...]
+    time_seconds: Seconds
+    """Cluster time at which it started."""
+    succeeded: bool | None = None
+    verified: bool = False
+    rolled_back: bool = False
+    pressure: int = 0
+    """Pods pending for lack of capacity when it was decided."""
+
+
+class Seen(Part):
+    """What the newest observation says of the whole cluster."""
+
+    id: str = ""
+    cycle: Cycle = 0
+    cluster_time_seconds: Seconds = 0.0
+    nodes: int = 0
+    nodes_available: int = 0
+    """Ready and schedulable."""
+    pressure: int = 0
+    """Pods pending for lack of capacity."""
+
+
+class Ledger(Part):
+    """The executor's state."""
+
+    seen: Seen = Seen()
+    due: tuple[Due, ...] = ()
+    executions: tuple[Execution, ...] = ()
+    """Started or finished, oldest first; refused ones are not kept."""
+    killed: bool = False
+    paused: bool = False
+    mode: Mode | None = None
+    """Set by the operator; None: as the settings say."""
+    undo: tuple[Cycle, ...] = ()
+    """Cycles whose execution the operator wants taken back."""
+    replayed: bool = False
+    """The log is a replay."""
+
+    def execution(self, cycle: int) -> Execution | None:
+        """Return the execution of a cycle."""
+        return next((one for one in self.executions if one.cycle == cycle), None)
+
+
+def evolve(state: Ledger, event: Event[Any]) -> Ledger:
+    """Return the state after one stored event."""
+    match event.data:
+        case Observation():
+            return state.model_copy(update={"seen": _seen(event), "replayed": _replayed(event)})
+        case Decision():
+            return state.model_copy(update={"due": (*state.due, _due(event))[-KEPT_DECISIONS:]})
+        case OutcomeExecution():
+            return _executed(state, event)
+        case OutcomeVerification() as data:
+            return _changed(state, data.cycle, verified=True)
+        case Control() as data:
+            return _controlled(state, data)
+        case _:
+            return state
+
+
+def _seen(event: Event[Any]) -> Seen:
+    data: Observation = event.data
+    pressure = sum(count for name, count in data.totals.pending_by_class.items() if name.startswith("insufficient_"))
+    return Seen(
+        id=event.id,
+        cycle=data.cycle,
+        cluster_time_seconds=data.cluster_time_seconds,
+        nodes=data.totals.nodes,
+        nodes_available=min(data.totals.nodes_ready, data.totals.nodes_schedulable),
+        pressure=pressure,
+    )
+
+
+def _replayed(event: Event[Any]) -> bool:
+    return parse(event.subject).cluster.startswith("replay-")
+
+
+def _due(event: Event[Any]) -> Due:
+    data: Decision = event.data
+    return Due(
+        cycle=data.cycle,
+        decision_id=event.id,
+        observation_id=data.observation_id,
+        action=data.action,
+        score=data.score,
+        cluster_time_seconds=data.cluster_time_seconds,
+    )
+
+
+def _executed(state: Ledger, event: Event[Any]) -> Ledger:
+    data: OutcomeExecution = event.data
+    if data.rollback_of:
+        if data.phase is ExecutionPhase.STARTED:
+            return state
+        rolled = _changed(state, data.cycle, rolled_back=True)
+        return rolled.model_copy(update={"undo": tuple(cycle for cycle in rolled.undo if cycle != data.cycle)})
+    due = next((one for one in state.due if one.cycle == data.cycle), None)
+    left = tuple(one for one in state.due if one.cycle != data.cycle)
+    if data.phase is ExecutionPhase.REFUSED:
+        return state.model_copy(update={"due": left})
+    if data.phase is ExecutionPhase.FINISHED:
+        finished = _changed(
+            state, data.cycle, phase=data.phase, succeeded=data.succeeded, execution_id=event.id
+        )
+        return finished.model_copy(update={"due": left})
+    started = Execution(
+        cycle=data.cycle,
+        decision_id=data.decision_id,
+        execution_id=event.id,
+        phase=data.phase,
+        mode=data.mode,
+        action=data.action,
+        score=0.0 if due is None else due.score,
+        operations=data.operations,
+        direction=data.direction,
+        namespaces=tuple(dict.fromkeys(one.namespace for one in data.operations if one.namespace)),
+        workloads=data.workloads,
+        time_seconds=data.cluster_time_seconds,
+        pressure=state.seen.pressure,
+    )
+    return state.model_copy(update={"due": left, "executions": (*state.executions, started)[-KEPT_EXECUTIONS:]})
+
+
+def _changed(state: Ledger, cycle: int, **update: Any) -> Ledger:
+    executions = tuple(
+        one.model_copy(update=update) if one.cycle == cycle else one for one in state.executions
+    )
+    return state.model_copy(update={"executions": executions})
+
+
+def _controlled(state: Ledger, data: Control) -> Ledger:
+    match data.command:
+        case Command.KILL:
+            return state.model_copy(update={"killed": True})
+        case Command.PAUSE:
+            return state.model_copy(update={"paused": True})
+        case Command.RESUME:
+            return state.model_copy(update={"killed": False, "paused": False})
+        case Command.MODE:
+            return state.model_copy(update={"mode": Mode(data.value)}) if data.value in set(Mode) else state
+        case Command.UNDO:
+            return state.model_copy(update={"undo": (*state.undo, int(data.value))}) if data.value.isdigit() else state

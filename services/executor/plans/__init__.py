@@ -1,0 +1,27 @@
+"""One file per kind of action, all of the same shape: `plan(action, facts, settings)` returns a `Planned` or a `Refusal`.
+
+`example.py` is the template. Plans are pure and complete: they state absolute ends and leave no choice to whoever applies them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from schemas.actions import Action, ActionKind
+from services.executor.facts import Facts
+from services.executor.plans import admission, migrate, node_limits, noop, power_state, replicate
+from services.executor.plans.planned import Planned, Refusal
+from services.executor.settings import ExecutorSettings
+
+PLANS: Mapping[ActionKind, Callable[[Action, Facts, ExecutorSettings], Planned | Refusal]] = {
+    ActionKind.MIGRATE: migrate.plan,
+    ActionKind.REPLICATE: replicate.plan,
+    ActionKind.THROTTLE: node_limits.plan,
+    ActionKind.POWER_STATE: power_state.plan,
+    ActionKind.DVFS: node_limits.plan,
+    ActionKind.MEMORY_BALLOON: node_limits.plan,
+    ActionKind.ADMISSION: admission.plan,
+    ActionKind.RESOURCE_CAP: node_limits.plan,
+    ActionKind.NOOP: noop.plan,
+}
+"""Every kind has a plan."""

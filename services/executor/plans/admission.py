@@ -1,0 +1,78 @@
+"""admission: open or close the queue of pending workloads.
+
+admit: give back what we held (un-suspend Jobs, restore Deployments). queue: suspend Jobs whose pods all wait, newest first.
+deprioritize: the same for the lowest priority only. reject: like queue, and Deployments that wait are scaled to 0. Everything we
+hold carries an annotation with its former value, so that admit can restore it. Removing demand is a cost to whoever wanted it;
+the reward does not count it as success.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from schemas.actions import Action
+from schemas.outcome import Operation
+from schemas.reasons import Reason
+from services.executor.facts import Facts, WorkloadFacts
+from services.executor.plans.planned import Planned, Refusal, workload_patch
+from services.executor.settings import ExecutorSettings
+
+HELD = "foresail.dev/held"
+"""Annotation on a workload we hold; its value is the former value as JSON."""
+
+
+def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | Refusal:
+    """Choose the workloads, then state each one's end."""
+    wish = action.parameters.admission or "admit"
+    own = [
+        one for one in facts.workloads if not one.protected and one.namespace not in settings.protected_namespaces
+    ]
+    chosen = _chosen(wish, own)[: settings.workloads_per_admission]
+    if not chosen:
+        text = "nothing is held" if wish == "admit" else "no waiting workload may be held"
+        reason = Reason.ALREADY_IN_STATE if wish == "admit" else Reason.NO_WORKLOAD
+        return Refusal(reason=reason, text=text)
+    operations = tuple(_restore(one) if wish == "admit" else _hold(one) for one in chosen)
+    names = ", ".join(f"{one.namespace}/{one.name}" for one in chosen)
+    return Planned(
+        operations=operations,
+        text=f"{wish}: {'restore' if wish == 'admit' else 'hold'} {names}",
+        direction="open" if wish == "admit" else "close",
+        workloads=tuple(one.id for one in chosen),
+    )
+
+
+def _chosen(wish: str, workloads: Sequence[WorkloadFacts]) -> list[WorkloadFacts]:
+    if wish == "admit":
+        held = [one for one in workloads if HELD in one.annotations]
+        return sorted(held, key=lambda one: (-one.priority, one.created_time_seconds, one.id))
+    waiting = [
+        one
+        for one in workloads
+        if HELD not in one.annotations and one.pending_pods >= max(1, one.replicas) and not one.suspended
+    ]
+    if wish != "reject":
+        waiting = [one for one in waiting if one.kind == "Job"]
+    if wish == "deprioritize" and waiting:
+        lowest = min(one.priority for one in waiting)
+        waiting = [one for one in waiting if one.priority == lowest]
+    return sorted(waiting, key=lambda one: (one.priority, -one.created_time_seconds, one.id))
+
+
+def _hold(one: WorkloadFacts) -> Operation:
+    if one.kind == "Job":
+        patch = {"metadata": {"annotations": {HELD: json.dumps({"suspend": False})}}, "spec": {"suspend": True}}
+        undo = {"metadata": {"annotations": {HELD: None}}, "spec": {"suspend": False}}
+        return workload_patch(one, patch, undo, f"suspend job {one.namespace}/{one.name}")
+    patch = {"metadata": {"annotations": {HELD: json.dumps({"replicas": one.replicas})}}, "spec": {"replicas": 0}}
+    undo = {"metadata": {"annotations": {HELD: None}}, "spec": {"replicas": one.replicas}}
+    return workload_patch(one, patch, undo, f"scale deployment {one.namespace}/{one.name} to 0")
+
+
+def _restore(one: WorkloadFacts) -> Operation:
+    before = json.loads(one.annotations[HELD])
+    patch = {"metadata": {"annotations": {HELD: None}}, "spec": before}
+    spec = {"suspend": one.suspended} if one.kind == "Job" else {"replicas": one.replicas}
+    undo = {"metadata": {"annotations": {HELD: one.annotations[HELD]}}, "spec": spec}
+    return workload_patch(one, patch, undo, f"restore {one.kind.lower()} {one.namespace}/{one.name}")

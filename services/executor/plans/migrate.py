@@ -1,0 +1,56 @@
+"""migrate: move the largest movable pods off the risky node, through the Eviction API.
+
+A PreferNoSchedule taint comes first, so that the replacements go elsewhere; then up to `pods_per_migration` pods are evicted by
+UID. Only pods with a controller move: a bare pod would be lost. PodDisruptionBudgets are the API server's to keep (429).
+"""
+
+from __future__ import annotations
+
+from schemas.actions import Action
+from schemas.outcome import Operation, Verb
+from schemas.reasons import Reason
+from services.executor.facts import Facts, NodeFacts, PodFacts
+from services.executor.plans.planned import Planned, Refusal, node_patch
+from services.executor.settings import ExecutorSettings
+
+RISK_TAINT = {"key": "foresail.dev/risk", "value": "true", "effect": "PreferNoSchedule"}
+
+
+def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | Refusal:
+    """Taint the node, then evict its largest movable pods."""
+    node = facts.node
+    if node is None:
+        return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+    owned = [pod for pod in facts.pods if pod.workload and not pod.daemon]
+    movable = [pod for pod in owned if not pod.protected and pod.namespace not in settings.protected_namespaces]
+    if not movable:
+        reason = Reason.PROTECTED if owned else Reason.NO_MOVABLE_POD
+        return Refusal(reason=reason, text=f"no pod of {node.name} may be moved ({len(facts.pods)} pods)")
+    movable.sort(key=lambda pod: (-pod.cpu_request_cores, pod.namespace, pod.name))
+    chosen = movable[: settings.pods_per_migration]
+    operations = tuple(filter(None, [_taint(node), *(_evict(pod, node) for pod in chosen)]))
+    names = ", ".join(pod.name for pod in chosen)
+    return Planned(
+        operations=operations,
+        text=f"evict {names} from {node.name}",
+        direction="move",
+        workloads=tuple(dict.fromkeys(pod.workload for pod in chosen)),
+    )
+
+
+def _taint(node: NodeFacts) -> Operation | None:
+    if RISK_TAINT in node.taints:
+        return None
+    patch = {"spec": {"taints": [*node.taints, RISK_TAINT]}}
+    return node_patch(node, patch, f"prefer other nodes than {node.name}", versioned=True)
+
+
+def _evict(pod: PodFacts, node: NodeFacts) -> Operation:
+    return Operation(
+        verb=Verb.EVICT,
+        resource="pods",
+        namespace=pod.namespace,
+        name=pod.name,
+        uid=pod.uid,
+        text=f"evict {pod.namespace}/{pod.name} from {node.name}",
+    )

@@ -1,0 +1,51 @@
+"""throttle, dvfs, memory_balloon and resource_cap: limits on one node, stated as annotations that a node agent honours.
+
+The embedded cluster honours them: work slows down, it does not vanish. On a real cluster they take effect only where a node agent
+reads them (docs/limits). Each is taken back by its undo patch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.actions import Action, ActionKind
+from schemas.reasons import Reason
+from services.executor.facts import Facts
+from services.executor.plans.planned import Planned, Refusal, node_patch
+from services.executor.settings import ExecutorSettings
+
+CLOCK_SCALE = "foresail.dev/clock-scale"
+MEMORY_SCALE = "foresail.dev/memory-scale"
+CPU_CAP = "foresail.dev/cpu-cap"
+MEMORY_CAP = "foresail.dev/memory-cap"
+CAPPED_TAINT = {"key": "foresail.dev/capped", "value": "true", "effect": "NoSchedule"}
+
+
+def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | Refusal:
+    """Set the limits; resource_cap also keeps new pods away with a taint."""
+    del settings
+    node = facts.node
+    if node is None:
+        return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+    annotations = wanted_annotations(action)
+    patch: dict[str, Any] = {"metadata": {"annotations": annotations}}
+    capped = action.kind is ActionKind.RESOURCE_CAP
+    if capped and CAPPED_TAINT not in node.taints:
+        patch["spec"] = {"taints": [*node.taints, CAPPED_TAINT]}
+    text = ", ".join(f"{name.partition('/')[2]} {value}" for name, value in annotations.items())
+    operation = node_patch(node, patch, f"set {text} on {node.name}", versioned="spec" in patch)
+    if operation is None:
+        return Refusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} has {text} already")
+    return Planned(operations=(operation,), text=operation.text, direction="limit")
+
+
+def wanted_annotations(action: Action) -> dict[str, str]:
+    """Return the annotations that an action asks for."""
+    parameters = action.parameters
+    values = {
+        CLOCK_SCALE: parameters.clock_scale_ratio,
+        MEMORY_SCALE: parameters.memory_scale_ratio,
+        CPU_CAP: parameters.cpu_cap_ratio,
+        MEMORY_CAP: parameters.memory_cap_ratio,
+    }
+    return {name: f"{value:g}" for name, value in values.items() if value is not None}

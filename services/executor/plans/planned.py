@@ -1,0 +1,90 @@
+"""What a plan is: operations with their ends, or a refusal with its reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from schemas.model import Part
+from schemas.outcome import Operation, Verb
+from schemas.reasons import Reason
+from services.executor.facts import NodeFacts, WorkloadFacts, merged
+
+
+class Planned(Part):
+    """Operations in the order in which they are applied."""
+
+    operations: tuple[Operation, ...]
+    text: str
+    direction: str = ""
+    """Which way it moves its target; `undone_by` names the opposite."""
+    workloads: tuple[str, ...] = ()
+    """Workloads that it changes or moves."""
+
+
+class Refusal(Part):
+    """Why there is nothing to apply."""
+
+    reason: Reason
+    text: str
+
+
+OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close"}
+"""Directions that undo each other."""
+
+
+def node_patch(node: NodeFacts, patch: dict[str, Any], text: str, *, versioned: bool = False) -> Operation | None:
+    """Return a merge patch of a node with its undo; None when the node is so already.
+
+    `versioned` ties it to the version that was read: needed where a whole list (taints) is replaced.
+    """
+    current = node_state(node)
+    if merged(current, patch) == current:
+        return None
+    return Operation(
+        verb=Verb.PATCH,
+        resource="nodes",
+        name=node.name,
+        uid=node.uid,
+        resource_version=node.resource_version if versioned else "",
+        patch=canonical(patch),
+        undo=canonical(undo_of(current, patch)),
+        text=text,
+    )
+
+
+def node_state(node: NodeFacts) -> dict[str, Any]:
+    """Return the fields of a node that patches touch, as the API shows them."""
+    spec: dict[str, Any] = {"taints": [dict(taint) for taint in node.taints]}
+    if node.unschedulable:
+        spec["unschedulable"] = True
+    return {"metadata": {"annotations": dict(node.annotations)}, "spec": spec}
+
+
+def workload_patch(workload: WorkloadFacts, patch: dict[str, Any], undo: dict[str, Any], text: str) -> Operation:
+    """Return a merge patch of a workload, tied to the version that was read."""
+    return Operation(
+        verb=Verb.PATCH,
+        resource="jobs" if workload.kind == "Job" else "deployments",
+        namespace=workload.namespace,
+        name=workload.name,
+        uid=workload.uid,
+        resource_version=workload.resource_version,
+        patch=canonical(patch),
+        undo=canonical(undo),
+        text=text,
+    )
+
+
+def undo_of(current: Any, patch: dict[str, Any]) -> dict[str, Any]:
+    """Return the merge patch that gives back what `patch` changes."""
+    undo: dict[str, Any] = {}
+    for name, value in patch.items():
+        before = current.get(name) if isinstance(current, dict) else None
+        undo[name] = undo_of(before or {}, value) if isinstance(value, dict) else before
+    return undo
+
+
+def canonical(value: Any) -> str:
+    """Write JSON in one way only."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

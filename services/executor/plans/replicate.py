@@ -1,0 +1,47 @@
+"""replicate: one more replica of the Deployment that has most pods on the risky node.
+
+The end is absolute (`replicas = n + 1` at the version that was read), so doing it twice is doing it once. It costs the capacity of
+one replica.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from schemas.actions import Action
+from schemas.outcome import Operation, Verb
+from schemas.reasons import Reason
+from services.executor.facts import Facts
+from services.executor.plans.planned import Planned, Refusal
+from services.executor.settings import ExecutorSettings
+
+
+def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | Refusal:
+    """Scale the Deployment with most pods on the node, then the first by name."""
+    if facts.node is None:
+        return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+    counts = Counter(pod.workload for pod in facts.pods if "/Deployment/" in pod.workload)
+    protected = 0
+    for name in sorted(counts, key=lambda one: (-counts[one], one)):
+        workload = facts.workload(name)
+        if workload is None:
+            continue
+        if workload.protected or workload.namespace in settings.protected_namespaces:
+            protected += 1
+            continue
+        wanted = workload.replicas + 1
+        operation = Operation(
+            verb=Verb.SCALE,
+            resource="deployments",
+            namespace=workload.namespace,
+            name=workload.name,
+            uid=workload.uid,
+            resource_version=workload.resource_version,
+            replicas=wanted,
+            undo=f'{{"spec":{{"replicas":{workload.replicas}}}}}',
+            text=f"scale {workload.namespace}/{workload.name} from {workload.replicas} to {wanted} replicas",
+        )
+        return Planned(operations=(operation,), text=operation.text, direction="up", workloads=(name,))
+    if protected:
+        return Refusal(reason=Reason.PROTECTED, text=f"every Deployment on {facts.node.name} is protected")
+    return Refusal(reason=Reason.NO_WORKLOAD, text=f"no Deployment has a pod on {facts.node.name}")

@@ -1,0 +1,318 @@
+"""The executor's shell: read, plan, ask the guard rails, store `started`, write, store `finished`; then verify.
+
+`started` with the whole plan is stored before the first write, and operations state absolute ends, so after a crash a started plan is
+simply applied again or, when it is too old, abandoned. The mode is decided here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from bus.clock import Clock
+from bus.errors import Permanent, Temporary
+from bus.fold_process import config_of
+from bus.follow import Follower, Speaker
+from bus.port import Bus
+from schemas.actions import ActionKind
+from schemas.control import Control
+from schemas.decision import Decision
+from schemas.envelope import Draft, Event
+from schemas.identity import Origin
+from schemas.observation import Observation
+from schemas.outcome import (
+    ExecutionPhase,
+    GuardCheck,
+    Mode,
+    Operation,
+    OperationResult,
+    OutcomeExecution,
+    OutcomeVerification,
+    VerificationStatus,
+)
+from schemas.reasons import Reason
+from services.cluster import ClusterRefused, ClusterUnavailable, Transport
+from services.executor.cluster import apply, read_facts, read_object
+from services.executor.facts import Facts
+from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask
+from services.executor.guards.question import Question
+from services.executor.ledger import Due, Execution, Ledger, evolve
+from services.executor.plans import PLANS
+from services.executor.plans.planned import Planned, Refusal
+from services.executor.settings import ExecutorSettings
+from services.executor.verify import due_for_verification, end_reached, rollback, verdict
+
+NAME = "executor"
+
+
+class ExecutorFold:
+    """The pure part; what is said depends on the cluster, so `decide` owes nothing."""
+
+    name = NAME
+    reads = (
+        Observation.PATTERN,
+        Decision.PATTERN,
+        Control.PATTERN,
+        OutcomeExecution.PATTERN,
+        OutcomeVerification.PATTERN,
+    )
+    state_version = 1
+    deadline_seconds = None
+
+    def initial(self) -> Ledger:
+        """Return the state before any event."""
+        return Ledger()
+
+    def evolve(self, state: Ledger, event: Event[Any]) -> Ledger:
+        """Return the state after one stored event."""
+        return evolve(state, event)
+
+    def decide(self, state: Ledger, *, overdue: bool) -> tuple[Draft, ...]:
+        """Return nothing."""
+        del state, overdue
+        return ()
+
+    def open_cycle(self, state: Ledger) -> int | None:
+        """No cycle waits on a deadline here."""
+        del state
+        return None
+
+
+async def run(
+    settings: ExecutorSettings,
+    bus: Bus,
+    clock: Clock,
+    origin: Origin,
+    transport: Transport,
+    *,
+    code_version: str = "",
+    on_progress: Callable[[str, int], None] | None = None,
+) -> None:
+    """Execute decisions until cancelled."""
+    speaker = Speaker(bus, origin, NAME)
+    await speaker.announce(config_of(NAME, settings.announcement(), code_version), clock.wall_ns() / 1e9)
+    executor = Executor(settings, speaker, transport)
+    await Follower(
+        ExecutorFold(), bus, clock, speaker, act=executor.act, on_progress=on_progress
+    ).run()
+
+
+class Executor:
+    """Does what the newest decision asks for, within the guard rails."""
+
+    def __init__(self, settings: ExecutorSettings, speaker: Speaker, transport: Transport) -> None:
+        """Execute through `transport`."""
+        self._settings = settings
+        self._speaker = speaker
+        self._transport = transport
+        self._log = structlog.get_logger(NAME)
+        self._handled: set[str] = set()
+
+    async def act(self, state: Ledger) -> None:
+        """Do what is owed in this state; each thing once per process."""
+        for execution in state.executions:
+            if execution.phase is ExecutionPhase.STARTED and self._take(f"execute-{execution.cycle}"):
+                await self._resume(state, execution)
+        for due in state.due:
+            if self._take(f"execute-{due.cycle}"):
+                await self._execute(state, due)
+        for execution in due_for_verification(state, self._settings.verify_cycles):
+            if self._take(f"verify-{execution.cycle}"):
+                await self._verify(state, execution)
+        for cycle in state.undo:
+            done = state.execution(cycle)
+            if done is not None and not done.rolled_back and self._take(f"undo-{cycle}"):
+                await self._roll_back(state, done, "the operator asked for it")
+
+    def _take(self, what: str) -> bool:
+        """Say whether this process has not done it yet; what it published may still be on its way back."""
+        if what in self._handled:
+            return False
+        self._handled.add(what)
+        return True
+
+    def _mode(self, state: Ledger) -> Mode:
+        return state.mode or self._settings.mode
+
+    # ---- executing
+
+    async def _execute(self, state: Ledger, due: Due) -> None:
+        question = Question(due, state, self._settings, state.seen.cluster_time_seconds)
+        checks = ask(BEFORE_READING, question)
+        if due.action.kind is ActionKind.NOOP or not _passed(checks):
+            await self._refuse(state, due, checks)
+            return
+        try:
+            facts = await read_facts(self._transport, due.action)
+        except (ClusterUnavailable, ClusterRefused) as error:
+            await self._refuse(state, due, checks, Refusal(reason=_reason(error), text=str(error)[:300]))
+            return
+        planned = PLANS[due.action.kind](due.action, facts, self._settings)
+        if isinstance(planned, Refusal):
+            await self._refuse(state, due, checks, planned)
+            return
+        checks = (*checks, *ask(BEFORE_ACTING, Question(due, state, self._settings, facts.time_seconds, planned)))
+        if not _passed(checks):
+            await self._refuse(state, due, checks)
+            return
+        await self._start(state, due, facts, planned, checks)
+
+    async def _start(
+        self, state: Ledger, due: Due, facts: Facts, planned: Planned, checks: tuple[GuardCheck, ...]
+    ) -> None:
+        started = OutcomeExecution(
+            cycle=due.cycle,
+            cluster_time_seconds=facts.time_seconds,
+            decision_id=due.decision_id,
+            phase=ExecutionPhase.STARTED,
+            mode=self._mode(state),
+            action=due.action,
+            operations=planned.operations,
+            direction=planned.direction,
+            workloads=planned.workloads,
+            guards=checks,
+            text=planned.text,
+        )
+        stored = await self._say(started, (due.decision_id, due.observation_id))
+        await self._write(state, started, stored)
+
+    async def _write(self, state: Ledger, started: OutcomeExecution, started_id: str) -> None:
+        results = []
+        for operation in started.operations:
+            results.append(await self._write_one(state, operation, started.mode))
+            if results[-1].status in {"refused", "failed"}:
+                break
+        skipped = [
+            OperationResult(status="refused", reason=results[-1].reason, message="an earlier operation did not go through")
+            for _ in started.operations[len(results) :]
+        ]
+        succeeded = all(one.status in {"applied", "unchanged"} for one in results) and not skipped
+        failed = next((one for one in results if one.status in {"refused", "failed"}), None)
+        finished = started.model_copy(
+            update={
+                "phase": ExecutionPhase.FINISHED,
+                "results": (*results, *skipped),
+                "succeeded": succeeded,
+                "guards": (),
+                "reason": None if failed is None else failed.reason,
+                "text": started.text if failed is None else f"{started.text}: {failed.message}",
+            }
+        )
+        await self._say(finished, (started_id,))
+        self._log.info("executed", cycle=started.cycle, kind=started.action.kind, succeeded=succeeded, mode=started.mode)
+
+    async def _write_one(self, state: Ledger, operation: Operation, mode: Mode) -> OperationResult:
+        if state.killed:
+            return OperationResult(status="refused", reason=Reason.KILL_SWITCH, message="the kill switch came on")
+        return await apply(self._transport, operation, dry_run=mode is Mode.SHADOW)
+
+    async def _refuse(
+        self, state: Ledger, due: Due, checks: tuple[GuardCheck, ...], refusal: Refusal | None = None
+    ) -> None:
+        failed = next((one for one in checks if not one.passed), None)
+        if failed is not None:
+            reason, text = failed.reason, failed.text
+        elif refusal is not None:
+            reason, text = refusal.reason, refusal.text
+        else:
+            reason, text = Reason.NOOP, "the decision was to do nothing"
+        refused = OutcomeExecution(
+            cycle=due.cycle,
+            cluster_time_seconds=state.seen.cluster_time_seconds,
+            decision_id=due.decision_id,
+            phase=ExecutionPhase.REFUSED,
+            mode=self._mode(state),
+            action=due.action,
+            guards=checks,
+            reason=reason,
+            text=text,
+        )
+        await self._say(refused, (due.decision_id, due.observation_id))
+
+    async def _resume(self, state: Ledger, execution: Execution) -> None:
+        """Complete a plan that an earlier process started, or abandon it when it is too old."""
+        started = OutcomeExecution(
+            cycle=execution.cycle,
+            cluster_time_seconds=execution.time_seconds,
+            decision_id=execution.decision_id,
+            phase=ExecutionPhase.STARTED,
+            mode=execution.mode,
+            action=execution.action,
+            operations=execution.operations,
+            direction=execution.direction,
+            workloads=execution.workloads,
+            text=f"completed after a restart: {execution.action.kind}",
+        )
+        if state.seen.cycle - execution.cycle <= self._settings.stale_cycles and not (state.killed or state.paused):
+            await self._write(state, started, execution.execution_id)
+            return
+        abandoned = started.model_copy(
+            update={
+                "phase": ExecutionPhase.FINISHED,
+                "succeeded": False,
+                "reason": Reason.ABANDONED_AFTER_RESTART,
+                "text": "the plan was too old when the executor came back",
+            }
+        )
+        await self._say(abandoned, (execution.execution_id,))
+
+    # ---- afterwards
+
+    async def _verify(self, state: Ledger, execution: Execution) -> None:
+        try:
+            current = [await read_object(self._transport, one) for one in execution.operations]
+        except (ClusterUnavailable, ClusterRefused) as error:
+            self._handled.discard(f"verify-{execution.cycle}")
+            self._log.warning("not verified yet", cycle=execution.cycle, error=str(error))
+            return
+        ends = tuple(end_reached(one, found) for one, found in zip(execution.operations, current, strict=True))
+        found = verdict(execution, ends, state)
+        data = OutcomeVerification(
+            cycle=execution.cycle,
+            cluster_time_seconds=state.seen.cluster_time_seconds,
+            decision_id=execution.decision_id,
+            execution_id=execution.execution_id,
+            observed_cycle=state.seen.cycle,
+            status=found.status,
+            checks=found.checks,
+            lag_seconds=round(state.seen.cluster_time_seconds - execution.time_seconds, 6),
+            reason=found.reason,
+            text=found.text,
+        )
+        draft = Draft(data, data.cycle, data.cluster_time_seconds, (execution.execution_id, state.seen.id))
+        await self._speaker.say([draft])
+        if found.status is VerificationStatus.WORSE and self._settings.roll_back:
+            await self._roll_back(state, execution, found.text)
+
+    async def _roll_back(self, state: Ledger, execution: Execution, why: str) -> None:
+        operations = rollback(execution)
+        if not operations or state.killed:
+            return
+        started = OutcomeExecution(
+            cycle=execution.cycle,
+            cluster_time_seconds=state.seen.cluster_time_seconds,
+            decision_id=execution.decision_id,
+            phase=ExecutionPhase.STARTED,
+            mode=execution.mode,
+            action=execution.action,
+            operations=operations,
+            text=f"take back {execution.action.kind}: {why}",
+            rollback_of=execution.execution_id,
+        )
+        stored = await self._say(started, (execution.execution_id, state.seen.id))
+        await self._write(state, started, stored)
+
+    async def _say(self, data: OutcomeExecution, causes: tuple[str, ...]) -> str:
+        """Publish one execution event and return its id once it is stored."""
+        draft = Draft(data, data.cycle, data.cluster_time_seconds, causes)
+        return (await self._speaker.say([draft]))[0].id
+
+
+def _passed(checks: tuple[GuardCheck, ...]) -> bool:
+    return all(one.passed for one in checks)
+
+
+def _reason(error: Temporary | Permanent) -> Reason:
+    return Reason.API_UNREACHABLE if isinstance(error, Temporary) else Reason.API_ERROR

@@ -1,0 +1,92 @@
+"""Settings of the executor: the mode and every guard rail, in cluster seconds."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from schemas.actions import ActionKind
+from schemas.model import Part
+from schemas.outcome import Mode
+
+DISRUPTIVE = (ActionKind.POWER_STATE, ActionKind.MIGRATE, ActionKind.RESOURCE_CAP)
+_WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
+
+
+class Budget(Part):
+    """How many nodes may be disrupted within a window; of several that apply, the strictest counts."""
+
+    nodes: str = Field(default="10%", pattern=r"^\d+%?$")
+    """A count, or a share of the cluster's nodes (`10%`, rounded up)."""
+    reasons: tuple[ActionKind, ...] = DISRUPTIVE
+    """Action kinds that it covers."""
+    window_seconds: float = Field(default=600.0, gt=0)
+    """Executions within so many cluster seconds count."""
+    schedule: str = ""
+    """`HH:MM-HH:MM` in UTC of the cluster's clock when it applies; empty: always."""
+
+    @model_validator(mode="after")
+    def _schedule_reads(self) -> Self:
+        if self.schedule and _WINDOW.match(self.schedule) is None:
+            raise ValueError("write schedule as HH:MM-HH:MM")
+        return self
+
+    def limit(self, nodes: int) -> int:
+        """Return the number of nodes allowed in a cluster of `nodes`."""
+        if self.nodes.endswith("%"):
+            return -(-nodes * int(self.nodes[:-1]) // 100)
+        return int(self.nodes)
+
+
+class Caps(Part):
+    """Most executions within `window_seconds` on one thing."""
+
+    window_seconds: float = Field(default=600.0, gt=0)
+    """Cluster seconds looked back."""
+    per_node: int = Field(default=3, ge=1)
+    """On one node; three lets throttle, migrate and replicate follow one another as risk rises."""
+    per_namespace: int = Field(default=10, ge=1)
+    """On workloads of one namespace."""
+    per_workload: int = Field(default=3, ge=1)
+    """On one workload, so that repeated replicate cannot run away."""
+
+
+class ExecutorSettings(Part):
+    """Mode and guard rails. Defaults are conservative and documented by the tools they come from."""
+
+    mode: Mode = Mode.SHADOW
+    """shadow: every write is a dry run and counts as if it had happened; active: writes are real."""
+    cool_down_seconds: float = Field(default=120.0, ge=0)
+    """Cluster seconds before the same kind of action may hit the same target again."""
+    cool_down_after_failure_seconds: float = Field(default=180.0, ge=0)
+    """After a failed execution on the target (Cluster Autoscaler: 3 min)."""
+    ping_pong_seconds: float = Field(default=900.0, ge=0)
+    """Memory in which an action may not be undone unless severity rises."""
+    budgets: tuple[Budget, ...] = (Budget(),)
+    """Disruption budgets (Karpenter's default is 10% of the nodes)."""
+    caps: Caps = Caps()
+    """Caps per node, namespace and workload."""
+    least_ready_ratio: float = Field(default=0.5, ge=0, le=1)
+    """Share of the nodes that must stay ready and schedulable when one is put to sleep."""
+    stale_cycles: int = Field(default=2, ge=1)
+    """A decision older than so many cycles is refused."""
+    pods_per_migration: int = Field(default=2, ge=1)
+    """Pods evicted by one migrate."""
+    workloads_per_admission: int = Field(default=5, ge=1)
+    """Workloads changed by one admission action."""
+    protected_namespaces: tuple[str, ...] = ("kube-system", "kube-public", "kube-node-lease", "foresail")
+    """Nothing in them is ever touched."""
+    verify_cycles: int = Field(default=2, ge=1)
+    """Observations after an execution until it is verified."""
+    roll_back: bool = True
+    """Take an execution back when the cluster got worse in the way it can cause."""
+    execute_replays: bool = False
+    """Execute decisions of a cluster called replay-*; only for a twin started for that."""
+    request_timeout_seconds: float = Field(default=10.0, gt=0)
+    """Wall seconds after which a request to the API server is given up."""
+
+    def announcement(self) -> dict[str, Any]:
+        """Return everything that can change a result."""
+        return self.model_dump(mode="json")

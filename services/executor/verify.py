@@ -1,0 +1,114 @@
+"""Verification: does the cluster show what an execution wanted, and did it get worse in the way the action can cause?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from schemas.actions import ActionKind
+from schemas.model import Part
+from schemas.outcome import GuardCheck, Mode, Operation, Verb, VerificationStatus
+from schemas.reasons import Reason
+from services.executor.facts import merged
+from services.executor.ledger import Execution, Ledger
+
+TAKES_CAPACITY = frozenset({ActionKind.POWER_STATE, ActionKind.RESOURCE_CAP})
+"""Kinds that can make pods wait for capacity."""
+
+
+class Verdict(Part):
+    """What verification found."""
+
+    status: VerificationStatus
+    checks: tuple[GuardCheck, ...]
+    reason: Reason | None = None
+    text: str
+
+
+def due_for_verification(state: Ledger, cycles: int) -> list[Execution]:
+    """Return finished, successful executions that later observations can settle now."""
+    return [
+        one
+        for one in state.executions
+        if one.succeeded and not one.verified and not one.rolled_back and state.seen.cycle >= one.cycle + cycles
+    ]
+
+
+def end_reached(operation: Operation, current: dict[str, Any] | None) -> bool:
+    """Say whether an object (None: it is gone) is as the operation wanted it."""
+    if operation.verb in {Verb.EVICT, Verb.DELETE}:
+        return current is None or current["metadata"].get("uid") != operation.uid
+    if current is None:
+        return False
+    if operation.verb is Verb.SCALE:
+        return (current.get("spec") or {}).get("replicas") == operation.replicas
+    patch = json.loads(operation.patch)
+    wanted = merged(current, patch)
+    return bool(_without_version(wanted) == _without_version(current))
+
+
+def verdict(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Verdict:
+    """Judge an execution by its operations' ends and by the newest observation."""
+    if execution.mode is Mode.SHADOW:
+        return Verdict(
+            status=VerificationStatus.UNVERIFIABLE, checks=(), reason=Reason.SHADOW_MODE, text="nothing was written in shadow mode"
+        )
+    reached = sum(ends)
+    checks = [
+        GuardCheck(
+            guard="end_reached",
+            passed=reached == len(ends),
+            measured=reached,
+            limit=len(ends),
+            unit="operations",
+            text=f"{reached} of {len(ends)} operations show their end",
+        )
+    ]
+    if execution.action.kind in TAKES_CAPACITY:
+        checks.append(
+            GuardCheck(
+                guard="capacity_pressure",
+                passed=state.seen.pressure <= execution.pressure,
+                measured=state.seen.pressure,
+                limit=execution.pressure,
+                unit="pods",
+                text=f"{state.seen.pressure} pods wait for capacity, {execution.pressure} before",
+            )
+        )
+        if not checks[-1].passed:
+            text = f"pods waiting for capacity rose from {execution.pressure} to {state.seen.pressure}"
+            return Verdict(
+                status=VerificationStatus.WORSE, checks=tuple(checks), reason=Reason.WORSE_THAN_BEFORE, text=text
+            )
+    if reached == len(ends):
+        return Verdict(status=VerificationStatus.VERIFIED, checks=tuple(checks), text=checks[0].text)
+    return Verdict(
+        status=VerificationStatus.FAILED, checks=tuple(checks), reason=Reason.NOT_OBSERVED, text=checks[0].text
+    )
+
+
+def rollback(execution: Execution) -> tuple[Operation, ...]:
+    """Return the operations that take an execution back, last first; empty when it cannot be taken back."""
+    undos = []
+    for operation in reversed(execution.operations):
+        if not operation.undo:
+            continue
+        undos.append(
+            operation.model_copy(
+                update={
+                    "verb": Verb.PATCH,
+                    "patch": operation.undo,
+                    "undo": operation.patch,
+                    "replicas": None,
+                    "resource_version": "",
+                    "text": f"take back: {operation.text}",
+                }
+            )
+        )
+    return tuple(undos)
+
+
+def _without_version(obj: Any) -> Any:
+    kept = dict(obj)
+    kept["metadata"] = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+    return kept
