@@ -13,11 +13,11 @@ from typing import Any
 from schemas.actions import Action, TargetKind
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
-from services.cluster import MERGE_PATCH, Answer, ClusterRefused, ClusterUnavailable, Transport, parse_time
+from services.cluster import MERGE_PATCH, Answer, ClusterRefused, ClusterUnavailable, Transport
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
 from services.executor.plans.admission import HELD
 from services.kube_lists import decoder_of, read_list
-from services.kube_objects import Deployment, Job, Meta, Node, Pod, effective_request
+from services.kube_objects import Deployment, Job, Meta, Node, Pod, effective_request, parse_time
 
 DO_NOT_DISRUPT = "foresail.dev/do-not-disrupt"
 REASONS = {

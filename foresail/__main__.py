@@ -1,0 +1,78 @@
+"""`foresail VERB`: finds the verb's file, runs it, and turns bad input into one line and exit code 2."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from bus.errors import BusUnavailable, ForesailError, InputError
+from foresail import __version__
+from foresail.output import print_error
+
+VERBS = {
+    "up": "foresail.up",
+    "tap": "foresail.tap",
+    "recording": "foresail.recording",
+    "explain": "foresail.explain",
+    "status": "foresail.status",
+    "kill": "foresail.control",
+    "pause": "foresail.control",
+    "resume": "foresail.control",
+    "doctor": "foresail.doctor",
+    "reset": "foresail.reset",
+}
+HELP = {
+    "up": "start the whole stack: nats-server, cluster, services, live view",
+    "tap": "print stored events as they come",
+    "recording": "record the log to a file, or say what a recording holds",
+    "explain": "explain one decision on one screen",
+    "status": "show the stack, its layers and the log",
+    "kill": "stop acting at once, until resume",
+    "pause": "start no new executions, until resume",
+    "resume": "take back kill or pause",
+    "doctor": "check what this machine and the settings allow",
+    "reset": "remove the state folder",
+}
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = argparse.ArgumentParser(prog="foresail", description=__doc__.partition(":")[2].strip() if __doc__ else "")
+    parser.add_argument("--version", action="version", version=f"foresail {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    wanted = next((word for word in given if word in VERBS), None)
+    for verb, text in HELP.items():
+        sub = verbs.add_parser(verb, help=text, description=text)
+        if verb == wanted:
+            import_module(VERBS[verb]).add_arguments(sub)
+    parsed = parser.parse_args(given)
+    return _run(parsed)
+
+
+def _run(parsed: argparse.Namespace) -> int:
+    try:
+        code: int = import_module(VERBS[parsed.verb]).main(parsed) if parsed.verb == "up" else asyncio.run(
+            import_module(VERBS[parsed.verb]).run(parsed)
+        )
+    except (InputError, BusUnavailable) as error:
+        print_error(str(error))
+        return BAD_INPUT
+    except ForesailError as error:
+        print_error(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

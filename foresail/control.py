@@ -1,0 +1,58 @@
+"""`foresail kill|pause|resume`: what the operator says to a running stack.
+
+The command is a stored event, so it is part of the log; the executor checks it before each single operation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import uuid
+from pathlib import Path
+
+from bus.clock import SystemClock
+from bus.errors import InputError
+from bus.follow import Speaker
+from foresail.log_source import connected
+from foresail.output import console, print_json
+from foresail.stack.state_folder import StateFolder
+from schemas.control import Command, Control
+from schemas.envelope import Draft
+from schemas.identity import Origin
+
+SAID = {
+    Command.KILL: "kill switch on: nothing is executed until `foresail resume`",
+    Command.PAUSE: "paused: no new execution starts until `foresail resume`",
+    Command.RESUME: "resumed",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the stack's state folder")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="a note kept with the event")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Publish one control event.
+
+    Raises:
+        InputError: no stack runs in the state folder.
+    """
+    command = Command(arguments.verb)
+    state = StateFolder(Path(arguments.state))
+    stack = state.read()
+    if not stack.running:
+        raise InputError("--state", arguments.state, "no stack runs there; start one with `foresail up`")
+    wall_seconds = SystemClock().wall_ns() / 1e9
+    async with connected(stack, state) as bus:
+        speaker = Speaker(bus, Origin(stack.cluster, stack.incarnation), "operator")
+        control = Control(
+            command=command, nonce=uuid.uuid4().hex, wall_time_seconds=wall_seconds, text=arguments.reason
+        )
+        events = await speaker.say([Draft(control, 0, wall_seconds)])
+    if arguments.json:
+        print_json({"command": command, "id": events[0].id, "subject": events[0].subject})
+    else:
+        console().print(SAID[command])
+    return 0

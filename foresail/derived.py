@@ -1,0 +1,26 @@
+"""Settings that follow from the run's own: pacing, mode, namespaces and seeds, unless the user set them directly."""
+
+from __future__ import annotations
+
+from foresail.settings import StackSettings
+
+
+def derived(settings: StackSettings) -> StackSettings:
+    """Return the settings with every dependent value filled in; a value that the user gave is left alone."""
+    run = settings.run
+    speed = 1.0 if run.speed is None else run.speed
+    wanted = {
+        "collector.interval_seconds": run.interval_seconds,
+        "collector.speed": speed,
+        "collector.namespaces": run.namespaces,
+        "agents.wall_interval_seconds": run.interval_seconds,
+        "referee.wall_interval_seconds": run.interval_seconds,
+        "executor.mode": run.mode,
+        "exerciser.seed": run.seed,
+    }
+    groups = dict(settings.groups)
+    for name, value in wanted.items():
+        group, field = name.split(".")
+        if name not in settings.origins:
+            groups[group] = groups[group].model_copy(update={field: value})
+    return StackSettings(groups, settings.origins)

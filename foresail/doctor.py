@@ -1,0 +1,147 @@
+"""`foresail doctor`: what this machine and the settings allow, one line per check, with the remedy where something is missing."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import platform
+import shutil
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from bus.errors import ForesailError
+from bus.nats_adapter import connect_client
+from bus.nats_server import server_binary
+from foresail.output import console, print_json
+from foresail.stack.state_folder import StateFolder
+
+OLDEST_PYTHON = (3, 11)
+FREE_BYTES = 4 * 1024**3
+PACKAGES = ("nats-py", "kubernetes", "pydantic", "structlog", "polars", "starlette", "uvicorn")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found."""
+
+    check: str
+    ok: bool
+    found: str
+    remedy: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the stack's state folder")
+    parser.add_argument("--nats-url", metavar="URL", help="also check this nats-server")
+    parser.add_argument("--kubeconfig", metavar="FILE", help="also check this cluster")
+    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Print every finding; exit code 1 when one is not well."""
+    findings = [_python(), *_packages(), await _nats_binary(), _state(Path(arguments.state)), _disk(), _port(8765), _data()]
+    if arguments.nats_url:
+        findings.append(await _try("nats-server at URL", lambda: _nats(arguments.nats_url)))
+    if arguments.kubeconfig:
+        findings.append(await _try("Kubernetes API", lambda: _cluster(arguments.kubeconfig, arguments.context)))
+    if arguments.json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        for finding in findings:
+            mark = "[green]ok[/green]     " if finding.ok else "[red]missing[/red]"
+            tail = f"  ({finding.remedy})" if finding.remedy else ""
+            console().print(f"{mark} {finding.check}: {finding.found}{tail}")
+    return 0 if all(finding.ok for finding in findings) else 1
+
+
+def _python() -> Finding:
+    ok = sys.version_info[:2] >= OLDEST_PYTHON
+    return Finding("Python", ok, platform.python_version(), "" if ok else "use 3.11 or newer")
+
+
+def _packages() -> list[Finding]:
+    findings = []
+    for name in PACKAGES:
+        try:
+            findings.append(Finding(name, ok=True, found=version(name)))
+        except PackageNotFoundError:
+            findings.append(Finding(name, ok=False, found="not installed", remedy="make setup"))
+    return findings
+
+
+async def _nats_binary() -> Finding:
+    try:
+        binary = server_binary()
+    except ForesailError as error:
+        return Finding("nats-server", ok=False, found=str(error), remedy="make setup")
+    process = await asyncio.create_subprocess_exec(binary, "--version", stdout=asyncio.subprocess.PIPE)
+    text = (await process.communicate())[0].decode().strip()
+    return Finding("nats-server", process.returncode == 0, text)
+
+
+def _state(path: Path) -> Finding:
+    if StateFolder(path).is_locked():
+        return Finding("state folder", ok=True, found=f"{path}, in use by a running stack")
+    writable = os.access(path if path.exists() else path.absolute().parent, os.W_OK)
+    return Finding("state folder", writable, f"{path}, {'free' if writable else 'not writable'}", "" if writable else "give --state")
+
+
+def _disk() -> Finding:
+    free = shutil.disk_usage(Path.cwd()).free
+    return Finding("disk", free >= FREE_BYTES, f"{free / 1e9:.1f} GB free", "" if free >= FREE_BYTES else "the log may take 2 GiB a run")
+
+
+def _port(port: int) -> Finding:
+    with closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return Finding("dashboard port", ok=False, found=f"{port} is in use", remedy="give --dashboard-port")
+    return Finding("dashboard port", ok=True, found=f"{port} is free")
+
+
+def _data() -> Finding:
+    folder = os.environ.get("FORESAIL_DATA", "")
+    if not folder:
+        return Finding("real traces", ok=True, found="FORESAIL_DATA is unset; the shipped fitted models are played")
+    ok = Path(folder).is_dir()
+    return Finding("real traces", ok, "FORESAIL_DATA is set", "" if ok else "it names no folder")
+
+
+async def _try(check: str, probe: Callable[[], Awaitable[str]]) -> Finding:
+    try:
+        return Finding(check, ok=True, found=await probe())
+    except ForesailError as error:
+        return Finding(check, ok=False, found=str(error))
+
+
+async def _nats(url: str) -> str:
+    client = await connect_client(url, name="foresail-doctor", retry=False)
+    try:
+        found = client.connected_server_version
+        return (
+            f"nats-server {found.major}.{found.minor}.{found.patch}; one identity writes every subject there, "
+            "so only manners keep a process to its own"
+        )
+    finally:
+        await client.close()
+
+
+async def _cluster(kubeconfig: str, context: str | None) -> str:
+    from services.cluster import OfficialClientTransport  # noqa: PLC0415 - the Kubernetes client takes a second to import
+
+    transport = OfficialClientTransport(Path(kubeconfig), context)
+    try:
+        answer = await transport.request("GET", "/version")
+    finally:
+        await transport.close()
+    return answer.body.decode(errors="replace").replace("\n", "")[:160]

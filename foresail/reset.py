@@ -1,0 +1,39 @@
+"""`foresail reset`: remove the state folder, unless a stack uses it."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+from bus.errors import InputError
+from foresail.output import console, print_json
+from foresail.stack.state_folder import StateFolder
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder to remove")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Remove the folder.
+
+    Raises:
+        InputError: it is in use, or is no state folder.
+    """
+    path = Path(arguments.state)
+    existed = path.exists()
+    if existed:
+        if not (path / "lock").exists():
+            raise InputError("--state", str(path), "this is no state folder of Foresail; nothing was removed")
+        state = StateFolder(path)
+        state.lock()
+        shutil.rmtree(path)
+        state.unlock()
+    if arguments.json:
+        print_json({"folder": str(path), "removed": existed})
+    else:
+        console().print(f"removed {path}" if existed else f"{path} does not exist; nothing to remove")
+    return 0

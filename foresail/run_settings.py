@@ -1,0 +1,72 @@
+"""Settings of a run and of the log: what `foresail up` itself decides. Every field says its unit, default and reason."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from schemas.model import Part
+
+NameToken = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
+
+
+class RunSettings(Part):
+    """What runs, on which cluster, for how long."""
+
+    cluster: str = Field(default="twin", pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
+    """Name of the cluster in every subject; letters, digits, `-` and `_`."""
+    workload: str = "openb"
+    """openb, google2011, idle, or a file by the schema in docs/workloads.md."""
+    nodes: int = Field(default=100, ge=1, le=5_000)
+    """Simulated nodes; the workload is scaled so that its load ratio stays what the trace says."""
+    seed: int = Field(default=7, ge=0)
+    """Every random stream of the run derives from it."""
+    speed: float | None = Field(default=None, gt=0, le=3_600)
+    """Cluster seconds per wall second; unset: chosen so that something arrives every few seconds."""
+    interval_seconds: float = Field(default=5.0, ge=0.2, le=600)
+    """Wall seconds between two cycles; at speed N a cycle covers N times as many cluster seconds."""
+    for_seconds: float | None = Field(default=None, gt=0)
+    """Stop by itself after so many wall seconds (cluster time / speed with virtual time); unset: until Ctrl-C."""
+    exercise: bool = False
+    """Let the exerciser go through its nine phases."""
+    mode: Literal["shadow", "active"] | None = None
+    """shadow: every write is a dry run; active: writes are real. Unset: active on the twin, shadow with a kubeconfig."""
+    virtual_time: bool = False
+    """Run everything in one process on a simulated clock, as fast as possible; same seed, same recording."""
+    record: str | None = None
+    """Write a recording of the whole log to this file; unset: none."""
+    state_folder: str = ".foresail"
+    """Folder of everything the stack keeps; one stack at a time."""
+    kubeconfig: str | None = None
+    """Watch a real cluster instead of the twin; in shadow mode unless told otherwise."""
+    context: str | None = None
+    """Context of the kubeconfig; unset: its current one."""
+    namespaces: tuple[str, ...] = ()
+    """Prefixes of the namespaces to watch; empty: all but kube-system."""
+    data: str | None = None
+    """Folder of the real trace files (FORESAIL_DATA); unset: the shipped fitted models are played."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> RunSettings:
+        if self.virtual_time and self.kubeconfig is not None:
+            raise ValueError("virtual_time needs the twin; leave out kubeconfig")
+        if self.virtual_time and self.for_seconds is None:
+            raise ValueError("virtual_time never ends by itself; give for_seconds (--for)")
+        return self
+
+
+class NatsSettings(Part):
+    """The log and the server that keeps it."""
+
+    url: str | None = None
+    """An existing nats-server (nats://host:port) with JetStream, 2.12 or newer; unset: an embedded one."""
+    port: int = Field(default=0, ge=0, le=65_535)
+    """Loopback port of the embedded server; 0: a free one."""
+    sync_interval: str | None = None
+    """How often the embedded server fsyncs: `always`, or a duration such as `1s`. Unset: 1s on the twin, whose world dies
+    with the machine; always with a kubeconfig."""
+    max_bytes: int = Field(default=2 * 1024**3, ge=1024**2)
+    """Size of the log in bytes after which the oldest events go."""
+    max_age_seconds: float = Field(default=24 * 3600.0, ge=60)
+    """Age in seconds after which events go."""

@@ -1,0 +1,53 @@
+"""The log of a stack: an embedded nats-server, or one that somebody else runs; in both cases the stream exists afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from bus.nats_adapter import NatsBus
+from bus.nats_server import NatsServer
+from bus.streams import StreamDeclaration
+from foresail.settings import StackSettings
+
+TWIN_SYNC_INTERVAL = "1s"
+REAL_SYNC_INTERVAL = "always"
+
+
+@dataclass(frozen=True)
+class LogServer:
+    """Where the log is."""
+
+    url: str
+    stream: str
+    embedded: bool
+    durability: str
+    """One line: what the sync setting can lose."""
+
+
+async def start_log(
+    settings: StackSettings, incarnation: str, folder: Path, cleanup: contextlib.AsyncExitStack
+) -> LogServer:
+    """Start or reach the server, and make sure the stream is there.
+
+    Raises:
+        ConfigError: the port is taken or the URL does not lead to a fitting server.
+        BusUnavailable: no server answers.
+    """
+    nats = settings.nats
+    declaration = StreamDeclaration.of(
+        settings.run.cluster, incarnation, max_bytes=nats.max_bytes, max_age_seconds=nats.max_age_seconds
+    )
+    if nats.url is not None:
+        url, embedded = nats.url, False
+        durability = "log: the given nats-server's own sync_interval decides what a power failure can lose"
+    else:
+        chosen = nats.sync_interval or (REAL_SYNC_INTERVAL if settings.run.kubeconfig else TWIN_SYNC_INTERVAL)
+        server = NatsServer(folder / "nats", port=nats.port, sync_interval=chosen)
+        url, embedded = await server.start(), True
+        cleanup.push_async_callback(server.stop)
+        lost = "nothing that was acknowledged" if chosen == "always" else f"up to {chosen} of acknowledged events"
+        durability = f"log: sync_interval {chosen}; a power failure can lose {lost}, a killed process loses nothing"
+    await NatsBus.declare(url, declaration)
+    return LogServer(url, declaration.name, embedded, durability)

@@ -1,0 +1,53 @@
+"""What is checked before anything starts: ports, files and folders. One line each, and nothing half started."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import closing
+from pathlib import Path
+
+from bus.errors import ConfigError
+from foresail.settings import StackSettings
+
+
+def check_before_start(settings: StackSettings) -> None:
+    """Check what can be known before the first process.
+
+    Raises:
+        ConfigError: a port is taken, a file is missing, or a folder cannot be written.
+    """
+    check_port_free("--dashboard-port", settings.groups["dashboard"].model_dump()["port"])
+    if settings.nats.url is None:
+        check_port_free("--nats-port", settings.nats.port)
+    check_file("--kubeconfig", settings.run.kubeconfig)
+    if settings.run.record is not None:
+        check_writable("--record", Path(settings.run.record))
+
+
+def check_port_free(flag: str, port: int) -> None:
+    """Say whether a loopback port can be bound; 0 always can."""
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_STREAM)) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ConfigError(flag, port, f"choose another port ({error.strerror})") from error
+
+
+def check_file(flag: str, path: str | None) -> None:
+    """Say whether a named file can be read."""
+    if path is not None and not Path(path).is_file():
+        raise ConfigError(flag, path, "give a file that exists")
+
+
+def check_writable(flag: str, path: Path) -> None:
+    """Say whether a file can be made; an existing recording is never overwritten."""
+    if path.exists():
+        raise ConfigError(flag, path, "give a new file name; recordings are never overwritten")
+    if not path.parent.is_dir():
+        raise ConfigError(flag, path, "give a file in a folder that exists")
+    try:
+        path.touch()
+        path.unlink()
+    except OSError as error:
+        raise ConfigError(flag, path, f"give a file that can be written ({error.strerror})") from error

@@ -1,0 +1,83 @@
+"""Which processes a stack has, as data: name, command, settings and when each is stopped."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from foresail.settings import StackSettings
+from schemas.actions import Agent
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """One process of the stack."""
+
+    name: str
+    """Process name, also the producer of its events."""
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    stop_order: int
+    """Processes with a smaller number are stopped first; sources before sinks, so that the last cycle is told to its end."""
+
+
+@dataclass(frozen=True)
+class Connections:
+    """How processes reach the log and the cluster."""
+
+    cluster: str
+    incarnation: str
+    stream: str
+    nats_url: str
+    reader_kubeconfig: str
+    writer_kubeconfig: str
+    context: str | None
+
+
+def process_specs(settings: StackSettings, connections: Connections) -> tuple[ProcessSpec, ...]:
+    """Return every service process of a stack, in starting order."""
+    specs = [
+        _spec("collector", settings.groups["collector"], connections, 1, kubeconfig=connections.reader_kubeconfig),
+        _spec("inference", settings.groups["inference"], connections, 2),
+        *(
+            _spec(f"agent-{agent}", settings.groups["agents"], connections, 3, module="agents", arguments=(agent,))
+            for agent in Agent
+        ),
+        _spec("referee", settings.groups["referee"], connections, 4),
+        _spec("executor", settings.groups["executor"], connections, 5, kubeconfig=connections.writer_kubeconfig),
+        _spec("scoreboard", settings.groups["scoreboard"], connections, 6),
+        _spec("dashboard", settings.groups["dashboard"], connections, 7),
+    ]
+    if settings.run.exercise:
+        specs.append(
+            _spec("exerciser", settings.groups["exerciser"], connections, 0, kubeconfig=connections.writer_kubeconfig)
+        )
+    return tuple(specs)
+
+
+def _spec(  # noqa: PLR0913 - a row of data, named at every call
+    name: str,
+    settings: Any,
+    connections: Connections,
+    stop_order: int,
+    *,
+    module: str = "",
+    arguments: tuple[str, ...] = (),
+    kubeconfig: str = "",
+) -> ProcessSpec:
+    environment = {
+        "FORESAIL_SETTINGS": json.dumps(settings.model_dump(mode="json")),
+        "FORESAIL_CLUSTER": connections.cluster,
+        "FORESAIL_INCARNATION": connections.incarnation,
+        "FORESAIL_STREAM": connections.stream,
+        "FORESAIL_NATS_URL": connections.nats_url,
+    }
+    if kubeconfig:
+        environment["FORESAIL_KUBECONFIG"] = kubeconfig
+        if connections.context:
+            environment["FORESAIL_CONTEXT"] = connections.context
+    command = (sys.executable, "-m", f"services.{module or name}", *arguments)
+    return ProcessSpec(name, command, environment, stop_order)

@@ -1,0 +1,239 @@
+"""The stack as separate processes over a real nats-server.
+
+Order up: folder lock, workload, nats-server, stream, cluster, services. Order down: sources first, then everything that still has
+to answer the last cycle, then the recording is sealed, then the server stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.live import Live
+
+from bus.clock import Clock, SystemClock
+from bus.errors import BusUnavailable, Permanent
+from bus.follow import Speaker
+from bus.nats_adapter import NatsBus
+from foresail.output import console
+from foresail.settings import StackSettings
+from foresail.stack.cluster import Plant, start_plant
+from foresail.stack.live_view import decision_line, view
+from foresail.stack.log_server import LogServer, start_log
+from foresail.stack.preflight import check_before_start
+from foresail.stack.processes import Connections, process_specs
+from foresail.stack.recording import open_writer
+from foresail.stack.run_events import announce_start, run_complete
+from foresail.stack.state_folder import StackFile, StateFolder
+from foresail.stack.supervisor import Supervisor
+from foresail.stack.watch import Watch
+from foresail.stack.workload import ChosenWorkload, choose_workload
+from schemas.decision import Decision
+from schemas.envelope import Event, rfc3339
+from schemas.identity import Origin
+from schemas.outcome import OutcomeExecution
+
+FRAMES_PER_SECOND = 4
+SETTLE_SECONDS = 5.0
+"""How long the last cycle may take to be decided and executed after the collector has stopped."""
+QUIET_SECONDS = 0.7
+"""The log is taken to be at its end when nothing was stored for so long."""
+
+
+@dataclass
+class RunningStack:
+    """Everything a running stack holds on to."""
+
+    settings: StackSettings
+    state: StateFolder
+    origin: Origin
+    workload: ChosenWorkload | None
+    log: LogServer
+    plant: Plant
+    bus: NatsBus
+    watch: Watch
+    supervisor: Supervisor
+    clock: Clock
+    dashboard_url: str
+
+
+def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
+    """Run until told to stop; return the summary.
+
+    Raises:
+        InputError: something given does not work; nothing is left running.
+    """
+    return asyncio.run(_run(settings, quiet=quiet))
+
+
+async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
+    clock = SystemClock()
+    check_before_start(settings)
+    state = StateFolder(Path(settings.run.state_folder))
+    state.lock()
+    async with contextlib.AsyncExitStack() as cleanup:
+        cleanup.callback(state.unlock)
+        stack = await _bring_up(settings, state, clock, cleanup, quiet=quiet)
+        watching = asyncio.create_task(stack.watch.run(), name="watch")
+        try:
+            status = await _until_stopped(stack, watching, quiet=quiet)
+        finally:
+            await _bring_down(stack, watching)
+        summary = stack.watch.tally.summary() | {"status": status, "record": settings.run.record}
+        await run_complete(stack.bus, stack.origin, summary, clock.wall_ns() / 1e9, status)
+        await stack.watch.finish()
+    return summary
+
+
+async def _bring_up(
+    settings: StackSettings,
+    state: StateFolder,
+    clock: Clock,
+    cleanup: contextlib.AsyncExitStack,
+    *,
+    quiet: bool,
+) -> RunningStack:
+    say = (lambda _text: None) if quiet else lambda text: console().print(text, markup=False)
+    incarnation = state.new_incarnation()
+    folder = state.incarnation(incarnation)
+    workload = None if settings.run.kubeconfig else choose_workload(settings.run, folder / "workload")
+    if workload is not None:
+        for line in workload.description:
+            say(line)
+        say(f"speed {workload.speed:g}: a cycle of {settings.run.interval_seconds:g} s covers "
+            f"{workload.speed * settings.run.interval_seconds:g} s of the cluster")
+    log = await start_log(settings, incarnation, folder, cleanup)
+    say(log.durability)
+    plant = await start_plant(settings, workload, folder, cleanup)
+    origin = Origin(settings.run.cluster, incarnation)
+    bus = await NatsBus.connect(log.url, cluster=origin.cluster, stream=log.stream)
+    cleanup.push_async_callback(bus.close)
+    await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
+    writer = open_writer(settings, origin, workload)
+    if writer is not None:
+        cleanup.callback(writer.seal)
+    supervisor = Supervisor(folder / "logs", clock)
+    connections = Connections(
+        origin.cluster,
+        origin.incarnation,
+        log.stream,
+        log.url,
+        plant.reader_kubeconfig,
+        plant.writer_kubeconfig,
+        settings.run.context,
+    )
+    specs = process_specs(plant.fit(settings), connections)
+    port = settings.groups["dashboard"].model_dump()["port"]
+    dashboard_url = f"http://127.0.0.1:{port}"
+    supervisor.start(specs)
+    stack = RunningStack(
+        settings, state, origin, workload, log, plant, bus, Watch(bus, origin.cluster, writer), supervisor, clock, dashboard_url
+    )
+    _store(stack)
+    say(f"dashboard {dashboard_url}   log {log.url}   cluster {plant.description}")
+    return stack
+
+
+def _store(stack: RunningStack, *, running: bool = True) -> None:
+    stack.state.write(
+        StackFile(
+            cluster=stack.origin.cluster,
+            incarnation=stack.origin.incarnation,
+            stream=stack.log.stream,
+            nats_url=stack.log.url,
+            embedded=stack.log.embedded,
+            pid=stack.plant.supervisor_pid,
+            dashboard_url=stack.dashboard_url,
+            processes=dict(stack.supervisor.pids),
+            mode=stack.plant.mode,
+            started=rfc3339(stack.clock.wall_ns() / 1e9),
+            running=running,
+        )
+    )
+
+
+async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, quiet: bool) -> str:
+    """Show the run until its time is over, a signal comes, or something fails for good; return how it ended."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    waits = {
+        asyncio.create_task(stop.wait(), name="signal"),
+        asyncio.create_task(stack.supervisor.wait_failure(), name="bad-input"),
+        asyncio.create_task(stack.plant.wait_ended(), name="plant"),
+        asyncio.create_task(_show(stack, quiet=quiet), name="show"),
+        watching,
+    }
+    try:
+        done, _ = await asyncio.wait(
+            waits, timeout=stack.settings.run.for_seconds, return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in done:
+            task.result()
+        return "interrupted" if stop.is_set() else "complete"
+    finally:
+        for task in waits - {watching}:
+            task.cancel()
+        await asyncio.gather(*(waits - {watching}), return_exceptions=True)
+
+
+async def _show(stack: RunningStack, *, quiet: bool) -> None:
+    if quiet:
+        await asyncio.Event().wait()
+    out = console()
+    if not out.is_terminal:
+        stack.watch.listeners.append(_line_printer(stack))
+        await asyncio.Event().wait()
+    name = stack.workload.name_or_path if stack.workload else stack.plant.description
+    header = f"Foresail  {stack.origin.cluster}/{stack.origin.incarnation}  {name}  {stack.dashboard_url}  (Ctrl-C stops)"
+    with Live(console=out, refresh_per_second=FRAMES_PER_SECOND, screen=False, transient=True) as live:
+        while True:
+            live.update(view(stack.watch.state, stack.clock.wall_ns(), header, dict(stack.supervisor.pids)))
+            await stack.clock.sleep(1 / FRAMES_PER_SECOND)
+
+
+def _line_printer(stack: RunningStack) -> Any:
+    waiting: dict[int, Decision] = {}
+
+    def take(event: Event[Any]) -> None:
+        if isinstance(event.data, Decision):
+            waiting[event.cycle] = event.data
+        elif isinstance(event.data, OutcomeExecution) and event.data.phase != "started" and event.cycle in waiting:
+            console().print(decision_line(waiting.pop(event.cycle), event.data), markup=False)
+
+    return take
+
+
+async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None:
+    """Stop sources, let the last cycle be answered, then stop the rest and read the log to its end."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.remove_signal_handler(number)
+    await stack.supervisor.stop_order(0)
+    await stack.supervisor.stop_order(1)
+    with contextlib.suppress(BusUnavailable, Permanent):
+        await _settle(stack)
+    await stack.supervisor.stop()
+    _store(stack, running=False)
+    watching.cancel()
+    await asyncio.gather(watching, return_exceptions=True)
+    with contextlib.suppress(BusUnavailable, Permanent):
+        await stack.watch.finish()
+
+
+async def _settle(stack: RunningStack) -> None:
+    """Wait until the newest observed cycle has its outcome, or the log stays quiet."""
+    deadline = stack.clock.monotonic() + SETTLE_SECONDS
+    while stack.clock.monotonic() < deadline:
+        state = stack.watch.state
+        observed = -1 if state.observation is None else state.observation.cycle
+        done = -1 if state.execution is None or state.execution.phase == "started" else state.execution.cycle
+        before = stack.watch.seq
+        await stack.clock.sleep(QUIET_SECONDS)
+        if done >= observed and stack.watch.seq == before:
+            return

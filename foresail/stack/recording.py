@@ -1,0 +1,38 @@
+"""The header of a recording: what changes results, and nothing of the machine it was made on."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bus.recording import RecordingWriter
+from foresail.settings import StackSettings
+from foresail.stack.run_events import CODE_VERSION, effective
+from foresail.stack.workload import ChosenWorkload
+from schemas.identity import Origin
+
+RESULT_PACKAGES = ("kubernetes", "numpy", "pydantic")
+"""Packages whose version can change what an event says."""
+
+
+def header(settings: StackSettings, origin: Origin, workload: ChosenWorkload | None) -> dict[str, Any]:
+    """Return the header's content."""
+    return {
+        "cluster": origin.cluster,
+        "incarnation": origin.incarnation,
+        "code_version": CODE_VERSION,
+        "settings": effective(settings),
+        "workload": None if workload is None else {"kind": workload.kind, "speed": workload.speed},
+        "models": [],
+        "packages": {name: version(name) for name in RESULT_PACKAGES},
+    }
+
+
+def open_writer(
+    settings: StackSettings, origin: Origin, workload: ChosenWorkload | None
+) -> RecordingWriter | None:
+    """Open the recording that the run asked for, if it asked for one."""
+    if settings.run.record is None:
+        return None
+    return RecordingWriter(Path(settings.run.record), header(settings, origin, workload))

@@ -1,0 +1,134 @@
+"""The state folder: everything the stack keeps, locked by one stack at a time.
+
+```
+.foresail/
+  lock                  held by flock while a stack runs; freed by the kernel however it ends
+  stack.json            where the running stack listens (URLs, pids); read by status, tap, kill, explain
+  incarnations/<id>/    one folder per world: nats/ (the log), logs/, kubeconfig files, workload/
+```
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bus.errors import ConfigError, InputError
+
+KEPT_INCARNATIONS = 3
+"""Worlds kept for a look back; older ones are removed at the next start."""
+
+
+@dataclass
+class StackFile:
+    """What other verbs need to reach the running, or the last, stack."""
+
+    cluster: str
+    incarnation: str
+    stream: str
+    nats_url: str
+    embedded: bool
+    pid: int
+    dashboard_url: str = ""
+    processes: dict[str, int] = field(default_factory=dict)
+    mode: str = ""
+    started: str = ""
+    running: bool = True
+
+
+class StateFolder:
+    """One stack's folder; `lock` it before writing."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the folder; nothing is touched yet."""
+        self.path = path
+        self._lock: int | None = None
+
+    def lock(self) -> None:
+        """Create and lock the folder.
+
+        Raises:
+            ConfigError: another stack holds it, or it cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise ConfigError("--state", str(self.path), f"give a folder that can be written ({error.strerror})") from error
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.pread(descriptor, 20, 0).decode().strip() or "unknown"
+            os.close(descriptor)
+            raise ConfigError(
+                "--state", str(self.path), f"stop the stack that uses it (pid {holder}) or give another folder"
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+        self._lock = descriptor
+
+    def unlock(self) -> None:
+        """Free the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def new_incarnation(self) -> str:
+        """Return a number no world in this folder had, and remove worlds nobody will look at again."""
+        base = self.path / "incarnations"
+        numbers = sorted(
+            int(entry.name[1:])
+            for entry in (base.iterdir() if base.is_dir() else ())
+            if entry.name.startswith("i") and entry.name[1:].isdigit()
+        )
+        for number in numbers[: max(0, len(numbers) - KEPT_INCARNATIONS + 1)]:
+            shutil.rmtree(base / f"i{number}", ignore_errors=True)
+        return f"i{numbers[-1] + 1 if numbers else 1}"
+
+    def incarnation(self, name: str) -> Path:
+        """Return the folder of one world, made if needed."""
+        folder = self.path / "incarnations" / name
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder
+
+    def write(self, stack: StackFile) -> None:
+        """Store where the stack listens, whole or not at all."""
+        temporary = self.path / "stack.json.part"
+        temporary.write_text(json.dumps(asdict(stack), indent=1) + "\n", encoding="utf-8")
+        temporary.replace(self.path / "stack.json")
+
+    def read(self) -> StackFile:
+        """Return the running or last stack.
+
+        Raises:
+            InputError: there has been none in this folder.
+        """
+        try:
+            content: dict[str, Any] = json.loads((self.path / "stack.json").read_text(encoding="utf-8"))
+        except (OSError, json.JSONDecodeError) as error:
+            raise InputError(
+                "--state", str(self.path), "no stack has run here; start one with `foresail up` or name its folder"
+            ) from error
+        stack = StackFile(**content)
+        stack.running = stack.running and self.is_locked()
+        return stack
+
+    def is_locked(self) -> bool:
+        """Say whether a stack holds the folder right now."""
+        try:
+            descriptor = os.open(self.path / "lock", os.O_RDWR)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        else:
+            return False
+        finally:
+            os.close(descriptor)

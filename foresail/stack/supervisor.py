@@ -1,0 +1,143 @@
+"""Starts the stack's processes, brings back those that die, and stops them in order.
+
+A process that dies is started again after a back-off that doubles from half a second to ten; one that ran for a minute starts
+afresh. A process that ends with exit code 2 was given bad input: its last error line is the stack's own, and nothing is retried.
+Children get a parent-death signal from the kernel, so a killed supervisor leaves none behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bus.clock import Clock
+from bus.errors import InputError
+from foresail.stack.processes import ProcessSpec
+
+FIRST_BACKOFF_SECONDS = 0.5
+LONGEST_BACKOFF_SECONDS = 10.0
+SETTLED_SECONDS = 60.0
+STOP_SECONDS = 8.0
+BAD_INPUT = 2
+
+
+@dataclass
+class Child:
+    """One supervised process."""
+
+    spec: ProcessSpec
+    pid: int = 0
+    starts: int = 0
+    stopping: bool = False
+    process: asyncio.subprocess.Process | None = None
+    task: asyncio.Task[None] | None = None
+
+
+class Supervisor:
+    """Keeps processes running until told to stop."""
+
+    def __init__(
+        self, logs: Path, clock: Clock, *, on_change: Callable[[str, str], None] | None = None
+    ) -> None:
+        """Write each process' output to `logs/<name>.log`; `on_change(process, what)` hears of starts and deaths."""
+        self._logs = logs
+        self._clock = clock
+        self._on_change = on_change or (lambda _process, _what: None)
+        self._children: dict[str, Child] = {}
+        self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Resolves to one error line when a process refuses its input for good."""
+        logs.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def pids(self) -> Mapping[str, int]:
+        """Process id by name; 0 while one is between two starts."""
+        return {name: child.pid for name, child in self._children.items()}
+
+    def start(self, specs: Sequence[ProcessSpec]) -> None:
+        """Start processes and keep them running."""
+        for spec in specs:
+            child = Child(spec)
+            self._children[spec.name] = child
+            child.task = asyncio.create_task(self._keep(child), name=f"keep-{spec.name}")
+
+    async def stop(self) -> None:
+        """Stop everything, smaller `stop_order` first; what does not stop in time is killed."""
+        for order in sorted({child.spec.stop_order for child in self._children.values()}):
+            await self.stop_order(order)
+
+    async def stop_order(self, order: int) -> None:
+        """Stop the processes of one order and wait for them."""
+        group = [child for child in self._children.values() if child.spec.stop_order == order]
+        await asyncio.gather(*(self._stop(child) for child in group))
+
+    async def _stop(self, child: Child) -> None:
+        child.stopping = True
+        process = child.process
+        if process is not None and process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                await asyncio.wait_for(process.wait(), STOP_SECONDS)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
+        if child.task is not None:
+            child.task.cancel()
+            await asyncio.gather(child.task, return_exceptions=True)
+        child.pid = 0
+
+    async def _keep(self, child: Child) -> None:
+        backoff = FIRST_BACKOFF_SECONDS
+        while not child.stopping:
+            began = self._clock.monotonic()
+            code = await self._run_once(child)
+            if child.stopping:
+                return
+            if code == BAD_INPUT:
+                self._give_up(child)
+                return
+            if self._clock.monotonic() - began > SETTLED_SECONDS:
+                backoff = FIRST_BACKOFF_SECONDS
+            self._on_change(child.spec.name, f"ended with {_ending(code)}; starting again in {backoff:g} s")
+            await self._clock.sleep(backoff)
+            backoff = min(2 * backoff, LONGEST_BACKOFF_SECONDS)
+
+    async def _run_once(self, child: Child) -> int:
+        with (self._logs / f"{child.spec.name}.log").open("ab") as log:
+            child.process = await asyncio.create_subprocess_exec(
+                *child.spec.command,
+                env={**os.environ, **child.spec.environment, "FORESAIL_PARENT": str(os.getpid())},
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        child.pid = child.process.pid
+        child.starts += 1
+        self._on_change(child.spec.name, "started" if child.starts == 1 else "started again")
+        code = await child.process.wait()
+        child.pid = 0
+        return code
+
+    def _give_up(self, child: Child) -> None:
+        lines = (self._logs / f"{child.spec.name}.log").read_text(encoding="utf-8", errors="replace").splitlines()
+        text = lines[-1] if lines else "it gave no reason"
+        if not self.failure.done():
+            self.failure.set_result(f"{child.spec.name}: {text}")
+
+    async def wait_failure(self) -> None:
+        """Wait until a process refuses its input.
+
+        Raises:
+            InputError: always, with that process' own line.
+        """
+        line = await self.failure
+        name, _, text = line.partition(": ")
+        raise InputError(f"process {name}", text, "correct the setting it names")
+
+
+def _ending(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

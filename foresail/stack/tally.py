@@ -1,0 +1,148 @@
+"""What a run came to: a fold over its events into the summary printed at the end and stored in `run.complete`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import fsum
+from typing import Any
+
+from schemas.actions import LETTERS
+from schemas.decision import Decision
+from schemas.envelope import Event
+from schemas.observation import Observation
+from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
+from schemas.proposal import Proposal
+from schemas.reaction import Reaction
+from schemas.registry import LAYERS
+from schemas.stimulus import Stimulus
+from schemas.subjects import parse
+
+STEPS = ("prediction", "proposal", "decision", "execution")
+"""Layers whose latency is measured, each from the moment the cycle's observation was stored."""
+KEPT_LATENCIES = 100_000
+
+
+class Tally:
+    """Counts a run's events; memory is bounded, whatever the run's length."""
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self.cycles = 0
+        self.events: Counter[str] = Counter()
+        self.decisions: Counter[str] = Counter()
+        self.wins: Counter[str] = Counter()
+        self.rules: Counter[str] = Counter()
+        self.closed_by: Counter[str] = Counter()
+        self.executions: Counter[str] = Counter()
+        self.verifications: Counter[str] = Counter()
+        self.proposals: Counter[str] = Counter()
+        self.reactions: Counter[str] = Counter()
+        self.stimuli: Counter[str] = Counter()
+        self.missing: Counter[str] = Counter()
+        self.rewards: list[float] = []
+        self.briers: list[float] = []
+        self.last_reward: OutcomeReward | None = None
+        self._latencies: dict[str, list[float]] = {step: [] for step in STEPS}
+        self._observed: dict[int, int] = {}
+        self._decided: dict[int, frozenset[str]] = {}
+
+    def add(self, event: Event[Any]) -> None:
+        """Fold one stored event."""
+        layer = parse(event.subject).layer
+        self.events[layer] += 1
+        match event.data:
+            case Observation():
+                self._observe(event)
+            case Proposal():
+                self._propose(event)
+            case Decision() as decision:
+                self._decide(event, decision)
+            case OutcomeExecution() as execution:
+                self._execute(event, execution)
+            case OutcomeVerification() as verification:
+                self.verifications[verification.status] += 1
+            case OutcomeReward() as reward:
+                self.last_reward = reward
+                if reward.observed is not None:
+                    self.rewards.append(reward.observed.total)
+            case OutcomeForecast() as forecast:
+                if forecast.risk is not None and forecast.risk.brier is not None:
+                    self.briers.append(forecast.risk.brier)
+            case Reaction() as reaction:
+                self.reactions.update(item.kind.value for item in reaction.reactions)
+            case Stimulus() as stimulus:
+                self.stimuli[stimulus.status] += 1
+            case _ if layer == "prediction":
+                self._time("prediction", event)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary as JSON values; latencies in milliseconds of recorded time."""
+        return {
+            "cycles": self.cycles,
+            "events": {layer: self.events[layer] for layer in LAYERS}
+            | {layer: count for layer, count in sorted(self.events.items()) if layer not in LAYERS},
+            "events_total": self.events.total(),
+            "decisions": dict(sorted(self.decisions.items())),
+            "wins": dict(sorted(self.wins.items())),
+            "rules": dict(sorted(self.rules.items())),
+            "closed_by": dict(sorted(self.closed_by.items())),
+            "missing": dict(sorted(self.missing.items())),
+            "proposals": dict(sorted(self.proposals.items())),
+            "executions": dict(sorted(self.executions.items())),
+            "verifications": dict(sorted(self.verifications.items())),
+            "latency_ms": {step: _quantiles(values) for step, values in self._latencies.items() if values},
+            "reward_mean": _mean(self.rewards),
+            "rewards_scored": len(self.rewards),
+            "risk_brier_mean": _mean(self.briers),
+            "reactions": dict(sorted(self.reactions.items())),
+            "stimuli": dict(sorted(self.stimuli.items())),
+        }
+
+    def _observe(self, event: Event[Any]) -> None:
+        self.cycles += 1
+        self._observed[event.cycle] = event.recorded_ns
+        for old in [cycle for cycle in self._observed if cycle < event.cycle - 100]:
+            del self._observed[old]
+            self._decided.pop(old, None)
+
+    def _propose(self, event: Event[Any]) -> None:
+        self._time("proposal", event)
+        if event.cycle in self._decided:
+            self.proposals["late"] += 1
+
+    def _decide(self, event: Event[Any], decision: Decision) -> None:
+        self._time("decision", event)
+        self._decided[event.cycle] = frozenset(one.id for one in decision.considered)
+        self.decisions[decision.action.label] += 1
+        self.wins["Referee" if decision.action.agent is None else f"Agent{LETTERS[decision.action.agent]}"] += 1
+        self.rules[decision.rule] += 1
+        self.closed_by[decision.closed_by] += 1
+        self.missing.update(agent.value for agent in decision.missing)
+        self.proposals["selected"] += decision.selected is not None
+        self.proposals["overridden"] += len(decision.overridden)
+
+    def _execute(self, event: Event[Any], execution: OutcomeExecution) -> None:
+        if execution.phase is ExecutionPhase.STARTED:
+            return
+        if execution.phase is ExecutionPhase.REFUSED:
+            self.executions[f"refused: {execution.reason}"] += 1
+            return
+        self.executions["succeeded" if execution.succeeded else "failed"] += 1
+        self._time("execution", event)
+
+    def _time(self, step: str, event: Event[Any]) -> None:
+        observed = self._observed.get(event.cycle)
+        values = self._latencies[step]
+        if observed is not None and len(values) < KEPT_LATENCIES:
+            values.append((event.recorded_ns - observed) / 1e6)
+
+
+def _mean(values: list[float]) -> float | None:
+    return round(fsum(values) / len(values), 6) if values else None
+
+
+def _quantiles(values: list[float]) -> dict[str, float]:
+    ordered = sorted(values)
+    last = len(ordered) - 1
+    picks = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+    return {name: round(ordered[round(last * share)], 2) for name, share in picks.items()}

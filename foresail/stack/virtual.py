@@ -1,0 +1,147 @@
+"""The whole stack in one process on virtual time: the same services, the memory bus, the twin's engine without HTTP.
+
+Nothing here depends on the machine, so one seed gives one recording, byte for byte.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bus.clock import Clock, LoopClock
+from bus.fold_process import config_of, run_fold
+from bus.follow import Fold
+from bus.memory_adapter import MemoryBus, MemoryLog
+from bus.virtual_loop import run_virtual
+from foresail.derived import derived
+from foresail.output import console
+from foresail.settings import StackSettings
+from foresail.stack.recording import open_writer
+from foresail.stack.run_events import CODE_VERSION, announce_start, run_complete
+from foresail.stack.watch import Watch
+from foresail.stack.workload import ChosenWorkload, choose_workload
+from schemas.actions import Agent
+from schemas.identity import Origin
+from services.agents.service import build as build_agent
+from services.cluster import TwinTransport
+from services.collector.service import run as run_collector
+from services.executor.service import run as run_executor
+from services.exerciser.service import run as run_exerciser
+from services.inference.service import build as build_inference
+from services.referee.service import build as build_referee
+from services.scoreboard.service import build as build_scoreboard
+from twin.inprocess import InProcessTwin
+from twin.workloads import open_workload
+
+INCARNATION = "virtual"
+START_WALL_NS = 1_767_225_600_000_000_000
+"""2026-01-01T00:00:00Z: recorded times count from here, whenever the run is made."""
+STOP_ORDER = ("exerciser", "collector")
+SETTLE_INTERVALS = 1.0
+
+
+def run_virtual_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
+    """Run for the time asked for and return the summary.
+
+    Raises:
+        InputError: something given does not work.
+    """
+    with TemporaryDirectory(prefix="foresail-") as folder:
+        workload = choose_workload(settings.run, Path(folder))
+        run = settings.run.model_copy(update={"speed": workload.speed, "mode": settings.run.mode or "active"})
+        filled = derived(StackSettings({**settings.groups, "run": run}, settings.origins))
+        if not quiet:
+            for line in workload.description:
+                console().print(line, markup=False)
+        return run_virtual(lambda: _run(filled, workload))
+
+
+async def _run(settings: StackSettings, workload: ChosenWorkload) -> dict[str, Any]:
+    clock = LoopClock(START_WALL_NS)
+    origin = Origin(settings.run.cluster, INCARNATION)
+    log = MemoryLog(wall_ns=clock.wall_ns)
+    bus = MemoryBus(log, origin.cluster)
+    await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
+    writer = open_writer(settings, origin, workload)
+    watch = Watch(bus, origin.cluster, writer)
+    tasks = {
+        name: asyncio.create_task(service, name=name)
+        for name, service in _services(settings, workload, log, origin, clock).items()
+    }
+    watching = asyncio.create_task(watch.run(), name="watch")
+    try:
+        await _for_seconds(settings.run.for_seconds or 0.0, tasks)
+        for name in STOP_ORDER:
+            await _cancel(tasks.pop(name, None))
+        await clock.sleep(SETTLE_INTERVALS * settings.run.interval_seconds)
+        for name in sorted(tasks):
+            await _cancel(tasks[name])
+        await _cancel(watching)
+        await watch.finish()
+        summary = watch.tally.summary() | {"status": "complete", "record": settings.run.record}
+        await run_complete(bus, origin, summary, clock.wall_ns() / 1e9, "complete")
+        await watch.finish()
+    finally:
+        if writer is not None:
+            writer.seal()
+    return summary
+
+
+def _services(
+    settings: StackSettings, workload: ChosenWorkload, log: MemoryLog, origin: Origin, clock: Clock
+) -> dict[str, Coroutine[Any, Any, None]]:
+    """Return every service as a coroutine, each with a connection of its own, as its process would have."""
+    groups: Any = settings.groups
+    twin = InProcessTwin.of(
+        open_workload(workload.name_or_path, nodes=settings.run.nodes, seed=settings.run.seed),
+        seed=settings.run.seed,
+        speed=workload.speed,
+        clock=clock,
+    )
+    transport = TwinTransport(twin)
+
+    def bus() -> MemoryBus:
+        return MemoryBus(log, origin.cluster)
+
+    def folded(fold: Fold[Any], announcement: dict[str, Any]) -> Coroutine[Any, Any, None]:
+        models = getattr(fold, "model_ids", ())
+        return run_fold(fold, bus(), clock, origin, config_of(fold.name, announcement, CODE_VERSION, models))
+
+    services = {
+        "collector": run_collector(
+            groups["collector"], bus(), clock, origin, transport, code_version=CODE_VERSION
+        ),
+        "inference": folded(build_inference(groups["inference"], origin), groups["inference"].announcement()),
+        **{
+            f"agent-{agent}": folded(
+                build_agent(groups["agents"], origin, agent), groups["agents"].announcement(agent)
+            )
+            for agent in Agent
+        },
+        "referee": folded(build_referee(groups["referee"], origin), groups["referee"].announcement()),
+        "executor": run_executor(groups["executor"], bus(), clock, origin, transport, code_version=CODE_VERSION),
+        "scoreboard": folded(build_scoreboard(groups["scoreboard"], origin), groups["scoreboard"].announcement()),
+    }
+    if settings.run.exercise:
+        services["exerciser"] = run_exerciser(
+            groups["exerciser"], bus(), clock, origin, transport, code_version=CODE_VERSION
+        )
+    return services
+
+
+async def _for_seconds(seconds: float, tasks: dict[str, asyncio.Task[None]]) -> None:
+    """Let time pass; a service that fails ends the run with its own error."""
+    done, _ = await asyncio.wait(tasks.values(), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        task.result()
+
+
+async def _cancel(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

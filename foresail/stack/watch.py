@@ -1,0 +1,59 @@
+"""Watches a run: every stored event once, in order, into the live view, the tally and the recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Any
+
+from bus.port import Bus, StoredMessage
+from bus.recording import RecordingWriter
+from foresail.stack.live_view import LiveState
+from foresail.stack.tally import Tally
+from schemas import subjects
+from schemas.envelope import Event
+from schemas.registry import UnknownEvent, decode
+
+
+class Watch:
+    """Reads one cluster's subjects from the first event on."""
+
+    def __init__(self, bus: Bus, cluster: str, recording: RecordingWriter | None) -> None:
+        """Watch `cluster`; write what is read to `recording` when there is one."""
+        self._bus = bus
+        self._pattern = subjects.pattern(cluster, (">",))
+        self._recording = recording
+        self.state = LiveState()
+        self.tally = Tally()
+        self.seq = 0
+        self.listeners: list[Callable[[Event[Any]], None]] = []
+
+    async def run(self) -> None:
+        """Follow the log until cancelled."""
+        async with aclosing(self._bus.read([self._pattern], start_seq=1)) as messages:
+            async for message in messages:
+                self._take(message)
+
+    async def finish(self) -> None:
+        """After `run` was cancelled: take what is stored and was not read yet."""
+        async for message in self._bus.history([self._pattern], start_seq=self.seq + 1):
+            self._take(message)
+
+    def _take(self, message: StoredMessage) -> None:
+        if message.seq <= self.seq:
+            return
+        self.seq = message.seq
+        if self._recording is not None:
+            self._recording.write(message)
+        try:
+            event = decode(
+                message.subject, message.headers, message.data, seq=message.seq, recorded_ns=message.time_ns
+            )
+        except UnknownEvent as error:
+            self.state.notes.append(f"seq {message.seq}: {error}")
+            return
+        self.state.add(event)
+        self.tally.add(event)
+        for listener in self.listeners:
+            listener(event)
+

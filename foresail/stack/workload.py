@@ -1,0 +1,56 @@
+"""Which workload a run plays: a shipped fitted model, the real trace where its files are, or the user's own file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from bus.errors import ConfigError
+from foresail.run_settings import RunSettings
+from twin.workloads import FITTED, IDLE, open_workload, suggest_speed
+
+
+@dataclass(frozen=True)
+class ChosenWorkload:
+    """What the twin is told to play."""
+
+    name_or_path: str
+    kind: Literal["fitted_model", "trace_file", "file", "idle"]
+    description: tuple[str, ...]
+    speed: float
+    """Cluster seconds per wall second."""
+    arrivals_per_hour: float
+
+
+def choose_workload(run: RunSettings, folder: Path) -> ChosenWorkload:
+    """Prepare and check the workload; every row is read before anything starts.
+
+    Raises:
+        InputError: an unknown name, a file that cannot be read, or a row that does not fit.
+        ConfigError: FORESAIL_DATA names no folder.
+    """
+    name: str = run.workload
+    kind: Literal["fitted_model", "trace_file", "file", "idle"] = "file"
+    if name == IDLE:
+        kind = "idle"
+    elif name in FITTED:
+        kind = "fitted_model"
+        if run.data is not None:
+            kind = "trace_file"
+            name = str(_convert(run, folder))
+    workload = open_workload(name, nodes=run.nodes, seed=run.seed)
+    speed = run.speed if run.speed is not None else suggest_speed(workload.arrivals_per_hour)
+    return ChosenWorkload(name, kind, tuple(workload.description), speed, workload.arrivals_per_hour)
+
+
+def _convert(run: RunSettings, folder: Path) -> Path:
+    from lab.workloads.prepare import prepare  # noqa: PLC0415 - polars is loaded only when traces are converted
+
+    data = Path(run.data or "")
+    if not data.is_dir():
+        raise ConfigError("run.data", str(data), "name the folder of the trace files, or unset FORESAIL_DATA")
+    folder.mkdir(parents=True, exist_ok=True)
+    out = folder / f"{run.workload}.jsonl"
+    prepare(run.workload, data, out, nodes=run.nodes, seed=run.seed)
+    return out

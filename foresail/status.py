@@ -1,0 +1,118 @@
+"""`foresail status`: the stack's processes, the age of every layer, and the log with its retention."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from bus.clock import SystemClock
+from bus.port import Bus
+from foresail.log_source import connected
+from foresail.output import console, print_json
+from foresail.stack.state_folder import StackFile, StateFolder
+from schemas import subjects
+from schemas.registry import EVENT_TYPES
+
+LISTEN_SECONDS = 1.6
+"""How long beats are collected; every process beats once a second."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the stack's state folder")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Print the status; exit code 1 when no stack runs or a process is down."""
+    state = StateFolder(Path(arguments.state))
+    stack = state.read()
+    async with connected(stack, state) as bus:
+        status = await gather(bus, stack, SystemClock().wall_ns())
+    if arguments.json:
+        print_json(status)
+    else:
+        _print(status)
+    healthy = stack.running and all(one["state"] != "down" for one in status["processes"].values())
+    return 0 if healthy else 1
+
+
+async def gather(bus: Bus, stack: StackFile, now_ns: int) -> dict[str, Any]:
+    """Return the status as JSON values."""
+    info = await bus.info()
+    beats = await _beats(bus) if stack.running else {}
+    newest: dict[str, Any] = {}
+    for kind in EVENT_TYPES:
+        if "*" in kind.PATTERN:
+            continue
+        last = await bus.last(subjects.build(stack.cluster, kind.PATTERN))
+        if last is not None:
+            name = ".".join(kind.PATTERN)
+            newest[name] = {"seq": last.seq, "age_seconds": round((now_ns - last.time_ns) / 1e9, 1)}
+    names = sorted({*stack.processes, *beats})
+    return {
+        "running": stack.running,
+        "cluster": stack.cluster,
+        "incarnation": stack.incarnation,
+        "mode": stack.mode,
+        "nats_url": stack.nats_url,
+        "dashboard_url": stack.dashboard_url,
+        "processes": {name: beats.get(name, {"state": "down"}) for name in names},
+        "newest": newest,
+        "log": {
+            "stream": stack.stream,
+            "messages": info.messages,
+            "first_seq": info.first_seq,
+            "last_seq": info.last_seq,
+            "bytes": info.bytes,
+            "max_bytes": info.max_bytes,
+            "max_age_seconds": info.max_age_seconds,
+        },
+    }
+
+
+async def _beats(bus: Bus) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+
+    async def listen() -> None:
+        async for process, payload in bus.beats():
+            found[process] = json.loads(payload)
+
+    with suppress(TimeoutError):
+        await asyncio.wait_for(listen(), LISTEN_SECONDS)
+    return found
+
+
+def _print(status: dict[str, Any]) -> None:
+    out = console()
+    state = "running" if status["running"] else "not running"
+    out.print(f"[bold]{status['cluster']}[/bold] {status['incarnation']}: {state}, mode {status['mode']}")
+    if status["running"]:
+        out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
+    table = Table(box=None)
+    for column in ("process", "state", "pid", "seq", "memory"):
+        table.add_column(column)
+    for name, beat in status["processes"].items():
+        memory = beat.get("rss_bytes")
+        table.add_row(
+            name,
+            beat["state"],
+            str(beat.get("pid", "")),
+            str(beat.get("seq", "")),
+            "" if memory is None else f"{memory / 1e6:.0f} MB",
+        )
+    out.print(table)
+    for name, newest in status["newest"].items():
+        out.print(f"  {name:<22} newest {newest['age_seconds']:>8} s ago   seq {newest['seq']}")
+    log = status["log"]
+    share = log["bytes"] / log["max_bytes"] if log["max_bytes"] > 0 else 0.0
+    out.print(
+        f"log: {log['messages']} messages, {log['bytes'] / 1e6:.1f} MB of {log['max_bytes'] / 1e6:.0f} MB ({share:.1%}), "
+        f"kept {log['max_age_seconds'] / 3600:g} h"
+    )

@@ -1,0 +1,52 @@
+"""`foresail up`: the whole stack, from nothing to live decisions, and cleanly down again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from foresail.flags import add_flags, given_flags
+from foresail.output import console, print_json
+from foresail.settings import GROUPS, StackSettings, resolve
+from foresail.stack.summary import print_summary
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add every flag; its help is the setting's own sentence."""
+    described = {
+        f"{group}.{name}": f"{(field.description or '').rstrip('.')} (default: {field.default})"
+        for group, kind in GROUPS.items()
+        for name, field in kind.model_fields.items()
+    }
+    add_flags(parser, described)
+    parser.add_argument("--config", metavar="FILE", help="settings as TOML, one table per group")
+    parser.add_argument("--json", action="store_true", help="print the summary as JSON and nothing else on stdout")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Run the stack until it is told to stop; return its exit code."""
+    file = None if arguments.config is None else Path(arguments.config)
+    settings = resolve(file, os.environ, given_flags(arguments))
+    if not arguments.json:
+        _print_settings(settings)
+    if settings.run.virtual_time:
+        from foresail.stack.virtual import run_virtual_stack  # noqa: PLC0415 - only the chosen form is loaded
+
+        summary = run_virtual_stack(settings, quiet=arguments.json)
+    else:
+        from foresail.stack.real import run_real_stack  # noqa: PLC0415 - only the chosen form is loaded
+
+        summary = run_real_stack(settings, quiet=arguments.json)
+    if arguments.json:
+        print_json(summary)
+    else:
+        print_summary(console(), summary)
+    return 0
+
+
+def _print_settings(settings: StackSettings) -> None:
+    out = console()
+    out.print("settings that are not defaults:" if settings.origins else "all settings are defaults")
+    for line in settings.lines():
+        out.print(f"  {line}", markup=False)
