@@ -28,10 +28,10 @@ Progress = Callable[[str, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Every section as JSON, with the version in which it last changed."""
+    """A moment of the page: sections as JSON, each with the version of its last change."""
 
+    page: Page
     version: int = 0
-    seq: int = 0
     sections: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
 
@@ -53,7 +53,7 @@ class Hub:
         self._on_progress = on_progress or (lambda _state, _seq: None)
         self._pattern = subjects.pattern(origin.cluster, (">",))
         self._page = Page(tail_rows=settings.tail_rows)
-        self._rendered = Rendered()
+        self._rendered = Rendered(self._page)
         self._changed = asyncio.Event()
         self._closing = False
         self.pages = 0
@@ -78,7 +78,7 @@ class Hub:
     async def render(self) -> None:
         """Bring the pages up to date, at most every `update_seconds`, until cancelled."""
         while True:
-            if self._page.seq != self._rendered.seq or self._rendered.version == 0:
+            if self._page is not self._rendered.page or self._rendered.version == 0:
                 self._render()
             await self._clock.sleep(self.settings.update_seconds)
 
@@ -94,9 +94,11 @@ class Hub:
             while not self._closing:
                 changed = self._changed
                 if self._rendered.version > version and self._rendered.version > 0:
-                    page, rendered = self._page, self._rendered
-                    yield self._frame(page, rendered, version, last_seq)
-                    version, last_seq = rendered.version, max(last_seq, page.seq)
+                    rendered = self._rendered
+                    if last_seq > rendered.page.seq:
+                        last_seq = 0  # the page remembers an earlier log
+                    yield self._frame(rendered, version, last_seq)
+                    version, last_seq = rendered.version, max(last_seq, rendered.page.seq)
                     continue
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self.settings.heartbeat_seconds):
@@ -153,25 +155,25 @@ class Hub:
             data = to_json(value)
             old = before.get(name)
             after[name] = old if old is not None and old[1] == data else (version, data)
-        self._rendered = Rendered(version, self._page.seq, after)
+        self._rendered = Rendered(self._page, version, after)
         self._wake()
 
     def _wake(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
-    def _frame(self, page: Page, rendered: Rendered, version: int, last_seq: int) -> bytes:
+    def _frame(self, rendered: Rendered, version: int, last_seq: int) -> bytes:
         changed = b",".join(
             b'"%s":%s' % (name.encode(), data)
             for name, (changed_in, data) in rendered.sections.items()
             if changed_in > version
         )
-        rows = [row for row in page.rows if row.seq > last_seq]
+        rows = [row for row in rendered.page.rows if row.seq > last_seq]
         skipped = rows[0].seq - last_seq - 1 if rows and last_seq else 0
         return (
             b'id: %d\nevent: update\ndata: {"now_ms":%d,"skipped":%d,"sections":{%s},"rows":%s}\n\n'
             % (
-                page.seq,
+                rendered.page.seq,
                 self._now_ms(),
                 skipped,
                 changed,

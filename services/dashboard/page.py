@@ -19,6 +19,7 @@ from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import PredictionDemand, PredictionRisk
+from schemas.proposal import Proposal
 from schemas.reaction import Reaction, ReactionItem
 from schemas.registry import LAYERS
 from schemas.run import RunDataSource, RunError
@@ -143,7 +144,7 @@ def _learnt(page: Page, event: Event[Any]) -> Page:
             return _storied(page, event)
         case OutcomeExecution():
             return _storied(replace(page, mode=str(event.data.mode)), event)
-        case Decision() | OutcomeVerification():
+        case Proposal() | Decision() | OutcomeVerification():
             return _storied(page, event)
         case Reaction(reactions=items):
             return replace(page, reactions=(*reversed(items), *page.reactions)[:REACTIONS])

@@ -6,7 +6,8 @@ that beat it, or missing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemas.actions import LETTERS, Action, Agent, Evidence
@@ -19,6 +20,7 @@ from schemas.outcome import (
     OutcomeReward,
     OutcomeVerification,
 )
+from schemas.proposal import Proposal
 
 Json = dict[str, Any]
 MILLISECOND_NS = 1_000_000
@@ -29,6 +31,8 @@ class Story:
     """What is known of one cycle."""
 
     cycle: int
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    """What was proposed, by the proposal's id; a decision lists no parameters."""
     decision: Event[Decision] | None = None
     execution: OutcomeExecution | None = None
     """The newest phase of it; a rollback is another execution."""
@@ -40,6 +44,8 @@ class Story:
 def continued(story: Story, event: Event[Any]) -> Story:
     """Return the story after a decision or an outcome of its cycle."""
     match event.data:
+        case Proposal(action=action):
+            return replace(story, actions={**story.actions, event.id: action})
         case Decision():
             return replace(story, decision=event)
         case OutcomeExecution(rollback_of=""):
@@ -72,7 +78,7 @@ def told(story: Story) -> Json | None:
         "reason": data.reason,
         "repeat_count": data.repeat_count,
         "profile": data.profile,
-        "agents": _agents(data),
+        "agents": _agents(data, story.actions),
         "execution": _executed(story.execution),
         "rollback": _executed(story.rollback),
         "verification": _verified(story.verification),
@@ -121,23 +127,27 @@ def acted(action: Action) -> Json:
         "agent": action.agent,
         "kind": action.kind,
         "target": action.target.name,
-        "parameters": action.parameters.model_dump(mode="json", exclude_none=True),
+        "parameters": _parameters(action),
     }
+
+
+def _parameters(action: Action | None) -> Json:
+    return {} if action is None else action.parameters.model_dump(mode="json", exclude_none=True)
 
 
 def _letter(agent: Agent | None) -> str:
     return "R" if agent is None else LETTERS[agent]
 
 
-def _agents(data: Decision) -> list[Json]:
-    judged = [_judged(one, data) for one in data.considered]
+def _agents(data: Decision, actions: Mapping[str, Action]) -> list[Json]:
+    judged = [_judged(one, data, actions.get(one.id)) for one in data.considered]
     missing = [
         {"agent": agent, "letter": LETTERS[agent], "verdict": "missing"} for agent in data.missing
     ]
     return judged + missing
 
 
-def _judged(one: Considered, data: Decision) -> Json:
+def _judged(one: Considered, data: Decision, action: Action | None) -> Json:
     override = data.overridden.get(one.agent.value)
     return {
         "agent": one.agent,
@@ -146,6 +156,7 @@ def _judged(one: Considered, data: Decision) -> Json:
         "status": one.status,
         "kind": one.kind,
         "target": one.target.name,
+        "parameters": _parameters(action),
         "score": one.score,
         "priority": one.priority,
         "rule": one.rule,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,7 +32,9 @@ from tests.builders import ORIGIN
 def one_cycle(cycle: int, previous: FullState | None = None, nodes: int = 24) -> list[Event[Any]]:
     """Return every event of one cycle: safety replicates, admission and efficiency lose."""
     names = [f"node-{number:03d}" for number in range(nodes)]
-    risks = {name: round((index * 37 + cycle * 11) % 97 / 100, 2) for index, name in enumerate(names)}
+    risks = {
+        name: round((index * 37 + cycle * 11) % 97 / 100, 2) for index, name in enumerate(names)
+    }
     hot = max(names, key=lambda name: risks[name])
     rows: dict[str, dict[str, Any]] = {
         name: {"cpu_requested_ratio": round(0.3 + 0.5 * risks[name], 3), "cpu_used_ratio": 0.31}
@@ -74,7 +76,7 @@ def one_cycle(cycle: int, previous: FullState | None = None, nodes: int = 24) ->
             selected=proposals[0].id,
             score=risks[hot],
             rule=RefereeRule.SAFETY_FIRST,
-            rationale=f"AgentA:replicate: risk {risks[hot]} >= 0.83; agent A goes before everything",
+            rationale=f"AgentA:replicate: risk {risks[hot]} >= 0.83; A goes before everything",
             overridden={
                 "admission": _override("AgentC:admission:queue", 0.62, 2, risks[hot]),
                 "efficiency": _override("AgentB:noop", 0.41, 3, risks[hot]),
@@ -279,7 +281,7 @@ class ServedPage:
 
     def stop(self) -> None:
         """End it and wait until it has ended."""
-        if self._loop is not None and self._task is not None:
+        if self._loop is not None and self._task is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._task.cancel)
         if self._thread is not None:
             self._thread.join(10)
@@ -303,14 +305,23 @@ def filled() -> FilledLog:
     return FilledLog()
 
 
-@pytest.fixture
-def served(filled: FilledLog) -> Iterator[ServedPage]:
-    """Serve the page over a log of a dozen cycles."""
-    filled.fill(cycles(12))
+@contextmanager
+def served_over(filled: FilledLog) -> Iterator[ServedPage]:
+    """Serve the page over a log, on a free port."""
     probe = listen(DashboardSettings(port=0))
     port = probe.getsockname()[1]
     probe.close()
     page = ServedPage(filled, DashboardSettings(port=port), f"http://127.0.0.1:{port}")
     page.start()
-    yield page
-    page.stop()
+    try:
+        yield page
+    finally:
+        page.stop()
+
+
+@pytest.fixture
+def served(filled: FilledLog) -> Iterator[ServedPage]:
+    """Serve the page over a log of a dozen cycles."""
+    filled.fill(cycles(12))
+    with served_over(filled) as page:
+        yield page

@@ -44,7 +44,7 @@ function row(agent, story) {
   return h("div", { class: "agent", "data-verdict": agent.verdict, "data-testid": testid },
     letter(agent.letter),
     h("div", { class: "who" },
-      h("div", {}, h("b", {}, words(agent.kind)), agent.target ? h("span", { class: "mono" }, ` ${agent.target}`) : null),
+      h("div", {}, h("b", {}, words(agent.kind)), parameters(agent.parameters), agent.target ? h("span", { class: "mono" }, ` ${agent.target}`) : null),
       h("div", { class: "note" }, agent.agent, ", score ", h("span", { class: "num" }, number(agent.score)))),
     h("div", { class: "why" }, beaten(agent, story), evidence(agent)));
 }

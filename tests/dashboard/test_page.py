@@ -1,0 +1,189 @@
+"""What people read from the page, in a real Chromium."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from bus.clock import SystemClock
+from schemas.actions import ActionKind, Agent
+from schemas.decision import RefereeRule
+from tests import builders
+from tests.dashboard.conftest import FilledLog, ServedPage, cycles, one_cycle, served_over
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on PATH"),
+]
+expect = playwright.expect
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[playwright.Browser]:
+    """Start one Chromium for this file."""
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def problems() -> list[str]:
+    """Return what the page complained about: script errors, refused and failed requests."""
+    return []
+
+
+@pytest.fixture
+def page(
+    browser: playwright.Browser, served: ServedPage, problems: list[str]
+) -> Iterator[playwright.Page]:
+    """Open the page of a dozen cycles."""
+    _wait_for(served.url)
+    context = browser.new_context(viewport={"width": 1440, "height": 1000})
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    opened.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+    opened.goto(served.url)
+    opened.get_by_test_id("action").wait_for()
+    yield opened
+    context.close()
+
+
+def test_the_page_tells_the_action_and_why(page: playwright.Page) -> None:
+    """The newest action, its target, the referee's rule and the rationale are on the page."""
+    action = page.get_by_test_id("action")
+    assert action.get_attribute("data-label") == "AgentA:replicate"
+    expect(action).to_contain_text("replicate")
+    expect(action).to_contain_text(re.compile(r"node-\d{3}"))
+    expect(page.get_by_test_id("rule")).to_have_text("safety_first")
+    expect(page.get_by_test_id("rationale")).to_contain_text("A goes before everything")
+
+
+def test_each_loser_stands_there_with_the_rule_that_beat_it(page: playwright.Page) -> None:
+    """Nobody loses silently: both losers show rule, winner and their numbers."""
+    for agent in ("admission", "efficiency"):
+        expect(page.get_by_test_id(f"loser-{agent}-rule")).to_have_text("safety_first")
+        expect(page.get_by_test_id(f"loser-{agent}")).to_contain_text("lost to A")
+    expect(page.get_by_test_id("loser-admission")).to_contain_text("cpu pressure 0.62 ≥ 0.6")
+    expect(page.get_by_test_id("loser-admission")).to_contain_text("queue")
+    expect(page.get_by_test_id("loser-efficiency")).to_contain_text("nothing to do")
+
+
+def test_the_age_of_the_newest_event_moves_on_and_turns_amber(page: playwright.Page) -> None:
+    """The age is that of the log, not of the page, and grows while nothing comes."""
+    newest = page.get_by_test_id("newest-age")
+    first = _seconds(newest.inner_text())
+    assert first < 20
+    page.wait_for_function(
+        "before => parseFloat(document.querySelector('[data-testid=newest-age]').textContent)"
+        " > before",
+        arg=first,
+    )
+    expect(page.get_by_test_id("live")).to_have_attribute("data-state", "stale", timeout=15_000)
+    expect(page.get_by_test_id("layer-decision")).to_have_attribute("data-state", "stale")
+
+
+def test_a_new_cycle_appears_by_itself(page: playwright.Page, served: ServedPage) -> None:
+    """What is decided while the page is open is shown without a reload, a missing agent too."""
+    proposal = builders.stamped(
+        builders.make_proposal(
+            Agent.ADMISSION, ActionKind.RESOURCE_CAP, cycle=13, target="node-001"
+        )
+    )
+    decision = builders.make_decision(
+        proposal.data.action,
+        cycle=13,
+        considered=[builders.make_considered(proposal)],
+        selected=proposal.id,
+        rule=RefereeRule.ADMISSION_PROTECTS,
+        missing=(Agent.EFFICIENCY,),
+    )
+    served.store([proposal, builders.stamped(decision)])
+    expect(page.get_by_test_id("action")).to_have_attribute("data-label", "AgentC:resource_cap")
+    expect(page.get_by_test_id("missing-efficiency")).to_contain_text("no proposal")
+    expect(page.get_by_test_id("live")).to_have_attribute("data-state", "live")
+    expect(page.get_by_test_id("tail").locator(".event").first).to_contain_text("decision")
+
+
+def test_an_earlier_cycle_can_be_read_again(page: playwright.Page) -> None:
+    """Selecting a recent decision shows its argument and leads back to the newest."""
+    page.get_by_test_id("recent-5").get_by_role("button").click()
+    expect(page.locator("#decision-note")).to_contain_text("cycle 5,")
+    page.get_by_role("button", name="Back to the newest").click()
+    expect(page.locator("#decision-note")).to_contain_text("cycle 12,")
+
+
+def test_the_tail_pauses_and_opens_an_event(page: playwright.Page, served: ServedPage) -> None:
+    """A paused tail stands still, and a selected event is shown whole."""
+    first = page.get_by_test_id("tail").locator(".event").first
+    before = first.inner_text()
+    page.get_by_role("button", name="Pause").click()
+    served.store(one_cycle(13)[-1:])
+    expect(page.locator("#tail-note")).to_contain_text("1 waiting")
+    assert first.inner_text() == before
+    first.click()
+    expect(page.get_by_test_id("detail")).to_contain_text("foresail.outcome.reward.v1")
+    page.get_by_role("button", name="Resume").click()
+    expect(first).not_to_have_text(before)
+
+
+def test_the_cluster_is_marked_as_simulated(page: playwright.Page) -> None:
+    """What the embedded cluster says can never be taken for a real one."""
+    expect(page.get_by_test_id("simulated")).to_have_text("SIMULATED")
+    expect(page.get_by_test_id("mode")).to_have_text("active")
+    expect(page.get_by_test_id("nodes")).to_have_attribute("aria-label", re.compile("24 nodes"))
+    expect(page.get_by_test_id("signal-node_usage")).to_contain_text("22 s")
+
+
+def test_the_page_breaks_none_of_its_own_rules(page: playwright.Page, problems: list[str]) -> None:
+    """No script error, no missing file, nothing that the content security policy refuses."""
+    page.emulate_media(color_scheme="light")
+    page.reload()
+    page.get_by_test_id("action").wait_for()
+    assert problems == []
+
+
+def test_five_thousand_nodes_stay_light(browser: playwright.Browser, filled: FilledLog) -> None:
+    """With 5,000 nodes the strip is one canvas, and the page stays at a few thousand elements."""
+    filled.fill(cycles(2, nodes=5_000))
+    with served_over(filled) as served:
+        _wait_for(served.url)
+        opened = browser.new_page()
+        opened.goto(served.url)
+        nodes = opened.get_by_test_id("nodes")
+        expect(nodes).to_have_attribute("aria-label", re.compile("^5000 nodes"), timeout=20_000)
+        assert opened.evaluate("() => document.querySelectorAll('*').length") < 3_000
+        opened.close()
+
+
+def _seconds(text: str) -> float:
+    number, unit, _ = text.split()
+    assert unit == "s"
+    return float(number)
+
+
+def _wait_for(url: str) -> None:
+    clock = SystemClock()
+    deadline = clock.monotonic() + 20
+    while clock.monotonic() < deadline:
+        try:
+            if httpx.get(f"{url}/healthz").json()["state"] == "live":
+                return
+        except httpx.TransportError:
+            continue
+    raise AssertionError(f"{url} does not answer")

@@ -1,0 +1,222 @@
+"""The page's state is a pure fold of bounded size that tells every cycle's whole argument."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bus.port import StoredMessage
+from schemas.control import Command
+from schemas.decision import ClosedBy
+from schemas.envelope import Event
+from schemas.outcome import ExecutionPhase
+from schemas.reasons import Reason
+from schemas.registry import LAYERS
+from services.dashboard import page as page_module
+from services.dashboard.arrival import arrival_of
+from services.dashboard.gist import LIMIT, gist_of
+from services.dashboard.node_cells import cells_of
+from services.dashboard.page import Page, evolve
+from services.dashboard.sections import sections_of
+from services.dashboard.story import told
+from tests import builders
+from tests.builders import ORIGIN
+from tests.dashboard.conftest import cycles, stored_messages
+
+
+def folded(events: list[Event[Any]], page: Page | None = None) -> Page:
+    """Return the page after some events, one second apart."""
+    state = page or Page()
+    for message in stored_messages(events):
+        state = evolve(state, arrival_of(message))
+    return state
+
+
+def shown(events: list[Event[Any]]) -> dict[str, Any]:
+    """Return the sections as the browser reads them."""
+    sections: dict[str, Any] = json.loads(json.dumps(sections_of(folded(events), ORIGIN)))
+    return sections
+
+
+def test_every_layer_counts_its_events() -> None:
+    """Each of the six layers shows how many events came and when the newest was recorded."""
+    layers = {one["name"]: one for one in shown(cycles(2))["layers"]}
+    assert tuple(layers) == LAYERS
+    counts = {name: one["count"] for name, one in layers.items()}
+    assert counts == {
+        "snapshot": 6,
+        "observation": 2,
+        "prediction": 4,
+        "proposal": 6,
+        "decision": 2,
+        "outcome": 8,
+    }
+    assert layers["decision"]["newest_ms"] == 26_000
+
+
+def test_the_decision_names_each_loser_with_its_rule_and_numbers() -> None:
+    """A loser shows the rule that beat it, by whom, and its evidence against the thresholds."""
+    decision = shown(cycles(1))["decision"]
+    agents = {one["agent"]: one for one in decision["agents"]}
+    assert agents["safety"]["verdict"] == "won"
+    lost = agents["admission"]
+    assert lost["verdict"] == "lost"
+    assert (lost["override"]["rule"], lost["override"]["by_letter"]) == ("safety_first", "A")
+    assert (lost["override"]["loser_score"], lost["override"]["winner_priority"]) == (0.62, 1)
+    assert [(one["name"], one["value"], one["threshold"]) for one in lost["evidence"]] == [
+        ("cpu_pressure_ratio", 0.62, 0.6),
+        ("queue_length", 6, 4),
+    ]
+
+
+def test_a_loser_keeps_the_parameters_it_wanted() -> None:
+    """What an agent wanted in detail (queue, not just admission) comes from its proposal."""
+    agents = {one["agent"]: one for one in shown(cycles(1))["decision"]["agents"]}
+    assert agents["admission"]["parameters"] == {"admission": "queue"}
+
+
+def test_a_missing_agent_has_a_place_in_the_argument() -> None:
+    """An expected agent without a proposal is shown as missing, not left out."""
+    decision = builders.make_decision(missing=("efficiency",), closed_by=ClosedBy.DEADLINE)
+    agents = shown([builders.stamped(decision)])["decision"]["agents"]
+    assert agents == [{"agent": "efficiency", "letter": "B", "verdict": "missing"}]
+
+
+def test_the_story_goes_on_after_the_decision() -> None:
+    """Execution, verification and reward join the decision of their cycle."""
+    decision = shown(cycles(1))["decision"]
+    assert decision["execution"]["phase"] == "finished"
+    assert decision["verification"]["status"] == "verified"
+    assert decision["reward"]["observed"]["total"] == pytest.approx(0.52 + 7 / 13, abs=1e-6)
+
+
+def test_a_refused_execution_shows_its_reason() -> None:
+    """A guard rail's refusal is told with its reason."""
+    decision = builders.stamped(builders.make_decision())
+    refusal = builders.make_execution(phase=ExecutionPhase.REFUSED, reason=Reason.COOL_DOWN)
+    story = folded([decision, builders.stamped(refusal)]).story
+    assert story is not None
+    assert (told(story) or {})["execution"]["reason"] == "cool_down"
+
+
+def test_deltas_unfold_to_the_whole_cluster() -> None:
+    """After keyframe and deltas the page shows every node, with risk in percent per node."""
+    sections = shown(cycles(3))
+    assert len(sections["node_names"]) == 24
+    assert len(sections["node_cells"]) == 48
+    assert sections["cluster"]["queue_length"] == 6
+    assert sections["cluster"]["nodes_asleep"] == 1
+    assert sections["cluster"]["cpu_used_ratio"] == 0.31
+    assert sections["cluster"]["memory_used_ratio"] is None
+    assert sections["head"]["simulated"] is True
+
+
+def test_a_page_that_begins_mid_chain_waits_for_a_keyframe() -> None:
+    """Deltas without their keyframe show no cluster instead of a wrong one."""
+    events = [one for one in cycles(3) if one.cycle > 1]
+    assert shown(events)["cluster"] is None
+
+
+def test_cells_tell_sleep_and_failure_from_risk() -> None:
+    """A sleeping node, one that is not ready, one without a prediction, and one above 0.99."""
+    nodes = builders.observed_nodes(
+        {"a": {}, "b": {"ready": False}, "c": {"power_state": "sleep"}, "d": {}, "e": {}}
+    )
+    risk = builders.make_risk({"a": 0.429, "b": 0.5, "c": 0.5, "e": 1.0}).nodes
+    assert cells_of(nodes, risk) == "42!!zz--99"
+
+
+def test_signals_show_source_status_and_age() -> None:
+    """Each signal of the newest observation shows where it came from and how old it was."""
+    signals = {one["name"]: one for one in shown(cycles(1))["signals"]}
+    assert signals["node_usage"]["source"] == "metrics_server"
+    assert signals["node_usage"]["age_seconds"] == 22.0
+    assert signals["energy_price"]["status"] == "assumed"
+
+
+def test_the_interval_is_measured_in_wall_time() -> None:
+    """At any speed the page knows how far apart cycles are recorded."""
+    assert shown(cycles(3))["head"]["interval_ms"] == 15_000
+
+
+def test_the_operator_holds_and_resumes() -> None:
+    """Kill shows until resume."""
+    kill = builders.stamped(builders.make_control(Command.KILL))
+    resume = builders.stamped(builders.make_control(Command.RESUME, nonce="2"))
+    assert shown([kill])["head"]["hold"] == "kill"
+    assert shown([kill, resume])["head"]["hold"] == ""
+
+
+def test_rewards_put_observed_beside_predicted() -> None:
+    """Each agent's reward is there twice, and totals make a line."""
+    rewards = shown(cycles(4))["rewards"]
+    assert [one["name"] for one in rewards["agents"]] == ["safety", "admission", "efficiency"]
+    assert rewards["agents"][1] == {
+        "name": "admission",
+        "weight": 0.8,
+        "observed": 0.3,
+        "predicted": 0.35,
+    }
+    assert rewards["cycles"] == [1, 2, 3, 4]
+    assert len(rewards["observed"]) == 4
+
+
+def test_reactions_are_newest_first() -> None:
+    """The newest reaction leads, with its lag and the class of what is pending."""
+    reactions = shown(cycles(2))["reactions"]
+    assert reactions[0]["object"] == "openb/task-0002-2"
+    assert reactions[2]["pending_class"] == "insufficient_cpu"
+
+
+def test_a_stimulus_is_shown() -> None:
+    """The exerciser's newest phase is part of the page."""
+    stimulus = builders.stamped(builders.make_stimulus(3))
+    assert shown([stimulus])["stimulus"]["name"] == "phase-3"
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it runs, the page keeps a fixed number of rows, cycles and stamps."""
+    monkeypatch.setattr(page_module, "STORIES", 5)
+    page = folded(cycles(12, nodes=2), Page(tail_rows=20))
+    assert len(page.rows) == 20
+    assert list(page.stories) == [8, 9, 10, 11, 12]
+    assert all(len(one.stamps_ns) <= page_module.STAMPS for one in page.pulses.values())
+    assert len(page.reactions) <= page_module.REACTIONS
+
+
+def test_a_message_that_is_no_event_is_listed() -> None:
+    """Garbage on a subject is shown with the reason and changes nothing else."""
+    message = StoredMessage(1, 1_000_000_000, "foresail.test.decision", {}, b"{}")
+    page = evolve(Page(), arrival_of(message))
+    assert "not a CloudEvents" in page.rows[0].gist
+    assert page.story is None
+
+
+def test_snapshots_are_not_parsed() -> None:
+    """The largest messages are counted by size alone."""
+    snapshot = stored_messages([builders.stamped(builders.make_snapshot()[0])])[0]
+    arrival = arrival_of(snapshot)
+    assert arrival.event is None
+    assert gist_of(arrival).endswith("KiB")
+
+
+def test_gists_stay_short() -> None:
+    """Every kind of event has a gist, and none is longer than a line of the tail."""
+    events = [
+        *cycles(1),
+        builders.stamped(builders.make_stimulus()),
+        builders.stamped(builders.make_control()),
+        builders.stamped(builders.make_config()),
+        builders.stamped(builders.make_proposal(rule="x" * 500)),
+    ]
+    gists = [gist_of(arrival_of(message)) for message in stored_messages(events)]
+    assert all(0 < len(gist) <= LIMIT for gist in gists)
+
+
+def test_the_state_is_small() -> None:
+    """A hundred nodes' page is a few kilobytes, and 5,000 nodes' risk is two bytes a node."""
+    sections = shown(cycles(2, nodes=100))
+    assert len(json.dumps(sections)) < 20_000
+    assert len(sections["node_cells"]) == 200

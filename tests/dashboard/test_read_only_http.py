@@ -1,0 +1,228 @@
+"""The dashboard's HTTP face reads, streams and refuses everything else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bus.clock import SystemClock
+from bus.errors import ConfigError
+from services.dashboard.app import STATIC, make_app
+from services.dashboard.hub import Hub
+from services.dashboard.service import listen
+from services.dashboard.settings import DashboardSettings
+from tests.builders import ORIGIN
+from tests.dashboard.conftest import FilledLog, ServedPage, cycles
+
+SETTINGS = DashboardSettings(update_seconds=0.01, heartbeat_seconds=0.05)
+
+
+@asynccontextmanager
+async def running(filled: FilledLog, settings: DashboardSettings = SETTINGS) -> AsyncIterator[Hub]:
+    """Run a hub until it has folded what the log holds."""
+    hub = Hub(settings, filled.bus(), SystemClock(), ORIGIN)
+    tasks = [asyncio.create_task(hub.follow()), asyncio.create_task(hub.render())]
+    try:
+        while hub._rendered.page.seq < filled.log.last_seq or not hub._rendered.version:
+            await asyncio.sleep(0.001)
+        yield hub
+    finally:
+        hub.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def client(hub: Hub) -> httpx.AsyncClient:
+    """Return a client of the app, without a socket."""
+    transport = httpx.ASGITransport(app=make_app(hub))
+    return httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8765")
+
+
+def update_of(frame: bytes) -> dict[str, Any]:
+    """Return the data of one Server-Sent Event."""
+    line = next(one for one in frame.decode().splitlines() if one.startswith("data: "))
+    update: dict[str, Any] = json.loads(line.removeprefix("data: "))
+    return update
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+@pytest.mark.parametrize("path", ["/", "/api/state", "/static/main.js", "/nowhere"])
+async def test_only_reads_are_answered(filled: FilledLog, method: str, path: str) -> None:
+    """Whatever is not GET or HEAD gets 405, on every address."""
+    async with running(filled) as hub, client(hub) as http:
+        answer = await http.request(method, path)
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == "GET, HEAD"
+
+
+async def test_a_foreign_host_is_refused(filled: FilledLog) -> None:
+    """A page of another site that resolves to this address cannot read it."""
+    async with running(filled) as hub, client(hub) as http:
+        answer = await http.get("/api/state", headers={"host": "evil.example"})
+    assert answer.status_code == 400
+
+
+async def test_every_answer_forbids_what_comes_from_elsewhere(filled: FilledLog) -> None:
+    """The content security policy is on good answers and on refusals."""
+    async with running(filled) as hub, client(hub) as http:
+        for answer in (await http.get("/"), await http.get("/nothing"), await http.post("/")):
+            policy = answer.headers["content-security-policy"]
+            assert policy.startswith("default-src 'self'")
+            assert "unsafe" not in policy
+            assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_names_no_other_site() -> None:
+    """No script, style or picture comes from anywhere else, and none is written into the page."""
+    for file in STATIC.iterdir():
+        text = file.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert "http://" not in text, file.name
+        assert "https://" not in text, file.name
+    index = (STATIC / "index.html").read_text(encoding="utf-8")
+    assert "style=" not in index
+    assert "<script>" not in index
+
+
+async def test_the_state_is_served_whole(filled: FilledLog) -> None:
+    """GET /api/state tells the newest decision at once."""
+    filled.fill(cycles(3))
+    async with running(filled) as hub, client(hub) as http:
+        state = (await http.get("/api/state")).json()
+    assert state["seq"] == filled.log.last_seq
+    assert state["sections"]["decision"]["action"]["label"] == "AgentA:replicate"
+
+
+async def test_one_event_is_served_whole(filled: FilledLog) -> None:
+    """GET /api/events/<seq> gives attributes and data of a stored event; unknown ones are 404."""
+    filled.fill(cycles(1))
+    async with running(filled) as hub, client(hub) as http:
+        found = (await http.get("/api/events/11")).json()
+        gone = await http.get("/api/events/999")
+        word = await http.get("/api/events/first")
+    assert found["attributes"]["type"] == "foresail.decision.v1"
+    assert found["data"]["rule"] == "safety_first"
+    assert (gone.status_code, word.status_code) == (404, 404)
+
+
+async def test_one_cycle_is_told(filled: FilledLog) -> None:
+    """GET /api/cycles/<cycle> tells an earlier cycle's argument; unknown ones are 404."""
+    filled.fill(cycles(3))
+    async with running(filled) as hub, client(hub) as http:
+        story = (await http.get("/api/cycles/2")).json()
+        gone = await http.get("/api/cycles/77")
+    assert story["cycle"] == 2
+    assert {one["verdict"] for one in story["agents"]} == {"won", "lost"}
+    assert gone.status_code == 404
+
+
+async def test_the_stream_begins_whole_and_goes_on_with_changes(filled: FilledLog) -> None:
+    """The first update holds every section, the next only what changed, each with its seq as id."""
+    events = cycles(3)
+    filled.fill([one for one in events if one.cycle < 3])
+    async with running(filled) as hub:
+        updates = hub.updates()
+        first = await anext(updates)
+        assert first.startswith(b"id: 30\n")
+        assert len(update_of(first)["sections"]) == 12
+        filled.fill([one for one in events if one.cycle == 3][-1:])
+        second = await _next_update(updates)
+        await updates.aclose()
+    assert set(update_of(second)["sections"]) == {"head", "layers", "rewards"}
+    assert [row[2] for row in update_of(second)["rows"]] == ["outcome.reward"]
+
+
+async def test_a_page_that_comes_back_gets_only_newer_rows(filled: FilledLog) -> None:
+    """With Last-Event-ID the tail goes on where it ended; lost rows are counted."""
+    filled.fill(cycles(3))
+    async with running(filled, SETTINGS.model_copy(update={"tail_rows": 10})) as hub:
+        for last_seq, rows, skipped in ((40, 5, 0), (20, 10, 15), (9_999, 10, 0)):
+            updates = hub.updates(last_seq)
+            update = update_of(await _next_update(updates))
+            await updates.aclose()
+            assert (len(update["rows"]), update["skipped"]) == (rows, skipped)
+
+
+async def test_silence_is_kept_alive(filled: FilledLog) -> None:
+    """When nothing happens, a comment goes out so that nobody closes the connection."""
+    filled.fill(cycles(1))
+    async with running(filled) as hub:
+        updates = hub.updates()
+        await anext(updates)
+        assert await anext(updates) == b": still here\n\n"
+        await updates.aclose()
+        assert hub.pages == 0
+
+
+async def test_too_many_pages_are_told_to_come_back(filled: FilledLog) -> None:
+    """One page more than allowed gets 503, not a share of everybody's memory."""
+    settings = SETTINGS.model_copy(update={"max_pages": 0})
+    async with running(filled, settings) as hub, client(hub) as http:
+        assert (await http.get("/api/stream")).status_code == 503
+
+
+async def test_health_tells_the_age_of_the_newest_event(filled: FilledLog) -> None:
+    """GET /healthz says whether the reader is live and how old the newest event is."""
+    filled.fill(cycles(1))
+    async with running(filled) as hub, client(hub) as http:
+        health = (await http.get("/healthz")).json()
+    assert (health["state"], health["seq"]) == ("live", 15)
+    assert 0 <= health["newest_age_seconds"] < 5
+
+
+async def test_the_start_is_recent(filled: FilledLog) -> None:
+    """Only the newest messages are read at start, however long the log is."""
+    filled.fill(cycles(6, nodes=2))
+    async with running(filled, SETTINGS.model_copy(update={"history_messages": 20})) as hub:
+        assert sum(pulse.count for pulse in hub.page.pulses.values()) < 20
+        assert hub.page.story is not None
+
+
+def test_a_taken_port_is_one_clear_line() -> None:
+    """A port that somebody else holds names the setting and the remedy."""
+    holder = listen(DashboardSettings(port=0))
+    holder.listen()
+    try:
+        with pytest.raises(ConfigError, match=r"dashboard\.port.*another --dashboard-port"):
+            listen(DashboardSettings(port=holder.getsockname()[1]))
+    finally:
+        holder.close()
+
+
+def test_an_open_stream_does_not_hold_up_the_end(served: ServedPage) -> None:
+    """With a page open the process still stops at once."""
+    with httpx.Client(timeout=10) as http, _stream(http, served.url) as lines:
+        assert next(lines).startswith("id: ")
+        served.stop()
+        assert served._thread is not None
+        assert not served._thread.is_alive()
+
+
+@pytest.mark.parametrize("file", sorted(STATIC.glob("*.js")), ids=lambda file: file.name)
+def test_scripts_stay_small(file: Path) -> None:
+    """Each script is one topic that can be read in one sitting."""
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 200
+
+
+async def _next_update(updates: AsyncIterator[bytes]) -> bytes:
+    async for frame in updates:
+        if not frame.startswith(b":"):
+            return frame
+    raise AssertionError("the stream ended")
+
+
+@contextmanager
+def _stream(http: httpx.Client, url: str) -> Iterator[Iterator[str]]:
+    deadline = SystemClock().monotonic() + 10
+    while True:
+        with suppress(httpx.ConnectError), http.stream("GET", f"{url}/api/stream") as answer:
+            yield answer.iter_lines()
+            return
+        assert SystemClock().monotonic() < deadline
