@@ -13,9 +13,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -25,6 +23,7 @@ from kubernetes import client, config
 from kubernetes.client.exceptions import ApiException
 
 from bus.errors import ConfigError, Permanent, Temporary
+from services.kube_objects import parse_time
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Json = Mapping[str, Any] | Sequence[Any]
@@ -250,19 +249,6 @@ def _time_of(headers: Mapping[str, str]) -> float:
         raise ClusterUnavailable(
             "the API server's answer carries no readable Date header"
         ) from error
-
-
-@lru_cache(maxsize=65536)
-def parse_time(text: str) -> float:
-    """Return an RFC 3339 time of the API as seconds since the Unix epoch, to the microsecond.
-
-    Raises:
-        ValueError: the text is no such time.
-    """
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return round(moment.timestamp(), 6)
 
 
 def _one_line(error: BaseException) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 
@@ -288,6 +290,19 @@ class ListMeta(msgspec.Struct, frozen=True, kw_only=True):
 
     resource_version: str = msgspec.field(default="", name="resourceVersion")
     continue_token: str = msgspec.field(default="", name="continue")
+
+
+@lru_cache(maxsize=65536)
+def parse_time(text: str) -> float:
+    """Return an RFC 3339 time of the API as seconds since the Unix epoch, to the microsecond.
+
+    Raises:
+        ValueError: the text is no such time.
+    """
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp(), 6)
 
 
 @dataclass(frozen=True, slots=True)

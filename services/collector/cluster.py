@@ -15,6 +15,7 @@ import msgspec
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
+from services.collector.reading import Read, Reading, failed
 from services.kube_lists import Page, decoder_of, read_list
 from services.kube_objects import (
     Deployment,
@@ -58,36 +59,6 @@ NODE_METRICS = Source(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
-    """What one source said, or why it said nothing; `items` is empty unless `source.ok`."""
-
-    source: SourceRead
-    items: tuple[T, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Everything read in one cycle."""
-
-    nodes: Read[Node]
-    pods: Read[Pod]
-    deployments: Read[Deployment]
-    jobs: Read[Job]
-    node_metrics: Read[NodeMetrics]
-
-    @property
-    def sources(self) -> tuple[SourceRead, ...]:
-        """All reads, in a fixed order."""
-        return (
-            self.nodes.source,
-            self.pods.source,
-            self.deployments.source,
-            self.jobs.source,
-            self.node_metrics.source,
-        )
-
-
 async def read_all(transport: Transport, otherwise_time_seconds: float) -> Reading:
     """Read every source; a failed one carries `otherwise_time_seconds` as its time."""
     nodes, pods, deployments, jobs, metrics = await asyncio.gather(
@@ -118,13 +89,6 @@ async def read(transport: Transport, source: Source[T], otherwise_time_seconds: 
         )
         return Read(record, listed.items)
     return Read(failed(source.name, otherwise_time_seconds, reason, message))
-
-
-def failed(name: str, time_seconds: float, reason: Reason, message: str) -> SourceRead:
-    """Return the record of a read that gave nothing."""
-    return SourceRead(
-        source=name, ok=False, read_time_seconds=time_seconds, reason=reason, message=message[:300]
-    )
 
 
 async def is_simulated(transport: Transport) -> bool:

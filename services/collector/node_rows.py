@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from services.cluster import parse_time
-from services.kube_objects import CPU, MEMORY, Node, NodeMetrics, gpus_in
+from services.kube_objects import CPU, MEMORY, Node, NodeMetrics, gpus_in, parse_time
 from services.quantities import cores, whole
 
 SIMULATED_LABEL = "foresail.dev/simulated"

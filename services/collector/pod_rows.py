@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from services.cluster import parse_time
-from services.kube_objects import ContainerStatus, Pod, StateDetail, effective_request
+from services.kube_objects import ContainerStatus, Pod, StateDetail, effective_request, parse_time
 
 MESSAGE_CHARACTERS = 240
 """Longer messages of the API are cut; the scheduler's are shorter."""

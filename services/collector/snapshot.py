@@ -13,9 +13,9 @@ from typing import TypeVar
 from schemas.reasons import Reason
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
 from schemas.tables import table_of
-from services.collector.cluster import Reading, failed
 from services.collector.node_rows import is_simulated, node_rows, usage_by_node
 from services.collector.pod_rows import Cuts, PodRows, pod_rows
+from services.collector.reading import Reading, failed
 from services.collector.workload_rows import deployment_rows, job_rows
 
 V = TypeVar("V")

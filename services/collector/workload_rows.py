@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from services.cluster import parse_time
-from services.kube_objects import Deployment, Job
+from services.kube_objects import Deployment, Job, parse_time
 
 
 def deployment_rows(items: Sequence[Deployment]) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,49 @@
+"""What one cycle's reads brought: items by source, or why a source brought none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from schemas.reasons import Reason
+from schemas.snapshot import SourceRead
+from services.kube_objects import Deployment, Job, KubeStruct, Node, NodeMetrics, Pod
+
+T = TypeVar("T", bound=KubeStruct)
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[T]):
+    """What one source said, or why it said nothing; `items` is empty unless `source.ok`."""
+
+    source: SourceRead
+    items: tuple[T, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Everything read in one cycle."""
+
+    nodes: Read[Node]
+    pods: Read[Pod]
+    deployments: Read[Deployment]
+    jobs: Read[Job]
+    node_metrics: Read[NodeMetrics]
+
+    @property
+    def sources(self) -> tuple[SourceRead, ...]:
+        """All reads, in a fixed order."""
+        return (
+            self.nodes.source,
+            self.pods.source,
+            self.deployments.source,
+            self.jobs.source,
+            self.node_metrics.source,
+        )
+
+
+def failed(name: str, time_seconds: float, reason: Reason, message: str) -> SourceRead:
+    """Return the record of a read that gave nothing."""
+    return SourceRead(
+        source=name, ok=False, read_time_seconds=time_seconds, reason=reason, message=message[:300]
+    )
