@@ -149,6 +149,8 @@ class SnapshotWorkloads(FramedData):
     pods_total: Count
     pods_omitted: Count = 0
     """Pods that need a look beyond those listed (the message must stay under 1 MiB)."""
+    waiting_omitted: dict[str, int] = {}
+    """Of the pods omitted, those that are Pending and have no node, by namespace."""
     bare_pods_succeeded: Count
     """Succeeded pods that no Job owns (the seed counts them as completed tasks)."""
     workloads: WorkloadTable | None

@@ -179,6 +179,11 @@ def _totals(
 ) -> ClusterTotals:
     table = snapshot.nodes
     waiting = [kind for kind in pods.pending_class if kind is not None]
+    unlisted = sum(
+        count
+        for namespace, count in snapshot.waiting_omitted.items()
+        if is_watched(namespace, settings.namespaces)
+    )
     return ClusterTotals(
         nodes=len(table),
         nodes_ready=sum(table.ready),
@@ -187,8 +192,8 @@ def _totals(
         ),
         pods_running=snapshot.pods_running,
         pods_total=snapshot.pods_total,
-        queue_length=len(waiting),
-        sla_violations=_sla_violations(snapshot, settings),
+        queue_length=len(waiting) + unlisted,
+        sla_violations=_sla_violations(snapshot, settings) + unlisted,
         completed_tasks=snapshot.bare_pods_succeeded + sum(snapshot.workloads.succeeded),
         pending_by_class=dict(sorted(Counter(waiting).items())),
         cpu_requested_ratio=_mean(nodes.cpu_requested_ratio),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +44,8 @@ class PodRows:
     running: int = 0
     total: int = 0
     omitted: int = 0
+    waiting_omitted: dict[str, int] = field(default_factory=dict)
+    """Pending pods without a node beyond those listed, by namespace."""
     bare_succeeded: int = 0
 
 
@@ -54,13 +57,15 @@ def pod_rows(pods: Sequence[Pod], now: float, cuts: Cuts) -> PodRows:
     """
     current = [pod for pod in pods if not _old_failure(pod, now, cuts)]
     looked_at = [pod for pod in current if needs_a_look(pod, cuts.since_seconds)]
-    listed = sorted(looked_at, key=_rank)[: cuts.listed_pods]
+    ranked = sorted(looked_at, key=_rank)
+    listed, left_out = ranked[: cuts.listed_pods], ranked[cuts.listed_pods :]
     return PodRows(
         placements=_placement_rows(current),
         listed={pod.key: pod_row(pod) for pod in listed},
         running=sum(pod.status.phase == "Running" for pod in pods),
         total=len(pods),
-        omitted=len(looked_at) - len(listed),
+        omitted=len(left_out),
+        waiting_omitted=_waiting_by_namespace(left_out),
         bare_succeeded=sum(_succeeded_without_job(pod) for pod in pods),
     )
 
@@ -192,6 +197,11 @@ def _placement_rows(pods: Sequence[Pod]) -> dict[str, dict[str, Any]]:
 def _old_failure(pod: Pod, now: float, cuts: Cuts) -> bool:
     ended = ended_time(pod) if pod.status.phase == "Failed" else None
     return ended is not None and now - ended > cuts.failed_pod_seconds
+
+
+def _waiting_by_namespace(pods: Sequence[Pod]) -> dict[str, int]:
+    waiting = (pod for pod in pods if pod.status.phase == "Pending" and not pod.spec.node_name)
+    return dict(sorted(Counter(pod.metadata.namespace for pod in waiting).items()))
 
 
 def _succeeded_without_job(pod: Pod) -> bool:

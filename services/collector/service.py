@@ -221,6 +221,7 @@ class Collector:
                 pods_running=snapshot.pods_running,
                 pods_total=snapshot.pods_total,
                 pods_omitted=snapshot.pods_omitted,
+                waiting_omitted=snapshot.waiting_omitted,
                 bare_pods_succeeded=snapshot.bare_pods_succeeded,
             ),
         )

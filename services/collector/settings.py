@@ -59,8 +59,9 @@ class CollectorSettings(Part):
     failed_pod_seconds: float = Field(default=300.0, ge=0)
     """Cluster seconds for which a pod that Failed counts as unhealthy. The seed counts it for as
     long as the API keeps the object, so one failed Job marks its node for hours."""
-    listed_pods: int = Field(default=1000, ge=1)
-    """Most single pods listed in one snapshot (the message must stay under 1 MiB)."""
+    listed_pods: int = Field(default=500, ge=1)
+    """Most single pods listed in one snapshot (the message must stay under 1 MiB); the queue counts
+    the others too."""
     listed_reactions: int = Field(default=200, ge=1)
     """Most reactions listed in one cycle."""
     request_timeout_seconds: float = Field(default=10.0, gt=0)

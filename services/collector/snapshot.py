@@ -35,6 +35,7 @@ class Snapshot:
     pods_running: int
     pods_total: int
     pods_omitted: int
+    waiting_omitted: dict[str, int]
     bare_pods_succeeded: int
 
     def source(self, name: str) -> SourceRead:
@@ -74,5 +75,6 @@ def assemble(reading: Reading, time_seconds: float, cuts: Cuts, *, simulated: bo
         pods_running=pods.running,
         pods_total=pods.total,
         pods_omitted=pods.omitted,
+        waiting_omitted=pods.waiting_omitted,
         bare_pods_succeeded=pods.bare_succeeded,
     )

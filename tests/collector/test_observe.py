@@ -147,6 +147,19 @@ def test_without_nodes_or_pods_no_ratio_is_invented(look: Look, name: str) -> No
         assert _signal(observed, signal).reason is Reason.SOURCE_ERROR
 
 
+def test_pods_that_are_not_listed_still_wait_in_the_queue(look: Look) -> None:
+    """The queue's length is the true one, however few pods a snapshot lists."""
+    waits = {"phase": "Pending", "node": "", "message": NO_NODE}
+    system = [pod("dns", namespace="kube-system", **waits)]
+    cluster = ScriptedCluster(
+        nodes=[node("n1")], pods=[pod(f"p{i:03}", **waits) for i in range(90)] + system
+    )
+    snapshot = look(cluster, listed_pods=10)
+    assert len(snapshot.pods) == 10
+    totals = observe(snapshot, CollectorSettings()).totals
+    assert (totals.queue_length, totals.sla_violations) == (90, 90)
+
+
 def test_the_energy_price_is_assumed(look: Look) -> None:
     """A constant of the settings is never passed off as a measurement."""
     observed = observe(look(ScriptedCluster(nodes=[node("n1")])), CollectorSettings())
