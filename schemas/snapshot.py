@@ -57,7 +57,10 @@ class NodeTable(Table):
 
 
 class PlacementTable(Table):
-    """Pods by node and workload; `ids` are `<node>|<namespace>/<kind>/<name>`."""
+    """Pods by node and workload; `ids` are `<node>|<namespace>/<kind>/<name>`.
+
+    Where that does not fit a message, by node and namespace: `<node>|<namespace>/*/*`.
+    """
 
     pods: tuple[int, ...] = ()
     """Pods that hold resources on the node (neither Succeeded nor Failed)."""

@@ -20,6 +20,10 @@ _SUMMED = (
     "unhealthy",
     "restarted",
 )
+PLACEMENT_BYTES = 700_000
+"""Above this size of its rows, a placement table is summed by namespace; messages end at 1 MiB."""
+ROW_BYTES = 48
+"""About what a row's numbers take in JSON."""
 _RANKS = {"Pending": 0, "Unknown": 1, "Running": 2, "Failed": 3, "Succeeded": 4}
 
 
@@ -189,9 +193,21 @@ def _placement_rows(pods: Sequence[Pod]) -> dict[str, dict[str, Any]]:
             row["memory_request_bytes"] += amounts.memory_bytes
             row["gpus_requested"] += amounts.gpus
             row["restarted"] += pod.restarts > 0
+    if sum(len(row_id) + ROW_BYTES for row_id in rows) > PLACEMENT_BYTES:
+        rows = _by_namespace(rows)
     for row in rows.values():
         row["cpu_request_cores"] /= 1_000_000
     return rows
+
+
+def _by_namespace(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Sum the rows of each node and namespace into one, `<node>|<namespace>/*/*`."""
+    summed: dict[str, dict[str, Any]] = {}
+    for row_id, row in rows.items():
+        total = summed.setdefault(f"{row_id.partition('/')[0]}/*/*", dict.fromkeys(_SUMMED, 0))
+        for name in _SUMMED:
+            total[name] += row[name]
+    return summed
 
 
 def _old_failure(pod: Pod, now: float, cuts: Cuts) -> bool:

@@ -69,6 +69,18 @@ def test_pods_are_summed_by_node_and_deployment(look: Look) -> None:
     )
 
 
+def test_placements_that_fit_no_message_are_summed_by_namespace(look: Look) -> None:
+    """12,000 bare pods are one row per node and namespace, with the same sums."""
+    cluster = ScriptedCluster(
+        nodes=[node("n1"), node("n2")],
+        pods=[pod(f"p{i:05}", node=f"n{1 + i % 2}") for i in range(12_000)],
+    )
+    table = look(cluster).placements
+    assert table.ids == ("n1|shop/*/*", "n2|shop/*/*")
+    assert table.pods == (6000, 6000)
+    assert table.cpu_request_cores == (6000.0, 6000.0)
+
+
 def test_finished_pods_hold_nothing(look: Look) -> None:
     """Requests of Succeeded and Failed pods are free again (the seed went on counting them)."""
     cluster = ScriptedCluster(
