@@ -13,7 +13,8 @@ from bus.clock import SystemClock
 from schemas.actions import ActionKind, Agent
 from schemas.decision import RefereeRule
 from tests import builders
-from tests.dashboard.conftest import FilledLog, ServedPage, cycles, one_cycle, served_over
+from tests.dashboard.built_cycles import cycles, one_cycle
+from tests.dashboard.served_page import FilledLog, ServedPage, served_over
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -23,7 +23,7 @@ from services.dashboard.sections import sections_of
 from services.dashboard.story import told
 from tests import builders
 from tests.builders import ORIGIN
-from tests.dashboard.conftest import cycles, stored_messages
+from tests.dashboard.built_cycles import cycles, stored_messages
 
 
 def folded(events: list[Event[Any]], page: Page | None = None) -> Page:

@@ -19,7 +19,8 @@ from services.dashboard.hub import Hub
 from services.dashboard.service import listen
 from services.dashboard.settings import DashboardSettings
 from tests.builders import ORIGIN
-from tests.dashboard.conftest import FilledLog, ServedPage, cycles
+from tests.dashboard.built_cycles import cycles
+from tests.dashboard.served_page import FilledLog, ServedPage
 
 SETTINGS = DashboardSettings(update_seconds=0.01, heartbeat_seconds=0.05)
 

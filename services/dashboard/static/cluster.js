@@ -33,7 +33,7 @@ function pending(classes) {
 function load(name, requested, used) {
   return h("div", { class: "load" }, h("span", {}, name),
     h("meter-bar", {}, bar("requested", requested), bar("used", used)),
-    h("span", { class: "num note" }, `${percent(requested)} requested, `, used === null ? "use not measured" : `${percent(used)} used`));
+    h("span", { class: "num note" }, `${percent(requested)} requested, `, used === null ? "use unknown" : `${percent(used)} used`));
 }
 
 function bar(kind, ratio) {
@@ -44,7 +44,8 @@ function bar(kind, ratio) {
 
 export function renderSignals(signals, models) {
   if (!signals.length) return;
-  write(byId("signals-note"), models.map((one) => `${one.name} by ${one.model_id}${one.status === "skipped" ? " (skipped)" : ""}`).join(", "));
+  const old = signals.filter((one) => one.status === "stale" || one.status === "missing").length;
+  write(byId("signals-note"), old ? `${old} stale or missing` : "as the newest observation had them");
   fill("signals", h("table", { class: "table" },
     h("thead", {}, h("tr", {}, ["Signal", "Source", "Status", "Age"].map((name, index) => h("th", { class: index === 3 ? "right" : null }, name)))),
     h("tbody", {}, signals.map((one) => h("tr", { "data-testid": `signal-${one.name}` },
@@ -52,7 +53,16 @@ export function renderSignals(signals, models) {
       h("td", {}, h("span", { class: "status", "data-status": one.status }, one.status),
         one.reason ? h("span", { class: "note" }, ` ${words(one.reason)}`) : null,
         one.exceptions ? h("span", { class: "note" }, ` but ${one.exceptions} rows`) : null),
-      h("td", { class: "right num" }, age(one.age_seconds)))))));
+      h("td", { class: "right num" }, age(one.age_seconds)))))), renderModels(models));
+}
+
+function renderModels(models) {
+  return h("table", { class: "table models" },
+    h("thead", {}, h("tr", {}, ["Prediction", "Model", "Status", "Horizon"].map((name, index) => h("th", { class: index === 3 ? "right" : null }, name)))),
+    h("tbody", {}, models.map((one) => h("tr", { "data-testid": `model-${one.name}` },
+      h("td", {}, one.name), h("td", { class: "mono" }, one.model_id),
+      h("td", { class: one.status === "skipped" ? "warn" : null }, one.status === "skipped" ? `skipped: ${words(one.reason)}` : one.calibrated ? "calibrated" : "a score, not a probability"),
+      h("td", { class: "right num" }, age(one.horizon_seconds))))));
 }
 
 export function renderReactions(reactions) {
