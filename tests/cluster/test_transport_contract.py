@@ -117,7 +117,7 @@ async def test_removing_is_complete_and_repeatable(loaded: Transport) -> None:
     """After removing, nothing is left; removing again finds nothing to do."""
     assert await remove_all(loaded) == len(LOADS)
     async with asyncio.timeout(5):
-        while await _deployments(loaded):  # noqa: ASYNC110 - the cluster tells nobody
+        while await _deployments(loaded):
             await asyncio.sleep(0.02)
     assert await remove_all(loaded) == 0
 
