@@ -40,7 +40,9 @@ class AnotherWriter(Permanent):
 
     def __init__(self, subject: str, newest_id: str) -> None:
         """Name the subject and the id found there."""
-        super().__init__(f"another writer published {newest_id or 'a message without id'} on {subject}; stopping")
+        super().__init__(
+            f"another writer published {newest_id or 'a message without id'} on {subject}; stopping"
+        )
         self.subject = subject
         self.newest_id = newest_id
 
@@ -62,7 +64,9 @@ class MessageTooLarge(Permanent):
 
     def __init__(self, subject: str, size_bytes: int, limit_bytes: int) -> None:
         """Name the subject, the size and the limit."""
-        super().__init__(f"a message of {size_bytes} bytes on {subject} is over the limit of {limit_bytes}")
+        super().__init__(
+            f"a message of {size_bytes} bytes on {subject} is over the limit of {limit_bytes}"
+        )
         self.subject = subject
         self.size_bytes = size_bytes
         self.limit_bytes = limit_bytes

@@ -1,7 +1,9 @@
-"""One writer per subject: which position a writer expects to be the newest, and what a refusal means.
+"""One writer per subject: which position a writer expects to be the newest, and what a refusal
+means.
 
-A writer tells the server the position of the last message it knows on a subject. When the server refuses, the newest message says
-which of two things happened: it is our own (the earlier try was stored, its ack was lost), or somebody else writes our subject.
+A writer tells the server the position of the last message it knows on a subject. When the server
+refuses, the newest message says which of two things happened: it is our own (the earlier try was
+stored, its ack was lost), or somebody else writes our subject.
 """
 
 from __future__ import annotations
@@ -18,11 +20,14 @@ def message_id(headers: object) -> str:
     return str(headers.get(MESSAGE_ID, "")) if isinstance(headers, dict) else ""
 
 
-def settle_refusal(messages: Sequence[Message], newest: Sequence[StoredMessage | None]) -> tuple[int, ...] | None:
+def settle_refusal(
+    messages: Sequence[Message], newest: Sequence[StoredMessage | None]
+) -> tuple[int, ...] | None:
     """Say what a refused publish means, given the newest message of each message's subject.
 
     Returns:
-        The positions when all messages are stored already; None when the expectations were merely out of date.
+        The positions when all messages are stored already; None when the expectations were merely
+        out of date.
 
     Raises:
         AnotherWriter: the newest message of a subject is somebody else's.

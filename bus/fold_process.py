@@ -1,4 +1,6 @@
-"""Running one fold over a bus: what every pure service's process does, and the virtual-time stack with it."""
+"""Running one fold over a bus: what every pure service's process does, and the virtual-time stack
+with it.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from schemas.model import Part
 S = TypeVar("S", bound=Part)
 
 
-def config_of(process: str, settings: dict[str, Any], code_version: str, model_ids: Sequence[str] = ()) -> Config:
+def config_of(
+    process: str, settings: dict[str, Any], code_version: str, model_ids: Sequence[str] = ()
+) -> Config:
     """Return the config event's data of a process."""
     ids = tuple(model_ids)
     return Config(

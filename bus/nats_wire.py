@@ -1,4 +1,6 @@
-"""What travels between the NATS adapter and the server: headers, replies and error codes, read without a connection."""
+"""What travels between the NATS adapter and the server: headers, replies and error codes, read
+without a connection.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ DUPLICATE_IN_BATCH = 10201
 BATCH_END = "204"
 NOT_FOUND = "404"
 
-_SERVER_HEADERS = ("nats-stream", "nats-subject", "nats-sequence", "nats-time-stamp", "nats-last-sequence")
+_SERVER_HEADERS = (
+    "nats-stream",
+    "nats-subject",
+    "nats-sequence",
+    "nats-time-stamp",
+    "nats-last-sequence",
+)
 _PUBLISH_HEADERS = ("nats-expected-", "nats-batch-", "nats-num-pending", "nats-upto-")
 
 
@@ -46,7 +54,9 @@ def read_ack(data: bytes) -> PublishAck:
 def batch_headers(
     messages: Sequence[Message], batch_id: str, expected: Mapping[str, int]
 ) -> list[dict[str, str]]:
-    """Return the headers of one atomic batch; only the first message of a subject may carry an expectation."""
+    """Return the headers of one atomic batch; only the first message of a subject may carry an
+    expectation.
+    """
     seen: set[str] = set()
     headers = []
     for number, message in enumerate(messages, start=1):
@@ -82,7 +92,9 @@ def status_of(headers: Mapping[str, str] | None) -> str:
 
 
 def nanoseconds(stamp: str) -> int:
-    """Read the server's RFC 3339 time stamp with up to nine decimals as nanoseconds since the Unix epoch."""
+    """Read the server's RFC 3339 time stamp with up to nine decimals as nanoseconds since the Unix
+    epoch.
+    """
     whole, _, rest = stamp.removesuffix("Z").partition(".")
     seconds = int(datetime.fromisoformat(f"{whole}+00:00").timestamp())
     return seconds * 1_000_000_000 + int(rest.ljust(9, "0") or "0")

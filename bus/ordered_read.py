@@ -1,7 +1,8 @@
 """Reading the log in order, without hole or duplicate, whatever the live feed does.
 
-The live feed may lose, double, delay or reorder messages; it only tells that there is something new. Positions in the stream are
-contiguous, so a jump is a hole, and holes are fetched by position. Both adapters use this.
+The live feed may lose, double, delay or reorder messages; it only tells that there is something
+new. Positions in the stream are contiguous, so a jump is a hole, and holes are fetched by position.
+Both adapters use this.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from bus.port import Messages, StoredMessage
 from schemas.subjects import matches
 
 CHECK_SECONDS = 2.0
-"""How often the log's end is asked for when the feed is silent: the feed may have lost the newest message."""
+"""How often the log's end is asked for when the feed is silent: the feed may have lost the newest
+message.
+"""
 
 
 class Log(Protocol):

@@ -1,4 +1,6 @@
-"""The port: what the rest of Foresail knows of a bus. Two adapters pass one contract suite (tests/bus)."""
+"""The port: what the rest of Foresail knows of a bus. Two adapters pass one contract suite
+(tests/bus).
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ class Bus(Protocol):
         ...
 
     def read(self, subjects: Sequence[str], *, start_seq: int = 1) -> Messages:
-        """Yield history from `start_seq` in order, then live messages: no hole, no duplicate, no end."""
+        """Yield history from `start_seq` in order, then live messages: no hole, no duplicate, no
+        end.
+        """
         ...
 
     def history(

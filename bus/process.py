@@ -1,7 +1,8 @@
-"""One service as a process: settings from the environment, signals, beats, JSON log lines, and exit codes that mean something.
+"""One service as a process: settings from the environment, signals, beats, JSON log lines, and exit
+codes that mean something.
 
-Exit code 0: told to stop. 2: bad input, one line on stderr. 1: anything else, with the traceback in the log; the supervisor starts it
-again. This is the only place that catches every exception.
+Exit code 0: told to stop. 2: bad input, one line on stderr. 1: anything else, with the traceback in
+the log; the supervisor starts it again. This is the only place that catches every exception.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def run_process(name: str, main: Callable[[ProcessContext], Awaitable[None]]) ->
         sys.stderr.write(f"{error}\n")
         return BAD_INPUT
     except Temporary as error:
-        log.error("stopped", error=str(error))  # noqa: TRY400 - one line; the supervisor starts it again
+        log.error("stopped", error=str(error))
         return FAILED
     except Exception:
         log.exception("failed")
@@ -113,7 +114,8 @@ def configure_logging() -> None:
 async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> None:
     environment = os.environ
     cluster, incarnation, stream, url = (
-        _required(environment, f"FORESAIL_{part}") for part in ("CLUSTER", "INCARNATION", "STREAM", "NATS_URL")
+        _required(environment, f"FORESAIL_{part}")
+        for part in ("CLUSTER", "INCARNATION", "STREAM", "NATS_URL")
     )
     bus = await NatsBus.connect(
         url,
@@ -123,7 +125,9 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
         user=environment.get("FORESAIL_NATS_USER"),
         password=environment.get("FORESAIL_NATS_PASSWORD"),
     )
-    context = ProcessContext(name, bus, SystemClock(), Origin(cluster, incarnation), dict(environment))
+    context = ProcessContext(
+        name, bus, SystemClock(), Origin(cluster, incarnation), dict(environment)
+    )
     task = asyncio.create_task(_main(main, context), name=name)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

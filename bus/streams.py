@@ -1,7 +1,7 @@
 """The log's declaration as data: one JetStream stream per deployment and incarnation.
 
-Direct get serves history without consumers; republish feeds taps and the dashboard with stored events only; nobody can delete or
-purge; retention is by size and age.
+Direct get serves history without consumers; republish feeds taps and the dashboard with stored
+events only; nobody can delete or purge; retention is by size and age.
 """
 
 from __future__ import annotations

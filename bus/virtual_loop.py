@@ -1,8 +1,8 @@
 """An event loop on virtual time: when nothing is ready, the clock jumps to the next timer.
 
-The live code (sleeps, deadlines, time-outs) runs unmodified, as fast as possible and the same every time: one thread, no
-sockets, no real clock. Anything that needs a thread is refused, and a loop that waits for nothing at all says so instead of
-hanging.
+The live code (sleeps, deadlines, time-outs) runs unmodified, as fast as possible and the same every
+time: one thread, no sockets, no real clock. Anything that needs a thread is refused, and a loop
+that waits for nothing at all says so instead of hanging.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`foresail VERB`: finds the verb's file, runs it, and turns bad input into one line and exit code 2."""
+"""`foresail VERB`: finds the verb's file, runs it, and turns bad input into one line and exit code
+2.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one verb and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(prog="foresail", description=__doc__.partition(":")[2].strip() if __doc__ else "")
+    parser = argparse.ArgumentParser(
+        prog="foresail", description=__doc__.partition(":")[2].strip() if __doc__ else ""
+    )
     parser.add_argument("--version", action="version", version=f"foresail {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     wanted = next((word for word in given if word in VERBS), None)
@@ -57,8 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(parsed: argparse.Namespace) -> int:
     try:
-        code: int = import_module(VERBS[parsed.verb]).main(parsed) if parsed.verb == "up" else asyncio.run(
-            import_module(VERBS[parsed.verb]).run(parsed)
+        code: int = (
+            import_module(VERBS[parsed.verb]).main(parsed)
+            if parsed.verb == "up"
+            else asyncio.run(import_module(VERBS[parsed.verb]).run(parsed))
         )
     except (InputError, BusUnavailable) as error:
         print_error(str(error))

@@ -1,6 +1,7 @@
 """`foresail kill|pause|resume`: what the operator says to a running stack.
 
-The command is a stored event, so it is part of the log; the executor checks it before each single operation.
+The command is a stored event, so it is part of the log; the executor checks it before each single
+operation.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ SAID = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the stack's state folder")
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+    )
     parser.add_argument("--reason", default="", metavar="TEXT", help="a note kept with the event")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -43,12 +46,17 @@ async def run(arguments: argparse.Namespace) -> int:
     state = StateFolder(Path(arguments.state))
     stack = state.read()
     if not stack.running:
-        raise InputError("--state", arguments.state, "no stack runs there; start one with `foresail up`")
+        raise InputError(
+            "--state", arguments.state, "no stack runs there; start one with `foresail up`"
+        )
     wall_seconds = SystemClock().wall_ns() / 1e9
     async with connected(stack, state) as bus:
         speaker = Speaker(bus, Origin(stack.cluster, stack.incarnation), "operator")
         control = Control(
-            command=command, nonce=uuid.uuid4().hex, wall_time_seconds=wall_seconds, text=arguments.reason
+            command=command,
+            nonce=uuid.uuid4().hex,
+            wall_time_seconds=wall_seconds,
+            text=arguments.reason,
         )
         events = await speaker.say([Draft(control, 0, wall_seconds)])
     if arguments.json:

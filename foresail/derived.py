@@ -1,4 +1,6 @@
-"""Settings that follow from the run's own: pacing, mode, namespaces and seeds, unless the user set them directly."""
+"""Settings that follow from the run's own: pacing, mode, namespaces and seeds, unless the user set
+them directly.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ from foresail.settings import StackSettings
 
 
 def derived(settings: StackSettings) -> StackSettings:
-    """Return the settings with every dependent value filled in; a value that the user gave is left alone."""
+    """Return the settings with every dependent value filled in; a value that the user gave is left
+    alone.
+    """
     run = settings.run
     speed = 1.0 if run.speed is None else run.speed
     wanted = {

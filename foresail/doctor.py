@@ -1,4 +1,6 @@
-"""`foresail doctor`: what this machine and the settings allow, one line per check, with the remedy where something is missing."""
+"""`foresail doctor`: what this machine and the settings allow, one line per check, with the remedy
+where something is missing.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ class Finding:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the stack's state folder")
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+    )
     parser.add_argument("--nats-url", metavar="URL", help="also check this nats-server")
     parser.add_argument("--kubeconfig", metavar="FILE", help="also check this cluster")
     parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
@@ -47,11 +51,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 async def run(arguments: argparse.Namespace) -> int:
     """Print every finding; exit code 1 when one is not well."""
-    findings = [_python(), *_packages(), await _nats_binary(), _state(Path(arguments.state)), _disk(), _port(8765), _data()]
+    findings = [
+        _python(),
+        *_packages(),
+        await _nats_binary(),
+        _state(Path(arguments.state)),
+        _disk(),
+        _port(8765),
+        _data(),
+    ]
     if arguments.nats_url:
         findings.append(await _try("nats-server at URL", lambda: _nats(arguments.nats_url)))
     if arguments.kubeconfig:
-        findings.append(await _try("Kubernetes API", lambda: _cluster(arguments.kubeconfig, arguments.context)))
+        findings.append(
+            await _try("Kubernetes API", lambda: _cluster(arguments.kubeconfig, arguments.context))
+        )
     if arguments.json:
         print_json([asdict(finding) for finding in findings])
     else:
@@ -82,7 +96,9 @@ async def _nats_binary() -> Finding:
         binary = server_binary()
     except ForesailError as error:
         return Finding("nats-server", ok=False, found=str(error), remedy="make setup")
-    process = await asyncio.create_subprocess_exec(binary, "--version", stdout=asyncio.subprocess.PIPE)
+    process = await asyncio.create_subprocess_exec(
+        binary, "--version", stdout=asyncio.subprocess.PIPE
+    )
     text = (await process.communicate())[0].decode().strip()
     return Finding("nats-server", process.returncode == 0, text)
 
@@ -91,12 +107,22 @@ def _state(path: Path) -> Finding:
     if StateFolder(path).is_locked():
         return Finding("state folder", ok=True, found=f"{path}, in use by a running stack")
     writable = os.access(path if path.exists() else path.absolute().parent, os.W_OK)
-    return Finding("state folder", writable, f"{path}, {'free' if writable else 'not writable'}", "" if writable else "give --state")
+    return Finding(
+        "state folder",
+        writable,
+        f"{path}, {'free' if writable else 'not writable'}",
+        "" if writable else "give --state",
+    )
 
 
 def _disk() -> Finding:
     free = shutil.disk_usage(Path.cwd()).free
-    return Finding("disk", free >= FREE_BYTES, f"{free / 1e9:.1f} GB free", "" if free >= FREE_BYTES else "the log may take 2 GiB a run")
+    return Finding(
+        "disk",
+        free >= FREE_BYTES,
+        f"{free / 1e9:.1f} GB free",
+        "" if free >= FREE_BYTES else "the log may take 2 GiB a run",
+    )
 
 
 def _port(port: int) -> Finding:
@@ -105,14 +131,23 @@ def _port(port: int) -> Finding:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            return Finding("dashboard port", ok=False, found=f"{port} is in use", remedy="give --dashboard-port")
+            return Finding(
+                "dashboard port",
+                ok=False,
+                found=f"{port} is in use",
+                remedy="give --dashboard-port",
+            )
     return Finding("dashboard port", ok=True, found=f"{port} is free")
 
 
 def _data() -> Finding:
     folder = os.environ.get("FORESAIL_DATA", "")
     if not folder:
-        return Finding("real traces", ok=True, found="FORESAIL_DATA is unset; the shipped fitted models are played")
+        return Finding(
+            "real traces",
+            ok=True,
+            found="FORESAIL_DATA is unset; the shipped fitted models are played",
+        )
     ok = Path(folder).is_dir()
     return Finding("real traces", ok, "FORESAIL_DATA is set", "" if ok else "it names no folder")
 

@@ -1,4 +1,6 @@
-"""The flags of `foresail up`: which setting each one sets. The help text is the setting's own docstring."""
+"""The flags of `foresail up`: which setting each one sets. The help text is the setting's own
+docstring.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,13 @@ def add_flags(parser: argparse.ArgumentParser, described: Mapping[str, str]) -> 
         elif metavar == "DURATION":
             parser.add_argument(flag, dest=name, type=seconds, metavar=metavar, help=text)
         elif name == "run.namespaces":
-            parser.add_argument(flag, dest=name, type=lambda given: tuple(given.split(",")), metavar=metavar, help=text)
+            parser.add_argument(
+                flag,
+                dest=name,
+                type=lambda given: tuple(given.split(",")),
+                metavar=metavar,
+                help=text,
+            )
         else:
             parser.add_argument(flag, dest=name, metavar=metavar, help=text)
 

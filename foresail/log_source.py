@@ -1,4 +1,6 @@
-"""Where a verb reads events from: the running stack's log, the last stack's log on disk, or a recording."""
+"""Where a verb reads events from: the running stack's log, the last stack's log on disk, or a
+recording.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How verbs write: people's text through rich, scripts' JSON on plain stdout, errors as one line on stderr."""
+"""How verbs write: people's text through rich, scripts' JSON on plain stdout, errors as one line on
+stderr.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`foresail recording record FILE` and `foresail recording info FILE`.
 
-`record` writes the running stack's whole log, then follows it until interrupted or for a time. `info` proves a recording and says
-what it holds.
+`record` writes the running stack's whole log, then follows it until interrupted or for a time.
+`info` proves a recording and says what it holds.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from foresail.flags import seconds
 from foresail.log_source import connected
 from foresail.output import console, print_json
 from foresail.stack.preflight import check_writable
-from foresail.stack.run_events import CODE_VERSION
 from foresail.stack.state_folder import StateFolder
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
+from schemas.config import CODE_VERSION
 from schemas.envelope import attributes_of
 
 DAMAGED = 1
@@ -37,9 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     record = actions.add_parser("record", help="write the running stack's log to a file")
     record.add_argument("file", metavar="FILE")
-    record.add_argument("--for", dest="for_seconds", type=seconds, metavar="DURATION", help="stop after so long")
+    record.add_argument(
+        "--for", dest="for_seconds", type=seconds, metavar="DURATION", help="stop after so long"
+    )
     record.add_argument("--no-follow", action="store_true", help="stop at the newest event")
-    record.add_argument("--state", default=".foresail", metavar="FOLDER", help="the stack's state folder")
+    record.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+    )
     record.add_argument("--json", action="store_true", help="print JSON")
     info = actions.add_parser("info", help="prove a recording and say what it holds")
     info.add_argument("file", metavar="FILE")
@@ -59,7 +63,11 @@ async def _record(arguments: argparse.Namespace) -> int:
     state = StateFolder(Path(arguments.state))
     stack = state.read()
     async with connected(stack, state) as bus:
-        header = {"cluster": stack.cluster, "incarnation": stack.incarnation, "code_version": CODE_VERSION}
+        header = {
+            "cluster": stack.cluster,
+            "incarnation": stack.incarnation,
+            "code_version": CODE_VERSION,
+        }
         writer = RecordingWriter(path, header)
         follow = stack.running and not arguments.no_follow
         try:
@@ -86,7 +94,9 @@ async def _copy(
 
     async def copy() -> None:
         nonlocal count
-        messages = bus.read([pattern], start_seq=info.first_seq) if follow else bus.history([pattern])
+        messages = (
+            bus.read([pattern], start_seq=info.first_seq) if follow else bus.history([pattern])
+        )
         async with aclosing(messages) as stream:
             async for message in stream:
                 writer.write(message)
@@ -94,7 +104,9 @@ async def _copy(
 
     copying = asyncio.create_task(copy())
     stopping = asyncio.create_task(stop.wait())
-    await asyncio.wait({copying, stopping}, timeout=for_seconds, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait(
+        {copying, stopping}, timeout=for_seconds, return_when=asyncio.FIRST_COMPLETED
+    )
     for task in (copying, stopping):
         if not task.done():
             task.cancel()
@@ -105,7 +117,15 @@ async def _copy(
 
 async def _write_checkpoints(bus: Bus, cluster: str, writer: RecordingWriter) -> int:
     """Begin with the checkpoints that a fold of the rest needs: the log's beginning is gone."""
-    processes = ("inference", "agent-safety", "agent-efficiency", "agent-admission", "referee", "executor", "scoreboard")
+    processes = (
+        "inference",
+        "agent-safety",
+        "agent-efficiency",
+        "agent-admission",
+        "referee",
+        "executor",
+        "scoreboard",
+    )
     count = 0
     for process in processes:
         stored = await bus.last(subjects.build(cluster, (Checkpoint.PATTERN[0], process)))
@@ -153,7 +173,9 @@ def _print(described: dict[str, Any]) -> None:
     out = console()
     header = described["header"]
     state = "sealed" if described["sealed"] else f"[red]{described['damage']}[/red]"
-    out.print(f"[bold]{described['file']}[/bold]  {header['cluster']}/{header['incarnation']}, version {header['version']}, {state}")
+    out.print(
+        f"[bold]{described['file']}[/bold]  {header['cluster']}/{header['incarnation']}, version {header['version']}, {state}"
+    )
     out.print(
         f"{described['messages']} messages, seq {described['first_seq']} to {described['last_seq']}, "
         f"{described['seconds']:g} s of recorded time, {described['bytes'] / 1e6:.2f} MB"

@@ -13,7 +13,9 @@ from foresail.stack.state_folder import StateFolder
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder to remove")
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="the state folder to remove"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -27,7 +29,9 @@ async def run(arguments: argparse.Namespace) -> int:
     existed = path.exists()
     if existed:
         if not (path / "lock").exists():
-            raise InputError("--state", str(path), "this is no state folder of Foresail; nothing was removed")
+            raise InputError(
+                "--state", str(path), "this is no state folder of Foresail; nothing was removed"
+            )
         state = StateFolder(path)
         state.lock()
         shutil.rmtree(path)
@@ -35,5 +39,7 @@ async def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"folder": str(path), "removed": existed})
     else:
-        console().print(f"removed {path}" if existed else f"{path} does not exist; nothing to remove")
+        console().print(
+            f"removed {path}" if existed else f"{path} does not exist; nothing to remove"
+        )
     return 0

@@ -1,4 +1,6 @@
-"""Settings of a run and of the log: what `foresail up` itself decides. Every field says its unit, default and reason."""
+"""Settings of a run and of the log: what `foresail up` itself decides. Every field says its unit,
+default and reason.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,25 @@ class RunSettings(Part):
     seed: int = Field(default=7, ge=0)
     """Every random stream of the run derives from it."""
     speed: float | None = Field(default=None, gt=0, le=3_600)
-    """Cluster seconds per wall second; unset: chosen so that something arrives every few seconds."""
+    """Cluster seconds per wall second; unset: chosen so that something arrives every few seconds.
+    """
     interval_seconds: float = Field(default=5.0, ge=0.2, le=600)
-    """Wall seconds between two cycles; at speed N a cycle covers N times as many cluster seconds."""
+    """Wall seconds between two cycles; at speed N a cycle covers N times as many cluster seconds.
+    """
     for_seconds: float | None = Field(default=None, gt=0)
-    """Stop by itself after so many wall seconds (cluster time / speed with virtual time); unset: until Ctrl-C."""
+    """Stop by itself after so many wall seconds (cluster time / speed with virtual time); unset:
+    until Ctrl-C.
+    """
     exercise: bool = False
     """Let the exerciser go through its nine phases."""
     mode: Literal["shadow", "active"] | None = None
-    """shadow: every write is a dry run; active: writes are real. Unset: active on the twin, shadow with a kubeconfig."""
+    """shadow: every write is a dry run; active: writes are real. Unset: active on the twin, shadow
+    with a kubeconfig.
+    """
     virtual_time: bool = False
-    """Run everything in one process on a simulated clock, as fast as possible; same seed, same recording."""
+    """Run everything in one process on a simulated clock, as fast as possible; same seed, same
+    recording.
+    """
     record: str | None = None
     """Write a recording of the whole log to this file; unset: none."""
     state_folder: str = ".foresail"
@@ -45,7 +55,8 @@ class RunSettings(Part):
     namespaces: tuple[str, ...] = ()
     """Prefixes of the namespaces to watch; empty: all but kube-system."""
     data: str | None = None
-    """Folder of the real trace files (FORESAIL_DATA); unset: the shipped fitted models are played."""
+    """Folder of the real trace files (FORESAIL_DATA); unset: the shipped fitted models are played.
+    """
 
     @model_validator(mode="after")
     def _fits_together(self) -> RunSettings:
@@ -60,12 +71,14 @@ class NatsSettings(Part):
     """The log and the server that keeps it."""
 
     url: str | None = None
-    """An existing nats-server (nats://host:port) with JetStream, 2.12 or newer; unset: an embedded one."""
+    """An existing nats-server (nats://host:port) with JetStream, 2.12 or newer; unset: an embedded
+    one.
+    """
     port: int = Field(default=0, ge=0, le=65_535)
     """Loopback port of the embedded server; 0: a free one."""
     sync_interval: str | None = None
-    """How often the embedded server fsyncs: `always`, or a duration such as `1s`. Unset: 1s on the twin, whose world dies
-    with the machine; always with a kubeconfig."""
+    """How often the embedded server fsyncs: `always`, or a duration such as `1s`. Unset: 1s on the
+    twin, whose world dies with the machine; always with a kubeconfig."""
     max_bytes: int = Field(default=2 * 1024**3, ge=1024**2)
     """Size of the log in bytes after which the oldest events go."""
     max_age_seconds: float = Field(default=24 * 3600.0, ge=60)

@@ -1,7 +1,9 @@
-"""Settings of the whole stack: typed groups from defaults, file, environment and flags, each value with its origin.
+"""Settings of the whole stack: typed groups from defaults, file, environment and flags, each value
+with its origin.
 
 A later source wins: default, then file (TOML, one table per group), then environment
-(`FORESAIL_<GROUP>__<FIELD>`), then flags. Unknown keys are errors, and everything is validated before the first process starts.
+(`FORESAIL_<GROUP>__<FIELD>`), then flags. Unknown keys are errors, and everything is validated
+before the first process starts.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
+from services.scoreboard.settings import ScoreboardSettings
 
 from bus.errors import ConfigError
 from foresail.flags import FLAG_OF
@@ -26,7 +29,6 @@ from services.executor.settings import ExecutorSettings
 from services.exerciser.settings import ExerciserSettings
 from services.inference.settings import InferenceSettings
 from services.referee.settings import RefereeSettings
-from services.scoreboard.settings import ScoreboardSettings
 
 GROUPS: Mapping[str, type[Part]] = {
     "run": RunSettings,
@@ -75,7 +77,10 @@ class StackSettings:
 
     def lines(self) -> list[str]:
         """Return one line per value that is not a default: name, value, origin."""
-        return [f"{name} = {_shown(self._value(name))}  ({origin})" for name, origin in self.origins.items()]
+        return [
+            f"{name} = {_shown(self._value(name))}  ({origin})"
+            for name, origin in self.origins.items()
+        ]
 
     def _value(self, name: str) -> Any:
         group, field = name.split(".", 1)
@@ -99,7 +104,11 @@ def resolve(
     given.update(_from_file(file))
     given.update(_from_environment(environment))
     given.update(
-        {name: Value(value, f"flag {_flag(name)}") for name, value in flags.items() if value is not None}
+        {
+            name: Value(value, f"flag {_flag(name)}")
+            for name, value in flags.items()
+            if value is not None
+        }
     )
     groups = {name: _build(name, kind, given) for name, kind in GROUPS.items()}
     return StackSettings(groups, {name: value.origin for name, value in sorted(given.items())})
@@ -111,15 +120,21 @@ def _from_file(file: Path | None) -> dict[str, Value]:
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError("--config", str(file), f"give a file that can be read ({error.strerror})") from error
+        raise ConfigError(
+            "--config", str(file), f"give a file that can be read ({error.strerror})"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError("--config", str(file), f"write it as TOML ({error})") from error
     found: dict[str, Value] = {}
     for group, table in content.items():
         if group not in GROUPS or not isinstance(table, dict):
-            raise ConfigError(f"[{group}]", file.name, f"use one of the groups {_near(group, GROUPS)}")
+            raise ConfigError(
+                f"[{group}]", file.name, f"use one of the groups {_near(group, GROUPS)}"
+            )
         for field, value in table.items():
-            found[_known(group, field, value, f"in {file.name}")] = Value(value, f"file {file.name}")
+            found[_known(group, field, value, f"in {file.name}")] = Value(
+                value, f"file {file.name}"
+            )
     return found
 
 
@@ -139,7 +154,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Value]:
 
 
 def _parsed(kind: type[Part], field: str, text: str) -> Any:
-    """Read an environment value as JSON where the field is no plain text (lists, numbers), else as it is."""
+    """Read an environment value as JSON where the field is no plain text (lists, numbers), else as
+    it is.
+    """
     annotation: Any = kind.model_fields[field].annotation
     try:
         return TypeAdapter(annotation).validate_json(text)
@@ -150,7 +167,11 @@ def _parsed(kind: type[Part], field: str, text: str) -> Any:
 def _known(group: str, field: str, value: Any, where: str) -> str:
     fields = GROUPS[group].model_fields
     if field not in fields:
-        raise ConfigError(f"{group}.{field}", f"{value!r} {where}", f"unknown key; did you mean {_near(field, fields)}?")
+        raise ConfigError(
+            f"{group}.{field}",
+            f"{value!r} {where}",
+            f"unknown key; did you mean {_near(field, fields)}?",
+        )
     return f"{group}.{field}"
 
 
@@ -160,7 +181,9 @@ def _near(word: str, known: Mapping[str, Any]) -> str:
 
 def _build(name: str, kind: type[Part], given: Mapping[str, Value]) -> Part:
     fields = {
-        key.split(".", 1)[1]: value.value for key, value in given.items() if key.split(".", 1)[0] == name
+        key.split(".", 1)[1]: value.value
+        for key, value in given.items()
+        if key.split(".", 1)[0] == name
     }
     try:
         return kind.model_validate(fields)
@@ -168,8 +191,12 @@ def _build(name: str, kind: type[Part], given: Mapping[str, Value]) -> Part:
         first = error.errors()[0]
         location = ".".join([name, *(str(part) for part in first["loc"])])
         origin = given[location].origin if location in given else "settings"
-        shown = first["input"] if first["loc"] else ", ".join(f"{k}={v!r}" for k, v in fields.items())
-        raise ConfigError(location, shown, f"{first['msg'].removeprefix('Value error, ')} ({origin})") from error
+        shown = (
+            first["input"] if first["loc"] else ", ".join(f"{k}={v!r}" for k, v in fields.items())
+        )
+        raise ConfigError(
+            location, shown, f"{first['msg'].removeprefix('Value error, ')} ({origin})"
+        ) from error
 
 
 def _flag(name: str) -> str:

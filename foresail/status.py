@@ -25,7 +25,9 @@ LISTEN_SECONDS = 1.6
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the stack's state folder")
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -92,7 +94,9 @@ async def _beats(bus: Bus) -> dict[str, Any]:
 def _print(status: dict[str, Any]) -> None:
     out = console()
     state = "running" if status["running"] else "not running"
-    out.print(f"[bold]{status['cluster']}[/bold] {status['incarnation']}: {state}, mode {status['mode']}")
+    out.print(
+        f"[bold]{status['cluster']}[/bold] {status['incarnation']}: {state}, mode {status['mode']}"
+    )
     if status["running"]:
         out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
     table = Table(box=None)

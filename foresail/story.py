@@ -1,4 +1,6 @@
-"""The story of one cycle: every event of it, and one screen that says what was decided, why, what lost and what followed."""
+"""The story of one cycle: every event of it, and one screen that says what was decided, why, what
+lost and what followed.
+"""
 
 from __future__ import annotations
 
@@ -66,13 +68,20 @@ class Story:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""
+
         def dump(event: Event[Any] | None) -> Any:
             if event is None:
                 return None
             content = event.data.model_dump(mode="json")
             for table in ("nodes", "pods", "frame"):
                 content.pop(table, None)
-            return {"id": event.id, "type": event.type, "seq": event.seq, "time": event.time, "data": content}
+            return {
+                "id": event.id,
+                "type": event.type,
+                "seq": event.seq,
+                "time": event.time,
+                "data": content,
+            }
 
         return {
             "cycle": self.cycle,
@@ -93,7 +102,9 @@ def story_view(story: Story) -> Group:
     assert story.decision is not None
     decision = story.decision.data
     action = decision.action
-    title = Text(f"cycle {story.cycle}   {action.label} {action.target.name}".rstrip(), style="bold")
+    title = Text(
+        f"cycle {story.cycle}   {action.label} {action.target.name}".rstrip(), style="bold"
+    )
     parts: list[Any] = [title, Text(decision.rationale)]
     parts.append(Text(_closing(decision), style="dim"))
     for one in decision.considered:
@@ -125,8 +136,14 @@ def _proposal_panel(one: Considered, decision: Decision) -> Panel:
 
 def _evidence_cells(evidence: Evidence) -> tuple[str, str, str, str]:
     value = "missing" if evidence.value is None else f"{evidence.value:g}"
-    threshold = "" if evidence.threshold is None else f"{evidence.comparison} {evidence.threshold:g}"
-    age = "" if evidence.age_seconds is None else f"[dim]{evidence.signal}, {evidence.age_seconds:g} s old[/dim]"
+    threshold = (
+        "" if evidence.threshold is None else f"{evidence.comparison} {evidence.threshold:g}"
+    )
+    age = (
+        ""
+        if evidence.age_seconds is None
+        else f"[dim]{evidence.signal}, {evidence.age_seconds:g} s old[/dim]"
+    )
     mark = "[green]yes[/green]" if evidence.holds else "[dim]no[/dim]"
     where = f" ({evidence.subject})" if evidence.subject else ""
     return f"{evidence.name}{where} = {value}", threshold, mark, age
@@ -134,14 +151,19 @@ def _evidence_cells(evidence: Evidence) -> tuple[str, str, str, str]:
 
 def _late_lines(story: Story) -> list[Text]:
     return [
-        Text(f"late: {LETTERS[event.data.agent]} {event.data.action.kind} arrived after the decision", style="yellow")
+        Text(
+            f"late: {LETTERS[event.data.agent]} {event.data.action.kind} arrived after the decision",
+            style="yellow",
+        )
         for event in story.late()
     ]
 
 
 def _signals(story: Story) -> Panel:
     table = Table.grid(padding=(0, 2))
-    signals: tuple[Signal, ...] = () if story.observation is None else story.observation.data.signals
+    signals: tuple[Signal, ...] = (
+        () if story.observation is None else story.observation.data.signals
+    )
     for signal in signals:
         age = "" if signal.age_seconds is None else f"{signal.age_seconds:g} s old"
         why = "" if signal.reason is None else str(signal.reason)
@@ -150,7 +172,14 @@ def _signals(story: Story) -> Panel:
     for prediction in (story.risk, story.demand):
         if prediction is not None:
             data = prediction.data
-            table.add_row(prediction.type.split(".")[2], data.model_id, data.status, f"horizon {data.horizon_seconds:g} s", "", "")
+            table.add_row(
+                prediction.type.split(".")[2],
+                data.model_id,
+                data.status,
+                f"horizon {data.horizon_seconds:g} s",
+                "",
+                "",
+            )
     return Panel(table, title="signals and models", title_align="left", border_style="dim")
 
 
@@ -160,14 +189,21 @@ def _aftermath(story: Story) -> Panel:
         execution = event.data
         lines.append(Text(f"{execution.phase} ({execution.mode}): {execution.text}"))
         for number, operation in enumerate(execution.operations):
-            result = execution.results[number].status if number < len(execution.results) else "planned"
+            result = (
+                execution.results[number].status if number < len(execution.results) else "planned"
+            )
             lines.append(Text(f"  {operation.text}: {result}", style="dim"))
         lines += [
             Text(f"  guard {check.guard}: {check.text or check.reason}", style="yellow")
             for check in execution.guards
             if not check.passed
         ]
-    lines += [Text(f"verification: {event.data.status} after {event.data.lag_seconds:g} s; {event.data.text}") for event in story.verifications]
+    lines += [
+        Text(
+            f"verification: {event.data.status} after {event.data.lag_seconds:g} s; {event.data.text}"
+        )
+        for event in story.verifications
+    ]
     lines.append(_reward_line(story))
     return Panel(Group(*lines), title="what followed", title_align="left", border_style="dim")
 

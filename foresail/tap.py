@@ -29,24 +29,43 @@ from schemas.registry import UnknownEvent, decode
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("subject", nargs="?", default=">", help="a layer or subject after foresail.<cluster>. (* and > work)")
-    parser.add_argument("--since", type=int, metavar="N", help="begin N stored messages back instead of now")
+    parser.add_argument(
+        "subject",
+        nargs="?",
+        default=">",
+        help="a layer or subject after foresail.<cluster>. (* and > work)",
+    )
+    parser.add_argument(
+        "--since", type=int, metavar="N", help="begin N stored messages back instead of now"
+    )
     parser.add_argument("--limit", type=int, metavar="N", help="stop after N events")
-    parser.add_argument("--json", action="store_true", help="print each event as one JSON line, headers included")
-    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the stack's state folder")
+    parser.add_argument(
+        "--json", action="store_true", help="print each event as one JSON line, headers included"
+    )
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+    )
 
 
 async def run(arguments: argparse.Namespace) -> int:
-    """Print events until interrupted, until the limit, or, of a stack that is over, until the log's end."""
+    """Print events until interrupted, until the limit, or, of a stack that is over, until the log's
+    end.
+    """
     state = StateFolder(Path(arguments.state))
     stack = state.read()
     if not stack.running and arguments.since is None:
-        raise InputError("--since", "(not given)", "no stack runs; name how many stored events to print")
+        raise InputError(
+            "--since", "(not given)", "no stack runs; name how many stored events to print"
+        )
     pattern = tap_pattern(stack.cluster, arguments.subject)
     async with connected(stack, state) as bus:
         last = (await bus.info()).last_seq
         start = last + 1 if arguments.since is None else max(1, last - arguments.since + 1)
-        messages = bus.read([pattern], start_seq=start) if stack.running else bus.history([pattern], start_seq=start)
+        messages = (
+            bus.read([pattern], start_seq=start)
+            if stack.running
+            else bus.history([pattern], start_seq=start)
+        )
         await _print(messages, arguments.limit, as_json=arguments.json)
     return 0
 
@@ -59,7 +78,9 @@ def tap_pattern(cluster: str, given: str) -> str:
     """
     tokens = given.removeprefix(f"{subjects.ROOT}.{cluster}.").split(".")
     if not all(tokens):
-        raise InputError("SUBJECT", given, "name a layer such as `decision` or a subject such as `outcome.*`")
+        raise InputError(
+            "SUBJECT", given, "name a layer such as `decision` or a subject such as `outcome.*`"
+        )
     below = {"snapshot", "prediction", "proposal", "outcome", "config", "run", "checkpoint"}
     if len(tokens) == 1 and tokens[0] in below:
         tokens.append(">")
@@ -77,7 +98,6 @@ async def _print(messages: Messages, limit: int | None, *, as_json: bool) -> Non
             printed += 1
             if limit is not None and printed >= limit:
                 return
-
 
 
 def event_json(message: StoredMessage) -> dict[str, Any]:
@@ -114,11 +134,11 @@ def _gist(event: Event[Any]) -> str:
             return f"cycle {reward.cycle}: {seen}, predicted {reward.predicted.total:+.2f}"
         case Observation() as observation:
             totals = observation.totals
-            return f"{totals.nodes} nodes, {totals.pods_running} running, queue {totals.queue_length}"
+            return (
+                f"{totals.nodes} nodes, {totals.pods_running} running, queue {totals.queue_length}"
+            )
         case Reaction() as reaction:
             return "; ".join(item.text for item in reaction.reactions[:4]) or "none"
         case data:
             text = data.model_dump_json()
             return text if len(text) <= 160 else f"{text[:157]}..."
-
-

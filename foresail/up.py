@@ -21,7 +21,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     }
     add_flags(parser, described)
     parser.add_argument("--config", metavar="FILE", help="settings as TOML, one table per group")
-    parser.add_argument("--json", action="store_true", help="print the summary as JSON and nothing else on stdout")
+    parser.add_argument(
+        "--json", action="store_true", help="print the summary as JSON and nothing else on stdout"
+    )
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -47,6 +49,8 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _print_settings(settings: StackSettings) -> None:
     out = console()
-    out.print("settings that are not defaults:" if settings.origins else "all settings are defaults")
+    out.print(
+        "settings that are not defaults:" if settings.origins else "all settings are defaults"
+    )
     for line in settings.lines():
         out.print(f"  {line}", markup=False)

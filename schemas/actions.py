@@ -83,7 +83,9 @@ class Action(Part):
 
     @property
     def label(self) -> str:
-        """The seed's label: `AgentA:replicate`, `AgentC:admission:queue`, `AgentB:power_state:sleep`."""
+        """The seed's label: `AgentA:replicate`, `AgentC:admission:queue`,
+        `AgentB:power_state:sleep`.
+        """
         who = "Referee" if self.agent is None else f"Agent{LETTERS[self.agent]}"
         detail = self.parameters.admission or self.parameters.power_state
         return f"{who}:{self.kind}" + (f":{detail}" if detail else "")
@@ -110,7 +112,9 @@ class Evidence(Part):
 
     @property
     def words(self) -> str:
-        """The comparison in words, e.g. `risk >= 0.83`; a proposal's `rule` is made of these, joined by ` and `."""
+        """The comparison in words, e.g. `risk >= 0.83`; a proposal's `rule` is made of these,
+        joined by ` and `.
+        """
         return f"{self._shown} {self.comparison} {_number(self.threshold)}"
 
     @property

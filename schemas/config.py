@@ -1,6 +1,8 @@
-"""Config: the effective policy of each process, published before its first output and at each change.
+"""Config: the effective policy of each process, published before its first output and at each
+change.
 
-Every derived event names the hash, so that a decision can always be traced to the settings that shaped it.
+Every derived event names the hash, so that a decision can always be traced to the settings that
+shaped it.
 """
 
 from __future__ import annotations
@@ -39,7 +41,11 @@ CODE_VERSION = "foresail/0.1.0"
 """The code's own name and version, as every process announces it."""
 
 
-def config_hash(settings: dict[str, Any], code_version: str, model_ids: tuple[str, ...] = ()) -> str:
+def config_hash(
+    settings: dict[str, Any], code_version: str, model_ids: tuple[str, ...] = ()
+) -> str:
     """Return the SHA-256 (first 16 hex digits) of what can change a result."""
-    text = json.dumps([settings, code_version, list(model_ids)], sort_keys=True, separators=(",", ":"))
+    text = json.dumps(
+        [settings, code_version, list(model_ids)], sort_keys=True, separators=(",", ":")
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:16]

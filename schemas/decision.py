@@ -1,4 +1,6 @@
-"""Layer 5, decision: one action per cycle, why, what lost to it by which rule, who was missing. Published by the referee."""
+"""Layer 5, decision: one action per cycle, why, what lost to it by which rule, who was missing.
+Published by the referee.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class RefereeRule(StrEnum):
     EFFICIENCY_BY_SCORE = "efficiency_by_score"
     """The efficiency action with the highest score wins."""
     SAFETY_BLIND = "safety_blind"
-    """Agent A could not judge and nothing but a plain admit is left: nothing is done (not in the seed, where A always saw)."""
+    """Agent A could not judge and nothing but a plain admit is left: nothing is done (not in the
+    seed, where A always saw).
+    """
     FIXED_ORDER = "fixed_order"
     """A before C before B among what is wanted (no noop), then the higher score."""
     SUPERSEDED = "superseded"

@@ -1,8 +1,8 @@
 """The envelope: CloudEvents 1.0 in NATS binary mode, stamped once.
 
-A service makes a `Draft` (what to say, about which cycle, because of which events). `stamp` gives it its id, subject,
-correlation and trace. Attributes travel as `ce-*` headers, data as JSON; values are percent-encoded as the NATS protocol
-binding of CloudEvents asks.
+A service makes a `Draft` (what to say, about which cycle, because of which events). `stamp` gives
+it its id, subject, correlation and trace. Attributes travel as `ce-*` headers, data as JSON; values
+are percent-encoded as the NATS protocol binding of CloudEvents asks.
 """
 
 from __future__ import annotations
@@ -117,14 +117,20 @@ def headers_of(event: Event[EventData]) -> dict[str, str]:
 
 
 def attributes_of(headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the CloudEvents attributes in NATS headers, decoded; header names are matched without case."""
+    """Return the CloudEvents attributes in NATS headers, decoded; header names are matched without
+    case.
+    """
     return {
-        name.lower()[3:]: unquote(value) for name, value in headers.items() if name.lower().startswith("ce-")
+        name.lower()[3:]: unquote(value)
+        for name, value in headers.items()
+        if name.lower().startswith("ce-")
     }
 
 
 def _encode(value: str) -> str:
-    """Percent-encode what the binding forbids in header values: `%`, `"` and all but printable ASCII."""
+    """Percent-encode what the binding forbids in header values: `%`, `"` and all but printable
+    ASCII.
+    """
     return "".join(
         char
         if " " <= char <= "~" and char not in '%"'

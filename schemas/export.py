@@ -1,6 +1,8 @@
-"""Writes the published contract: JSON Schemas, the AsyncAPI 3 document and two pages of docs, all from the models.
+"""Writes the published contract: JSON Schemas, the AsyncAPI 3 document and two pages of docs, all
+from the models.
 
-`python -m schemas.export` writes them; nobody edits them, and a test fails when they differ from the models.
+`python -m schemas.export` writes them; nobody edits them, and a test fails when they differ from
+the models.
 """
 
 from __future__ import annotations
@@ -26,15 +28,31 @@ HEADERS: dict[str, Any] = {
     "required": ["ce-specversion", "ce-id", "ce-type", "ce-source", "ce-time", "ce-correlationid"],
     "properties": {
         "ce-specversion": {"type": "string", "const": "1.0"},
-        "ce-id": {"type": "string", "format": "uuid", "description": "UUIDv5 of what the event is about."},
+        "ce-id": {
+            "type": "string",
+            "format": "uuid",
+            "description": "UUIDv5 of what the event is about.",
+        },
         "ce-type": {"type": "string"},
-        "ce-source": {"type": "string", "description": "/foresail/<cluster>/<incarnation>/<process>"},
+        "ce-source": {
+            "type": "string",
+            "description": "/foresail/<cluster>/<incarnation>/<process>",
+        },
         "ce-time": {"type": "string", "format": "date-time", "description": "Cluster time."},
         "ce-dataschema": {"type": "string", "description": "urn:foresail:schema:<type>"},
-        "ce-correlationid": {"type": "string", "description": "The cycle: <cluster>/<incarnation>/<number>"},
+        "ce-correlationid": {
+            "type": "string",
+            "description": "The cycle: <cluster>/<incarnation>/<number>",
+        },
         "ce-causationid": {"type": "string", "description": "Ids of the events that led here."},
-        "ce-traceparent": {"type": "string", "description": "W3C trace context, one trace per cycle."},
-        "ce-confighash": {"type": "string", "description": "Hash of the producer's effective settings."},
+        "ce-traceparent": {
+            "type": "string",
+            "description": "W3C trace context, one trace per cycle.",
+        },
+        "ce-confighash": {
+            "type": "string",
+            "description": "Hash of the producer's effective settings.",
+        },
         "content-type": {"type": "string", "const": CONTENT_TYPE},
     },
 }
@@ -63,7 +81,8 @@ def address(kind: type[EventData]) -> tuple[str, dict[str, str]]:
 def asyncapi() -> dict[str, Any]:
     """Return the AsyncAPI 3 document of every channel."""
     _, definitions = models_json_schema(
-        [(kind, "serialization") for kind in EVENT_TYPES], ref_template="#/components/schemas/{model}"
+        [(kind, "serialization") for kind in EVENT_TYPES],
+        ref_template="#/components/schemas/{model}",
     )
     channels: dict[str, Any] = {}
     operations: dict[str, Any] = {}
@@ -101,7 +120,10 @@ def asyncapi() -> dict[str, Any]:
         "defaultContentType": CONTENT_TYPE,
         "channels": channels,
         "operations": operations,
-        "components": {"messages": messages, "schemas": {"Headers": HEADERS, **definitions["$defs"]}},
+        "components": {
+            "messages": messages,
+            "schemas": {"Headers": HEADERS, **definitions["$defs"]},
+        },
     }
 
 
@@ -116,10 +138,21 @@ def events_page() -> str:
         "| type | subject | published by |",
         "| --- | --- | --- |",
     ]
-    lines += [f"| [`{kind.TYPE}`](#{_anchor(kind)}) | `{address(kind)[0]}` | {_producer(kind)} |" for kind in EVENT_TYPES]
+    lines += [
+        f"| [`{kind.TYPE}`](#{_anchor(kind)}) | `{address(kind)[0]}` | {_producer(kind)} |"
+        for kind in EVENT_TYPES
+    ]
     for kind in EVENT_TYPES:
         schema = json_schema(kind)
-        lines += ["", f"## {kind.TYPE}", "", _sentence(kind), "", "| field | form | meaning |", "| --- | --- | --- |"]
+        lines += [
+            "",
+            f"## {kind.TYPE}",
+            "",
+            _sentence(kind),
+            "",
+            "| field | form | meaning |",
+            "| --- | --- | --- |",
+        ]
         for name, field in schema["properties"].items():
             lines.append(f"| `{name}` | {_form(field)} | {_flat(field.get('description', ''))} |")
     return "\n".join(lines) + "\n"
@@ -143,7 +176,10 @@ def seed_fields_page() -> str:
 
 def documents() -> Mapping[Path, str]:
     """Return every generated file, relative to the repository, with its content."""
-    files = {Path("schemas/exported") / f"{kind.TYPE}.json": _pretty(json_schema(kind)) for kind in EVENT_TYPES}
+    files = {
+        Path("schemas/exported") / f"{kind.TYPE}.json": _pretty(json_schema(kind))
+        for kind in EVENT_TYPES
+    }
     files[Path("schemas/exported/asyncapi.json")] = _pretty(asyncapi())
     files[Path("docs/events.md")] = events_page()
     files[Path("docs/seed-fields.md")] = seed_fields_page()

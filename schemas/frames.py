@@ -1,7 +1,8 @@
 """Keyframes and deltas: building them, and unfolding them into the full state again.
 
-A producer calls `frame_of`; a reader keeps a `FullState` and calls `unfold` for every event of the type. The hash in each
-frame makes a lost or doubled delta an error at once instead of a wrong state later.
+A producer calls `frame_of`; a reader keeps a `FullState` and calls `unfold` for every event of the
+type. The hash in each frame makes a lost or doubled delta an error at once instead of a wrong state
+later.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def frame_of(
     keyframe_every: int,
     **fields: Any,
 ) -> AnyFramed:
-    """Build a keyframe, or a delta when `previous` continues a chain shorter than `keyframe_every` cycles.
+    """Build a keyframe, or a delta when `previous` continues a chain shorter than `keyframe_every`
+    cycles.
 
     A delta that is not smaller than the state itself (most ids changed) becomes a keyframe.
     """
@@ -59,7 +61,9 @@ def frame_of(
     full = previous is None or cycle - previous.keyframe_cycle >= keyframe_every
     if not full and previous is not None:
         deltas = {name: diff(previous.tables[name], tables[name]) for name in kind.TABLES}
-        changed = sum(len(change.rows) for delta in deltas.values() for change in delta.cells.values())
+        changed = sum(
+            len(change.rows) for delta in deltas.values() for change in delta.cells.values()
+        )
         cells = sum(len(table) * len(type(table).model_fields) for table in tables.values())
         if changed * 2 <= cells or cells == 0:
             frame = Frame(
@@ -86,8 +90,12 @@ def unfold(previous: FullState | None, data: FramedData) -> FullState:
         return FullState(data.cycle, data.cycle, tables, frame.state_hash)
     if previous is None or previous.cycle != frame.previous_cycle or frame.deltas is None:
         have = "nothing" if previous is None else f"cycle {previous.cycle}"
-        raise FrameMismatch(f"delta of cycle {data.cycle} builds on {frame.previous_cycle}, not on {have}")
+        raise FrameMismatch(
+            f"delta of cycle {data.cycle} builds on {frame.previous_cycle}, not on {have}"
+        )
     tables = {name: apply(previous.tables[name], frame.deltas[name]) for name in data.TABLES}
     if state_hash(tables) != frame.state_hash:
-        raise FrameMismatch(f"state after cycle {data.cycle} does not have the hash its frame names")
+        raise FrameMismatch(
+            f"state after cycle {data.cycle} does not have the hash its frame names"
+        )
     return FullState(data.cycle, frame.keyframe_cycle, tables, frame.state_hash)

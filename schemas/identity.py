@@ -1,8 +1,8 @@
 """Who an event is: ids, correlation and trace, all computed, never drawn.
 
-A derived event's id is a UUIDv5 of what it is about (producer, type, cluster, incarnation, cycle, key, part) and never of
-the set of its causes, which can differ after a restart. So a process that publishes the same thing twice publishes the
-same id, and the log keeps one of them.
+A derived event's id is a UUIDv5 of what it is about (producer, type, cluster, incarnation, cycle,
+key, part) and never of the set of its causes, which can differ after a restart. So a process that
+publishes the same thing twice publishes the same id, and the log keeps one of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ NAMESPACE = uuid.UUID("6f7c0e0a-6f4b-5d0e-9a59-0d3f1c5a7e21")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where events belong: the cluster's name and its incarnation (each new simulated world is one)."""
+    """Where events belong: the cluster's name and its incarnation (each new simulated world is
+    one).
+    """
 
     cluster: str
     incarnation: str

@@ -1,7 +1,8 @@
 """The base of every event's data: frozen, strict for producers, tolerant for readers.
 
-A producer that misspells a field fails at once (`extra="forbid"`). A reader ignores fields that a newer producer added
-(`read`), so a compatible change keeps the type (CloudEvents primer, versioning).
+A producer that misspells a field fails at once (`extra="forbid"`). A reader ignores fields that a
+newer producer added (`read`), so a compatible change keeps the type (CloudEvents primer,
+versioning).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ class Part(BaseModel):
 class EventData(Part):
     """Data of one event type and version.
 
-    Subclasses name their CloudEvents type in `TYPE` and the subject tokens after `foresail.<cluster>.` in `tokens()`.
+    Subclasses name their CloudEvents type in `TYPE` and the subject tokens after
+    `foresail.<cluster>.` in `tokens()`.
     """
 
     TYPE: ClassVar[str]

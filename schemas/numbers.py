@@ -1,6 +1,7 @@
 """Numbers as they may travel: finite, and rounded once to six decimals when they enter an event.
 
-The next layer reads the rounded value, so a decision can be computed again from the recording to the last bit.
+The next layer reads the rounded value, so a decision can be computed again from the recording to
+the last bit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""Layer 2, observation: typed state with the provenance and age of every signal. Published by the collector.
+"""Layer 2, observation: typed state with the provenance and age of every signal. Published by the
+collector.
 
-Agents and models read this and nothing nearer to the cluster. It names the agents that are expected to propose.
+Agents and models read this and nothing nearer to the cluster. It names the agents that are expected
+to propose.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ class ObservedPods(Table):
     pending_class: tuple[str | None, ...] = ()
     """A `PendingClass` value for Pending pods."""
     urgency_ratio: tuple[Ratio, ...] = ()
-    """The seed's urgency: 1.0 if Failed, Pending, restarted or not ready, else 0.2, 0 when Succeeded."""
+    """The seed's urgency: 1.0 if Failed, Pending, restarted or not ready, else 0.2, 0 when
+    Succeeded.
+    """
     restarts: tuple[int, ...] = ()
     """The seed's queue_priority."""
     alive: tuple[bool, ...] = ()

@@ -1,7 +1,9 @@
-"""Layer 6, outcome: what was executed, whether it held, what it was worth, and how good the predictions were.
+"""Layer 6, outcome: what was executed, whether it held, what it was worth, and how good the
+predictions were.
 
-Executions and verifications come from the executor, rewards and scored predictions from the scoreboard. All carry the
-cycle of the decision they are about, so that one cycle tells its whole story.
+Executions and verifications come from the executor, rewards and scored predictions from the
+scoreboard. All carry the cycle of the decision they are about, so that one cycle tells its whole
+story.
 """
 
 from __future__ import annotations
@@ -53,7 +55,9 @@ class Operation(Part):
     uid: str = ""
     """The object must still have this UID."""
     resource_version: str = ""
-    """The object must still have this version (409 otherwise); empty where the end is absolute anyway."""
+    """The object must still have this version (409 otherwise); empty where the end is absolute
+    anyway.
+    """
     replicas: Count | None = None
     """scale: the number wanted."""
     patch: str = ""
@@ -102,7 +106,9 @@ class OutcomeExecution(EventData):
     action: Action
     operations: tuple[Operation, ...] = ()
     direction: str = ""
-    """Which way the target is moved (up, move, limit, off, on, open, close); opposite ones undo each other."""
+    """Which way the target is moved (up, move, limit, off, on, open, close); opposite ones undo
+    each other.
+    """
     workloads: tuple[str, ...] = ()
     """Workloads that are changed or moved, `<namespace>/<kind>/<name>`."""
     results: tuple[OperationResult, ...] = ()
@@ -174,7 +180,9 @@ class AgentRewards(Part):
 
 
 class OutcomeReward(EventData):
-    """What a decision was worth: computed from the observed next snapshots, next to what was predicted."""
+    """What a decision was worth: computed from the observed next snapshots, next to what was
+    predicted.
+    """
 
     TYPE: ClassVar[str] = "foresail.outcome.reward.v1"
     PRODUCER: ClassVar[str] = "scoreboard"

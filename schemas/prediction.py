@@ -1,4 +1,5 @@
-"""Layer 3, prediction: failure risk and demand, with horizon, quantile, model id and why. Published by inference.
+"""Layer 3, prediction: failure risk and demand, with horizon, quantile, model id and why. Published
+by inference.
 
 Exactly one of each per cycle: a result, or `skipped` with the reason.
 """

@@ -1,4 +1,6 @@
-"""Layer 4, proposal: what each agent wants, including noop, or skipped with the reason. One process per agent."""
+"""Layer 4, proposal: what each agent wants, including noop, or skipped with the reason. One process
+per agent.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Reactions: what Kubernetes itself did and when, each with its lag. Published by the collector, once per cycle."""
+"""Reactions: what Kubernetes itself did and when, each with its lag. Published by the collector,
+once per cycle.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every reason for which something was refused, skipped, missing or done without. No reason is spelled anywhere else.
+"""Every reason for which something was refused, skipped, missing or done without. No reason is
+spelled anywhere else.
 
 Values are stable: recordings hold them. The text after each member says when it is used.
 """
@@ -25,7 +26,9 @@ class Reason(StrEnum):
     NO_NODES = "no_nodes"
     """The observation holds no node that could be judged."""
     LOAD_TOO_LOW = "load_too_low"
-    """The seed's gate on throttle: risk comes from health, not from load, so throttling would not help."""
+    """The seed's gate on throttle: risk comes from health, not from load, so throttling would not
+    help.
+    """
     SUPERSEDED = "superseded"
     """A newer observation arrived before this cycle was closed."""
     # referee
@@ -96,7 +99,8 @@ class Reason(StrEnum):
     ACTED_UPON = "acted_upon"
     """The predicted target was acted upon: its outcome proves nothing (uncertain positive)."""
     WORSE_THAN_BEFORE = "worse_than_before"
-    """Verification saw the cluster get worse in the way this action can cause; it was rolled back."""
+    """Verification saw the cluster get worse in the way this action can cause; it was rolled back.
+    """
     # sources
     SOURCE_ERROR = "source_error"
     """A read from the cluster failed."""
@@ -117,7 +121,8 @@ class PendingClass(StrEnum):
     INSUFFICIENT_GPU = "insufficient_gpu"
     INSUFFICIENT_PODS = "insufficient_pods"
     SELECTOR = "selector"
-    """No node matches the pod's node selector or affinity: deliberate or a mistake, not pressure."""
+    """No node matches the pod's node selector or affinity: deliberate or a mistake, not pressure.
+    """
     TAINT = "taint"
     UNSCHEDULABLE_NODES = "unschedulable_nodes"
     VOLUME = "volume"

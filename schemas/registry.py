@@ -1,7 +1,7 @@
 """From type to model and back: the one encoder and the one decoder of events.
 
-The encoder writes compact JSON with the standard library, fields in the model's order, so equal events are equal bytes on
-every Python version.
+The encoder writes compact JSON with the standard library, fields in the model's order, so equal
+events are equal bytes on every Python version.
 """
 
 from __future__ import annotations
@@ -58,7 +58,14 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
 
 BY_TYPE: Mapping[str, type[EventData]] = {kind.TYPE: kind for kind in EVENT_TYPES}
 
-LAYERS: tuple[str, ...] = ("snapshot", "observation", "prediction", "proposal", "decision", "outcome")
+LAYERS: tuple[str, ...] = (
+    "snapshot",
+    "observation",
+    "prediction",
+    "proposal",
+    "decision",
+    "outcome",
+)
 """The six layers, in order."""
 
 
@@ -95,7 +102,9 @@ def decode(
     """
     attributes = attributes_of(headers)
     if attributes.get("specversion") != SPEC_VERSION:
-        raise UnknownEvent(f"{subject}: not a CloudEvents {SPEC_VERSION} message (no ce-specversion)")
+        raise UnknownEvent(
+            f"{subject}: not a CloudEvents {SPEC_VERSION} message (no ce-specversion)"
+        )
     try:
         event_type, content = upcast(attributes["type"], json.loads(data))
         kind = BY_TYPE[event_type]
@@ -116,7 +125,9 @@ def decode(
     except KeyError as error:
         raise UnknownEvent(f"{subject}: unknown or missing {error}") from error
     except (ValidationError, json.JSONDecodeError) as error:
-        raise UnknownEvent(f"{subject}: data does not fit {attributes.get('type')}: {error}") from error
+        raise UnknownEvent(
+            f"{subject}: data does not fit {attributes.get('type')}: {error}"
+        ) from error
 
 
 def patterns(kinds: Iterable[type[EventData]]) -> tuple[tuple[str, ...], ...]:

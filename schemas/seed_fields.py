@@ -1,7 +1,7 @@
 """Where every field of the seed systems lives now (seed-systems 1.b.2, 1.b.5, 1.b.6, 1.b.14).
 
-`path` is `<event type>:<field>`; a test checks that each path exists in the model of that type. An empty path means that the
-field has no place of its own, and `note` says what took it.
+`path` is `<event type>:<field>`; a test checks that each path exists in the model of that type. An
+empty path means that the field has no place of its own, and `note` says what took it.
 """
 
 from __future__ import annotations
@@ -33,21 +33,37 @@ _SOURCE = "foresail.run.data_source.v1"
 
 SEED_FIELDS: tuple[SeedField, ...] = (
     SeedField("NodeState.node_id", f"{_NODES}.ids"),
-    SeedField("NodeState.cpu_util", f"{_NODES}.cpu_requested_ratio", "requested; usage is cpu_used_ratio beside it"),
-    SeedField("NodeState.mem_util", f"{_NODES}.memory_requested_ratio", "requested; usage is memory_used_ratio"),
+    SeedField(
+        "NodeState.cpu_util",
+        f"{_NODES}.cpu_requested_ratio",
+        "requested; usage is cpu_used_ratio beside it",
+    ),
+    SeedField(
+        "NodeState.mem_util",
+        f"{_NODES}.memory_requested_ratio",
+        "requested; usage is memory_used_ratio",
+    ),
     SeedField("NodeState.disk_util", "", "a constant 0 in the seed; no source, so not invented"),
     SeedField("NodeState.net_util", "", "a constant 0 in the seed; no source, so not invented"),
     SeedField("NodeState.power_state", f"{_NODES}.power_state"),
     SeedField("TaskState.task_id", f"{_PODS}.ids"),
     SeedField("TaskState.node_id", f"{_PODS}.node"),
     SeedField("TaskState.urgency", f"{_PODS}.urgency_ratio"),
-    SeedField("TaskState.queue_priority", f"{_PODS}.restarts", "the seed put the restart count here"),
+    SeedField(
+        "TaskState.queue_priority", f"{_PODS}.restarts", "the seed put the restart count here"
+    ),
     SeedField("TaskState.alive", f"{_PODS}.alive"),
     SeedField("Observation.timestamp", f"{_OBSERVATION}:cluster_time_seconds"),
     SeedField("Observation.nodes", _NODES),
     SeedField("Observation.tasks", _PODS, "only pods that need a look; the others are counted"),
-    SeedField("Observation.p_fail_scores", f"{_RISK}:nodes.risk_ratio", "a prediction, not an observation"),
-    SeedField("Observation.demand_projection", f"{_DEMAND}:nodes.demand_ratio", "a prediction, not an observation"),
+    SeedField(
+        "Observation.p_fail_scores", f"{_RISK}:nodes.risk_ratio", "a prediction, not an observation"
+    ),
+    SeedField(
+        "Observation.demand_projection",
+        f"{_DEMAND}:nodes.demand_ratio",
+        "a prediction, not an observation",
+    ),
     SeedField("Observation.queue_length", f"{_TOTALS}.queue_length"),
     SeedField("Observation.energy_price", f"{_TOTALS}.energy_price"),
     SeedField("Observation.sla_violations", f"{_TOTALS}.sla_violations"),
@@ -59,7 +75,11 @@ SEED_FIELDS: tuple[SeedField, ...] = (
     SeedField("AgentAction.payload", f"{_PROPOSAL}:action.parameters"),
     SeedField("AgentAction.score", f"{_PROPOSAL}:score"),
     SeedField("AgentAction.priority", f"{_PROPOSAL}:priority"),
-    SeedField("StepResult.next_observation", _OBSERVATION + ":cycle", "the next cycle's observation itself"),
+    SeedField(
+        "StepResult.next_observation",
+        _OBSERVATION + ":cycle",
+        "the next cycle's observation itself",
+    ),
     SeedField("StepResult.reward_by_agent", f"{_REWARD}:observed"),
     SeedField("StepResult.done", "foresail.run.complete.v1:status"),
     SeedField("StepResult.info", f"{_REWARD}:observed_parts"),
@@ -78,7 +98,11 @@ SEED_FIELDS: tuple[SeedField, ...] = (
     SeedField("decision.action_label", f"{_DECISION}:action", "Action.label writes it"),
     SeedField("decision.score", f"{_DECISION}:score"),
     SeedField("decision.priority", f"{_DECISION}:considered.priority"),
-    SeedField("decision.repeat_count", f"{_DECISION}:repeat_count", "same action and target, not same snapshot text"),
+    SeedField(
+        "decision.repeat_count",
+        f"{_DECISION}:repeat_count",
+        "same action and target, not same snapshot text",
+    ),
     SeedField("decision.reason", f"{_DECISION}:rationale"),
     SeedField("decision.proposal_count", f"{_DECISION}:considered", "its length"),
     SeedField("decision.proposals", f"{_DECISION}:considered"),
@@ -87,7 +111,9 @@ SEED_FIELDS: tuple[SeedField, ...] = (
     SeedField("execution.matched_deployments", f"{_EXECUTION}:operations"),
     SeedField("execution.operations", f"{_EXECUTION}:operations"),
     SeedField("execution.error", f"{_EXECUTION}:results.message"),
-    SeedField("event.time", "", "envelope: ce-time (cluster) and the stream's own time stamp (recorded)"),
+    SeedField(
+        "event.time", "", "envelope: ce-time (cluster) and the stream's own time stamp (recorded)"
+    ),
     SeedField("event.kind", "", "envelope: ce-type"),
     SeedField("event.stage", f"{_STAGE}:stage"),
     SeedField("event.message", f"{_STAGE}:detail"),
@@ -107,9 +133,15 @@ SEED_FIELDS: tuple[SeedField, ...] = (
     SeedField("state.cluster.avg_cpu", f"{_TOTALS}.cpu_requested_ratio"),
     SeedField("state.cluster.avg_mem", f"{_TOTALS}.memory_requested_ratio"),
     SeedField("state.cluster.power_metric_kind", f"{_OBSERVATION}:signals", "the signal `power`"),
-    SeedField("state.cluster.power_calibration_source", f"{_OBSERVATION}:signals", "the signal `power`"),
+    SeedField(
+        "state.cluster.power_calibration_source", f"{_OBSERVATION}:signals", "the signal `power`"
+    ),
     SeedField("state.cluster.telemetry_sources", f"{_OBSERVATION}:signals"),
-    SeedField("state.cluster.prometheus_error", f"{_OBSERVATION}:signals", "status missing, with the reason"),
+    SeedField(
+        "state.cluster.prometheus_error",
+        f"{_OBSERVATION}:signals",
+        "status missing, with the reason",
+    ),
     SeedField("state.artifacts", "foresail.run.artifact.v1:file_name"),
     SeedField("state.errors", "foresail.run.error.v1:text"),
     SeedField("state.summary", "foresail.run.complete.v1:summary"),

@@ -1,4 +1,5 @@
-"""Provenance: where each signal came from and how old it was. A missing signal is a value of its own.
+"""Provenance: where each signal came from and how old it was. A missing signal is a value of its
+own.
 
 Provenance is stated once per source, with a list of the rows for which it does not hold.
 """

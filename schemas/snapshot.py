@@ -1,7 +1,8 @@
-"""Layer 1, snapshot: what the cluster shows, nearly raw, as three tables groups per cycle. Published by the collector.
+"""Layer 1, snapshot: what the cluster shows, nearly raw, as three tables groups per cycle.
+Published by the collector.
 
-`snapshot.nodes`, `snapshot.placements` and `snapshot.workloads` of one cycle go as one atomic batch. Nothing is interpreted
-here: ratios, classes and judgements belong to the observation.
+`snapshot.nodes`, `snapshot.placements` and `snapshot.workloads` of one cycle go as one atomic
+batch. Nothing is interpreted here: ratios, classes and judgements belong to the observation.
 """
 
 from __future__ import annotations
@@ -87,7 +88,9 @@ class WorkloadTable(Table):
 
 
 class PodTable(Table):
-    """Pods that need a look: pending, failing, restarted, starting or ending; `ids` are `<namespace>/<name>`."""
+    """Pods that need a look: pending, failing, restarted, starting or ending; `ids` are
+    `<namespace>/<name>`.
+    """
 
     uid: tuple[str, ...] = ()
     node: tuple[str, ...] = ()
@@ -98,7 +101,8 @@ class PodTable(Table):
     ready: tuple[bool, ...] = ()
     restarts: tuple[int, ...] = ()
     status_reason: tuple[str, ...] = ()
-    """The API's own reason: of the PodScheduled condition, the waiting or the terminated container."""
+    """The API's own reason: of the PodScheduled condition, the waiting or the terminated container.
+    """
     status_message: tuple[str, ...] = ()
     cpu_request_cores: tuple[Rounded, ...] = ()
     memory_request_bytes: tuple[int, ...] = ()

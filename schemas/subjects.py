@@ -1,8 +1,9 @@
 """The subject grammar: `foresail.<cluster>.<layer>...`, built and parsed in this one place.
 
-Kubernetes names contain dots and NATS splits subjects on dots, so every token is escaped: `%` and every character that
-NATS treats specially (`.`, `*`, `>`, white space) or that is not printable ASCII becomes `%XX` of its UTF-8 bytes.
-Escaping is reversible, and a name that needs none stays readable.
+Kubernetes names contain dots and NATS splits subjects on dots, so every token is escaped: `%` and
+every character that NATS treats specially (`.`, `*`, `>`, white space) or that is not printable
+ASCII becomes `%XX` of its UTF-8 bytes. Escaping is reversible, and a name that needs none stays
+readable.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ class Subject:
 
     @property
     def layer(self) -> str:
-        """The first token: snapshot, observation, prediction, proposal, decision, outcome or a side channel."""
+        """The first token: snapshot, observation, prediction, proposal, decision, outcome or a side
+        channel.
+        """
         return self.tokens[0]
 
 
@@ -42,7 +45,8 @@ def escape(token: str) -> str:
     if not token:
         raise ValueError("a subject token must not be empty")
     return "".join(
-        char if char in _PLAIN else "".join(f"%{byte:02X}" for byte in char.encode()) for char in token
+        char if char in _PLAIN else "".join(f"%{byte:02X}" for byte in char.encode())
+        for char in token
     )
 
 
@@ -87,7 +91,9 @@ def health(cluster: str, process: str) -> str:
 
 
 def matches(subject_pattern: str, subject: str) -> bool:
-    """Say whether a subject falls under a pattern with NATS wildcards (`*` one token, `>` the rest)."""
+    """Say whether a subject falls under a pattern with NATS wildcards (`*` one token, `>` the
+    rest).
+    """
     wanted, given = subject_pattern.split("."), subject.split(".")
     for position, token in enumerate(wanted):
         if token == ">":

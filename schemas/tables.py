@@ -1,7 +1,8 @@
 """Large state is columns: row ids once, one array per signal, and deltas between two tables.
 
-5,000 nodes as columns are about 0.5 MB and 3 ms to validate; as row objects 4 to 5 MB and 100 ms. A `Table` has one id
-column named `ids`, sorted, and further columns of equal length. `diff` and `apply` are exact inverses:
+5,000 nodes as columns are about 0.5 MB and 3 ms to validate; as row objects 4 to 5 MB and 100 ms. A
+`Table` has one id column named `ids`, sorted, and further columns of equal length. `diff` and
+`apply` are exact inverses:
 `apply(old, diff(old, new)) == new`, byte for byte once encoded.
 """
 
@@ -74,7 +75,11 @@ AnyTable = TypeVar("AnyTable", bound=Table)
 def table_of(kind: type[AnyTable], rows: Mapping[str, Mapping[str, Any]]) -> AnyTable:
     """Build a table from rows by id; every row must hold every column of `kind` but `ids`."""
     ids = sorted(rows)
-    columns = {name: tuple(rows[row_id][name] for row_id in ids) for name in kind.model_fields if name != "ids"}
+    columns = {
+        name: tuple(rows[row_id][name] for row_id in ids)
+        for name in kind.model_fields
+        if name != "ids"
+    }
     return kind.model_validate({"ids": tuple(ids), **columns})
 
 
@@ -128,18 +133,25 @@ def _same(left: object, right: object) -> bool:
 
 
 def state_hash(tables: Mapping[str, Table]) -> str:
-    """Return the SHA-256 of the canonical JSON of full tables by name; two equal states have equal hashes."""
+    """Return the SHA-256 of the canonical JSON of full tables by name; two equal states have equal
+    hashes.
+    """
     state = {name: tables[name].model_dump(mode="json") for name in sorted(tables)}
-    text = json.dumps(state, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(
+        state, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Frame(Part):
-    """How full state travels: now and then a keyframe, in between deltas, each with the hash of the full state."""
+    """How full state travels: now and then a keyframe, in between deltas, each with the hash of the
+    full state.
+    """
 
     frame: Literal["keyframe", "delta"]
     keyframe_cycle: Cycle
-    """The cycle of the keyframe that this delta chain starts from (its own cycle for a keyframe)."""
+    """The cycle of the keyframe that this delta chain starts from (its own cycle for a keyframe).
+    """
     previous_cycle: Cycle | None = None
     """The cycle that a delta builds on; None for a keyframe."""
     state_hash: str

@@ -1,7 +1,8 @@
-"""Upcasters: pure functions that turn an event's data of an old version into the next one, chained until current.
+"""Upcasters: pure functions that turn an event's data of an old version into the next one, chained
+until current.
 
-An incompatible change makes a new type (`foresail.decision.v2`) and one function here, registered under the old type. It gets
-and returns the data as decoded JSON and must not look at anything else.
+An incompatible change makes a new type (`foresail.decision.v2`) and one function here, registered
+under the old type. It gets and returns the data as decoded JSON and must not look at anything else.
 """
 
 from __future__ import annotations

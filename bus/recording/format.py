@@ -42,12 +42,17 @@ def message_line(message: StoredMessage) -> bytes:
 
 def trailer_line(messages: int, last_seq: int, digest: str) -> bytes:
     """Return the last line of a frame."""
-    return to_json({"frame_end": {"messages": messages, "last_seq": last_seq, "sha256": digest}}) + b"\n"
+    return (
+        to_json({"frame_end": {"messages": messages, "last_seq": last_seq, "sha256": digest}})
+        + b"\n"
+    )
 
 
 def footer_line(messages: int, last_seq: int, digest: str) -> bytes:
     """Return the line that seals a recording."""
-    return to_json({"sealed": {"messages": messages, "last_seq": last_seq, "sha256": digest}}) + b"\n"
+    return (
+        to_json({"sealed": {"messages": messages, "last_seq": last_seq, "sha256": digest}}) + b"\n"
+    )
 
 
 def read_message(line: Mapping[str, Any]) -> StoredMessage:
@@ -57,7 +62,9 @@ def read_message(line: Mapping[str, Any]) -> StoredMessage:
         KeyError: it is no message line.
     """
     data = base64.b64decode(line["data_base64"]) if "data_base64" in line else to_json(line["data"])
-    return StoredMessage(line["seq"], nanoseconds(line["time"]), line["subject"], line["headers"], data)
+    return StoredMessage(
+        line["seq"], nanoseconds(line["time"]), line["subject"], line["headers"], data
+    )
 
 
 def stamp(time_ns: int) -> str:

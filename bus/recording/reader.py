@@ -1,4 +1,6 @@
-"""Reading a recording: every line proven against the hashes, whole frames of a damaged one still readable."""
+"""Reading a recording: every line proven against the hashes, whole frames of a damaged one still
+readable.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,20 @@ class Recording:
         except StopIteration:
             first = {}
         except (OSError, RecordingDamaged) as error:
-            raise InputError("recording", path, f"give a recording that can be read ({_short(error)})") from error
+            raise InputError(
+                "recording", path, f"give a recording that can be read ({_short(error)})"
+            ) from error
         if first.get("format") != FORMAT:
-            raise InputError("recording", path, "give a file made by `foresail up --record` or `foresail recording`")
+            raise InputError(
+                "recording",
+                path,
+                "give a file made by `foresail up --record` or `foresail recording`",
+            )
         if first["version"] != VERSION:
             raise InputError(
-                "recording", path, f"its format is version {first['version']}; this Foresail reads {VERSION}, use a newer one"
+                "recording",
+                path,
+                f"its format is version {first['version']}; this Foresail reads {VERSION}, use a newer one",
             )
         self.header: dict[str, Any] = first
         self.sealed = False
@@ -49,7 +59,8 @@ class Recording:
     def __iter__(self) -> Iterator[StoredMessage]:
         """Yield messages in order.
 
-        Reading ends at the last whole frame of a truncated or damaged recording; `damage` then says why.
+        Reading ends at the last whole frame of a truncated or damaged recording; `damage` then says
+        why.
         """
         self.sealed, self.damage = False, ""
         try:

@@ -35,9 +35,13 @@ class RecordingWriter:
         try:
             self._file = path.open("xb")
         except FileExistsError as error:
-            raise InputError("recording", path, "give a new file name; recordings are never overwritten") from error
+            raise InputError(
+                "recording", path, "give a new file name; recordings are never overwritten"
+            ) from error
         except OSError as error:
-            raise InputError("recording", path, f"give a file that can be written ({error.strerror})") from error
+            raise InputError(
+                "recording", path, f"give a file that can be written ({error.strerror})"
+            ) from error
         self._compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
         self._digest = hashlib.sha256()
         self._frame: list[bytes] = []

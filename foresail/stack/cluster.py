@@ -46,11 +46,16 @@ class Plant:
             await asyncio.Event().wait()
             return
         code = await self.process.wait()
-        raise Permanent(f"the twin ended with exit code {code}; its world is gone, start the stack again")
+        raise Permanent(
+            f"the twin ended with exit code {code}; its world is gone, start the stack again"
+        )
 
 
 async def start_plant(
-    settings: StackSettings, workload: ChosenWorkload | None, folder: Path, cleanup: contextlib.AsyncExitStack
+    settings: StackSettings,
+    workload: ChosenWorkload | None,
+    folder: Path,
+    cleanup: contextlib.AsyncExitStack,
 ) -> Plant:
     """Start the twin, or take the kubeconfig.
 
@@ -87,8 +92,24 @@ async def _start_twin(
             sys.executable,
             "-m",
             "twin",
-            *("--host", "127.0.0.1", "--port", "0", "--seed", str(run.seed), "--speed", f"{workload.speed:g}"),
-            *("--nodes", str(run.nodes), "--workload", workload.name_or_path, "--kubeconfig-dir", str(folder)),
+            *(
+                "--host",
+                "127.0.0.1",
+                "--port",
+                "0",
+                "--seed",
+                str(run.seed),
+                "--speed",
+                f"{workload.speed:g}",
+            ),
+            *(
+                "--nodes",
+                str(run.nodes),
+                "--workload",
+                workload.name_or_path,
+                "--kubeconfig-dir",
+                str(folder),
+            ),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=log,
@@ -105,7 +126,9 @@ async def _ready(process: asyncio.subprocess.Process, log: Path) -> dict[str, st
         line = b""
     if not line:
         said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        raise InputError("twin", said[-1] if said else "it gave no reason", "see its log in the state folder")
+        raise InputError(
+            "twin", said[-1] if said else "it gave no reason", "see its log in the state folder"
+        )
     ready: dict[str, str] = json.loads(line)
     return ready
 

@@ -1,6 +1,8 @@
-"""The live terminal view: the cluster, the newest decision with its losers, rewards and the pulse of every layer.
+"""The live terminal view: the cluster, the newest decision with its losers, rewards and the pulse
+of every layer.
 
-On a terminal it is redrawn in place; elsewhere each decision is one line, so that logs stay readable.
+On a terminal it is redrawn in place; elsewhere each decision is one line, so that logs stay
+readable.
 """
 
 from __future__ import annotations
@@ -58,9 +60,15 @@ def decision_line(decision: Decision, execution: OutcomeExecution | None = None)
     """Return one decision as one line: cycle, action, target, rationale, losers, what became of it."""
     action = decision.action
     losers = ", ".join(
-        f"{LETTERS[one.agent]} {one.kind}" for one in decision.considered if one.id != decision.selected
+        f"{LETTERS[one.agent]} {one.kind}"
+        for one in decision.considered
+        if one.id != decision.selected
     )
-    missing = f"; missing {', '.join(LETTERS[agent] for agent in decision.missing)}" if decision.missing else ""
+    missing = (
+        f"; missing {', '.join(LETTERS[agent] for agent in decision.missing)}"
+        if decision.missing
+        else ""
+    )
     over = f"; over {losers}" if losers else ""
     what = "" if execution is None else f"; {execution_text(execution)}"
     target = f" {action.target.name}" if action.target.name else ""
@@ -110,7 +118,9 @@ def _cluster(state: LiveState) -> Panel:
         return Panel("waiting for the first observation", title="cluster", title_align="left")
     totals = observation.totals
     trouble = [
-        f"{signal.name} {signal.status}" for signal in observation.signals if signal.status in _TROUBLE
+        f"{signal.name} {signal.status}"
+        for signal in observation.signals
+        if signal.status in _TROUBLE
     ]
     text = (
         f"{totals.nodes_ready}/{totals.nodes} nodes ready, {totals.pods_running} pods running, "
@@ -147,7 +157,10 @@ def _decision(state: LiveState) -> Panel:
         observed, predicted = reward.observed, reward.predicted
         if observed is not None:
             lines.append(
-                Text(f"cycle {reward.cycle} earned {observed.total:+.2f}, predicted {predicted.total:+.2f}", style="dim")
+                Text(
+                    f"cycle {reward.cycle} earned {observed.total:+.2f}, predicted {predicted.total:+.2f}",
+                    style="dim",
+                )
             )
     title = f"decision {decision.cycle}: {decision.action.label} {decision.action.target.name}"
     return Panel(Group(table, *lines), title=title, title_align="left")

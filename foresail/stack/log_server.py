@@ -1,4 +1,6 @@
-"""The log of a stack: an embedded nats-server, or one that somebody else runs; in both cases the stream exists afterwards."""
+"""The log of a stack: an embedded nats-server, or one that somebody else runs; in both cases the
+stream exists afterwards.
+"""
 
 from __future__ import annotations
 
@@ -37,17 +39,28 @@ async def start_log(
     """
     nats = settings.nats
     declaration = StreamDeclaration.of(
-        settings.run.cluster, incarnation, max_bytes=nats.max_bytes, max_age_seconds=nats.max_age_seconds
+        settings.run.cluster,
+        incarnation,
+        max_bytes=nats.max_bytes,
+        max_age_seconds=nats.max_age_seconds,
     )
     if nats.url is not None:
         url, embedded = nats.url, False
-        durability = "log: the given nats-server's own sync_interval decides what a power failure can lose"
+        durability = (
+            "log: the given nats-server's own sync_interval decides what a power failure can lose"
+        )
     else:
-        chosen = nats.sync_interval or (REAL_SYNC_INTERVAL if settings.run.kubeconfig else TWIN_SYNC_INTERVAL)
+        chosen = nats.sync_interval or (
+            REAL_SYNC_INTERVAL if settings.run.kubeconfig else TWIN_SYNC_INTERVAL
+        )
         server = NatsServer(folder / "nats", port=nats.port, sync_interval=chosen)
         url, embedded = await server.start(), True
         cleanup.push_async_callback(server.stop)
-        lost = "nothing that was acknowledged" if chosen == "always" else f"up to {chosen} of acknowledged events"
+        lost = (
+            "nothing that was acknowledged"
+            if chosen == "always"
+            else f"up to {chosen} of acknowledged events"
+        )
         durability = f"log: sync_interval {chosen}; a power failure can lose {lost}, a killed process loses nothing"
     await NatsBus.declare(url, declaration)
     return LogServer(url, declaration.name, embedded, durability)

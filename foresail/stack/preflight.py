@@ -1,4 +1,6 @@
-"""What is checked before anything starts: ports, files and folders. One line each, and nothing half started."""
+"""What is checked before anything starts: ports, files and folders. One line each, and nothing half
+started.
+"""
 
 from __future__ import annotations
 
@@ -50,4 +52,6 @@ def check_writable(flag: str, path: Path) -> None:
         path.touch()
         path.unlink()
     except OSError as error:
-        raise ConfigError(flag, path, f"give a file that can be written ({error.strerror})") from error
+        raise ConfigError(
+            flag, path, f"give a file that can be written ({error.strerror})"
+        ) from error

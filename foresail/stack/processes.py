@@ -21,7 +21,9 @@ class ProcessSpec:
     command: tuple[str, ...]
     environment: Mapping[str, str]
     stop_order: int
-    """Processes with a smaller number are stopped first; sources before sinks, so that the last cycle is told to its end."""
+    """Processes with a smaller number are stopped first; sources before sinks, so that the last
+    cycle is told to its end.
+    """
 
 
 @dataclass(frozen=True)
@@ -40,25 +42,50 @@ class Connections:
 def process_specs(settings: StackSettings, connections: Connections) -> tuple[ProcessSpec, ...]:
     """Return every service process of a stack, in starting order."""
     specs = [
-        _spec("collector", settings.groups["collector"], connections, 1, kubeconfig=connections.reader_kubeconfig),
+        _spec(
+            "collector",
+            settings.groups["collector"],
+            connections,
+            1,
+            kubeconfig=connections.reader_kubeconfig,
+        ),
         _spec("inference", settings.groups["inference"], connections, 2),
         *(
-            _spec(f"agent-{agent}", settings.groups["agents"], connections, 3, module="agents", arguments=(agent,))
+            _spec(
+                f"agent-{agent}",
+                settings.groups["agents"],
+                connections,
+                3,
+                module="agents",
+                arguments=(agent,),
+            )
             for agent in Agent
         ),
         _spec("referee", settings.groups["referee"], connections, 4),
-        _spec("executor", settings.groups["executor"], connections, 5, kubeconfig=connections.writer_kubeconfig),
+        _spec(
+            "executor",
+            settings.groups["executor"],
+            connections,
+            5,
+            kubeconfig=connections.writer_kubeconfig,
+        ),
         _spec("scoreboard", settings.groups["scoreboard"], connections, 6),
         _spec("dashboard", settings.groups["dashboard"], connections, 7),
     ]
     if settings.run.exercise:
         specs.append(
-            _spec("exerciser", settings.groups["exerciser"], connections, 0, kubeconfig=connections.writer_kubeconfig)
+            _spec(
+                "exerciser",
+                settings.groups["exerciser"],
+                connections,
+                0,
+                kubeconfig=connections.writer_kubeconfig,
+            )
         )
     return tuple(specs)
 
 
-def _spec(  # noqa: PLR0913 - a row of data, named at every call
+def _spec(
     name: str,
     settings: Any,
     connections: Connections,

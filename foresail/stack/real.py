@@ -1,7 +1,8 @@
 """The stack as separate processes over a real nats-server.
 
-Order up: folder lock, workload, nats-server, stream, cluster, services. Order down: sources first, then everything that still has
-to answer the last cycle, then the recording is sealed, then the server stops.
+Order up: folder lock, workload, nats-server, stream, cluster, services. Order down: sources first,
+then everything that still has to answer the last cycle, then the recording is sealed, then the
+server stops.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,6 @@ from rich.live import Live
 
 from bus.clock import Clock, SystemClock
 from bus.errors import BusUnavailable, Permanent
-from bus.follow import Speaker
 from bus.nats_adapter import NatsBus
 from foresail.output import console
 from foresail.settings import StackSettings
@@ -97,15 +98,22 @@ async def _bring_up(
     *,
     quiet: bool,
 ) -> RunningStack:
-    say = (lambda _text: None) if quiet else lambda text: console().print(text, markup=False)
+    def say(text: str) -> None:
+        if not quiet:
+            console().print(text, markup=False)
+
     incarnation = state.new_incarnation()
     folder = state.incarnation(incarnation)
-    workload = None if settings.run.kubeconfig else choose_workload(settings.run, folder / "workload")
+    workload = (
+        None if settings.run.kubeconfig else choose_workload(settings.run, folder / "workload")
+    )
     if workload is not None:
         for line in workload.description:
             say(line)
-        say(f"speed {workload.speed:g}: a cycle of {settings.run.interval_seconds:g} s covers "
-            f"{workload.speed * settings.run.interval_seconds:g} s of the cluster")
+        covered = workload.speed * settings.run.interval_seconds
+        say(
+            f"speed {workload.speed:g}: a cycle of {settings.run.interval_seconds:g} s covers {covered:g} s of the cluster"
+        )
     log = await start_log(settings, incarnation, folder, cleanup)
     say(log.durability)
     plant = await start_plant(settings, workload, folder, cleanup)
@@ -131,7 +139,17 @@ async def _bring_up(
     dashboard_url = f"http://127.0.0.1:{port}"
     supervisor.start(specs)
     stack = RunningStack(
-        settings, state, origin, workload, log, plant, bus, Watch(bus, origin.cluster, writer), supervisor, clock, dashboard_url
+        settings,
+        state,
+        origin,
+        workload,
+        log,
+        plant,
+        bus,
+        Watch(bus, origin.cluster, writer),
+        supervisor,
+        clock,
+        dashboard_url,
     )
     _store(stack)
     say(f"dashboard {dashboard_url}   log {log.url}   cluster {plant.description}")
@@ -157,7 +175,9 @@ def _store(stack: RunningStack, *, running: bool = True) -> None:
 
 
 async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, quiet: bool) -> str:
-    """Show the run until its time is over, a signal comes, or something fails for good; return how it ended."""
+    """Show the run until its time is over, a signal comes, or something fails for good; return how
+    it ended.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -187,23 +207,31 @@ async def _show(stack: RunningStack, *, quiet: bool) -> None:
         await asyncio.Event().wait()
     out = console()
     if not out.is_terminal:
-        stack.watch.listeners.append(_line_printer(stack))
+        stack.watch.listeners.append(_line_printer())
         await asyncio.Event().wait()
     name = stack.workload.name_or_path if stack.workload else stack.plant.description
     header = f"Foresail  {stack.origin.cluster}/{stack.origin.incarnation}  {name}  {stack.dashboard_url}  (Ctrl-C stops)"
-    with Live(console=out, refresh_per_second=FRAMES_PER_SECOND, screen=False, transient=True) as live:
+    with Live(
+        console=out, refresh_per_second=FRAMES_PER_SECOND, screen=False, transient=True
+    ) as live:
         while True:
-            live.update(view(stack.watch.state, stack.clock.wall_ns(), header, dict(stack.supervisor.pids)))
+            live.update(
+                view(stack.watch.state, stack.clock.wall_ns(), header, dict(stack.supervisor.pids))
+            )
             await stack.clock.sleep(1 / FRAMES_PER_SECOND)
 
 
-def _line_printer(stack: RunningStack) -> Any:
+def _line_printer() -> Callable[[Event[Any]], None]:
     waiting: dict[int, Decision] = {}
 
     def take(event: Event[Any]) -> None:
         if isinstance(event.data, Decision):
             waiting[event.cycle] = event.data
-        elif isinstance(event.data, OutcomeExecution) and event.data.phase != "started" and event.cycle in waiting:
+        elif (
+            isinstance(event.data, OutcomeExecution)
+            and event.data.phase != "started"
+            and event.cycle in waiting
+        ):
             console().print(decision_line(waiting.pop(event.cycle), event.data), markup=False)
 
     return take
@@ -232,7 +260,11 @@ async def _settle(stack: RunningStack) -> None:
     while stack.clock.monotonic() < deadline:
         state = stack.watch.state
         observed = -1 if state.observation is None else state.observation.cycle
-        done = -1 if state.execution is None or state.execution.phase == "started" else state.execution.cycle
+        done = (
+            -1
+            if state.execution is None or state.execution.phase == "started"
+            else state.execution.cycle
+        )
         before = stack.watch.seq
         await stack.clock.sleep(QUIET_SECONDS)
         if done >= observed and stack.watch.seq == before:

@@ -8,15 +8,18 @@ from typing import Any
 
 from bus.recording import RecordingWriter
 from foresail.settings import StackSettings
-from foresail.stack.run_events import CODE_VERSION, effective
+from foresail.stack.run_events import effective
 from foresail.stack.workload import ChosenWorkload
+from schemas.config import CODE_VERSION
 from schemas.identity import Origin
 
 RESULT_PACKAGES = ("kubernetes", "numpy", "pydantic")
 """Packages whose version can change what an event says."""
 
 
-def header(settings: StackSettings, origin: Origin, workload: ChosenWorkload | None) -> dict[str, Any]:
+def header(
+    settings: StackSettings, origin: Origin, workload: ChosenWorkload | None
+) -> dict[str, Any]:
     """Return the header's content."""
     return {
         "cluster": origin.cluster,

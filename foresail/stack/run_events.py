@@ -1,4 +1,6 @@
-"""What the stack itself says into the log: the effective settings, the data source, the start and the end of the run."""
+"""What the stack itself says into the log: the effective settings, the data source, the start and
+the end of the run.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,14 @@ from typing import Any, Literal
 
 from bus.follow import Speaker
 from bus.port import Bus
-from foresail import __version__
 from foresail.settings import StackSettings
 from foresail.stack.workload import ChosenWorkload
-from schemas.config import Config, config_hash
+from schemas.config import CODE_VERSION, Config, config_hash
 from schemas.envelope import Draft
 from schemas.identity import Origin
 from schemas.run import RunComplete, RunDataSource, RunStage
 
 PRODUCER = "stack"
-CODE_VERSION = f"foresail/{__version__}"
 LOCAL_ONLY = {
     "run": {"state_folder", "record", "data", "kubeconfig", "context", "virtual_time"},
     "nats": {"url", "port", "sync_interval"},
@@ -33,7 +33,11 @@ def effective(settings: StackSettings) -> dict[str, Any]:
 
 
 async def announce_start(
-    bus: Bus, origin: Origin, settings: StackSettings, workload: ChosenWorkload | None, time_seconds: float
+    bus: Bus,
+    origin: Origin,
+    settings: StackSettings,
+    workload: ChosenWorkload | None,
+    time_seconds: float,
 ) -> None:
     """Publish the stack's settings, where its cluster comes from, and that it starts."""
     values = effective(settings)
@@ -42,12 +46,15 @@ async def announce_start(
     speaker = Speaker(bus, origin, PRODUCER)
     digest = config_hash(values, CODE_VERSION)
     await speaker.announce(
-        Config(process=PRODUCER, settings=values, config_hash=digest, code_version=CODE_VERSION), time_seconds
+        Config(process=PRODUCER, settings=values, config_hash=digest, code_version=CODE_VERSION),
+        time_seconds,
     )
     kind = "kubernetes" if workload is None else workload.kind
     name = "kubernetes" if workload is None else settings.run.workload.rsplit("/", 1)[-1]
     detail = () if workload is None else workload.description
-    source = RunDataSource(run_id=origin.incarnation, process=PRODUCER, kind=kind, name=name, detail=detail)
+    source = RunDataSource(
+        run_id=origin.incarnation, process=PRODUCER, kind=kind, name=name, detail=detail
+    )
     stage = RunStage(run_id=origin.incarnation, process=PRODUCER, stage="live", status="started")
     await speaker.say([Draft(source, 0, time_seconds)])
     await speaker.say([Draft(stage, 0, time_seconds)])
@@ -57,7 +64,9 @@ async def run_complete(
     bus: Bus, origin: Origin, summary: dict[str, Any], time_seconds: float, status: str
 ) -> None:
     """Publish the end of the run with its summary (without what belongs to this machine)."""
-    ended: Literal["complete", "interrupted", "failed"] = "interrupted" if status == "interrupted" else "complete"
+    ended: Literal["complete", "interrupted", "failed"] = (
+        "interrupted" if status == "interrupted" else "complete"
+    )
     kept = {name: value for name, value in summary.items() if name not in {"record", "latency_ms"}}
     data = RunComplete(run_id=origin.incarnation, process=PRODUCER, status=ended, summary=kept)
     await Speaker(bus, origin, PRODUCER).say([Draft(data, 0, time_seconds)])

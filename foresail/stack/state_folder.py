@@ -59,14 +59,18 @@ class StateFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise ConfigError("--state", str(self.path), f"give a folder that can be written ({error.strerror})") from error
+            raise ConfigError(
+                "--state", str(self.path), f"give a folder that can be written ({error.strerror})"
+            ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             holder = os.pread(descriptor, 20, 0).decode().strip() or "unknown"
             os.close(descriptor)
             raise ConfigError(
-                "--state", str(self.path), f"stop the stack that uses it (pid {holder}) or give another folder"
+                "--state",
+                str(self.path),
+                f"stop the stack that uses it (pid {holder}) or give another folder",
             ) from error
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
@@ -109,10 +113,14 @@ class StateFolder:
             InputError: there has been none in this folder.
         """
         try:
-            content: dict[str, Any] = json.loads((self.path / "stack.json").read_text(encoding="utf-8"))
+            content: dict[str, Any] = json.loads(
+                (self.path / "stack.json").read_text(encoding="utf-8")
+            )
         except (OSError, json.JSONDecodeError) as error:
             raise InputError(
-                "--state", str(self.path), "no stack has run here; start one with `foresail up` or name its folder"
+                "--state",
+                str(self.path),
+                "no stack has run here; start one with `foresail up` or name its folder",
             ) from error
         stack = StackFile(**content)
         stack.running = stack.running and self.is_locked()

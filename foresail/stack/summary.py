@@ -21,7 +21,11 @@ def print_summary(console: Console, summary: dict[str, Any]) -> None:
 
 
 def _layers(summary: dict[str, Any]) -> Table:
-    table = Table(title=f"{summary['cycles']} cycles, {summary['events_total']} events", title_justify="left", box=None)
+    table = Table(
+        title=f"{summary['cycles']} cycles, {summary['events_total']} events",
+        title_justify="left",
+        box=None,
+    )
     table.add_column("layer")
     table.add_column("events", justify="right")
     table.add_column("after the observation (ms p50 / p99 / max)", justify="right")
@@ -55,7 +59,10 @@ def _counts(summary: dict[str, Any]) -> Table:
         if counts:
             table.add_row(name, "  ".join(f"{key} {count}" for key, count in counts.items()))
     mean = summary["reward_mean"]
-    table.add_row("reward", "none scored" if mean is None else f"mean {mean:+.2f} over {summary['rewards_scored']}")
+    table.add_row(
+        "reward",
+        "none scored" if mean is None else f"mean {mean:+.2f} over {summary['rewards_scored']}",
+    )
     if summary["risk_brier_mean"] is not None:
         table.add_row("risk", f"mean Brier score {summary['risk_brier_mean']:.3f}")
     return table

@@ -1,8 +1,9 @@
 """Starts the stack's processes, brings back those that die, and stops them in order.
 
-A process that dies is started again after a back-off that doubles from half a second to ten; one that ran for a minute starts
-afresh. A process that ends with exit code 2 was given bad input: its last error line is the stack's own, and nothing is retried.
-Children get a parent-death signal from the kernel, so a killed supervisor leaves none behind.
+A process that dies is started again after a back-off that doubles from half a second to ten; one
+that ran for a minute starts afresh. A process that ends with exit code 2 was given bad input: its
+last error line is the stack's own, and nothing is retried. Children get a parent-death signal from
+the kernel, so a killed supervisor leaves none behind.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Supervisor:
     def __init__(
         self, logs: Path, clock: Clock, *, on_change: Callable[[str, str], None] | None = None
     ) -> None:
-        """Write each process' output to `logs/<name>.log`; `on_change(process, what)` hears of starts and deaths."""
+        """Write each process' output to `logs/<name>.log`; `on_change(process, what)` hears of
+        starts and deaths.
+        """
         self._logs = logs
         self._clock = clock
         self._on_change = on_change or (lambda _process, _what: None)
@@ -101,7 +104,9 @@ class Supervisor:
                 return
             if self._clock.monotonic() - began > SETTLED_SECONDS:
                 backoff = FIRST_BACKOFF_SECONDS
-            self._on_change(child.spec.name, f"ended with {_ending(code)}; starting again in {backoff:g} s")
+            self._on_change(
+                child.spec.name, f"ended with {_ending(code)}; starting again in {backoff:g} s"
+            )
             await self._clock.sleep(backoff)
             backoff = min(2 * backoff, LONGEST_BACKOFF_SECONDS)
 
@@ -123,7 +128,11 @@ class Supervisor:
         return code
 
     def _give_up(self, child: Child) -> None:
-        lines = (self._logs / f"{child.spec.name}.log").read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (
+            (self._logs / f"{child.spec.name}.log")
+            .read_text(encoding="utf-8", errors="replace")
+            .splitlines()
+        )
         text = lines[-1] if lines else "it gave no reason"
         if not self.failure.done():
             self.failure.set_result(f"{child.spec.name}: {text}")

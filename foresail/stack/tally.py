@@ -1,4 +1,6 @@
-"""What a run came to: a fold over its events into the summary printed at the end and stored in `run.complete`."""
+"""What a run came to: a fold over its events into the summary printed at the end and stored in
+`run.complete`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from schemas.actions import LETTERS
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
-from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
+from schemas.outcome import (
+    ExecutionPhase,
+    OutcomeExecution,
+    OutcomeForecast,
+    OutcomeReward,
+    OutcomeVerification,
+)
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.registry import LAYERS
@@ -90,7 +98,9 @@ class Tally:
             "proposals": dict(sorted(self.proposals.items())),
             "executions": dict(sorted(self.executions.items())),
             "verifications": dict(sorted(self.verifications.items())),
-            "latency_ms": {step: _quantiles(values) for step, values in self._latencies.items() if values},
+            "latency_ms": {
+                step: _quantiles(values) for step, values in self._latencies.items() if values
+            },
             "reward_mean": _mean(self.rewards),
             "rewards_scored": len(self.rewards),
             "risk_brier_mean": _mean(self.briers),
@@ -114,7 +124,9 @@ class Tally:
         self._time("decision", event)
         self._decided[event.cycle] = frozenset(one.id for one in decision.considered)
         self.decisions[decision.action.label] += 1
-        self.wins["Referee" if decision.action.agent is None else f"Agent{LETTERS[decision.action.agent]}"] += 1
+        self.wins[
+            "Referee" if decision.action.agent is None else f"Agent{LETTERS[decision.action.agent]}"
+        ] += 1
         self.rules[decision.rule] += 1
         self.closed_by[decision.closed_by] += 1
         self.missing.update(agent.value for agent in decision.missing)

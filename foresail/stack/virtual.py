@@ -1,4 +1,5 @@
-"""The whole stack in one process on virtual time: the same services, the memory bus, the twin's engine without HTTP.
+"""The whole stack in one process on virtual time: the same services, the memory bus, the twin's
+engine without HTTP.
 
 Nothing here depends on the machine, so one seed gives one recording, byte for byte.
 """
@@ -12,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from services.scoreboard.service import build as build_scoreboard
+
 from bus.clock import Clock, LoopClock
 from bus.fold_process import config_of, run_fold
 from bus.follow import Fold
@@ -21,10 +24,11 @@ from foresail.derived import derived
 from foresail.output import console
 from foresail.settings import StackSettings
 from foresail.stack.recording import open_writer
-from foresail.stack.run_events import CODE_VERSION, announce_start, run_complete
+from foresail.stack.run_events import announce_start, run_complete
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload
 from schemas.actions import Agent
+from schemas.config import CODE_VERSION
 from schemas.identity import Origin
 from services.agents.service import build as build_agent
 from services.cluster import TwinTransport
@@ -33,7 +37,6 @@ from services.executor.service import run as run_executor
 from services.exerciser.service import run as run_exerciser
 from services.inference.service import build as build_inference
 from services.referee.service import build as build_referee
-from services.scoreboard.service import build as build_scoreboard
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
 
@@ -52,7 +55,9 @@ def run_virtual_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]
     """
     with TemporaryDirectory(prefix="foresail-") as folder:
         workload = choose_workload(settings.run, Path(folder))
-        run = settings.run.model_copy(update={"speed": workload.speed, "mode": settings.run.mode or "active"})
+        run = settings.run.model_copy(
+            update={"speed": workload.speed, "mode": settings.run.mode or "active"}
+        )
         filled = derived(StackSettings({**settings.groups, "run": run}, settings.origins))
         if not quiet:
             for line in workload.description:
@@ -94,7 +99,9 @@ async def _run(settings: StackSettings, workload: ChosenWorkload) -> dict[str, A
 def _services(
     settings: StackSettings, workload: ChosenWorkload, log: MemoryLog, origin: Origin, clock: Clock
 ) -> dict[str, Coroutine[Any, Any, None]]:
-    """Return every service as a coroutine, each with a connection of its own, as its process would have."""
+    """Return every service as a coroutine, each with a connection of its own, as its process would
+    have.
+    """
     groups: Any = settings.groups
     twin = InProcessTwin.of(
         open_workload(workload.name_or_path, nodes=settings.run.nodes, seed=settings.run.seed),
@@ -109,22 +116,32 @@ def _services(
 
     def folded(fold: Fold[Any], announcement: dict[str, Any]) -> Coroutine[Any, Any, None]:
         models = getattr(fold, "model_ids", ())
-        return run_fold(fold, bus(), clock, origin, config_of(fold.name, announcement, CODE_VERSION, models))
+        return run_fold(
+            fold, bus(), clock, origin, config_of(fold.name, announcement, CODE_VERSION, models)
+        )
 
     services = {
         "collector": run_collector(
             groups["collector"], bus(), clock, origin, transport, code_version=CODE_VERSION
         ),
-        "inference": folded(build_inference(groups["inference"], origin), groups["inference"].announcement()),
+        "inference": folded(
+            build_inference(groups["inference"], origin), groups["inference"].announcement()
+        ),
         **{
             f"agent-{agent}": folded(
                 build_agent(groups["agents"], origin, agent), groups["agents"].announcement(agent)
             )
             for agent in Agent
         },
-        "referee": folded(build_referee(groups["referee"], origin), groups["referee"].announcement()),
-        "executor": run_executor(groups["executor"], bus(), clock, origin, transport, code_version=CODE_VERSION),
-        "scoreboard": folded(build_scoreboard(groups["scoreboard"], origin), groups["scoreboard"].announcement()),
+        "referee": folded(
+            build_referee(groups["referee"], origin), groups["referee"].announcement()
+        ),
+        "executor": run_executor(
+            groups["executor"], bus(), clock, origin, transport, code_version=CODE_VERSION
+        ),
+        "scoreboard": folded(
+            build_scoreboard(groups["scoreboard"], origin), groups["scoreboard"].announcement()
+        ),
     }
     if settings.run.exercise:
         services["exerciser"] = run_exerciser(
@@ -135,7 +152,9 @@ def _services(
 
 async def _for_seconds(seconds: float, tasks: dict[str, asyncio.Task[None]]) -> None:
     """Let time pass; a service that fails ends the run with its own error."""
-    done, _ = await asyncio.wait(tasks.values(), timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    done, _ = await asyncio.wait(
+        tasks.values(), timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+    )
     for task in done:
         task.result()
 

@@ -1,4 +1,6 @@
-"""Watches a run: every stored event once, in order, into the live view, the tally and the recording."""
+"""Watches a run: every stored event once, in order, into the live view, the tally and the
+recording.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,11 @@ class Watch:
             self._recording.write(message)
         try:
             event = decode(
-                message.subject, message.headers, message.data, seq=message.seq, recorded_ns=message.time_ns
+                message.subject,
+                message.headers,
+                message.data,
+                seq=message.seq,
+                recorded_ns=message.time_ns,
             )
         except UnknownEvent as error:
             self.state.notes.append(f"seq {message.seq}: {error}")
@@ -56,4 +62,3 @@ class Watch:
         self.tally.add(event)
         for listener in self.listeners:
             listener(event)
-

@@ -1,4 +1,6 @@
-"""Which workload a run plays: a shipped fitted model, the real trace where its files are, or the user's own file."""
+"""Which workload a run plays: a shipped fitted model, the real trace where its files are, or the
+user's own file.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def choose_workload(run: RunSettings, folder: Path) -> ChosenWorkload:
             name = str(_convert(run, folder))
     workload = open_workload(name, nodes=run.nodes, seed=run.seed)
     speed = run.speed if run.speed is not None else suggest_speed(workload.arrivals_per_hour)
-    return ChosenWorkload(name, kind, tuple(workload.description), speed, workload.arrivals_per_hour)
+    return ChosenWorkload(
+        name, kind, tuple(workload.description), speed, workload.arrivals_per_hour
+    )
 
 
 def _convert(run: RunSettings, folder: Path) -> Path:
@@ -49,7 +53,9 @@ def _convert(run: RunSettings, folder: Path) -> Path:
 
     data = Path(run.data or "")
     if not data.is_dir():
-        raise ConfigError("run.data", str(data), "name the folder of the trace files, or unset FORESAIL_DATA")
+        raise ConfigError(
+            "run.data", str(data), "name the folder of the trace files, or unset FORESAIL_DATA"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{run.workload}.jsonl"
     prepare(run.workload, data, out, nodes=run.nodes, seed=run.seed)

@@ -1,7 +1,8 @@
 """What the executor reads from and writes to the cluster.
 
-Reading gives plain facts for the planner. Writing applies one operation with its preconditions (UID, resourceVersion) and says what
-the API server answered; in shadow mode every write carries dryRun=All and nothing else differs.
+Reading gives plain facts for the planner. Writing applies one operation with its preconditions
+(UID, resourceVersion) and says what the API server answered; in shadow mode every write carries
+dryRun=All and nothing else differs.
 """
 
 from __future__ import annotations
@@ -50,22 +51,37 @@ async def read_facts(transport: Transport, action: Action) -> Facts:
 
 
 async def apply(transport: Transport, operation: Operation, *, dry_run: bool) -> OperationResult:
-    """Apply one operation and return what became of it; never raises for an answer of the API server."""
+    """Apply one operation and return what became of it; never raises for an answer of the API
+    server.
+    """
     query = {"dryRun": "All"} if dry_run else {}
     try:
         answer = await _send(transport, operation, query)
     except ClusterRefused as error:
         if operation.verb is Verb.EVICT and error.status == 404:
-            return OperationResult(status="unchanged", reason=Reason.TARGET_GONE, http_status=404, message=error.message)
+            return OperationResult(
+                status="unchanged",
+                reason=Reason.TARGET_GONE,
+                http_status=404,
+                message=error.message,
+            )
         reason = REASONS.get(error.status, Reason.API_ERROR)
-        return OperationResult(status="refused", reason=reason, http_status=error.status, message=error.message[:300])
+        return OperationResult(
+            status="refused", reason=reason, http_status=error.status, message=error.message[:300]
+        )
     except ClusterUnavailable as error:
-        return OperationResult(status="failed", reason=Reason.API_UNREACHABLE, message=str(error)[:300])
+        return OperationResult(
+            status="failed", reason=Reason.API_UNREACHABLE, message=str(error)[:300]
+        )
     metadata = json.loads(answer.body or b"{}").get("metadata") or {}
     version = str(metadata.get("resourceVersion", ""))
-    unchanged = bool(operation.resource_version) and version == operation.resource_version and not dry_run
+    unchanged = (
+        bool(operation.resource_version) and version == operation.resource_version and not dry_run
+    )
     return OperationResult(
-        status="unchanged" if unchanged else "applied", http_status=answer.status, resource_version=version
+        status="unchanged" if unchanged else "applied",
+        http_status=answer.status,
+        resource_version=version,
     )
 
 
@@ -103,9 +119,13 @@ async def _send(transport: Transport, operation: Operation, query: Mapping[str, 
         }
         return await transport.request("POST", f"{path}/eviction", query, body)
     if operation.verb is Verb.DELETE:
-        return await transport.request("DELETE", path, query, {"preconditions": {"uid": operation.uid}})
+        return await transport.request(
+            "DELETE", path, query, {"preconditions": {"uid": operation.uid}}
+        )
     if operation.verb is Verb.SCALE:
-        metadata = {"resourceVersion": operation.resource_version} if operation.resource_version else {}
+        metadata = (
+            {"resourceVersion": operation.resource_version} if operation.resource_version else {}
+        )
         scale = {"metadata": metadata, "spec": {"replicas": operation.replicas}}
         return await transport.request("PATCH", f"{path}/scale", query, scale, MERGE_PATCH)
     patch = json.loads(operation.patch)
@@ -116,9 +136,17 @@ async def _send(transport: Transport, operation: Operation, query: Mapping[str, 
 
 
 async def _node_facts(transport: Transport, name: str) -> Facts:
-    nodes = await read_list(transport, "/api/v1/nodes", _NODES, {"fieldSelector": f"metadata.name={name}"})
-    listed = await read_list(transport, "/api/v1/pods", _PODS, {"fieldSelector": f"spec.nodeName={name}"})
-    pods = [_pod_facts(pod) for pod in listed.items if not pod.finished and not pod.metadata.deletion_timestamp]
+    nodes = await read_list(
+        transport, "/api/v1/nodes", _NODES, {"fieldSelector": f"metadata.name={name}"}
+    )
+    listed = await read_list(
+        transport, "/api/v1/pods", _PODS, {"fieldSelector": f"spec.nodeName={name}"}
+    )
+    pods = [
+        _pod_facts(pod)
+        for pod in listed.items
+        if not pod.finished and not pod.metadata.deletion_timestamp
+    ]
     wanted = {pod.workload for pod in pods}
     workloads = [one for one in await _workloads(transport, ()) if one.id in wanted]
     node = next(iter(nodes.items), None)
@@ -131,10 +159,16 @@ async def _node_facts(transport: Transport, name: str) -> Facts:
 
 
 async def _queue_facts(transport: Transport) -> Facts:
-    listed = await read_list(transport, "/api/v1/pods", _PODS, {"fieldSelector": "status.phase=Pending"})
+    listed = await read_list(
+        transport, "/api/v1/pods", _PODS, {"fieldSelector": "status.phase=Pending"}
+    )
     pods = [_pod_facts(pod) for pod in listed.items if not pod.spec.node_name]
     waiting = {pod.workload for pod in pods}
-    workloads = [one for one in await _workloads(transport, pods) if one.id in waiting or HELD in one.annotations]
+    workloads = [
+        one
+        for one in await _workloads(transport, pods)
+        if one.id in waiting or HELD in one.annotations
+    ]
     return Facts(
         time_seconds=listed.cluster_time_seconds,
         pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
@@ -151,11 +185,19 @@ async def _workloads(transport: Transport, pending: Iterable[PodFacts]) -> list[
     deployments = (await read_list(transport, "/apis/apps/v1/deployments", _DEPLOYMENTS)).items
     jobs = (await read_list(transport, "/apis/batch/v1/jobs", _JOBS)).items
     found = [
-        *(_workload("Deployment", one.metadata, one.spec.replicas, suspended=False) for one in deployments),
-        *(_workload("Job", one.metadata, one.spec.parallelism, suspended=one.spec.suspend) for one in jobs),
+        *(
+            _workload("Deployment", one.metadata, one.spec.replicas, suspended=False)
+            for one in deployments
+        ),
+        *(
+            _workload("Job", one.metadata, one.spec.parallelism, suspended=one.spec.suspend)
+            for one in jobs
+        ),
     ]
     filled = [
-        one.model_copy(update={"pending_pods": counts.get(one.id, 0), "priority": priorities.get(one.id, 0)})
+        one.model_copy(
+            update={"pending_pods": counts.get(one.id, 0), "priority": priorities.get(one.id, 0)}
+        )
         for one in found
     ]
     return sorted(filled, key=lambda one: one.id)
@@ -171,9 +213,15 @@ def _workload(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> W
         resource_version=metadata.resource_version,
         replicas=replicas,
         suspended=suspended,
-        annotations={name: value for name, value in metadata.annotations.items() if name.startswith("foresail.dev/")},
+        annotations={
+            name: value
+            for name, value in metadata.annotations.items()
+            if name.startswith("foresail.dev/")
+        },
         protected=metadata.annotations.get(DO_NOT_DISRUPT) == "true",
-        created_time_seconds=parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else 0.0,
+        created_time_seconds=parse_time(metadata.creation_timestamp)
+        if metadata.creation_timestamp
+        else 0.0,
     )
 
 
@@ -201,9 +249,17 @@ def _node(node: Node) -> NodeFacts:
         resource_version=node.metadata.resource_version,
         ready=node.ready,
         unschedulable=node.spec.unschedulable,
-        annotations={name: value for name, value in node.metadata.annotations.items() if name.startswith("foresail.dev/")},
+        annotations={
+            name: value
+            for name, value in node.metadata.annotations.items()
+            if name.startswith("foresail.dev/")
+        },
         taints=tuple(
-            {name: value for name, value in (("key", one.key), ("value", one.value), ("effect", one.effect)) if value}
+            {
+                name: value
+                for name, value in (("key", one.key), ("value", one.value), ("effect", one.effect))
+                if value
+            }
             for one in node.spec.taints
         ),
     )

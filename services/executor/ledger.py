@@ -1,4 +1,6 @@
-"""What the executor knows: decisions that wait, what was executed and how it went. Pure, and part of the log's fold."""
+"""What the executor knows: decisions that wait, what was executed and how it went. Pure, and part
+of the log's fold.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +114,11 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
 
 def _seen(event: Event[Any]) -> Seen:
     data: Observation = event.data
-    pressure = sum(count for name, count in data.totals.pending_by_class.items() if name.startswith("insufficient_"))
+    pressure = sum(
+        count
+        for name, count in data.totals.pending_by_class.items()
+        if name.startswith("insufficient_")
+    )
     return Seen(
         id=event.id,
         cycle=data.cycle,
@@ -145,7 +151,9 @@ def _executed(state: Ledger, event: Event[Any]) -> Ledger:
         if data.phase is ExecutionPhase.STARTED:
             return state
         rolled = _changed(state, data.cycle, rolled_back=True)
-        return rolled.model_copy(update={"undo": tuple(cycle for cycle in rolled.undo if cycle != data.cycle)})
+        return rolled.model_copy(
+            update={"undo": tuple(cycle for cycle in rolled.undo if cycle != data.cycle)}
+        )
     due = next((one for one in state.due if one.cycle == data.cycle), None)
     left = tuple(one for one in state.due if one.cycle != data.cycle)
     if data.phase is ExecutionPhase.REFUSED:
@@ -170,7 +178,9 @@ def _executed(state: Ledger, event: Event[Any]) -> Ledger:
         time_seconds=data.cluster_time_seconds,
         pressure=state.seen.pressure,
     )
-    return state.model_copy(update={"due": left, "executions": (*state.executions, started)[-KEPT_EXECUTIONS:]})
+    return state.model_copy(
+        update={"due": left, "executions": (*state.executions, started)[-KEPT_EXECUTIONS:]}
+    )
 
 
 def _changed(state: Ledger, cycle: int, **update: Any) -> Ledger:
@@ -189,6 +199,14 @@ def _controlled(state: Ledger, data: Control) -> Ledger:
         case Command.RESUME:
             return state.model_copy(update={"killed": False, "paused": False})
         case Command.MODE:
-            return state.model_copy(update={"mode": Mode(data.value)}) if data.value in set(Mode) else state
+            return (
+                state.model_copy(update={"mode": Mode(data.value)})
+                if data.value in set(Mode)
+                else state
+            )
         case Command.UNDO:
-            return state.model_copy(update={"undo": (*state.undo, int(data.value))}) if data.value.isdigit() else state
+            return (
+                state.model_copy(update={"undo": (*state.undo, int(data.value))})
+                if data.value.isdigit()
+                else state
+            )

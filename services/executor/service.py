@@ -1,7 +1,9 @@
-"""The executor's shell: read, plan, ask the guard rails, store `started`, write, store `finished`; then verify.
+"""The executor's shell: read, plan, ask the guard rails, store `started`, write, store `finished`;
+then verify.
 
-`started` with the whole plan is stored before the first write, and operations state absolute ends, so after a crash a started plan is
-simply applied again or, when it is too old, abandoned. The mode is decided here and nowhere else.
+`started` with the whole plan is stored before the first write, and operations state absolute ends,
+so after a crash a started plan is simply applied again or, when it is too old, abandoned. The mode
+is decided here and nowhere else.
 """
 
 from __future__ import annotations
@@ -92,7 +94,9 @@ async def run(
 ) -> None:
     """Execute decisions until cancelled."""
     speaker = Speaker(bus, origin, NAME)
-    await speaker.announce(config_of(NAME, settings.announcement(), code_version), clock.wall_ns() / 1e9)
+    await speaker.announce(
+        config_of(NAME, settings.announcement(), code_version), clock.wall_ns() / 1e9
+    )
     executor = Executor(settings, speaker, transport)
     await Follower(
         ExecutorFold(), bus, clock, speaker, act=executor.act, on_progress=on_progress
@@ -113,7 +117,9 @@ class Executor:
     async def act(self, state: Ledger) -> None:
         """Do what is owed in this state; each thing once per process."""
         for execution in state.executions:
-            if execution.phase is ExecutionPhase.STARTED and self._take(f"execute-{execution.cycle}"):
+            if execution.phase is ExecutionPhase.STARTED and self._take(
+                f"execute-{execution.cycle}"
+            ):
                 await self._resume(state, execution)
         for due in state.due:
             if self._take(f"execute-{due.cycle}"):
@@ -127,7 +133,9 @@ class Executor:
                 await self._roll_back(state, done, "the operator asked for it")
 
     def _take(self, what: str) -> bool:
-        """Say whether this process has not done it yet; what it published may still be on its way back."""
+        """Say whether this process has not done it yet; what it published may still be on its way
+        back.
+        """
         if what in self._handled:
             return False
         self._handled.add(what)
@@ -147,20 +155,30 @@ class Executor:
         try:
             facts = await read_facts(self._transport, due.action)
         except (ClusterUnavailable, ClusterRefused) as error:
-            await self._refuse(state, due, checks, Refusal(reason=_reason(error), text=str(error)[:300]))
+            await self._refuse(
+                state, due, checks, Refusal(reason=_reason(error), text=str(error)[:300])
+            )
             return
         planned = PLANS[due.action.kind](due.action, facts, self._settings)
         if isinstance(planned, Refusal):
             await self._refuse(state, due, checks, planned)
             return
-        checks = (*checks, *ask(BEFORE_ACTING, Question(due, state, self._settings, facts.time_seconds, planned)))
+        checks = (
+            *checks,
+            *ask(BEFORE_ACTING, Question(due, state, self._settings, facts.time_seconds, planned)),
+        )
         if not _passed(checks):
             await self._refuse(state, due, checks)
             return
         await self._start(state, due, facts, planned, checks)
 
     async def _start(
-        self, state: Ledger, due: Due, facts: Facts, planned: Planned, checks: tuple[GuardCheck, ...]
+        self,
+        state: Ledger,
+        due: Due,
+        facts: Facts,
+        planned: Planned,
+        checks: tuple[GuardCheck, ...],
     ) -> None:
         started = OutcomeExecution(
             cycle=due.cycle,
@@ -185,7 +203,11 @@ class Executor:
             if results[-1].status in {"refused", "failed"}:
                 break
         skipped = [
-            OperationResult(status="refused", reason=results[-1].reason, message="an earlier operation did not go through")
+            OperationResult(
+                status="refused",
+                reason=results[-1].reason,
+                message="an earlier operation did not go through",
+            )
             for _ in started.operations[len(results) :]
         ]
         succeeded = all(one.status in {"applied", "unchanged"} for one in results) and not skipped
@@ -201,15 +223,27 @@ class Executor:
             }
         )
         await self._say(finished, (started_id,))
-        self._log.info("executed", cycle=started.cycle, kind=started.action.kind, succeeded=succeeded, mode=started.mode)
+        self._log.info(
+            "executed",
+            cycle=started.cycle,
+            kind=started.action.kind,
+            succeeded=succeeded,
+            mode=started.mode,
+        )
 
     async def _write_one(self, state: Ledger, operation: Operation, mode: Mode) -> OperationResult:
         if state.killed:
-            return OperationResult(status="refused", reason=Reason.KILL_SWITCH, message="the kill switch came on")
+            return OperationResult(
+                status="refused", reason=Reason.KILL_SWITCH, message="the kill switch came on"
+            )
         return await apply(self._transport, operation, dry_run=mode is Mode.SHADOW)
 
     async def _refuse(
-        self, state: Ledger, due: Due, checks: tuple[GuardCheck, ...], refusal: Refusal | None = None
+        self,
+        state: Ledger,
+        due: Due,
+        checks: tuple[GuardCheck, ...],
+        refusal: Refusal | None = None,
     ) -> None:
         failed = next((one for one in checks if not one.passed), None)
         if failed is not None:
@@ -245,7 +279,9 @@ class Executor:
             workloads=execution.workloads,
             text=f"completed after a restart: {execution.action.kind}",
         )
-        if state.seen.cycle - execution.cycle <= self._settings.stale_cycles and not (state.killed or state.paused):
+        if state.seen.cycle - execution.cycle <= self._settings.stale_cycles and not (
+            state.killed or state.paused
+        ):
             await self._write(state, started, execution.execution_id)
             return
         abandoned = started.model_copy(
@@ -267,7 +303,10 @@ class Executor:
             self._handled.discard(f"verify-{execution.cycle}")
             self._log.warning("not verified yet", cycle=execution.cycle, error=str(error))
             return
-        ends = tuple(end_reached(one, found) for one, found in zip(execution.operations, current, strict=True))
+        ends = tuple(
+            end_reached(one, found)
+            for one, found in zip(execution.operations, current, strict=True)
+        )
         found = verdict(execution, ends, state)
         data = OutcomeVerification(
             cycle=execution.cycle,
@@ -281,7 +320,9 @@ class Executor:
             reason=found.reason,
             text=found.text,
         )
-        draft = Draft(data, data.cycle, data.cluster_time_seconds, (execution.execution_id, state.seen.id))
+        draft = Draft(
+            data, data.cycle, data.cluster_time_seconds, (execution.execution_id, state.seen.id)
+        )
         await self._speaker.say([draft])
         if found.status is VerificationStatus.WORSE and self._settings.roll_back:
             await self._roll_back(state, execution, found.text)

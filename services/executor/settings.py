@@ -57,7 +57,8 @@ class ExecutorSettings(Part):
     """Mode and guard rails. Defaults are conservative and documented by the tools they come from."""
 
     mode: Mode = Mode.SHADOW
-    """shadow: every write is a dry run and counts as if it had happened; active: writes are real."""
+    """shadow: every write is a dry run and counts as if it had happened; active: writes are real.
+    """
     cool_down_seconds: float = Field(default=120.0, ge=0)
     """Cluster seconds before the same kind of action may hit the same target again."""
     cool_down_after_failure_seconds: float = Field(default=180.0, ge=0)
@@ -76,7 +77,12 @@ class ExecutorSettings(Part):
     """Pods evicted by one migrate."""
     workloads_per_admission: int = Field(default=5, ge=1)
     """Workloads changed by one admission action."""
-    protected_namespaces: tuple[str, ...] = ("kube-system", "kube-public", "kube-node-lease", "foresail")
+    protected_namespaces: tuple[str, ...] = (
+        "kube-system",
+        "kube-public",
+        "kube-node-lease",
+        "foresail",
+    )
     """Nothing in them is ever touched."""
     verify_cycles: int = Field(default=2, ge=1)
     """Observations after an execution until it is verified."""

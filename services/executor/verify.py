@@ -1,4 +1,6 @@
-"""Verification: does the cluster show what an execution wanted, and did it get worse in the way the action can cause?"""
+"""Verification: does the cluster show what an execution wanted, and did it get worse in the way the
+action can cause?
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def due_for_verification(state: Ledger, cycles: int) -> list[Execution]:
     return [
         one
         for one in state.executions
-        if one.succeeded and not one.verified and not one.rolled_back and state.seen.cycle >= one.cycle + cycles
+        if one.succeeded
+        and not one.verified
+        and not one.rolled_back
+        and state.seen.cycle >= one.cycle + cycles
     ]
 
 
@@ -51,7 +56,10 @@ def verdict(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Verd
     """Judge an execution by its operations' ends and by the newest observation."""
     if execution.mode is Mode.SHADOW:
         return Verdict(
-            status=VerificationStatus.UNVERIFIABLE, checks=(), reason=Reason.SHADOW_MODE, text="nothing was written in shadow mode"
+            status=VerificationStatus.UNVERIFIABLE,
+            checks=(),
+            reason=Reason.SHADOW_MODE,
+            text="nothing was written in shadow mode",
         )
     reached = sum(ends)
     checks = [
@@ -76,19 +84,31 @@ def verdict(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Verd
             )
         )
         if not checks[-1].passed:
-            text = f"pods waiting for capacity rose from {execution.pressure} to {state.seen.pressure}"
+            text = (
+                f"pods waiting for capacity rose from {execution.pressure} to {state.seen.pressure}"
+            )
             return Verdict(
-                status=VerificationStatus.WORSE, checks=tuple(checks), reason=Reason.WORSE_THAN_BEFORE, text=text
+                status=VerificationStatus.WORSE,
+                checks=tuple(checks),
+                reason=Reason.WORSE_THAN_BEFORE,
+                text=text,
             )
     if reached == len(ends):
-        return Verdict(status=VerificationStatus.VERIFIED, checks=tuple(checks), text=checks[0].text)
+        return Verdict(
+            status=VerificationStatus.VERIFIED, checks=tuple(checks), text=checks[0].text
+        )
     return Verdict(
-        status=VerificationStatus.FAILED, checks=tuple(checks), reason=Reason.NOT_OBSERVED, text=checks[0].text
+        status=VerificationStatus.FAILED,
+        checks=tuple(checks),
+        reason=Reason.NOT_OBSERVED,
+        text=checks[0].text,
     )
 
 
 def rollback(execution: Execution) -> tuple[Operation, ...]:
-    """Return the operations that take an execution back, last first; empty when it cannot be taken back."""
+    """Return the operations that take an execution back, last first; empty when it cannot be taken
+    back.
+    """
     undos = []
     for operation in reversed(execution.operations):
         if not operation.undo:
@@ -110,5 +130,7 @@ def rollback(execution: Execution) -> tuple[Operation, ...]:
 
 def _without_version(obj: Any) -> Any:
     kept = dict(obj)
-    kept["metadata"] = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+    kept["metadata"] = {
+        name: value for name, value in obj["metadata"].items() if name != "resourceVersion"
+    }
     return kept

@@ -20,7 +20,13 @@ from bus.streams import StreamDeclaration
 CLUSTER = "c"
 EVERYTHING = [f"foresail.{CLUSTER}.>"]
 FAULTS = Faults(
-    seed=11, drop_before_store=0.1, drop_before_ack=0.15, lose_live=0.2, duplicate_live=0.2, delay_live=0.2, disconnect=0.02,
+    seed=11,
+    drop_before_store=0.1,
+    drop_before_ack=0.15,
+    lose_live=0.2,
+    duplicate_live=0.2,
+    delay_live=0.2,
+    disconnect=0.02,
     disconnect_seconds=0.05,
 )
 
@@ -32,7 +38,9 @@ def message(tail: str, identity: str, data: bytes = b"{}") -> Message:
     return Message(f"foresail.{CLUSTER}.{tail}", {"Nats-Msg-Id": identity, "ce-id": identity}, data)
 
 
-async def take(bus: Bus, count: int, *, start_seq: int = 1, subjects: list[str] = EVERYTHING) -> list[StoredMessage]:
+async def take(
+    bus: Bus, count: int, *, start_seq: int = 1, subjects: list[str] = EVERYTHING
+) -> list[StoredMessage]:
     """Read `count` messages."""
     found: list[StoredMessage] = []
     async with asyncio.timeout(20), aclosing(bus.read(subjects, start_seq=start_seq)) as messages:
@@ -44,7 +52,9 @@ async def take(bus: Bus, count: int, *, start_seq: int = 1, subjects: list[str] 
 
 
 @pytest_asyncio.fixture(params=["memory", "memory-with-faults", "nats"])
-async def connect(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Callable[[], object]]:
+async def connect(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[Callable[[], object]]:
     """Give a function that opens connections to one log."""
     opened: list[Bus] = []
     if request.param == "nats":
@@ -143,7 +153,9 @@ async def test_several_messages_are_stored_together(connect: Callable[[], Connec
 
 
 async def test_publishing_the_same_again_stores_it_once(connect: Callable[[], Connect]) -> None:
-    """After a lost ack a writer, also a restarted one, may publish again: single or batch, the log keeps one."""
+    """After a lost ack a writer, also a restarted one, may publish again: single or batch, the log
+    keeps one.
+    """
     first, restarted = await connect(), await connect()
     batch = [message("x", "x1"), message("y", "y1")]
     await first.publish([message("a", "a1")])

@@ -30,10 +30,15 @@ def record(path: Path, messages: list[StoredMessage], *, seal: bool = True) -> N
     writer.seal() if seal else writer.close()
 
 
-@given(st.binary(max_size=80) | st.recursive(st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.text("aé€😀\"\\"), st.lists).map(to_json))
+@given(
+    st.binary(max_size=80)
+    | st.recursive(
+        st.none() | st.floats(allow_nan=False, allow_infinity=False) | st.text('aé€😀"\\'), st.lists
+    ).map(to_json)
+)
 def test_a_line_gives_back_every_byte(data: bytes) -> None:
     """Whatever a message holds, JSON of ours or not, its bytes come back unchanged."""
-    import json  # noqa: PLC0415
+    import json
 
     message = stored(7, data, 1_767_225_600_123_456_789)
 
@@ -93,7 +98,9 @@ def test_a_changed_line_is_noticed(tmp_path: Path) -> None:
         unpacker = decoder.decompressobj()
         text = unpacker.decompress(raw)
         raw = unpacker.unused_data
-        frames += zstandard.ZstdCompressor(write_checksum=True).compress(text.replace(b'"a":1.0', b'"a":2.0'))
+        frames += zstandard.ZstdCompressor(write_checksum=True).compress(
+            text.replace(b'"a":1.0', b'"a":2.0')
+        )
     (tmp_path / "a").write_bytes(frames)
     recording = open_recording(tmp_path / "a")
 
@@ -101,7 +108,9 @@ def test_a_changed_line_is_noticed(tmp_path: Path) -> None:
     assert "hash" in recording.damage
 
 
-@pytest.mark.parametrize("content", [b"", b"plain text", zstandard.compress(b'{"format":"other"}\n')])
+@pytest.mark.parametrize(
+    "content", [b"", b"plain text", zstandard.compress(b'{"format":"other"}\n')]
+)
 def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, content: bytes) -> None:
     """One line names the file and the remedy."""
     (tmp_path / "a").write_bytes(content)
@@ -112,7 +121,9 @@ def test_a_file_that_is_no_recording_is_refused(tmp_path: Path, content: bytes) 
 
 def test_a_newer_format_names_what_can_read_it(tmp_path: Path) -> None:
     """A recording of an unknown version is refused with both versions."""
-    (tmp_path / "a").write_bytes(zstandard.compress(b'{"format":"foresail-recording","version":9}\n'))
+    (tmp_path / "a").write_bytes(
+        zstandard.compress(b'{"format":"foresail-recording","version":9}\n')
+    )
 
     with pytest.raises(InputError, match="version 9; this Foresail reads 1"):
         open_recording(tmp_path / "a")

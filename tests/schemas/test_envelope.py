@@ -1,4 +1,6 @@
-"""Envelope, identity and codec: equal facts are equal bytes, and everything that was said can be read."""
+"""Envelope, identity and codec: equal facts are equal bytes, and everything that was said can be
+read.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +105,9 @@ def test_readers_ignore_fields_of_newer_producers() -> None:
         ({"ce-specversion": "1.0", "ce-type": "foresail.control.v1"}, b"{", "does not fit"),
     ],
 )
-def test_a_message_that_is_no_event_says_why(headers: dict[str, str], data: bytes, message: str) -> None:
+def test_a_message_that_is_no_event_says_why(
+    headers: dict[str, str], data: bytes, message: str
+) -> None:
     """Foreign or broken messages are named, not guessed at."""
     with pytest.raises(UnknownEvent, match=message):
         decode("foresail.twin.control", headers, data)

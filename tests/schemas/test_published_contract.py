@@ -38,8 +38,10 @@ def test_the_asyncapi_document_is_valid() -> None:
     """The AsyncAPI project's own parser finds no error in the document."""
     node = shutil.which("node")
     if node is None or not (CHECKER / "node_modules").is_dir():
-        pytest.skip("needs node and `npm install` in tests/schemas/asyncapi (make test does it where npm is)")
-    done = subprocess.run(  # noqa: S603 - our own script
+        pytest.skip(
+            "needs node and `npm install` in tests/schemas/asyncapi (make test does it where npm is)"
+        )
+    done = subprocess.run(
         [node, "validate.mjs", str(ROOT / "schemas/exported/asyncapi.json")],
         cwd=CHECKER,
         capture_output=True,
@@ -52,7 +54,9 @@ def test_the_asyncapi_document_is_valid() -> None:
 
 
 def test_every_seed_field_points_at_a_field_that_exists() -> None:
-    """The table from the seed's fields to ours names only fields of our models, or says why there is none."""
+    """The table from the seed's fields to ours names only fields of our models, or says why there
+    is none.
+    """
     models = {kind.TYPE: kind for kind in EVENT_TYPES}
     for field in SEED_FIELDS:
         event_type, _, path = field.path.partition(":")

@@ -1,4 +1,6 @@
-"""The subject grammar: names go in and come out unchanged, and wildcards match as NATS matches them."""
+"""The subject grammar: names go in and come out unchanged, and wildcards match as NATS matches
+them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from hypothesis import strategies as st
 
 from schemas import subjects
 
-names = st.text(min_size=1, max_size=40).filter(lambda text: text.encode("utf-8", "ignore").decode() == text)
+names = st.text(min_size=1, max_size=40).filter(
+    lambda text: text.encode("utf-8", "ignore").decode() == text
+)
 
 
 @given(names, st.lists(names, min_size=1, max_size=4))
@@ -56,7 +60,9 @@ def test_wildcards_match_as_in_nats(pattern: str, subject: str, expected: bool) 
     assert expected is subjects.matches(pattern, subject)
 
 
-@pytest.mark.parametrize("subject", ["", "foresail", "foresail.c", "other.c.decision", "foresail..decision"])
+@pytest.mark.parametrize(
+    "subject", ["", "foresail", "foresail.c", "other.c.decision", "foresail..decision"]
+)
 def test_a_foreign_subject_is_refused(subject: str) -> None:
     """Parsing anything that is not ours says so."""
     with pytest.raises(ValueError, match="not a Foresail subject"):

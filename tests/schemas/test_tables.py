@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from schemas.frames import FrameMismatch, FullState, frame_of, unfold
 from schemas.prediction import RiskTable
-from schemas.snapshot import SnapshotWorkloads, PodTable, WorkloadTable
+from schemas.snapshot import PodTable, SnapshotWorkloads, WorkloadTable
 from schemas.tables import TableDelta, apply, diff, state_hash, table_of
 
 rows = st.dictionaries(
@@ -31,17 +31,25 @@ rows = st.dictionaries(
 
 
 @given(rows, rows)
-def test_apply_undoes_diff(before: dict[str, dict[str, object]], after: dict[str, dict[str, object]]) -> None:
+def test_apply_undoes_diff(
+    before: dict[str, dict[str, object]], after: dict[str, dict[str, object]]
+) -> None:
     """A delta turns the old table into the new one, byte for byte, also after a trip through JSON."""
     old, new = table_of(WorkloadTable, before), table_of(WorkloadTable, after)
-    delta = TableDelta.model_validate(json.loads(json.dumps(diff(old, new).model_dump(mode="json"))))
+    delta = TableDelta.model_validate(
+        json.loads(json.dumps(diff(old, new).model_dump(mode="json")))
+    )
 
     assert new.model_dump_json() == apply(old, delta).model_dump_json()
 
 
 @given(st.lists(rows, min_size=1, max_size=8), st.integers(1, 4))
-def test_unfolding_a_chain_gives_every_state(states: list[dict[str, dict[str, object]]], every: int) -> None:
-    """Whatever mix of keyframes and deltas is sent, the reader holds the producer's state after each."""
+def test_unfolding_a_chain_gives_every_state(
+    states: list[dict[str, dict[str, object]]], every: int
+) -> None:
+    """Whatever mix of keyframes and deltas is sent, the reader holds the producer's state after
+    each.
+    """
     sent: FullState | None = None
     seen: FullState | None = None
     for cycle, state in enumerate(states, start=1):
@@ -66,8 +74,16 @@ def test_unfolding_a_chain_gives_every_state(states: list[dict[str, dict[str, ob
 def test_a_delta_without_its_base_is_refused() -> None:
     """A reader that missed an event hears of it instead of holding a wrong state."""
     tables = {"workloads": WorkloadTable(), "pods": PodTable()}
-    fields = {"cluster_time_seconds": 0.0, "pods_running": 0, "pods_total": 0, "bare_pods_succeeded": 0}
-    first = unfold(None, frame_of(SnapshotWorkloads, tables, cycle=1, previous=None, keyframe_every=9, **fields))
+    fields = {
+        "cluster_time_seconds": 0.0,
+        "pods_running": 0,
+        "pods_total": 0,
+        "bare_pods_succeeded": 0,
+    }
+    first = unfold(
+        None,
+        frame_of(SnapshotWorkloads, tables, cycle=1, previous=None, keyframe_every=9, **fields),
+    )
     delta = frame_of(SnapshotWorkloads, tables, cycle=2, previous=first, keyframe_every=9, **fields)
 
     assert delta.frame.frame == "delta"

@@ -1,7 +1,7 @@
 """Guard rails: one file each, all of the same shape, `check(question) -> GuardCheck`.
 
-All are asked for every decision that has a plan, so that the log shows every number against its limit; the first that fails gives
-the reason of the refusal.
+All are asked for every decision that has a plan, so that the log shows every number against its
+limit; the first that fails gives the reason of the refusal.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ BEFORE_ACTING: tuple[Callable[[Question], GuardCheck], ...] = (
 """Asked with the plan at hand."""
 
 
-def ask(guards: Iterable[Callable[[Question], GuardCheck]], question: Question) -> tuple[GuardCheck, ...]:
+def ask(
+    guards: Iterable[Callable[[Question], GuardCheck]], question: Question
+) -> tuple[GuardCheck, ...]:
     """Return every guard's answer."""
     return tuple(guard(question) for guard in guards)

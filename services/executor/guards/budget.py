@@ -1,4 +1,6 @@
-"""budget: how many nodes may be disrupted within a window, in Karpenter's words; the strictest budget counts."""
+"""budget: how many nodes may be disrupted within a window, in Karpenter's words; the strictest
+budget counts.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ def check(question: Question) -> GuardCheck:
         if action.kind in one.reasons and applies(one.schedule, question.now_seconds)
     ]
     if not covering or action.target.kind is not TargetKind.NODE:
-        return answer("budget", passed=True, reason=Reason.BUDGET_EXHAUSTED, text="no budget covers this")
+        return answer(
+            "budget", passed=True, reason=Reason.BUDGET_EXHAUSTED, text="no budget covers this"
+        )
     checks = [_check(question, budget) for budget in covering]
     return next((one for one in checks if not one.passed), checks[0])
 
@@ -38,11 +42,23 @@ def _check(question: Question, budget: Budget) -> GuardCheck:
     used = {
         one.action.target.name
         for one in question.recent(budget.window_seconds)
-        if one.action.kind in budget.reasons and one.action.target.kind is TargetKind.NODE and not one.rolled_back
+        if one.action.kind in budget.reasons
+        and one.action.target.kind is TargetKind.NODE
+        and not one.rolled_back
     }
     limit = budget.limit(question.state.seen.nodes)
     within = question.due.action.target.name in used or len(used) < limit
-    text = "" if within else f"{len(used)} nodes disrupted in {budget.window_seconds:g} s; the budget is {budget.nodes} ({limit})"
+    text = (
+        ""
+        if within
+        else f"{len(used)} nodes disrupted in {budget.window_seconds:g} s; the budget is {budget.nodes} ({limit})"
+    )
     return answer(
-        "budget", passed=within, reason=Reason.BUDGET_EXHAUSTED, measured=len(used), limit=limit, unit="nodes", text=text
+        "budget",
+        passed=within,
+        reason=Reason.BUDGET_EXHAUSTED,
+        measured=len(used),
+        limit=limit,
+        unit="nodes",
+        text=text,
     )

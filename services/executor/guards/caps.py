@@ -13,14 +13,20 @@ def check_node(question: Question) -> GuardCheck:
     caps = question.settings.caps
     on_node = question.due.action.target.kind is TargetKind.NODE
     count = len(question.on_target(question.recent(caps.window_seconds))) if on_node else 0
-    return _answer("cap_per_node", count, caps.per_node, Reason.CAP_PER_NODE, question.due.action.target.name)
+    return _answer(
+        "cap_per_node", count, caps.per_node, Reason.CAP_PER_NODE, question.due.action.target.name
+    )
 
 
 def check_namespace(question: Question) -> GuardCheck:
     """Fail when one of the plan's namespaces had its share."""
     caps = question.settings.caps
     recent = question.recent(caps.window_seconds)
-    wanted = {one.namespace for one in question.planned.operations if one.namespace} if question.planned else set()
+    wanted = (
+        {one.namespace for one in question.planned.operations if one.namespace}
+        if question.planned
+        else set()
+    )
     counts = {name: sum(name in one.namespaces for one in recent) for name in sorted(wanted)}
     return _most("cap_per_namespace", counts, caps.per_namespace, Reason.CAP_PER_NAMESPACE)
 
@@ -41,4 +47,12 @@ def _most(guard: str, counts: dict[str, int], limit: int, reason: Reason) -> Gua
 
 def _answer(guard: str, count: int, limit: int, reason: Reason, name: str) -> GuardCheck:
     text = "" if count < limit else f"{name}: {count} executions in the window; the cap is {limit}"
-    return answer(guard, passed=count < limit, reason=reason, measured=count, limit=limit, unit="executions", text=text)
+    return answer(
+        guard,
+        passed=count < limit,
+        reason=reason,
+        measured=count,
+        limit=limit,
+        unit="executions",
+        text=text,
+    )

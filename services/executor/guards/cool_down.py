@@ -1,4 +1,6 @@
-"""cool_down: the same kind of action does not hit the same target again too soon, and longer after a failure."""
+"""cool_down: the same kind of action does not hit the same target again too soon, and longer after
+a failure.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,11 @@ from services.executor.ledger import Execution
 def check(question: Question) -> GuardCheck:
     """Fail while the same kind on the same target is cooling down."""
     limit = question.settings.cool_down_seconds
-    same = [one for one in question.on_target(question.recent(limit)) if one.action.kind is question.due.action.kind]
+    same = [
+        one
+        for one in question.on_target(question.recent(limit))
+        if one.action.kind is question.due.action.kind
+    ]
     return _answer("cool_down", question, same, limit, Reason.COOL_DOWN)
 
 
@@ -19,12 +25,18 @@ def check_after_failure(question: Question) -> GuardCheck:
     """Fail while the target recovers from a failed execution."""
     limit = question.settings.cool_down_after_failure_seconds
     failed = [one for one in question.on_target(question.recent(limit)) if one.succeeded is False]
-    return _answer("cool_down_after_failure", question, failed, limit, Reason.COOL_DOWN_AFTER_FAILURE)
+    return _answer(
+        "cool_down_after_failure", question, failed, limit, Reason.COOL_DOWN_AFTER_FAILURE
+    )
 
 
-def _answer(guard: str, question: Question, found: list[Execution], limit: float, reason: Reason) -> GuardCheck:
+def _answer(
+    guard: str, question: Question, found: list[Execution], limit: float, reason: Reason
+) -> GuardCheck:
     if not found:
         return answer(guard, passed=True, reason=reason, limit=limit, unit="seconds")
     age = round(question.now_seconds - found[-1].time_seconds, 6)
     text = f"{found[-1].action.kind} on {found[-1].action.target.name or 'the queue'} {age:g} s ago; wait {limit:g} s"
-    return answer(guard, passed=False, reason=reason, measured=age, limit=limit, unit="seconds", text=text)
+    return answer(
+        guard, passed=False, reason=reason, measured=age, limit=limit, unit="seconds", text=text
+    )

@@ -1,4 +1,6 @@
-"""kill_switch: nothing is executed while the operator says so; asked again before each single operation."""
+"""kill_switch: nothing is executed while the operator says so; asked again before each single
+operation.
+"""
 
 from __future__ import annotations
 
@@ -11,5 +13,11 @@ def check(question: Question) -> GuardCheck:
     """Fail while killed or paused."""
     state = question.state
     reason = Reason.KILL_SWITCH if state.killed else Reason.PAUSED
-    text = "the operator stopped execution; `foresail resume` takes it back" if state.killed or state.paused else ""
-    return answer("kill_switch", passed=not (state.killed or state.paused), reason=reason, text=text)
+    text = (
+        "the operator stopped execution; `foresail resume` takes it back"
+        if state.killed or state.paused
+        else ""
+    )
+    return answer(
+        "kill_switch", passed=not (state.killed or state.paused), reason=reason, text=text
+    )

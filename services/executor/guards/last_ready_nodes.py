@@ -17,5 +17,11 @@ def check(question: Question) -> GuardCheck:
     limit = max(1, -(-seen.nodes * question.settings.least_ready_ratio // 1))
     text = "" if left >= limit else f"{left} nodes would be left; at least {limit:g} must stay"
     return answer(
-        "last_ready_nodes", passed=left >= limit, reason=Reason.LAST_READY_NODES, measured=left, limit=limit, unit="nodes", text=text
+        "last_ready_nodes",
+        passed=left >= limit,
+        reason=Reason.LAST_READY_NODES,
+        measured=left,
+        limit=limit,
+        unit="nodes",
+        text=text,
     )

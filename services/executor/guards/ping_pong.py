@@ -1,4 +1,6 @@
-"""ping_pong: no action undoes a recent one on the same target, or moves the same workload again, unless severity has risen."""
+"""ping_pong: no action undoes a recent one on the same target, or moves the same workload again,
+unless severity has risen.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,24 @@ def check(question: Question) -> GuardCheck:
     undone = [one for one in question.recent(limit) if _undoes(question, one)]
     weaker = [one for one in undone if question.due.score <= one.score]
     if not weaker:
-        return answer("ping_pong", passed=True, reason=Reason.PING_PONG, limit=limit, unit="seconds")
+        return answer(
+            "ping_pong", passed=True, reason=Reason.PING_PONG, limit=limit, unit="seconds"
+        )
     newest = weaker[-1]
     age = round(question.now_seconds - newest.time_seconds, 6)
     text = (
         f"would undo {newest.action.kind} of cycle {newest.cycle}, {age:g} s ago, "
         f"at score {question.due.score:g}, not above {newest.score:g}"
     )
-    return answer("ping_pong", passed=False, reason=Reason.PING_PONG, measured=age, limit=limit, unit="seconds", text=text)
+    return answer(
+        "ping_pong",
+        passed=False,
+        reason=Reason.PING_PONG,
+        measured=age,
+        limit=limit,
+        unit="seconds",
+        text=text,
+    )
 
 
 def _undoes(question: Question, one: Execution) -> bool:

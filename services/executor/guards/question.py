@@ -24,7 +24,9 @@ class Question:
 
     def recent(self, seconds: float) -> list[Execution]:
         """Return executions that began within the last `seconds` of cluster time."""
-        return [one for one in self.state.executions if self.now_seconds - one.time_seconds < seconds]
+        return [
+            one for one in self.state.executions if self.now_seconds - one.time_seconds < seconds
+        ]
 
     def on_target(self, executions: list[Execution]) -> list[Execution]:
         """Return those that hit the same target."""
@@ -32,7 +34,14 @@ class Question:
 
 
 def answer(
-    guard: str, *, passed: bool, reason: Reason, measured: float | None = None, limit: float | None = None, unit: str = "", text: str = ""
+    guard: str,
+    *,
+    passed: bool,
+    reason: Reason,
+    measured: float | None = None,
+    limit: float | None = None,
+    unit: str = "",
+    text: str = "",
 ) -> GuardCheck:
     """Return a guard's answer; the reason is kept only when it failed."""
     return GuardCheck(

@@ -13,5 +13,11 @@ def check(question: Question) -> GuardCheck:
     limit = question.settings.stale_cycles
     text = "" if age <= limit else f"decided {age} cycles ago; the limit is {limit}"
     return answer(
-        "stale_decision", passed=age <= limit, reason=Reason.STALE_DECISION, measured=age, limit=limit, unit="cycles", text=text
+        "stale_decision",
+        passed=age <= limit,
+        reason=Reason.STALE_DECISION,
+        measured=age,
+        limit=limit,
+        unit="cycles",
+        text=text,
     )

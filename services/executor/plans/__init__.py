@@ -1,6 +1,8 @@
-"""One file per kind of action, all of the same shape: `plan(action, facts, settings)` returns a `Planned` or a `Refusal`.
+"""One file per kind of action, all of the same shape: `plan(action, facts, settings)` returns a
+`Planned` or a `Refusal`.
 
-`example.py` is the template. Plans are pure and complete: they state absolute ends and leave no choice to whoever applies them.
+`example.py` is the template. Plans are pure and complete: they state absolute ends and leave no
+choice to whoever applies them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """admission: open or close the queue of pending workloads.
 
-admit: give back what we held (un-suspend Jobs, restore Deployments). queue: suspend Jobs whose pods all wait, newest first.
-deprioritize: the same for the lowest priority only. reject: like queue, and Deployments that wait are scaled to 0. Everything we
-hold carries an annotation with its former value, so that admit can restore it. Removing demand is a cost to whoever wanted it;
-the reward does not count it as success.
+admit: give back what we held (un-suspend Jobs, restore Deployments). queue: suspend Jobs whose pods
+all wait, newest first. deprioritize: the same for the lowest priority only. reject: like queue, and
+Deployments that wait are scaled to 0. Everything we hold carries an annotation with its former
+value, so that admit can restore it. Removing demand is a cost to whoever wanted it; the reward does
+not count it as success.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
     """Choose the workloads, then state each one's end."""
     wish = action.parameters.admission or "admit"
     own = [
-        one for one in facts.workloads if not one.protected and one.namespace not in settings.protected_namespaces
+        one
+        for one in facts.workloads
+        if not one.protected and one.namespace not in settings.protected_namespaces
     ]
     chosen = _chosen(wish, own)[: settings.workloads_per_admission]
     if not chosen:
@@ -50,7 +53,9 @@ def _chosen(wish: str, workloads: Sequence[WorkloadFacts]) -> list[WorkloadFacts
     waiting = [
         one
         for one in workloads
-        if HELD not in one.annotations and one.pending_pods >= max(1, one.replicas) and not one.suspended
+        if HELD not in one.annotations
+        and one.pending_pods >= max(1, one.replicas)
+        and not one.suspended
     ]
     if wish != "reject":
         waiting = [one for one in waiting if one.kind == "Job"]
@@ -62,10 +67,16 @@ def _chosen(wish: str, workloads: Sequence[WorkloadFacts]) -> list[WorkloadFacts
 
 def _hold(one: WorkloadFacts) -> Operation:
     if one.kind == "Job":
-        patch = {"metadata": {"annotations": {HELD: json.dumps({"suspend": False})}}, "spec": {"suspend": True}}
+        patch = {
+            "metadata": {"annotations": {HELD: json.dumps({"suspend": False})}},
+            "spec": {"suspend": True},
+        }
         undo = {"metadata": {"annotations": {HELD: None}}, "spec": {"suspend": False}}
         return workload_patch(one, patch, undo, f"suspend job {one.namespace}/{one.name}")
-    patch = {"metadata": {"annotations": {HELD: json.dumps({"replicas": one.replicas})}}, "spec": {"replicas": 0}}
+    patch = {
+        "metadata": {"annotations": {HELD: json.dumps({"replicas": one.replicas})}},
+        "spec": {"replicas": 0},
+    }
     undo = {"metadata": {"annotations": {HELD: None}}, "spec": {"replicas": one.replicas}}
     return workload_patch(one, patch, undo, f"scale deployment {one.namespace}/{one.name} to 0")
 
@@ -75,4 +86,6 @@ def _restore(one: WorkloadFacts) -> Operation:
     patch = {"metadata": {"annotations": {HELD: None}}, "spec": before}
     spec = {"suspend": one.suspended} if one.kind == "Job" else {"replicas": one.replicas}
     undo = {"metadata": {"annotations": {HELD: one.annotations[HELD]}}, "spec": spec}
-    return workload_patch(one, patch, undo, f"restore {one.kind.lower()} {one.namespace}/{one.name}")
+    return workload_patch(
+        one, patch, undo, f"restore {one.kind.lower()} {one.namespace}/{one.name}"
+    )

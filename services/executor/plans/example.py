@@ -17,7 +17,9 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
     del settings
     if facts.node is None:
         return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
-    operation = node_patch(facts.node, {"metadata": {"annotations": {"example.dev/mark": "yes"}}}, "mark the node")
+    operation = node_patch(
+        facts.node, {"metadata": {"annotations": {"example.dev/mark": "yes"}}}, "mark the node"
+    )
     if operation is None:
         return Refusal(reason=Reason.ALREADY_IN_STATE, text="the node is marked already")
     return Planned(operations=(operation,), text="mark the node", direction="mark")

@@ -1,7 +1,8 @@
 """migrate: move the largest movable pods off the risky node, through the Eviction API.
 
-A PreferNoSchedule taint comes first, so that the replacements go elsewhere; then up to `pods_per_migration` pods are evicted by
-UID. Only pods with a controller move: a bare pod would be lost. PodDisruptionBudgets are the API server's to keep (429).
+A PreferNoSchedule taint comes first, so that the replacements go elsewhere; then up to
+`pods_per_migration` pods are evicted by UID. Only pods with a controller move: a bare pod would be
+lost. PodDisruptionBudgets are the API server's to keep (429).
 """
 
 from __future__ import annotations
@@ -22,10 +23,16 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
     if node is None:
         return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
     owned = [pod for pod in facts.pods if pod.workload and not pod.daemon]
-    movable = [pod for pod in owned if not pod.protected and pod.namespace not in settings.protected_namespaces]
+    movable = [
+        pod
+        for pod in owned
+        if not pod.protected and pod.namespace not in settings.protected_namespaces
+    ]
     if not movable:
         reason = Reason.PROTECTED if owned else Reason.NO_MOVABLE_POD
-        return Refusal(reason=reason, text=f"no pod of {node.name} may be moved ({len(facts.pods)} pods)")
+        return Refusal(
+            reason=reason, text=f"no pod of {node.name} may be moved ({len(facts.pods)} pods)"
+        )
     movable.sort(key=lambda pod: (-pod.cpu_request_cores, pod.namespace, pod.name))
     chosen = movable[: settings.pods_per_migration]
     operations = tuple(filter(None, [_taint(node), *(_evict(pod, node) for pod in chosen)]))

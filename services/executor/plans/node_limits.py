@@ -1,7 +1,8 @@
-"""throttle, dvfs, memory_balloon and resource_cap: limits on one node, stated as annotations that a node agent honours.
+"""throttle, dvfs, memory_balloon and resource_cap: limits on one node, stated as annotations that a
+node agent honours.
 
-The embedded cluster honours them: work slows down, it does not vanish. On a real cluster they take effect only where a node agent
-reads them (docs/limits). Each is taken back by its undo patch.
+The embedded cluster honours them: work slows down, it does not vanish. On a real cluster they take
+effect only where a node agent reads them (docs/limits). Each is taken back by its undo patch.
 """
 
 from __future__ import annotations

@@ -33,10 +33,13 @@ OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close"}
 """Directions that undo each other."""
 
 
-def node_patch(node: NodeFacts, patch: dict[str, Any], text: str, *, versioned: bool = False) -> Operation | None:
+def node_patch(
+    node: NodeFacts, patch: dict[str, Any], text: str, *, versioned: bool = False
+) -> Operation | None:
     """Return a merge patch of a node with its undo; None when the node is so already.
 
-    `versioned` ties it to the version that was read: needed where a whole list (taints) is replaced.
+    `versioned` ties it to the version that was read: needed where a whole list (taints) is
+    replaced.
     """
     current = node_state(node)
     if merged(current, patch) == current:
@@ -61,7 +64,9 @@ def node_state(node: NodeFacts) -> dict[str, Any]:
     return {"metadata": {"annotations": dict(node.annotations)}, "spec": spec}
 
 
-def workload_patch(workload: WorkloadFacts, patch: dict[str, Any], undo: dict[str, Any], text: str) -> Operation:
+def workload_patch(
+    workload: WorkloadFacts, patch: dict[str, Any], undo: dict[str, Any], text: str
+) -> Operation:
     """Return a merge patch of a workload, tied to the version that was read."""
     return Operation(
         verb=Verb.PATCH,

@@ -1,6 +1,7 @@
 """power_state: put an empty node to sleep, or wake it.
 
-Only a node without pods (DaemonSets aside) sleeps, so no work is lost; it is cordoned in the same write. Waking is the undo.
+Only a node without pods (DaemonSets aside) sleeps, so no work is lost; it is cordoned in the same
+write. Waking is the undo.
 """
 
 from __future__ import annotations
@@ -32,5 +33,10 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
         return Refusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} is {state} already")
     pods = [pod for pod in facts.pods if not pod.daemon]
     if state in SLEEPING and pods:
-        return Refusal(reason=Reason.NODE_NOT_EMPTY, text=f"{node.name} runs {len(pods)} pods; only an empty node sleeps")
-    return Planned(operations=(operation,), text=operation.text, direction="off" if state in SLEEPING else "on")
+        return Refusal(
+            reason=Reason.NODE_NOT_EMPTY,
+            text=f"{node.name} runs {len(pods)} pods; only an empty node sleeps",
+        )
+    return Planned(
+        operations=(operation,), text=operation.text, direction="off" if state in SLEEPING else "on"
+    )

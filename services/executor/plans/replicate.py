@@ -1,7 +1,7 @@
 """replicate: one more replica of the Deployment that has most pods on the risky node.
 
-The end is absolute (`replicas = n + 1` at the version that was read), so doing it twice is doing it once. It costs the capacity of
-one replica.
+The end is absolute (`replicas = n + 1` at the version that was read), so doing it twice is doing it
+once. It costs the capacity of one replica.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
             undo=f'{{"spec":{{"replicas":{workload.replicas}}}}}',
             text=f"scale {workload.namespace}/{workload.name} from {workload.replicas} to {wanted} replicas",
         )
-        return Planned(operations=(operation,), text=operation.text, direction="up", workloads=(name,))
+        return Planned(
+            operations=(operation,), text=operation.text, direction="up", workloads=(name,)
+        )
     if protected:
-        return Refusal(reason=Reason.PROTECTED, text=f"every Deployment on {facts.node.name} is protected")
+        return Refusal(
+            reason=Reason.PROTECTED, text=f"every Deployment on {facts.node.name} is protected"
+        )
     return Refusal(reason=Reason.NO_WORKLOAD, text=f"no Deployment has a pod on {facts.node.name}")
