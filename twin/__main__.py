@@ -37,6 +37,7 @@ def main() -> int:
         die_with_parent()
     try:
         settings = read_settings(sys.argv[1:])
+        check_folder(settings)
         engine = build_engine(settings)
         listener = listen(settings)
     except InputError as error:
@@ -56,6 +57,19 @@ def build_engine(settings: TwinSettings) -> Engine:
     return engine
 
 
+def check_folder(settings: TwinSettings) -> None:
+    """Make the folder of the kubeconfigs; raises ConfigError when it cannot be written."""
+    folder = settings.kubeconfig_dir
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            "--kubeconfig-dir", folder, f"choose a folder that can be written ({error.strerror})"
+        ) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError("--kubeconfig-dir", folder, "choose a folder that can be written")
+
+
 def listen(settings: TwinSettings) -> socket.socket:
     """Bind the port; raises ConfigError when it is taken."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -64,11 +78,15 @@ def listen(settings: TwinSettings) -> socket.socket:
         listener.bind((settings.host, settings.port))
     except OSError as error:
         listener.close()
-        raise ConfigError("--port", settings.port, f"choose another port ({error.strerror})") from error
+        raise ConfigError(
+            "--port", settings.port, f"choose another port ({error.strerror})"
+        ) from error
     return listener
 
 
-async def serve(settings: TwinSettings, engine: Engine, listener: socket.socket, clock: Clock) -> None:
+async def serve(
+    settings: TwinSettings, engine: Engine, listener: socket.socket, clock: Clock
+) -> None:
     """Serve the API and let cluster time pass."""
     tokens = Tokens.drawn()
     config = uvicorn.Config(
@@ -101,7 +119,9 @@ async def drive(engine: Engine, clock: Clock, speed: float) -> None:
         await clock.sleep(SLICE_SECONDS)
 
 
-async def _announce(server: uvicorn.Server, settings: TwinSettings, tokens: Tokens, listener: socket.socket) -> None:
+async def _announce(
+    server: uvicorn.Server, settings: TwinSettings, tokens: Tokens, listener: socket.socket
+) -> None:
     while not server.started:
         await asyncio.sleep(0.01)
     host, port = listener.getsockname()[:2]

@@ -25,7 +25,13 @@ class InProcessTwin:
 
     @classmethod
     def of(
-        cls, workload: Workload, *, seed: int, speed: float, clock: Clock, config: TwinConfig | None = None
+        cls,
+        workload: Workload,
+        *,
+        seed: int,
+        speed: float,
+        clock: Clock,
+        config: TwinConfig | None = None,
     ) -> InProcessTwin:
         """Build a cluster that plays a workload."""
         engine = Engine(config, seed)
@@ -39,12 +45,19 @@ class InProcessTwin:
         return self.engine.now
 
     def request(
-        self, method: str, path: str, query: Mapping[str, str], body: bytes, content_type: str = JSON
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: bytes,
+        content_type: str = JSON,
     ) -> tuple[int, bytes]:
         """Answer one request; a watch gives the lines there are now."""
         if self._clock is not None:
             cluster, wall = self._began
-            self.engine.advance(max(self.engine.now, cluster + (self._clock.monotonic() - wall) * self._speed))
+            self.engine.advance(
+                max(self.engine.now, cluster + (self._clock.monotonic() - wall) * self._speed)
+            )
         headers = {"content-type": content_type, "accept": JSON}
         answer = self._router.handle(Request(method, path, query, headers, body))
         if isinstance(answer, Response):

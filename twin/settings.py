@@ -41,12 +41,20 @@ def read_settings(arguments: list[str]) -> TwinSettings:
     Raises:
         ConfigError: a value does not fit.
     """
-    parser = argparse.ArgumentParser(prog="python -m twin", description="The embedded cluster as a process of its own.")
+    parser = argparse.ArgumentParser(
+        prog="python -m twin", description="The embedded cluster as a process of its own."
+    )
     for name, field in TwinSettings.model_fields.items():
         if name != "start_time_seconds":
             parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=field.description)
-    parser.add_argument("--start-time", default=None, metavar="RFC3339", help="cluster time at the start")
-    given = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value is not None}
+    parser.add_argument(
+        "--start-time", default=None, metavar="RFC3339", help="cluster time at the start"
+    )
+    given = {
+        name: value
+        for name, value in vars(parser.parse_args(arguments)).items()
+        if value is not None
+    }
     start = given.pop("start_time", None)
     try:
         if start is not None:
@@ -54,6 +62,8 @@ def read_settings(arguments: list[str]) -> TwinSettings:
         return TwinSettings.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
-        raise ConfigError(f"--{str(first['loc'][0]).replace('_', '-')}", first["input"], first["msg"]) from error
+        raise ConfigError(
+            f"--{str(first['loc'][0]).replace('_', '-')}", first["input"], first["msg"]
+        ) from error
     except ValueError as error:
         raise ConfigError("--start-time", start, "write it as 2026-01-01T00:00:00Z") from error

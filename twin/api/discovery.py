@@ -35,7 +35,13 @@ SHORT_NAMES = {
     "poddisruptionbudgets": ["pdb"],
     "priorityclasses": ["pc"],
 }
-CATEGORIES = {"pods": ["all"], "services": ["all"], "deployments": ["all"], "replicasets": ["all"], "jobs": ["all"]}
+CATEGORIES = {
+    "pods": ["all"],
+    "services": ["all"],
+    "deployments": ["all"],
+    "replicasets": ["all"],
+    "jobs": ["all"],
+}
 SUBRESOURCES = {
     "nodes": [("status", "Node", ["get", "patch", "update"])],
     "pods": [
@@ -43,8 +49,14 @@ SUBRESOURCES = {
         ("eviction", "Eviction", ["create"]),
         ("log", "Pod", ["get"]),
     ],
-    "deployments": [("status", "Deployment", ["get", "patch", "update"]), ("scale", "Scale", ["get", "patch", "update"])],
-    "replicasets": [("status", "ReplicaSet", ["get", "patch", "update"]), ("scale", "Scale", ["get", "patch", "update"])],
+    "deployments": [
+        ("status", "Deployment", ["get", "patch", "update"]),
+        ("scale", "Scale", ["get", "patch", "update"]),
+    ],
+    "replicasets": [
+        ("status", "ReplicaSet", ["get", "patch", "update"]),
+        ("scale", "Scale", ["get", "patch", "update"]),
+    ],
     "jobs": [("status", "Job", ["get", "patch", "update"])],
     "poddisruptionbudgets": [("status", "PodDisruptionBudget", ["get", "patch", "update"])],
 }
@@ -63,13 +75,23 @@ def api_versions() -> dict[str, Any]:
 
 def api_groups() -> dict[str, Any]:
     """Return GET /apis."""
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [api_group(*pair) for pair in group_versions()]}
+    return {
+        "kind": "APIGroupList",
+        "apiVersion": "v1",
+        "groups": [api_group(*pair) for pair in group_versions()],
+    }
 
 
 def api_group(group: str, version: str) -> dict[str, Any]:
     """Return GET /apis/GROUP."""
     entry = {"groupVersion": f"{group}/{version}", "version": version}
-    return {"kind": "APIGroup", "apiVersion": "v1", "name": group, "versions": [entry], "preferredVersion": entry}
+    return {
+        "kind": "APIGroup",
+        "apiVersion": "v1",
+        "name": group,
+        "versions": [entry],
+        "preferredVersion": entry,
+    }
 
 
 def resource_list(group: str, version: str) -> dict[str, Any]:
@@ -78,22 +100,51 @@ def resource_list(group: str, version: str) -> dict[str, Any]:
     for kind in _kinds(group, version):
         resources.append(_resource(kind))
         resources += [
-            {"name": f"{kind.resource}/{name}", "singularName": "", "namespaced": kind.namespaced, "kind": of, "verbs": verbs}
+            {
+                "name": f"{kind.resource}/{name}",
+                "singularName": "",
+                "namespaced": kind.namespaced,
+                "kind": of,
+                "verbs": verbs,
+            }
             | ({"group": "autoscaling", "version": "v1"} if of == "Scale" else {})
             | ({"group": "policy", "version": "v1"} if of == "Eviction" else {})
             for name, of, verbs in SUBRESOURCES.get(kind.resource, [])
         ]
     if group == METRICS_GROUP:
         resources += [
-            {"name": "nodes", "singularName": "", "namespaced": False, "kind": "NodeMetrics", "verbs": ["get", "list"]},
-            {"name": "pods", "singularName": "", "namespaced": True, "kind": "PodMetrics", "verbs": ["get", "list"]},
+            {
+                "name": "nodes",
+                "singularName": "",
+                "namespaced": False,
+                "kind": "NodeMetrics",
+                "verbs": ["get", "list"],
+            },
+            {
+                "name": "pods",
+                "singularName": "",
+                "namespaced": True,
+                "kind": "PodMetrics",
+                "verbs": ["get", "list"],
+            },
         ]
     if group == "authorization.k8s.io":
         resources.append(
-            {"name": "selfsubjectaccessreviews", "singularName": "", "namespaced": False, "kind": "SelfSubjectAccessReview", "verbs": ["create"]}
+            {
+                "name": "selfsubjectaccessreviews",
+                "singularName": "",
+                "namespaced": False,
+                "kind": "SelfSubjectAccessReview",
+                "verbs": ["create"],
+            }
         )
     name = f"{group}/{version}" if group else version
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": resources}
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": name,
+        "resources": resources,
+    }
 
 
 def aggregated(groups: Iterable[tuple[str, str]], version: str) -> dict[str, Any]:
@@ -105,7 +156,9 @@ def aggregated(groups: Iterable[tuple[str, str]], version: str) -> dict[str, Any
         "items": [
             {
                 "metadata": {"name": group} if group else {},
-                "versions": [{"version": of, "freshness": "Current", "resources": _discovered(group, of)}],
+                "versions": [
+                    {"version": of, "freshness": "Current", "resources": _discovered(group, of)}
+                ],
             }
             for group, of in groups
         ],
@@ -115,7 +168,10 @@ def aggregated(groups: Iterable[tuple[str, str]], version: str) -> dict[str, Any
 def openapi_v3() -> dict[str, Any]:
     """Return GET /openapi/v3: where each group's document is."""
     paths = {"api/v1": {"serverRelativeURL": "/openapi/v3/api/v1"}}
-    paths |= {f"apis/{g}/{v}": {"serverRelativeURL": f"/openapi/v3/apis/{g}/{v}"} for g, v in group_versions()}
+    paths |= {
+        f"apis/{g}/{v}": {"serverRelativeURL": f"/openapi/v3/apis/{g}/{v}"}
+        for g, v in group_versions()
+    }
     return {"paths": paths}
 
 
@@ -141,9 +197,14 @@ def openapi_v3_group(group: str, version: str) -> dict[str, Any]:
         prefix = f"/apis/{group}/{version}" if group else f"/api/{version}"
         scope = "/namespaces/{namespace}" if kind.namespaced else ""
         parameters = [
-            {"name": name, "in": "query", "schema": {"type": "string"}} for name in ("dryRun", "fieldManager", "fieldValidation")
+            {"name": name, "in": "query", "schema": {"type": "string"}}
+            for name in ("dryRun", "fieldManager", "fieldValidation")
         ]
-        operation = {"parameters": parameters, "responses": {"200": {"description": "OK"}}, "x-kubernetes-group-version-kind": gvk[0]}
+        operation = {
+            "parameters": parameters,
+            "responses": {"200": {"description": "OK"}},
+            "x-kubernetes-group-version-kind": gvk[0],
+        }
         paths[f"{prefix}{scope}/{kind.resource}"] = {"post": operation}
         paths[f"{prefix}{scope}/{kind.resource}/{{name}}"] = {"patch": operation, "put": operation}
     return {
@@ -178,11 +239,22 @@ def _discovered(group: str, version: str) -> list[dict[str, Any]]:
     entries: dict[str, dict[str, Any]] = {}
     for one in listed:
         name, _, subresource = one["name"].partition("/")
-        of = {"group": one.get("group", group), "version": one.get("version", version), "kind": one["kind"]}
+        of = {
+            "group": one.get("group", group),
+            "version": one.get("version", version),
+            "kind": one["kind"],
+        }
         if subresource:
-            entries[name].setdefault("subresources", []).append({"subresource": subresource, "responseKind": of, "verbs": one["verbs"]})
+            entries[name].setdefault("subresources", []).append(
+                {"subresource": subresource, "responseKind": of, "verbs": one["verbs"]}
+            )
             continue
-        entry = {"resource": name, "responseKind": of, "scope": "Namespaced" if one["namespaced"] else "Cluster", "verbs": one["verbs"]}
+        entry = {
+            "resource": name,
+            "responseKind": of,
+            "scope": "Namespaced" if one["namespaced"] else "Cluster",
+            "verbs": one["verbs"],
+        }
         entry["singularResource"] = one["singularName"]
         entry |= {key: one[key] for key in ("shortNames", "categories") if key in one}
         entries[name] = entry

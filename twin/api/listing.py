@@ -26,7 +26,9 @@ def selector(request: Request, resource: str) -> Selected:
     fields = field_requirements(request.query.get("fieldSelector", ""), resource)
 
     def selected(obj: Object) -> bool:
-        return labels_match(labels, obj["metadata"].get("labels") or {}) and fields_match(fields, obj)
+        return labels_match(labels, obj["metadata"].get("labels") or {}) and fields_match(
+            fields, obj
+        )
 
     return selected
 
@@ -81,15 +83,20 @@ def _token(text: str, newest: int) -> tuple[int, tuple[str, str] | None]:
         return newest, None
     try:
         version, namespace, name = json.loads(base64.urlsafe_b64decode(text))
+        if not (isinstance(version, int) and isinstance(namespace, str) and isinstance(name, str)):
+            raise ValueError("not a version and a key")
     except (ValueError, TypeError) as error:
         raise bad_request(f"continue key is not valid: {error}") from error
     if version > newest:
-        raise ApiError(410, "Expired", "The provided continue parameter is too old or of another cluster; list from the start.")
+        raise ApiError(
+            410,
+            "Expired",
+            "The provided continue parameter is too old or of another cluster; list from the start.",
+        )
     return version, (namespace, name)
 
 
 def _whole(text: str, name: str) -> int:
-    try:
-        return int(text)
-    except ValueError as error:
-        raise bad_request(f'invalid value for {name}: "{text}"') from error
+    if not text.isdecimal():
+        raise bad_request(f'invalid value for {name}: "{text}"')
+    return int(text)

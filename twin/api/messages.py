@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from twin.changes import Change
+from twin.errors import bad_request
 
 JSON = "application/json"
 Object = dict[str, Any]
@@ -29,8 +30,8 @@ class Request:
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing is to be stored."""
-        return self.query.get("dryRun", "") == "All"
+        """Whether nothing is to be stored; raises ApiError 400 for any other word than All."""
+        return is_dry_run([self.query["dryRun"]] if "dryRun" in self.query else [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,15 @@ class WatchResponse:
     bookmark: Callable[[], bytes] | None
     """Makes a bookmark line of the store's current version; None when none were asked for."""
     timeout_seconds: float | None
+
+
+def is_dry_run(words: Any) -> bool:
+    """Read `dryRun`; raises ApiError 400, since a misread word would let a write through."""
+    if words in (None, []):
+        return False
+    if words != ["All"]:
+        raise bad_request(f'Invalid value: {words}: dryRun supports "All"')
+    return True
 
 
 def respond(status: int, content: Any) -> Response:

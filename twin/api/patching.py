@@ -125,7 +125,9 @@ def _json_patch(obj: dict[str, Any], steps: Any) -> dict[str, Any]:
         try:
             _step(obj, step)
         except (KeyError, IndexError, ValueError, TypeError) as error:
-            message = f"the server rejected our request due to an error in our request: {step}: {error}"
+            message = (
+                f"the server rejected our request due to an error in our request: {step}: {error}"
+            )
             raise ApiError(422, "Invalid", message) from error
     return obj
 

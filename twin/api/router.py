@@ -11,7 +11,7 @@ import yaml
 
 from twin.api import discovery
 from twin.api.listing import list_objects, plain_list, stripped
-from twin.api.messages import Object, Request, Response, WatchResponse, respond
+from twin.api.messages import Object, Request, Response, WatchResponse, is_dry_run, respond
 from twin.api.patching import patched
 from twin.api.scaling import rescaled, scale_of
 from twin.api.tables import table, wants_table
@@ -61,14 +61,20 @@ class Router:
         if kind is None or (kind.group, kind.version) != (group, version):
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
         if found["subresource"]:
-            return self._subresource(kind, namespace or "", found["name"], found["subresource"], request)
+            return self._subresource(
+                kind, namespace or "", found["name"], found["subresource"], request
+            )
         if found["name"]:
             return self._object(kind, namespace or "", found["name"], request)
         return self._collection(kind, namespace, request)
 
     def _is_group_path(self, path: str) -> bool:
         parts = path.strip("/").split("/")
-        return parts[0] in {"openapi", "foresail"} or (parts[0] == "apis" and len(parts) <= 3) or path == "/api/v1"
+        return (
+            parts[0] in {"openapi", "foresail"}
+            or (parts[0] == "apis" and len(parts) <= 3)
+            or path == "/api/v1"
+        )
 
     # ---- what is served
 
@@ -78,7 +84,10 @@ class Router:
         if path == "/version":
             return respond(200, discovery.VERSION)
         accept = request.headers.get("accept", "")
-        asked = re.search(r"v=(v2beta1|v2);?[^,]*as=APIGroupDiscoveryList|as=APIGroupDiscoveryList[^,]*v=(v2beta1|v2)", accept)
+        asked = re.search(
+            r"v=(v2beta1|v2);?[^,]*as=APIGroupDiscoveryList|as=APIGroupDiscoveryList[^,]*v=(v2beta1|v2)",
+            accept,
+        )
         if path in {"/api", "/apis"} and asked is not None:
             version = asked[1] or asked[2]
             groups = [("", "v1")] if path == "/api" else discovery.group_versions()
@@ -99,7 +108,13 @@ class Router:
         if path == "/openapi/v3":
             return respond(200, discovery.openapi_v3())
         if path.startswith("/openapi/v3/"):
-            pair = ("", "v1") if parts[2:] == ["api", "v1"] else (parts[3], parts[4]) if len(parts) == 5 else ("", "")
+            pair = (
+                ("", "v1")
+                if parts[2:] == ["api", "v1"]
+                else (parts[3], parts[4])
+                if len(parts) == 5
+                else ("", "")
+            )
             if pair in pairs:
                 return respond(200, discovery.openapi_v3_group(*pair))
         if path == "/api/v1":
@@ -118,8 +133,12 @@ class Router:
         """The simulation's own face: what no real cluster has."""
         if not may_write:
             raise _forbidden(request.method, "/".join(parts), "foresail.dev")
-        if len(parts) == 3 and (parts[0], parts[2]) == ("nodes", "fail") and request.method == "POST":
-            seconds = float(_json(request).get("seconds", 300.0))
+        if (
+            len(parts) == 3
+            and (parts[0], parts[2]) == ("nodes", "fail")
+            and request.method == "POST"
+        ):
+            seconds = float(_seconds(_json(request).get("seconds", 300)))
             self._engine.fail_node(parts[1], seconds)
             return respond(200, {"node": parts[1], "seconds": seconds})
         if parts == ["state"] and request.method == "GET":
@@ -128,78 +147,121 @@ class Router:
 
     # ---- objects
 
-    def _collection(self, kind: Kind, namespace: str | None, request: Request) -> Response | WatchResponse:
+    def _collection(
+        self, kind: Kind, namespace: str | None, request: Request
+    ) -> Response | WatchResponse:
         if request.method == "GET":
             if request.flag("watch"):
                 return watch(self._store, kind, namespace, request)
             listed = list_objects(self._store, kind, namespace, request)
             if wants_table(request.headers.get("accept", "")):
-                return respond(200, table(kind.resource, listed["items"], listed["metadata"], self._engine.now))
+                return respond(
+                    200, table(kind.resource, listed["items"], listed["metadata"], self._engine.now)
+                )
             return respond(200, listed)
         if request.method == "POST":
             obj = _object(request, kind)
             _check_namespace(obj, namespace)
-            return respond(201, self._store.create(kind.resource, namespace or "", obj, dry_run=request.dry_run))
+            return respond(
+                201,
+                self._store.create(kind.resource, namespace or "", obj, dry_run=request.dry_run),
+            )
         if request.method == "DELETE":
             listed = list_objects(self._store, kind, namespace, request)
             for item in listed["items"]:
-                self._delete(kind, item["metadata"].get("namespace", ""), item["metadata"]["name"], request)
+                self._delete(
+                    kind, item["metadata"].get("namespace", ""), item["metadata"]["name"], request
+                )
             return respond(200, listed)
-        raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        raise ApiError(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
 
-    def _object(self, kind: Kind, namespace: str, name: str, request: Request) -> Response | WatchResponse:
+    def _object(
+        self, kind: Kind, namespace: str, name: str, request: Request
+    ) -> Response | WatchResponse:
         store = self._store
         if request.method == "GET":
             if request.flag("watch"):
                 narrowed = {**request.query, "fieldSelector": f"metadata.name={name}"}
-                return watch(store, kind, namespace or None, Request("GET", request.path, narrowed, request.headers))
+                return watch(
+                    store,
+                    kind,
+                    namespace or None,
+                    Request("GET", request.path, narrowed, request.headers),
+                )
             obj = store.get(kind.resource, namespace, name)
             if wants_table(request.headers.get("accept", "")):
                 metadata = {"resourceVersion": obj["metadata"]["resourceVersion"]}
-                return respond(200, table(kind.resource, [stripped(obj)], metadata, self._engine.now))
+                return respond(
+                    200, table(kind.resource, [stripped(obj)], metadata, self._engine.now)
+                )
             return respond(200, obj)
         if request.method == "PUT":
             obj = _object(request, kind)
-            return respond(200, store.replace(kind.resource, namespace, name, obj, dry_run=request.dry_run))
+            return respond(
+                200, store.replace(kind.resource, namespace, name, obj, dry_run=request.dry_run)
+            )
         if request.method == "PATCH":
             return self._patch(kind, namespace, name, None, request)
         if request.method == "DELETE":
             return respond(200, self._delete(kind, namespace, name, request))
-        raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        raise ApiError(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
 
-    def _patch(self, kind: Kind, namespace: str, name: str, subresource: str | None, request: Request) -> Response:
+    def _patch(
+        self, kind: Kind, namespace: str, name: str, subresource: str | None, request: Request
+    ) -> Response:
         content_type = request.headers.get("content-type", "")
         try:
             current = self._store.get(kind.resource, namespace, name)
         except ApiError as error:
             if error.status == 404 and content_type.startswith("application/apply-patch"):
-                applied = patched({}, content_type, request.body)
-                return respond(201, self._store.create(kind.resource, namespace, applied, dry_run=request.dry_run))
+                applied = _sound(patched({}, content_type, request.body))
+                return respond(
+                    201,
+                    self._store.create(kind.resource, namespace, applied, dry_run=request.dry_run),
+                )
             raise
         version = current["metadata"].pop("resourceVersion")
-        new = patched(current, content_type, request.body)
+        new = _sound(patched(current, content_type, request.body))
         current["metadata"]["resourceVersion"] = version
         return respond(
-            200, self._store.replace(kind.resource, namespace, name, new, subresource=subresource, dry_run=request.dry_run)
+            200,
+            self._store.replace(
+                kind.resource,
+                namespace,
+                name,
+                new,
+                subresource=subresource,
+                dry_run=request.dry_run,
+            ),
         )
 
     def _delete(self, kind: Kind, namespace: str, name: str, request: Request) -> Object:
         options = _json(request) if request.body else {}
-        conditions = options.get("preconditions") or {}
+        conditions = _map(options, "preconditions")
         grace = options.get("gracePeriodSeconds", request.query.get("gracePeriodSeconds"))
-        dry_run = request.dry_run or options.get("dryRun") == ["All"]
+        dry_run = request.dry_run or is_dry_run(options.get("dryRun"))
         return self._store.delete(
             kind.resource,
             namespace,
             name,
             uid=conditions.get("uid"),
             resource_version=conditions.get("resourceVersion"),
-            grace_period_seconds=None if grace is None else int(grace),
+            grace_period_seconds=None if grace is None else _seconds(grace),
             propagation=options.get("propagationPolicy", request.query.get("propagationPolicy")),
             dry_run=dry_run,
         )
 
-    def _subresource(self, kind: Kind, namespace: str, name: str, subresource: str, request: Request) -> Response:
+    def _subresource(
+        self, kind: Kind, namespace: str, name: str, subresource: str, request: Request
+    ) -> Response:
         served = {one[0] for one in discovery.SUBRESOURCES.get(kind.resource, [])}
         if subresource not in served:
             raise ApiError(404, "NotFound", "the server could not find the requested resource")
@@ -208,7 +270,14 @@ class Router:
                 return self._patch(kind, namespace, name, "status", request)
             if request.method == "PUT":
                 obj = _object(request, kind)
-                new = self._store.replace(kind.resource, namespace, name, obj, subresource="status", dry_run=request.dry_run)
+                new = self._store.replace(
+                    kind.resource,
+                    namespace,
+                    name,
+                    obj,
+                    subresource="status",
+                    dry_run=request.dry_run,
+                )
                 return respond(200, new)
             return respond(200, self._store.get(kind.resource, namespace, name))
         if subresource == "scale":
@@ -216,7 +285,9 @@ class Router:
         if subresource == "eviction":
             return self._evict(namespace, name, request)
         self._store.get(kind.resource, namespace, name)
-        return Response(200, f"{name}: a pod of the embedded cluster writes no log\n".encode(), "text/plain")
+        return Response(
+            200, f"{name}: a pod of the embedded cluster writes no log\n".encode(), "text/plain"
+        )
 
     def _scale(self, kind: Kind, namespace: str, name: str, request: Request) -> Response:
         obj = self._store.get(kind.resource, namespace, name)
@@ -228,26 +299,49 @@ class Router:
             scale = patched(scale, request.headers.get("content-type", ""), request.body)
         else:
             scale = _json(request)
-        new = self._store.replace(kind.resource, namespace, name, rescaled(obj, scale), dry_run=request.dry_run)
+        new = self._store.replace(
+            kind.resource, namespace, name, rescaled(obj, scale), dry_run=request.dry_run
+        )
         return respond(200, scale_of(new))
 
     def _evict(self, namespace: str, name: str, request: Request) -> Response:
         body = _json(request) if request.body else {}
-        options = body.get("deleteOptions") or {}
-        dry_run = request.dry_run or options.get("dryRun") == ["All"]
-        uid = (options.get("preconditions") or {}).get("uid")
+        options = _map(body, "deleteOptions")
+        dry_run = request.dry_run or is_dry_run(options.get("dryRun"))
+        uid = _map(options, "preconditions").get("uid")
         self._engine.evict(
-            namespace, name, dry_run=dry_run, uid=uid, grace_period_seconds=options.get("gracePeriodSeconds")
+            namespace,
+            name,
+            dry_run=dry_run,
+            uid=uid,
+            grace_period_seconds=options.get("gracePeriodSeconds"),
         )
-        return respond(201, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
+        return respond(
+            201,
+            {
+                "kind": "Status",
+                "apiVersion": "v1",
+                "metadata": {},
+                "status": "Success",
+                "code": 201,
+            },
+        )
 
     # ---- metrics and access
 
-    def _metrics(self, resource: str, namespace: str | None, name: str | None, request: Request) -> Response:
+    def _metrics(
+        self, resource: str, namespace: str | None, name: str | None, request: Request
+    ) -> Response:
         if request.method != "GET" or resource not in {"nodes", "pods"}:
-            raise ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+            raise ApiError(
+                405,
+                "MethodNotAllowed",
+                "the server does not allow this method on the requested resource",
+            )
         metrics = self._engine.metrics
-        items: list[Object] = metrics.node_metrics() if resource == "nodes" else metrics.pod_metrics(namespace)
+        items: list[Object] = (
+            metrics.node_metrics() if resource == "nodes" else metrics.pod_metrics(namespace)
+        )
         if name is not None:
             for item in items:
                 if item["metadata"]["name"] == name:
@@ -259,13 +353,15 @@ class Router:
 
     def _access_review(self, request: Request, *, may_write: bool) -> Response:
         review = _json(request)
-        verb = ((review.get("spec") or {}).get("resourceAttributes") or {}).get("verb", "")
+        verb = _map(_map(review, "spec"), "resourceAttributes").get("verb", "")
         review["status"] = {"allowed": may_write or verb in {"get", "list", "watch"}}
         return respond(201, review)
 
 
 def _forbidden(method: str, resource: str, group: str) -> ApiError:
-    verb = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}.get(method, "get")
+    verb = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}.get(
+        method, "get"
+    )
     message = (
         f'{resource} is forbidden: User "foresail:reader" cannot {verb} resource "{resource}" in API group "{group}" '
         "at the cluster scope"
@@ -277,8 +373,31 @@ def _object(request: Request, kind: Kind) -> Object:
     obj = _json(request)
     given = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
     if given != (kind.api_version, kind.kind):
-        raise bad_request(f"the object provided is {given[0]} {given[1]}, this path serves {kind.api_version} {kind.kind}")
+        raise bad_request(
+            f"the object provided is {given[0]} {given[1]}, this path serves {kind.api_version} {kind.kind}"
+        )
+    return _sound(obj)
+
+
+def _sound(obj: Object) -> Object:
+    for name in ("metadata", "spec", "status"):
+        _map(obj, name)
+    if not isinstance((obj.get("spec") or {}).get("taints") or [], list):
+        raise bad_request("spec.taints must be a list")
     return obj
+
+
+def _map(owner: Object, name: str) -> Object:
+    value = owner.get(name)
+    if value is not None and not isinstance(value, dict):
+        raise bad_request(f"{name} must be an object")
+    return value or {}
+
+
+def _seconds(value: Any) -> int:
+    if not str(value).isdecimal():
+        raise bad_request(f"{value!r} is not a whole number of seconds")
+    return int(value)
 
 
 def _json(request: Request) -> Object:
@@ -290,7 +409,11 @@ def _json(request: Request) -> Object:
         )
         raise ApiError(415, "UnsupportedMediaType", message)
     try:
-        content = yaml.safe_load(request.body) if "yaml" in content_type else json.loads(request.body or b"{}")
+        content = (
+            yaml.safe_load(request.body)
+            if "yaml" in content_type
+            else json.loads(request.body or b"{}")
+        )
     except (ValueError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
     if not isinstance(content, dict):
@@ -301,4 +424,6 @@ def _json(request: Request) -> Object:
 def _check_namespace(obj: Mapping[str, Any], namespace: str | None) -> None:
     given = (obj.get("metadata") or {}).get("namespace")
     if given and namespace and given != namespace:
-        raise bad_request(f"the namespace of the provided object does not match the namespace sent on the request: {given}, {namespace}")
+        raise bad_request(
+            f"the namespace of the provided object does not match the namespace sent on the request: {given}, {namespace}"
+        )

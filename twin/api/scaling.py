@@ -12,7 +12,11 @@ def scale_of(obj: Object) -> Object:
     """Return the Scale of a Deployment or ReplicaSet."""
     metadata = obj["metadata"]
     labels = obj["spec"].get("selector", {}).get("matchLabels", {})
-    kept = {name: metadata[name] for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if name in metadata}
+    kept = {
+        name: metadata[name]
+        for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+        if name in metadata
+    }
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
@@ -29,7 +33,12 @@ def rescaled(obj: Object, scale: Object) -> Object:
     """Return the object with the replicas of a Scale; raises ApiError 422."""
     replicas: Any = (scale.get("spec") or {}).get("replicas", 0)
     if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:
-        raise invalid("Scale", "autoscaling", obj["metadata"]["name"], [("spec.replicas", "must be greater than or equal to 0")])
+        raise invalid(
+            "Scale",
+            "autoscaling",
+            obj["metadata"]["name"],
+            [("spec.replicas", "must be greater than or equal to 0")],
+        )
     metadata = dict(obj["metadata"])
     wanted = (scale.get("metadata") or {}).get("resourceVersion")
     if wanted:

@@ -17,9 +17,22 @@ _NAME = re.compile(r"^!?[A-Za-z0-9][A-Za-z0-9._/-]*$")
 
 COMMON_FIELDS = ("metadata.name", "metadata.namespace")
 FIELDS: Mapping[str, tuple[str, ...]] = {
-    "pods": ("spec.nodeName", "status.phase", "spec.schedulerName", "spec.restartPolicy", "status.podIP"),
+    "pods": (
+        "spec.nodeName",
+        "status.phase",
+        "spec.schedulerName",
+        "spec.restartPolicy",
+        "status.podIP",
+    ),
     "nodes": ("spec.unschedulable",),
-    "events": ("involvedObject.kind", "involvedObject.name", "involvedObject.namespace", "involvedObject.uid", "reason", "type"),
+    "events": (
+        "involvedObject.kind",
+        "involvedObject.name",
+        "involvedObject.namespace",
+        "involvedObject.uid",
+        "reason",
+        "type",
+    ),
     "jobs": ("status.successful",),
     "namespaces": ("status.phase",),
 }
@@ -46,7 +59,9 @@ def field_requirements(text: str, resource: str) -> list[tuple[str, str, bool]]:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
         name, sign, value = match.groups()
         if name not in known:
-            raise bad_request(f'field label not supported: {name}; "{resource}" knows {", ".join(known)}')
+            raise bad_request(
+                f'field label not supported: {name}; "{resource}" knows {", ".join(known)}'
+            )
         found.append((name, value, sign != "!="))
     return found
 

@@ -46,9 +46,10 @@ class Tokens:
     def may_write(self, authorization: str) -> bool | None:
         """Say what a request's Authorization header allows; None: nothing."""
         token = authorization.removeprefix("Bearer ").strip()
-        if secrets.compare_digest(token, self.writer):
+        given = token.encode()  # compare_digest refuses text outside ASCII
+        if secrets.compare_digest(given, self.writer.encode()):
             return True
-        return False if secrets.compare_digest(token, self.reader) else None
+        return False if secrets.compare_digest(given, self.reader.encode()) else None
 
 
 class ApiServer:
@@ -70,7 +71,9 @@ class ApiServer:
         request = await _request(scope, receive)
         may_write = self._tokens.may_write(request.headers.get("authorization", ""))
         if may_write is None and request.path not in OPEN_PATHS:
-            await self._send(send, respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status()))
+            await self._send(
+                send, respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status())
+            )
             return
         answer = self._router.handle(request, may_write=bool(may_write))
         if isinstance(answer, WatchResponse):
@@ -91,7 +94,13 @@ class ApiServer:
         return [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def _send(self, send: Send, answer: Response) -> None:
-        await send({"type": "http.response.start", "status": answer.status, "headers": self._headers(answer)})
+        await send(
+            {
+                "type": "http.response.start",
+                "status": answer.status,
+                "headers": self._headers(answer),
+            }
+        )
         await send({"type": "http.response.body", "body": answer.body})
 
     async def _watch(self, answer: WatchResponse, receive: Receive, send: Send) -> None:
@@ -107,7 +116,9 @@ class ApiServer:
         stop = self._engine.store.subscribe(take)
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
-            await send({"type": "http.response.start", "status": 200, "headers": self._headers(None)})
+            await send(
+                {"type": "http.response.start", "status": 200, "headers": self._headers(None)}
+            )
             await send({"type": "http.response.body", "body": b"", "more_body": True})
             with suppress(TimeoutError):
                 async with asyncio.timeout(answer.timeout_seconds):
@@ -119,7 +130,11 @@ class ApiServer:
             await send({"type": "http.response.body", "body": b""})
 
     async def _stream(
-        self, queue: asyncio.Queue[bytes | None], answer: WatchResponse, gone: asyncio.Future[None], send: Send
+        self,
+        queue: asyncio.Queue[bytes | None],
+        answer: WatchResponse,
+        gone: asyncio.Future[None],
+        send: Send,
     ) -> None:
         while not gone.done():
             try:
@@ -131,17 +146,23 @@ class ApiServer:
             lines = [line]
             while not queue.empty() and len(lines) < 500:
                 more = queue.get_nowait()
-                if more is None:
-                    break
+                if more is None:  # what follows has a hole: send what is whole, then end
+                    await send(
+                        {"type": "http.response.body", "body": b"".join(lines), "more_body": True}
+                    )
+                    return
                 lines.append(more)
             if any(lines):
-                await send({"type": "http.response.body", "body": b"".join(lines), "more_body": True})
+                await send(
+                    {"type": "http.response.body", "body": b"".join(lines), "more_body": True}
+                )
 
 
 async def _first(queue: asyncio.Queue[bytes | None], gone: asyncio.Future[None]) -> bytes | None:
     getter = asyncio.ensure_future(queue.get())
+    both: set[asyncio.Future[Any]] = {getter, gone}
     try:
-        await asyncio.wait({getter, gone}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         return getter.result() if getter.done() else None
     finally:
         getter.cancel()

@@ -25,13 +25,23 @@ def table(resource: str, objects: list[Object], metadata: Object, now: float) ->
         "apiVersion": "meta.k8s.io/v1",
         "metadata": metadata,
         "columnDefinitions": [
-            {"name": name, "type": "string", "format": "name" if name == "Name" else "", "description": name, "priority": 0}
+            {
+                "name": name,
+                "type": "string",
+                "format": "name" if name == "Name" else "",
+                "description": name,
+                "priority": 0,
+            }
             for name, _ in names
         ],
         "rows": [
             {
                 "cells": [cell(obj, now) for _, cell in names],
-                "object": {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": obj["metadata"]},
+                "object": {
+                    "kind": "PartialObjectMetadata",
+                    "apiVersion": "meta.k8s.io/v1",
+                    "metadata": obj["metadata"],
+                },
             }
             for obj in objects
         ],
@@ -59,7 +69,9 @@ def _name(obj: Object, _now: float) -> str:
 
 def _age(obj: Object, now: float) -> str:
     created = obj["metadata"].get("creationTimestamp")
-    return "<unknown>" if not created else duration(now - datetime.fromisoformat(created).timestamp())
+    return (
+        "<unknown>" if not created else duration(now - datetime.fromisoformat(created).timestamp())
+    )
 
 
 def _pod_ready(obj: Object, _now: float) -> str:
@@ -80,7 +92,9 @@ def _pod_status(obj: Object, _now: float) -> str:
 
 
 def _pod_restarts(obj: Object, _now: float) -> str:
-    return str(sum(one.get("restartCount", 0) for one in obj["status"].get("containerStatuses") or []))
+    return str(
+        sum(one.get("restartCount", 0) for one in obj["status"].get("containerStatuses") or [])
+    )
 
 
 def _node_status(obj: Object, _now: float) -> str:

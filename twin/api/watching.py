@@ -35,14 +35,21 @@ def watch(store: Store, kind: Kind, namespace: str | None, request: Request) -> 
 
 
 def _initial(
-    store: Store, kind: Kind, namespace: str | None, request: Request, selected: Selected, translate: Any
+    store: Store,
+    kind: Kind,
+    namespace: str | None,
+    request: Request,
+    selected: Selected,
+    translate: Any,
 ) -> list[bytes]:
     since = request.query.get("resourceVersion", "")
     send_all = request.flag("sendInitialEvents") or since in {"", "0"}
     if not send_all:
         if not since.isdigit():
             raise bad_request(f'Invalid value: "{since}": resourceVersion must be a number')
-        followed = (translate(change) for change in store.changes(kind.resource, namespace, int(since)))
+        followed = (
+            translate(change) for change in store.changes(kind.resource, namespace, int(since))
+        )
         return [line for line in followed if line is not None]
     lines = [_line("ADDED", obj) for obj in store.list(kind.resource, namespace) if selected(obj)]
     if request.flag("sendInitialEvents") and request.flag("allowWatchBookmarks"):
@@ -52,7 +59,9 @@ def _initial(
 
 def _translator(kind: Kind, namespace: str | None, selected: Selected) -> Any:
     def translate(change: Change) -> bytes | None:
-        if change.resource != kind.resource or (namespace is not None and change.namespace != namespace):
+        if change.resource != kind.resource or (
+            namespace is not None and change.namespace != namespace
+        ):
             return None
         now = selected(change.object)
         before = change.type != "ADDED" and selected(_previous(change))
@@ -81,7 +90,9 @@ def _bookmark(kind: Kind, version: int, annotations: Object | None = None) -> by
     metadata: Object = {"resourceVersion": str(version)}
     if annotations:
         metadata["annotations"] = annotations
-    return _line("BOOKMARK", {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata})
+    return _line(
+        "BOOKMARK", {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+    )
 
 
 def _line(kind: str, obj: Object) -> bytes:
