@@ -1,0 +1,144 @@
+"""The dashboard as the process that people run, over a real nats-server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bus.nats_adapter import NatsBus
+from bus.nats_server import NatsServer, free_port
+from bus.port import Bus
+from bus.streams import StreamDeclaration
+from schemas.envelope import Event
+from tests.builders import ORIGIN
+from tests.dashboard.built_cycles import cycles, message_of
+
+pytestmark = pytest.mark.nats
+ROOT = Path(__file__).parents[2]
+WAIT_SECONDS = 30.0
+POLL_SECONDS = 0.05
+
+
+@asynccontextmanager
+async def a_log(folder: Path) -> AsyncIterator[tuple[Bus, dict[str, str]]]:
+    """Start a server with a log; give a connection and the environment of a process on it."""
+    server = NatsServer(folder / "nats")
+    url = await server.start()
+    declaration = StreamDeclaration.of(ORIGIN.cluster, ORIGIN.incarnation)
+    await NatsBus.declare(url, declaration)
+    bus = await NatsBus.connect(url, cluster=ORIGIN.cluster, stream=declaration.name)
+    try:
+        yield (
+            bus,
+            {
+                **os.environ,
+                "FORESAIL_CLUSTER": ORIGIN.cluster,
+                "FORESAIL_INCARNATION": ORIGIN.incarnation,
+                "FORESAIL_STREAM": declaration.name,
+                "FORESAIL_NATS_URL": url,
+            },
+        )
+    finally:
+        await bus.close()
+        await server.stop()
+
+
+async def started(environment: dict[str, str], **settings: Any) -> asyncio.subprocess.Process:
+    """Start `python -m services.dashboard`."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "services.dashboard"),
+        cwd=ROOT,
+        env={**environment, "FORESAIL_SETTINGS": json.dumps(settings)},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+
+
+async def store(bus: Bus, events: list[Event[Any]]) -> None:
+    """Publish events one by one, as their producers would."""
+    for event in events:
+        await bus.publish([message_of(event)])
+
+
+async def answered(http: httpx.AsyncClient, seq: int) -> dict[str, Any]:
+    """Return the state once it holds the event of that seq."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            try:
+                state: dict[str, Any] = (await http.get("/api/state")).json()
+            except httpx.TransportError:
+                state = {"seq": 0}
+            if state["seq"] >= seq:
+                return state
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def test_it_reads_history_and_tail_and_stops_with_a_page_open(tmp_path: Path) -> None:
+    """What was stored before and after its start is shown; SIGTERM ends it with 0 in seconds."""
+    events = cycles(3)
+    port = free_port()
+    async with a_log(tmp_path) as (bus, environment):
+        await store(bus, events[:30])
+        process = await started(environment, port=port)
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http:
+            assert (await answered(http, 30))["sections"]["decision"]["cycle"] == 2
+            await store(bus, events[30:])
+            assert (await answered(http, 45))["sections"]["decision"]["cycle"] == 3
+            event = (await http.get("/api/events/41")).json()
+            assert event["subject"] == f"foresail.{ORIGIN.cluster}.decision"
+            async with http.stream("GET", "/api/stream") as stream:
+                assert (await anext(stream.aiter_lines())) == "id: 45"
+                process.send_signal(signal.SIGTERM)
+                _, errors = await asyncio.wait_for(process.communicate(), 5)
+    assert (process.returncode, errors) == (0, b"")
+
+
+async def test_it_stores_nothing(tmp_path: Path) -> None:
+    """The dashboard only subscribes: the log is as long after it as before."""
+    port = free_port()
+    async with a_log(tmp_path) as (bus, environment):
+        await store(bus, cycles(1))
+        process = await started(environment, port=port)
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http:
+            await answered(http, 15)
+            process.send_signal(signal.SIGTERM)
+            await asyncio.wait_for(process.communicate(), 5)
+        assert (await bus.info()).last_seq == 15
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"), [({"port": 70_000}, "port"), ({"colour": "red"}, "colour")]
+)
+async def test_bad_settings_are_one_line(
+    tmp_path: Path, settings: dict[str, Any], named: str
+) -> None:
+    """A wrong value or an unknown key names itself on one line, with exit code 2."""
+    async with a_log(tmp_path) as (_, environment):
+        process = await started(environment, **settings)
+        _, errors = await asyncio.wait_for(process.communicate(), WAIT_SECONDS)
+    assert process.returncode == 2
+    assert named in errors.decode()
+    assert errors.decode().count("\n") == 1
+
+
+async def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
+    """A port that somebody listens on ends the process with 2 and the remedy."""
+    holder = await asyncio.start_server(lambda _r, _w: None, "127.0.0.1", 0)
+    port = holder.sockets[0].getsockname()[1]
+    async with a_log(tmp_path) as (_, environment), holder:
+        process = await started(environment, port=port)
+        _, errors = await asyncio.wait_for(process.communicate(), WAIT_SECONDS)
+    assert process.returncode == 2
+    assert "--dashboard-port" in errors.decode()
+    assert errors.decode().count("\n") == 1
