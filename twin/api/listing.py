@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from twin.api.messages import Object, Request
 from twin.api.selecting import field_requirements, fields_match, label_requirements, labels_match

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from typing import Any
-
-import yaml
 
 from twin.api import discovery
+from twin.api.bodies import check_namespace, json_of, map_of, object_of, sound, whole_seconds
 from twin.api.listing import list_objects, plain_list, stripped
 from twin.api.messages import Object, Request, Response, WatchResponse, is_dry_run, respond
 from twin.api.patching import patched
@@ -17,7 +13,7 @@ from twin.api.scaling import rescaled, scale_of
 from twin.api.tables import table, wants_table
 from twin.api.watching import watch
 from twin.engine import Engine
-from twin.errors import ApiError, bad_request, not_found
+from twin.errors import ApiError, not_found
 from twin.kinds import KINDS, Kind
 
 _RESOURCE_PATH = re.compile(
@@ -138,7 +134,7 @@ class Router:
             and (parts[0], parts[2]) == ("nodes", "fail")
             and request.method == "POST"
         ):
-            seconds = float(_seconds(_json(request).get("seconds", 300)))
+            seconds = float(whole_seconds(json_of(request).get("seconds", 300)))
             self._engine.fail_node(parts[1], seconds)
             return respond(200, {"node": parts[1], "seconds": seconds})
         if parts == ["state"] and request.method == "GET":
@@ -160,8 +156,8 @@ class Router:
                 )
             return respond(200, listed)
         if request.method == "POST":
-            obj = _object(request, kind)
-            _check_namespace(obj, namespace)
+            obj = object_of(request, kind)
+            check_namespace(obj, namespace)
             return respond(
                 201,
                 self._store.create(kind.resource, namespace or "", obj, dry_run=request.dry_run),
@@ -200,7 +196,7 @@ class Router:
                 )
             return respond(200, obj)
         if request.method == "PUT":
-            obj = _object(request, kind)
+            obj = object_of(request, kind)
             return respond(
                 200, store.replace(kind.resource, namespace, name, obj, dry_run=request.dry_run)
             )
@@ -222,14 +218,14 @@ class Router:
             current = self._store.get(kind.resource, namespace, name)
         except ApiError as error:
             if error.status == 404 and content_type.startswith("application/apply-patch"):
-                applied = _sound(patched({}, content_type, request.body))
+                applied = sound(patched({}, content_type, request.body))
                 return respond(
                     201,
                     self._store.create(kind.resource, namespace, applied, dry_run=request.dry_run),
                 )
             raise
         version = current["metadata"].pop("resourceVersion")
-        new = _sound(patched(current, content_type, request.body))
+        new = sound(patched(current, content_type, request.body))
         current["metadata"]["resourceVersion"] = version
         return respond(
             200,
@@ -244,8 +240,8 @@ class Router:
         )
 
     def _delete(self, kind: Kind, namespace: str, name: str, request: Request) -> Object:
-        options = _json(request) if request.body else {}
-        conditions = _map(options, "preconditions")
+        options = json_of(request) if request.body else {}
+        conditions = map_of(options, "preconditions")
         grace = options.get("gracePeriodSeconds", request.query.get("gracePeriodSeconds"))
         dry_run = request.dry_run or is_dry_run(options.get("dryRun"))
         return self._store.delete(
@@ -254,7 +250,7 @@ class Router:
             name,
             uid=conditions.get("uid"),
             resource_version=conditions.get("resourceVersion"),
-            grace_period_seconds=None if grace is None else _seconds(grace),
+            grace_period_seconds=None if grace is None else whole_seconds(grace),
             propagation=options.get("propagationPolicy", request.query.get("propagationPolicy")),
             dry_run=dry_run,
         )
@@ -269,7 +265,7 @@ class Router:
             if request.method == "PATCH":
                 return self._patch(kind, namespace, name, "status", request)
             if request.method == "PUT":
-                obj = _object(request, kind)
+                obj = object_of(request, kind)
                 new = self._store.replace(
                     kind.resource,
                     namespace,
@@ -298,17 +294,17 @@ class Router:
             scale["metadata"].pop("resourceVersion", None)
             scale = patched(scale, request.headers.get("content-type", ""), request.body)
         else:
-            scale = _json(request)
+            scale = json_of(request)
         new = self._store.replace(
             kind.resource, namespace, name, rescaled(obj, scale), dry_run=request.dry_run
         )
         return respond(200, scale_of(new))
 
     def _evict(self, namespace: str, name: str, request: Request) -> Response:
-        body = _json(request) if request.body else {}
-        options = _map(body, "deleteOptions")
+        body = json_of(request) if request.body else {}
+        options = map_of(body, "deleteOptions")
         dry_run = request.dry_run or is_dry_run(options.get("dryRun"))
-        uid = _map(options, "preconditions").get("uid")
+        uid = map_of(options, "preconditions").get("uid")
         self._engine.evict(
             namespace,
             name,
@@ -352,8 +348,8 @@ class Router:
         return respond(200, plain_list(kind, version, items, self._store.resource_version))
 
     def _access_review(self, request: Request, *, may_write: bool) -> Response:
-        review = _json(request)
-        verb = _map(_map(review, "spec"), "resourceAttributes").get("verb", "")
+        review = json_of(request)
+        verb = map_of(map_of(review, "spec"), "resourceAttributes").get("verb", "")
         review["status"] = {"allowed": may_write or verb in {"get", "list", "watch"}}
         return respond(201, review)
 
@@ -367,63 +363,3 @@ def _forbidden(method: str, resource: str, group: str) -> ApiError:
         "at the cluster scope"
     )
     return ApiError(403, "Forbidden", message, {"kind": resource, "group": group})
-
-
-def _object(request: Request, kind: Kind) -> Object:
-    obj = _json(request)
-    given = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
-    if given != (kind.api_version, kind.kind):
-        raise bad_request(
-            f"the object provided is {given[0]} {given[1]}, this path serves {kind.api_version} {kind.kind}"
-        )
-    return _sound(obj)
-
-
-def _sound(obj: Object) -> Object:
-    for name in ("metadata", "spec", "status"):
-        _map(obj, name)
-    if not isinstance((obj.get("spec") or {}).get("taints") or [], list):
-        raise bad_request("spec.taints must be a list")
-    return obj
-
-
-def _map(owner: Object, name: str) -> Object:
-    value = owner.get(name)
-    if value is not None and not isinstance(value, dict):
-        raise bad_request(f"{name} must be an object")
-    return value or {}
-
-
-def _seconds(value: Any) -> int:
-    if not str(value).isdecimal():
-        raise bad_request(f"{value!r} is not a whole number of seconds")
-    return int(value)
-
-
-def _json(request: Request) -> Object:
-    content_type = request.headers.get("content-type", "application/json")
-    if "protobuf" in content_type:
-        message = (
-            "the embedded cluster reads JSON and YAML, not protobuf; use `kubectl apply -f` or `create -f` with a manifest "
-            "instead of an imperative create"
-        )
-        raise ApiError(415, "UnsupportedMediaType", message)
-    try:
-        content = (
-            yaml.safe_load(request.body)
-            if "yaml" in content_type
-            else json.loads(request.body or b"{}")
-        )
-    except (ValueError, yaml.YAMLError) as error:
-        raise bad_request(f"the body cannot be read: {error}") from error
-    if not isinstance(content, dict):
-        raise bad_request("the body must be an object")
-    return content
-
-
-def _check_namespace(obj: Mapping[str, Any], namespace: str | None) -> None:
-    given = (obj.get("metadata") or {}).get("namespace")
-    if given and namespace and given != namespace:
-        raise bad_request(
-            f"the namespace of the provided object does not match the namespace sent on the request: {given}, {namespace}"
-        )
