@@ -159,6 +159,19 @@ def test_the_page_breaks_none_of_its_own_rules(page: playwright.Page, problems: 
     assert problems == []
 
 
+def test_a_hidden_page_lets_go_of_its_connection(page: playwright.Page, served: ServedPage) -> None:
+    """Browsers allow six connections per host, so a page that nobody sees holds none."""
+    assert _pages_become(served.url, 1)
+    hide = """hidden => {
+        Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));
+    }"""
+    page.evaluate(hide, True)
+    assert _pages_become(served.url, 0)
+    page.evaluate(hide, False)
+    assert _pages_become(served.url, 1)
+
+
 def test_five_thousand_nodes_stay_light(browser: playwright.Browser, filled: FilledLog) -> None:
     """With 5,000 nodes the strip is one canvas, and the page stays at a few thousand elements."""
     filled.fill(cycles(2, nodes=5_000))
@@ -176,6 +189,16 @@ def _seconds(text: str) -> float:
     number, unit, _ = text.split()
     assert unit == "s"
     return float(number)
+
+
+def _pages_become(url: str, wanted: int) -> bool:
+    """Wait until that many pages are served; False when it does not happen."""
+    clock = SystemClock()
+    deadline = clock.monotonic() + 10
+    while clock.monotonic() < deadline:
+        if httpx.get(f"{url}/healthz").json()["pages"] == wanted:
+            return True
+    return False
 
 
 def _wait_for(url: str) -> None:

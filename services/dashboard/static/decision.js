@@ -60,7 +60,7 @@ function beaten(agent, story) {
   return h("div", { title: lost.text },
     h("span", { class: "tag lost" }, lost.by_letter ? `lost to ${lost.by_letter} by` : "not taken by"), " ",
     h("code", { "data-testid": `loser-${agent.agent}-rule` }, lost.rule), " ",
-    h("span", { class: "note" }, idle ? `${reason}; ` : "", versus(lost)));
+    idle ? h("span", { class: "note" }, `${reason}; `) : null, h("span", { class: "note whole" }, versus(lost)));
 }
 
 function versus(lost) {
@@ -126,7 +126,7 @@ export function renderRecent(decisions, chosen, choose) {
 function line(one, chosen, choose) {
   const state = GOOD.has(one.became) ? "good" : BAD.has(one.became) ? "bad" : one.became === "refused" ? "warn" : "";
   const open = h("button", { type: "button", class: "link num", onclick: () => choose(one.cycle) }, String(one.cycle));
-  return h("tr", { "data-chosen": String(one.cycle === chosen), "data-testid": `recent-${one.cycle}` },
+  return h("tr", { "data-chosen": String(one.cycle === chosen), "data-noop": String(one.letter === "R"), "data-testid": `recent-${one.cycle}` },
     h("td", { class: "right" }, open), h("td", {}, letter(one.letter)),
     h("td", { class: "wide" }, words(one.label.split(":").slice(1).join(" ")), one.target ? h("span", { class: "mono note" }, ` ${one.target}`) : null),
     h("td", {}, h("code", {}, one.rule), one.missing.length ? h("span", { class: "tag warn" }, `no ${one.missing.join(" ")}`) : null),

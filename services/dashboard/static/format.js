@@ -11,6 +11,11 @@ export function number(value, digits = 2) {
   return value.toLocaleString("en-US", { maximumFractionDigits: digits });
 }
 
+/** A rate with three figures, so that it does not jump about. */
+export function rate(value) {
+  return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
+}
+
 export function signed(value, digits = 2) {
   if (value === null || value === undefined) return "–";
   return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);

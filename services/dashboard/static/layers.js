@@ -1,7 +1,7 @@
 // The six-layer strip: how many, how fast, how old. A layer turns amber when nothing came for three intervals.
 
 import { byId, h, write } from "./dom.js";
-import { age, number } from "./format.js";
+import { age, number, rate as perSecond } from "./format.js";
 import { now, secondsSince } from "./clock.js";
 
 export const STALE_INTERVALS = 3;
@@ -35,7 +35,7 @@ export function tick(intervalMs) {
   for (const { element, rate, count, newest, layer } of cells.values()) {
     const seconds = secondsSince(layer.newest_ms);
     const span = (now() - layer.oldest_ms) / 1000;
-    write(rate, layer.window < 3 ? "–" : number(layer.window / Math.max(span, 0.001), 2));
+    write(rate, layer.window < 3 ? "–" : perSecond(layer.window / Math.max(span, 0.001)));
     write(count, number(layer.count));
     write(newest, seconds === null ? "none yet" : `${age(seconds)} ago`);
     const late = seconds !== null && intervalMs && seconds * 1000 > STALE_INTERVALS * intervalMs;

@@ -29,7 +29,7 @@ const DRAW = {
 };
 
 function connect() {
-  if (source) return;
+  if (source || document.hidden) return;
   source = new EventSource("/api/stream");
   source.addEventListener("update", (event) => update(JSON.parse(event.data)));
   source.onopen = () => document.body.classList.remove("offline");
