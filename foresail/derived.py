@@ -26,5 +26,6 @@ def derived(settings: StackSettings) -> StackSettings:
     for name, value in wanted.items():
         group, field = name.split(".")
         if name not in settings.origins:
-            groups[group] = groups[group].model_copy(update={field: value})
+            given = {**groups[group].model_dump(), field: value}
+            groups[group] = type(groups[group]).model_validate(given)
     return StackSettings(groups, settings.origins)

@@ -11,6 +11,7 @@ import asyncio
 import signal
 from collections import Counter
 from contextlib import aclosing, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from rich.table import Table
 from bus.errors import InputError
 from bus.port import Bus
 from bus.recording import RecordingWriter, open_recording
+from foresail.audit import audit
 from foresail.flags import seconds
 from foresail.log_source import connected
 from foresail.output import console, print_json
@@ -143,7 +145,7 @@ def _info(path: Path, *, as_json: bool) -> int:
         print_json(described)
     else:
         _print(described)
-    return 0 if described["sealed"] else DAMAGED
+    return 0 if described["sealed"] and not described["audit"]["problems"] else DAMAGED
 
 
 def describe(path: Path) -> dict[str, Any]:
@@ -151,6 +153,7 @@ def describe(path: Path) -> dict[str, Any]:
     recording = open_recording(path)
     types: Counter[str] = Counter()
     first = last = None
+    found = audit(recording)
     for message in recording:
         types[attributes_of(message.headers).get("type", "not an event")] += 1
         first = first or message
@@ -166,6 +169,7 @@ def describe(path: Path) -> dict[str, Any]:
         "last_seq": last.seq if last else None,
         "seconds": round((last.time_ns - first.time_ns) / 1e9, 3) if first and last else 0.0,
         "types": dict(sorted(types.items())),
+        "audit": asdict(found),
     }
 
 
@@ -186,3 +190,10 @@ def _print(described: dict[str, Any]) -> None:
     for name, count in described["types"].items():
         table.add_row(name, str(count))
     out.print(table)
+    checked = described["audit"]
+    out.print(
+        f"{checked['complete_chains']} of {checked['decisions']} decisions have complete causes; proposals "
+        + ", ".join(f"{count} {name}" for name, count in checked["proposals"].items())
+    )
+    for problem in checked["problems"]:
+        out.print(f"[red]{problem}[/red]")

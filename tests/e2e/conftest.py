@@ -1,0 +1,134 @@
+"""Fixtures of whole-stack tests: the command line as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@dataclass
+class Cli:
+    """Runs `foresail` in a folder of its own."""
+
+    folder: Path
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    @property
+    def state(self) -> Path:
+        """The state folder of every stack started here."""
+        return self.folder / "state"
+
+    def command(self, *arguments: str) -> list[str]:
+        """Return the command line of one verb; verbs that know `--state` get ours."""
+        takes_state = arguments[:1] not in {("recording",), ()} or arguments[:2] == ("recording", "record")
+        state = ["--state", str(self.state)] if takes_state and "--state" not in arguments else []
+        return [sys.executable, "-m", "foresail", *arguments, *state]
+
+    def run(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+        """Run one verb to its end."""
+        return subprocess.run(
+            self.command(*arguments),
+            cwd=self.folder,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start one verb and leave it running."""
+        process = subprocess.Popen(
+            self.command(*arguments),
+            cwd=self.folder,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.started.append(process)
+        return process
+
+    def environment(self) -> dict[str, str]:
+        """Return an environment without the caller's own Foresail settings."""
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("FORESAIL_")}
+        return {**clean, "PYTHONPATH": str(REPOSITORY)}
+
+    def json(self, *arguments: str) -> Any:
+        """Run one verb with --json and return what it says."""
+        done = self.run(*arguments, "--json")
+        return json.loads(done.stdout)
+
+    def pids(self) -> dict[str, int]:
+        """Return the running stack's process ids by name, as the processes themselves tell."""
+        return {
+            name: one["pid"] for name, one in self.json("status")["processes"].items() if one.get("pid")
+        }
+
+
+def wait_until(reached: Callable[[], Any], seconds: float, what: str) -> Any:
+    """Poll until something holds and return it; fail after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found = reached()
+        if found:
+            return found
+        time.sleep(0.3)
+    pytest.fail(f"not within {seconds:g} s: {what}")
+
+
+def children_of(folder: Path) -> list[str]:
+    """Return command lines of processes that mention a folder (orphans of a stack started there)."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            environment = (entry / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in line or f"PWD={folder}\0" in environment:
+            found.append(line)
+    return found
+
+
+@pytest.fixture(name="wait_until")
+def wait_until_fixture() -> Callable[[Callable[[], Any], float, str], Any]:
+    """Give the polling function."""
+    return wait_until
+
+
+@pytest.fixture(name="children_of")
+def children_of_fixture() -> Callable[[Path], list[str]]:
+    """Give the search for processes of a folder."""
+    return children_of
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Iterator[Cli]:
+    """Give the command line in an empty folder; whatever was started is stopped at the end."""
+    runner = Cli(tmp_path)
+    yield runner
+    for process in runner.started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if process.stdout is not None:
+            process.stdout.close()

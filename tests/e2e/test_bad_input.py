@@ -1,0 +1,108 @@
+"""Bad input gives one line that names field, value and remedy, exit code 2, no trace and no process left behind."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    """Give a loopback port that somebody else listens on."""
+    with closing(socket.socket()) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def expect_one_line(done: Any, *words: str) -> None:
+    """Check exit code and the one line on stderr."""
+    assert 2 == done.returncode, done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert 1 == len(lines), done.stderr
+    for word in words:
+        assert word in lines[0], lines[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--config", "nowhere.toml"), ("--config", "nowhere.toml", "give a file")),
+        (("--nodes", "0"), ("run.nodes", "0", "greater than or equal to 1")),
+        (("--workload", "nowhere"), ("workload", "nowhere", "use openb")),
+        (("--nats-url", "nats://127.0.0.1:9"), ("nats.url", "127.0.0.1:9", "start one")),
+        (("--nats-url", "somewhere"), ("nats.url", "somewhere", "nats://HOST:PORT")),
+        (("--kubeconfig", "nowhere"), ("--kubeconfig", "nowhere", "give a file")),
+        (("--record", "no/folder/run.fslog"), ("--record", "run.fslog", "folder that exists")),
+        (("--virtual-time",), ("virtual_time", "give for_seconds")),
+        (("--data", "nowhere"), ("run.data", "nowhere", "folder of the trace files")),
+    ],
+)
+def test_a_wrong_flag_is_one_line(cli: Any, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+    """Nothing starts, and the line says what to do."""
+    expect_one_line(cli.run("up", "--for", "5s", "--dashboard-port", "0", *arguments), *words)
+
+
+def test_an_unknown_key_is_one_line(cli: Any) -> None:
+    """A misspelt key in the file is an error with the nearest names."""
+    (cli.folder / "stack.toml").write_text("[collector]\nintervall_seconds = 3\n")
+
+    done = cli.run("up", "--config", "stack.toml")
+
+    expect_one_line(done, "collector.intervall_seconds", "3", "interval_seconds")
+
+
+def test_thresholds_out_of_order_are_one_line(cli: Any) -> None:
+    """Thresholds that contradict each other are refused before anything starts."""
+    (cli.folder / "stack.toml").write_text("[agents.safety]\nmigrate_risk_ratio = 0.9\n")
+
+    expect_one_line(cli.run("up", "--config", "stack.toml"), "migrate_risk_ratio", "0.9", "below")
+
+
+def test_a_bad_workload_row_is_one_line(cli: Any) -> None:
+    """The line names file, line, field and value."""
+    (cli.folder / "own.csv").write_text("time_seconds,name,kind,cpu_request_millicores\n1,a,task,lots\n")
+
+    done = cli.run("up", "--workload", "own.csv", "--for", "5s", "--dashboard-port", "0")
+
+    expect_one_line(done, "own.csv", "2")
+
+
+@pytest.mark.parametrize("flag", ["--dashboard-port", "--nats-port"])
+def test_a_taken_port_is_one_line(cli: Any, taken_port: int, flag: str, children_of: Callable[[Path], list[str]]) -> None:
+    """A port in use is named, and no process is left behind."""
+    done = cli.run("up", "--for", "5s", flag, str(taken_port))
+
+    expect_one_line(done, flag, str(taken_port), "another port")
+    assert [] == children_of(cli.folder)
+
+
+def test_a_locked_folder_is_one_line(cli: Any, wait_until: Callable[..., Any]) -> None:
+    """A second stack in the same folder is refused and says who holds it; the first goes on."""
+    first = cli.start("up", "--workload", "idle", "--nodes", "3", "--dashboard-port", "0")
+    wait_until(lambda: (cli.state / "stack.json").exists(), 60, "the first stack is up")
+
+    done = cli.run("up", "--workload", "idle", "--dashboard-port", "0")
+
+    expect_one_line(done, "--state", f"pid {first.pid}")
+    assert first.poll() is None
+
+
+def test_a_verb_without_a_stack_is_one_line(cli: Any) -> None:
+    """status, tap, explain and kill say that there is nothing to look at."""
+    for verb in (("status",), ("tap",), ("explain", "last"), ("kill",)):
+        expect_one_line(cli.run(*verb), "--state", "no stack has run here")
+
+
+def test_a_file_that_is_no_recording_is_one_line(cli: Any) -> None:
+    """`recording info` on something else says what it wants."""
+    (cli.folder / "a.fslog").write_text("hello")
+
+    expect_one_line(cli.run("recording", "info", "a.fslog"), "recording", "a.fslog")

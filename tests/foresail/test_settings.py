@@ -1,0 +1,87 @@
+"""Settings: every source counts in its order, origins are kept, and what is wrong is one clear line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bus.errors import ConfigError
+from foresail.derived import derived
+from foresail.flags import seconds
+from foresail.settings import GROUPS, resolve
+
+
+def test_a_later_source_wins_and_is_named(tmp_path: Path) -> None:
+    """Flags beat the environment, the environment beats the file, the file beats defaults."""
+    file = tmp_path / "stack.toml"
+    file.write_text("[run]\nnodes = 10\nseed = 1\nworkload = 'idle'\n")
+    environment = {"FORESAIL_RUN__NODES": "20", "FORESAIL_RUN__SEED": "2"}
+
+    settings = resolve(file, environment, {"run.nodes": "30"})
+
+    assert (30, 2, "idle") == (settings.run.nodes, settings.run.seed, settings.run.workload)
+    assert "flag --nodes" == settings.origins["run.nodes"]
+    assert "environment FORESAIL_RUN__SEED" == settings.origins["run.seed"]
+    assert "file stack.toml" == settings.origins["run.workload"]
+
+
+@pytest.mark.parametrize(
+    ("file", "environment", "flags", "line"),
+    [
+        ("[run]\nnoddes = 3\n", {}, {}, r"run\.noddes = 3 in stack\.toml: unknown key; did you mean nodes"),
+        ("[colector]\nx = 3\n", {}, {}, r"\[colector\] = stack\.toml: use one of the groups collector"),
+        ("run = [", {}, {}, r"--config = .*stack\.toml: write it as TOML"),
+        ("", {"FORESAIL_RUN__NODDES": "3"}, {}, r"run\.noddes = '3' in the environment: unknown key"),
+        ("", {"FORESAIL_RNU__NODES": "3"}, {}, r"FORESAIL_RNU__NODES = 3: use one of the groups run"),
+        ("", {}, {"run.nodes": "0"}, r"run\.nodes = 0: Input should be greater than or equal to 1 \(flag --nodes\)"),
+        ("", {}, {"run.mode": "wild"}, r"run\.mode = wild: Input should be 'shadow' or 'active'"),
+        ("", {}, {"run.virtual_time": True}, r"virtual_time never ends by itself; give for_seconds"),
+        ("[agents.safety]\nmigrate_risk_ratio = 0.9\n", {}, {}, r"migrate_risk_ratio = 0\.9: set it below"),
+    ],
+)
+def test_a_wrong_setting_is_one_line(
+    tmp_path: Path, file: str, environment: dict[str, str], flags: dict[str, object], line: str
+) -> None:
+    """The line names the field, the value, the remedy and where the value came from."""
+    path = tmp_path / "stack.toml"
+    path.write_text(file)
+
+    with pytest.raises(ConfigError, match=line) as raised:
+        resolve(path, environment, flags)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_missing_file_is_named() -> None:
+    """A config file that is not there is an error, not an empty one."""
+    with pytest.raises(ConfigError, match=r"--config = nowhere\.toml: give a file that can be read"):
+        resolve(Path("nowhere.toml"), {}, {})
+
+
+def test_every_setting_has_a_sentence() -> None:
+    """Unit, default and reason stand under each field, because help and docs are made of them."""
+    silent = [
+        f"{group}.{name}"
+        for group, kind in GROUPS.items()
+        for name, field in kind.model_fields.items()
+        if not field.description
+    ]
+
+    assert [] == silent
+
+
+def test_dependent_settings_follow_the_run_unless_given() -> None:
+    """The interval reaches collector, agents and referee; a value that the user gave stays."""
+    given = resolve(None, {"FORESAIL_REFEREE__WALL_INTERVAL_SECONDS": "9"}, {"run.interval_seconds": 2.0})
+
+    groups = derived(given).groups
+
+    assert 2.0 == groups["collector"].interval_seconds  # type: ignore[attr-defined]
+    assert 2.0 == groups["agents"].wall_interval_seconds  # type: ignore[attr-defined]
+    assert 9.0 == groups["referee"].wall_interval_seconds  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("text", "expected"), [("120s", 120.0), ("2m", 120.0), ("1.5h", 5400.0), ("7", 7.0), ("50ms", 0.05)])
+def test_durations_are_read(text: str, expected: float) -> None:
+    """Durations take the usual units; a plain number is seconds."""
+    assert expected == seconds(text)
