@@ -78,8 +78,7 @@ class Hub:
     async def render(self) -> None:
         """Bring the pages up to date, at most every `update_seconds`, until cancelled."""
         while True:
-            if self._page is not self._rendered.page or self._rendered.version == 0:
-                self._render()
+            self._render()
             await self._clock.sleep(self.settings.update_seconds)
 
     async def updates(self, last_seq: int = 0) -> AsyncIterator[bytes]:
@@ -90,10 +89,11 @@ class Hub:
         """
         version = -1
         self.pages += 1
+        self._render()
         try:
             while not self._closing:
                 changed = self._changed
-                if self._rendered.version > version and self._rendered.version > 0:
+                if self._rendered.version > version:
                     rendered = self._rendered
                     if last_seq > rendered.page.seq:
                         last_seq = 0  # the page remembers an earlier log
@@ -148,6 +148,8 @@ class Hub:
         self._on_progress(state, self._page.seq)
 
     def _render(self) -> None:
+        if self._page is self._rendered.page and self._rendered.version > 0:
+            return
         version = self._rendered.version + 1
         before = self._rendered.sections
         after: dict[str, tuple[int, bytes]] = {}

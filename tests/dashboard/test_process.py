@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -53,9 +54,12 @@ async def a_log(folder: Path) -> AsyncIterator[tuple[Bus, dict[str, str]]]:
         await server.stop()
 
 
-async def started(environment: dict[str, str], **settings: Any) -> asyncio.subprocess.Process:
-    """Start `python -m services.dashboard`."""
-    return await asyncio.create_subprocess_exec(
+@asynccontextmanager
+async def started(
+    environment: dict[str, str], **settings: Any
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run `python -m services.dashboard`; it is gone afterwards, also when the test fails."""
+    process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-m", "services.dashboard"),
         cwd=ROOT,
@@ -63,6 +67,12 @@ async def started(environment: dict[str, str], **settings: Any) -> asyncio.subpr
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
 
 
 async def store(bus: Bus, events: list[Event[Any]]) -> None:
@@ -84,14 +94,24 @@ async def answered(http: httpx.AsyncClient, seq: int) -> dict[str, Any]:
             await asyncio.sleep(POLL_SECONDS)
 
 
+async def ended(process: asyncio.subprocess.Process, seconds: float) -> str:
+    """Wait for the end of a process; return what it complained about."""
+    _, errors = await asyncio.wait_for(process.communicate(), seconds)
+    return errors.decode()
+
+
+def client(port: int) -> httpx.AsyncClient:
+    """Return a client of the page."""
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10)
+
+
 async def test_it_reads_history_and_tail_and_stops_with_a_page_open(tmp_path: Path) -> None:
     """What was stored before and after its start is shown; SIGTERM ends it with 0 in seconds."""
     events = cycles(3)
     port = free_port()
     async with a_log(tmp_path) as (bus, environment):
         await store(bus, events[:30])
-        process = await started(environment, port=port)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http:
+        async with started(environment, port=port) as process, client(port) as http:
             assert (await answered(http, 30))["sections"]["decision"]["cycle"] == 2
             await store(bus, events[30:])
             assert (await answered(http, 45))["sections"]["decision"]["cycle"] == 3
@@ -100,8 +120,8 @@ async def test_it_reads_history_and_tail_and_stops_with_a_page_open(tmp_path: Pa
             async with http.stream("GET", "/api/stream") as stream:
                 assert (await anext(stream.aiter_lines())) == "id: 45"
                 process.send_signal(signal.SIGTERM)
-                _, errors = await asyncio.wait_for(process.communicate(), 5)
-    assert (process.returncode, errors) == (0, b"")
+                errors = await ended(process, 10)
+    assert (process.returncode, errors) == (0, "")
 
 
 async def test_it_stores_nothing(tmp_path: Path) -> None:
@@ -109,11 +129,10 @@ async def test_it_stores_nothing(tmp_path: Path) -> None:
     port = free_port()
     async with a_log(tmp_path) as (bus, environment):
         await store(bus, cycles(1))
-        process = await started(environment, port=port)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http:
+        async with started(environment, port=port) as process, client(port) as http:
             await answered(http, 15)
             process.send_signal(signal.SIGTERM)
-            await asyncio.wait_for(process.communicate(), 5)
+            await ended(process, 10)
         assert (await bus.info()).last_seq == 15
 
 
@@ -124,21 +143,19 @@ async def test_bad_settings_are_one_line(
     tmp_path: Path, settings: dict[str, Any], named: str
 ) -> None:
     """A wrong value or an unknown key names itself on one line, with exit code 2."""
-    async with a_log(tmp_path) as (_, environment):
-        process = await started(environment, **settings)
-        _, errors = await asyncio.wait_for(process.communicate(), WAIT_SECONDS)
+    async with a_log(tmp_path) as (_, environment), started(environment, **settings) as process:
+        errors = await ended(process, WAIT_SECONDS)
     assert process.returncode == 2
-    assert named in errors.decode()
-    assert errors.decode().count("\n") == 1
+    assert named in errors
+    assert errors.count("\n") == 1
 
 
 async def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
     """A port that somebody listens on ends the process with 2 and the remedy."""
-    holder = await asyncio.start_server(lambda _r, _w: None, "127.0.0.1", 0)
-    port = holder.sockets[0].getsockname()[1]
-    async with a_log(tmp_path) as (_, environment), holder:
-        process = await started(environment, port=port)
-        _, errors = await asyncio.wait_for(process.communicate(), WAIT_SECONDS)
+    with socket.create_server(("127.0.0.1", 0)) as holder:
+        port = holder.getsockname()[1]
+        async with a_log(tmp_path) as (_, environment), started(environment, port=port) as process:
+            errors = await ended(process, WAIT_SECONDS)
     assert process.returncode == 2
-    assert "--dashboard-port" in errors.decode()
-    assert errors.decode().count("\n") == 1
+    assert "--dashboard-port" in errors
+    assert errors.count("\n") == 1
