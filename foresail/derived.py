@@ -25,7 +25,7 @@ def derived(settings: StackSettings) -> StackSettings:
     groups = dict(settings.groups)
     for name, value in wanted.items():
         group, field = name.split(".")
-        if name not in settings.origins:
+        if name not in settings.origins and value is not None:
             given = {**groups[group].model_dump(), field: value}
             groups[group] = type(groups[group]).model_validate(given)
     return StackSettings(groups, settings.origins)

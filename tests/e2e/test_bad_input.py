@@ -41,7 +41,7 @@ def expect_one_line(done: Any, *words: str) -> None:
         (("--nats-url", "somewhere"), ("nats.url", "somewhere", "nats://HOST:PORT")),
         (("--kubeconfig", "nowhere"), ("--kubeconfig", "nowhere", "give a file")),
         (("--record", "no/folder/run.fslog"), ("--record", "run.fslog", "folder that exists")),
-        (("--virtual-time",), ("virtual_time", "give for_seconds")),
+        (("--virtual-time", "--kubeconfig", "x"), ("virtual_time", "leave out kubeconfig")),
         (("--data", "nowhere"), ("run.data", "nowhere", "folder of the trace files")),
     ],
 )
