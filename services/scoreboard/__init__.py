@@ -1,0 +1,10 @@
+"""Scoreboard: what each decision was worth, and how good the predictions were.
+
+Both are read from the observations that followed, never from what was hoped for.
+
+Reads:     observation, prediction.*, decision, outcome.* (executions and its own output).
+Publishes: outcome.reward, one per decision; outcome.forecast, one per predicted cycle.
+Keeps:     the newest observation, decisions that wait for the observation after them, and
+           predictions whose horizon has not passed.
+Touches:   nothing but the bus.
+"""

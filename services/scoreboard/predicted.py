@@ -1,0 +1,154 @@
+"""What the seed's one-step model says an action leads to (seed-systems 1.b.10).
+
+It is applied to the observation that was judged; its result is paid by the same terms as what was
+observed afterwards. Health, completions and deaths are outside the model and stay as they were.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from schemas.actions import Action, ActionKind
+from schemas.observation import ObservedNodes
+from schemas.view import ObservationView
+from services.scoreboard.rewards import Situation
+
+CPU_WEIGHT, MEMORY_WEIGHT = 0.55, 0.35
+WATTS_PER_CPU, WATTS_PER_MEMORY = 120.0, 60.0
+"""Slopes of the seed's power model, 80 + 120 cpu + 60 memory."""
+MIGRATED_FROM, MIGRATED_TO = (-0.12, -0.10), (0.08, 0.07)
+REPLICATED_TO = (0.05, 0.05)
+SWITCHED_ON = (0.10, 0.08)
+THROTTLED_CPU = 0.85
+ASLEEP_CPU, ASLEEP_MEMORY = 0.35, 0.5
+QUEUE_STEPS = {"queue": 1, "reject": -1, "admit": -2}
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Requested shares of one node."""
+
+    cpu_ratio: float
+    memory_ratio: float
+
+    @property
+    def demand_ratio(self) -> float:
+        """The seed's demand of a node."""
+        return CPU_WEIGHT * self.cpu_ratio + MEMORY_WEIGHT * self.memory_ratio
+
+    def plus(self, step: tuple[float, float]) -> Load:
+        """Return the load after adding `step` (CPU, memory), held between 0 and 1."""
+        return Load(_held(self.cpu_ratio + step[0]), _held(self.memory_ratio + step[1]))
+
+
+def situation_of(view: ObservationView) -> Situation:
+    """Return what the terms read of an observation."""
+    return Situation(
+        queue_length=view.totals.queue_length,
+        sla_violations=view.totals.sla_violations,
+        completed_tasks=view.totals.completed_tasks,
+        dead_tasks=sum(not alive for alive in view.pods.alive),
+        max_demand_ratio=max(demand_ratios(view.nodes).values(), default=None),
+        energy_watts=view.totals.energy_watts,
+    )
+
+
+def demand_ratios(nodes: ObservedNodes) -> dict[str, float]:
+    """Return the requested demand by node."""
+    return {name: load.demand_ratio for name, load in _loads(nodes).items()}
+
+
+def predicted(before: Situation, nodes: ObservedNodes | None, action: Action) -> Situation:
+    """Return the situation that the model expects after `action`.
+
+    Args:
+        before: the situation that was judged.
+        nodes: its nodes; None when they are no longer known (the decision came after a newer
+            observation), and then only the queue moves.
+        action: what was decided.
+    """
+    changed = {"queue_length": max(0, before.queue_length + _queue_step(action))}
+    if nodes is None:
+        return before.model_copy(update=changed)
+    old = _loads(nodes)
+    new = {**old, **_moved(old, nodes, action)}
+    watts = math.fsum(
+        WATTS_PER_CPU * (new[name].cpu_ratio - load.cpu_ratio)
+        + WATTS_PER_MEMORY * (new[name].memory_ratio - load.memory_ratio)
+        for name, load in old.items()
+    )
+    return Situation(
+        **{
+            **before.model_dump(),
+            **changed,
+            "max_demand_ratio": max((load.demand_ratio for load in new.values()), default=None),
+            "energy_watts": max(0.0, before.energy_watts + watts),
+        }
+    )
+
+
+def _queue_step(action: Action) -> int:
+    if action.kind is not ActionKind.ADMISSION:
+        return 0
+    return QUEUE_STEPS.get(action.parameters.admission or "", 0)
+
+
+def _loads(nodes: ObservedNodes) -> dict[str, Load]:
+    columns = zip(nodes.ids, nodes.cpu_requested_ratio, nodes.memory_requested_ratio, strict=True)
+    return {name: Load(cpu, memory) for name, cpu, memory in columns}
+
+
+def _moved(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -> dict[str, Load]:
+    """Return the nodes whose load the action changes."""
+    name = action.target.name
+    load = loads.get(name)
+    if load is None:
+        return {}
+    if action.kind in (ActionKind.MIGRATE, ActionKind.REPLICATE):
+        return _shifted(loads, nodes, action)
+    return {name: _changed(load, action)}
+
+
+def _shifted(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -> dict[str, Load]:
+    name, migrates = action.target.name, action.kind is ActionKind.MIGRATE
+    moved = {name: loads[name].plus(MIGRATED_FROM)} if migrates else {}
+    receiver = _least_loaded(loads, nodes, name)
+    if receiver is not None:
+        moved[receiver] = loads[receiver].plus(MIGRATED_TO if migrates else REPLICATED_TO)
+    return moved
+
+
+def _least_loaded(loads: dict[str, Load], nodes: ObservedNodes, but: str) -> str | None:
+    rows = zip(nodes.ids, nodes.ready, nodes.schedulable, strict=True)
+    open_nodes = [name for name, ready, taking in rows if ready and taking and name != but]
+    return min(open_nodes, key=lambda name: (loads[name].demand_ratio, name), default=None)
+
+
+def _changed(load: Load, action: Action) -> Load:
+    cpu, memory, given = load.cpu_ratio, load.memory_ratio, action.parameters
+    match action.kind:
+        case ActionKind.THROTTLE:
+            return Load(cpu * THROTTLED_CPU, memory)
+        case ActionKind.POWER_STATE if given.power_state == "on":
+            return load.plus(SWITCHED_ON)
+        case ActionKind.POWER_STATE:
+            return Load(cpu * ASLEEP_CPU, memory * ASLEEP_MEMORY)
+        case ActionKind.DVFS:
+            return Load(cpu * _or_one(given.clock_scale_ratio), memory)
+        case ActionKind.MEMORY_BALLOON:
+            return Load(cpu, memory * _or_one(given.memory_scale_ratio))
+        case ActionKind.RESOURCE_CAP:
+            return Load(
+                min(cpu, _or_one(given.cpu_cap_ratio)), min(memory, _or_one(given.memory_cap_ratio))
+            )
+        case _:
+            return load
+
+
+def _or_one(ratio: float | None) -> float:
+    return 1.0 if ratio is None else ratio
+
+
+def _held(ratio: float) -> float:
+    return min(1.0, max(0.0, ratio))

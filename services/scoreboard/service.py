@@ -1,0 +1,61 @@
+"""The scoreboard as a fold: each decision is paid once, each prediction is scored once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.envelope import Draft, Event
+from schemas.identity import Origin
+from services.scoreboard.settings import ScoreboardSettings
+from services.scoreboard.state import Owed, ScoreboardState, evolve
+
+
+class ScoreboardFold:
+    """The behaviour of the process `scoreboard`; see `bus.follow.Fold`."""
+
+    name = "scoreboard"
+    reads: tuple[tuple[str, ...], ...] = (
+        ("observation",),
+        ("prediction", "*"),
+        ("decision",),
+        ("outcome", "*"),
+    )
+    state_version = 1
+    deadline_seconds: float | None = None
+    """Nothing to wait for: it speaks when an observation has settled something."""
+
+    def __init__(self, settings: ScoreboardSettings) -> None:
+        """Score on one scale for the whole life of the process."""
+        self._settings = settings
+
+    def initial(self) -> ScoreboardState:
+        """Return the state before any event."""
+        return ScoreboardState()
+
+    def evolve(self, state: ScoreboardState, event: Event[Any]) -> ScoreboardState:
+        """Return the state after one stored event."""
+        return evolve(state, event, self._settings)
+
+    def open_cycle(self, state: ScoreboardState) -> int | None:
+        """Return the newest cycle with an outcome that is owed."""
+        return max((one.cycle for one in state.owed), default=None)
+
+    def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[Draft, ...]:
+        """Return the outcomes owed, in the order in which they were settled."""
+        del overdue  # nothing is ever waited for
+        return tuple(_draft(one) for one in state.owed)
+
+
+def _draft(owed: Owed) -> Draft:
+    data = owed.reward or owed.forecast
+    assert data is not None
+    return Draft(data, owed.cycle, owed.cluster_time_seconds, owed.causes)
+
+
+def build(settings: ScoreboardSettings, origin: Origin) -> ScoreboardFold:
+    """Return the fold that the settings describe.
+
+    The same one live, in re-runs and in simulation.
+    """
+    del origin  # events get their origin when they are stamped
+    return ScoreboardFold(settings)

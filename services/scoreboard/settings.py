@@ -1,0 +1,45 @@
+"""Settings of the scoreboard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from schemas.model import Part
+from services.scoreboard.rewards import SCALE, Weights
+
+
+class ScoreboardSettings(Part):
+    """How rewards are weighted, when they are read and how much waits at once."""
+
+    alpha: float = Field(default=1.0, ge=0)
+    """Weight of the safety agent's reward in the total; the seed's value."""
+    beta: float = Field(default=0.6, ge=0)
+    """Weight of the efficiency agent's reward; the seed's value."""
+    gamma: float = Field(default=0.8, ge=0)
+    """Weight of the admission agent's reward; the seed's value."""
+    settle_cycles: int = Field(default=1, ge=1)
+    """Cycles from a decision to the observation that pays it.
+
+    1: the next observation is the first that can show an effect.
+    """
+    late_cycles: int = Field(default=2, ge=0)
+    """Cycles that this observation may be late before the decision counts as not observed."""
+    keep_cycles: int = Field(default=1_000, ge=1)
+    """Cycles kept of each kind that waits; older ones are given up."""
+    forecast_targets: int = Field(default=1_000, ge=1)
+    """Nodes scored per prediction.
+
+    In a larger cluster an evenly spaced sample of the sorted names, so that the predictions in
+    waiting still fit a checkpoint.
+    """
+
+    @property
+    def weights(self) -> Weights:
+        """The three weights together."""
+        return Weights(self.alpha, self.beta, self.gamma)
+
+    def announcement(self) -> dict[str, Any]:
+        """Return everything that can change a result."""
+        return {**self.model_dump(mode="json"), "scale": SCALE}

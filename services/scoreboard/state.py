@@ -1,0 +1,272 @@
+"""What the scoreboard knows between two events.
+
+Everything is settled when the observation that settles it is folded; what is then owed waits here,
+small, until the log holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from schemas.actions import Action, Agent
+from schemas.decision import Decision
+from schemas.envelope import Event
+from schemas.model import Part
+from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds, rounded
+from schemas.observation import Observation
+from schemas.outcome import (
+    ExecutionPhase,
+    Mode,
+    OutcomeExecution,
+    OutcomeForecast,
+    OutcomeReward,
+)
+from schemas.prediction import Prediction, PredictionDemand, PredictionRisk
+from schemas.reasons import Reason
+from schemas.view import ObservationView, view_of
+from services.scoreboard.forecast import (
+    PendingForecast,
+    failing,
+    scored,
+    touched,
+    watched,
+    with_prediction,
+)
+from services.scoreboard.predicted import predicted, situation_of
+from services.scoreboard.rewards import SCALE, Situation, agent_rewards, reward_parts
+from services.scoreboard.settings import ScoreboardSettings
+
+
+class Before(Part):
+    """A cycle as it was judged, until its decision is known."""
+
+    cycle: Cycle
+    observation_id: str
+    situation: Situation
+    max_risk_ratio: Ratio | None = None
+    """Highest risk predicted for it; None as long as there is no prediction."""
+
+
+class PendingDecision(Part):
+    """A decision that waits for the observation after it."""
+
+    cycle: Cycle
+    decision_id: str
+    observation_id: str
+    """The observation that was judged."""
+    action: Action
+    selected_agent: Agent | None
+    max_risk_ratio: Ratio | None
+    predicted: Situation
+
+
+class Owed(Part):
+    """An outcome that the log does not hold yet; one of the two is set."""
+
+    cycle: Cycle
+    cluster_time_seconds: Seconds
+    causes: tuple[str, ...]
+    reward: OutcomeReward | None = None
+    forecast: OutcomeForecast | None = None
+
+
+class ScoreboardState(Part):
+    """The newest observation, what waits for later ones, and what is owed; oldest first."""
+
+    view: ObservationView | None = None
+    """None before the first keyframe."""
+    befores: tuple[Before, ...] = ()
+    decisions: tuple[PendingDecision, ...] = ()
+    forecasts: tuple[PendingForecast, ...] = ()
+    owed: tuple[Owed, ...] = ()
+    sum_total: Rounded = 0.0
+    """Sum of the observed totals so far."""
+    scored: Count = 0
+    """How many decisions that sum covers."""
+
+
+def evolve(
+    state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
+) -> ScoreboardState:
+    """Return the state after one stored event."""
+    match event.data:
+        case Observation():
+            return _observed(state, event, settings)
+        case PredictionRisk() | PredictionDemand():
+            return _forecast(state, event, settings)
+        case Decision():
+            return _decided(state, event, settings)
+        case OutcomeExecution():
+            return _executed(state, event.data)
+        case OutcomeReward() | OutcomeForecast():
+            return _said(state, event.data)
+    return state
+
+
+def _observed(
+    state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
+) -> ScoreboardState:
+    view = view_of(state.view, event)
+    if view is None:
+        return state.model_copy(update={"view": None})
+    situation = situation_of(view)
+    before = Before(cycle=view.cycle, observation_id=view.id, situation=situation)
+    older = tuple(one for one in state.befores if one.cycle < view.cycle)
+    keep = settings.keep_cycles
+    noted = state.model_copy(update={"view": view, "befores": (*older, before)[-keep:]})
+    return _settled(_foreseen(noted, view), view, situation, settings)
+
+
+def _foreseen(state: ScoreboardState, view: ObservationView) -> ScoreboardState:
+    """Score the forecasts whose window this observation closes."""
+    failed, time_seconds = failing(view.nodes), view.cluster_time_seconds
+    seen = [watched(one, time_seconds, failed) for one in state.forecasts]
+    owed = tuple(
+        Owed(
+            cycle=one.cycle,
+            cluster_time_seconds=time_seconds,
+            causes=(*one.causes, view.id),
+            forecast=scored(one, view),
+        )
+        for one in seen
+        if one.end_seconds <= time_seconds
+    )
+    waiting = tuple(one for one in seen if one.end_seconds > time_seconds)
+    return state.model_copy(update={"forecasts": waiting, "owed": (*state.owed, *owed)})
+
+
+def _settled(
+    state: ScoreboardState,
+    view: ObservationView,
+    situation: Situation,
+    settings: ScoreboardSettings,
+) -> ScoreboardState:
+    """Pay the decisions whose effect this observation is the first to show."""
+    settle, late = settings.settle_cycles, settings.late_cycles
+    for one in state.decisions:
+        age = view.cycle - one.cycle
+        if age >= settle:
+            seen = situation if age <= settle + late else None
+            state = _paid(state, one, view, seen, settings)
+    waiting = tuple(one for one in state.decisions if view.cycle - one.cycle < settle)
+    return state.model_copy(
+        update={"decisions": waiting, "owed": state.owed[-2 * settings.keep_cycles :]}
+    )
+
+
+def _paid(
+    state: ScoreboardState,
+    one: PendingDecision,
+    view: ObservationView,
+    seen: Situation | None,
+    settings: ScoreboardSettings,
+) -> ScoreboardState:
+    hoped_parts = reward_parts(one.action, one.predicted, one.max_risk_ratio)
+    parts = () if seen is None else reward_parts(one.action, seen, one.max_risk_ratio)
+    observed = None if seen is None else agent_rewards(parts, settings.weights)
+    count = state.scored + (observed is not None)
+    total = rounded(state.sum_total + (0.0 if observed is None else observed.total))
+    reward = OutcomeReward(
+        cycle=one.cycle,
+        cluster_time_seconds=view.cluster_time_seconds,
+        decision_id=one.decision_id,
+        observed_cycle=None if seen is None else view.cycle,
+        action_kind=one.action.kind,
+        selected_agent=one.selected_agent,
+        scale=SCALE,
+        alpha=settings.alpha,
+        beta=settings.beta,
+        gamma=settings.gamma,
+        observed=observed,
+        predicted=agent_rewards(hoped_parts, settings.weights),
+        observed_parts=parts,
+        predicted_parts=hoped_parts,
+        mean_total=total / count if count else 0.0,
+        scored=count,
+        reason=Reason.NOT_OBSERVED if seen is None else None,
+    )
+    owed = Owed(
+        cycle=one.cycle,
+        cluster_time_seconds=view.cluster_time_seconds,
+        causes=(one.decision_id, one.observation_id, view.id),
+        reward=reward,
+    )
+    return state.model_copy(
+        update={"owed": (*state.owed, owed), "sum_total": total, "scored": count}
+    )
+
+
+def _forecast(
+    state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
+) -> ScoreboardState:
+    data: Prediction = event.data
+    befores = tuple(
+        one.model_copy(update={"max_risk_ratio": max(data.nodes.risk_ratio, default=None)})
+        if isinstance(data, PredictionRisk) and one.cycle == data.cycle
+        else one
+        for one in state.befores
+    )
+    same = next((one for one in state.forecasts if one.cycle == data.cycle), None)
+    new = with_prediction(same, data, event.id, settings.forecast_targets)
+    others = (one for one in state.forecasts if one.cycle != data.cycle)
+    forecasts = tuple(sorted((*others, new), key=lambda one: one.cycle))
+    return state.model_copy(
+        update={"befores": befores, "forecasts": forecasts[-settings.keep_cycles :]}
+    )
+
+
+def _decided(
+    state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
+) -> ScoreboardState:
+    """Let a decision wait for its observation.
+
+    One about a cycle that was not seen stays without a reward: nobody knows what it started from.
+    """
+    data: Decision = event.data
+    before = next((one for one in state.befores if one.cycle == data.cycle), None)
+    if before is None:
+        return state
+    judged = state.view is not None and state.view.cycle == data.cycle
+    nodes = state.view.nodes if judged and state.view is not None else None
+    pending = PendingDecision(
+        cycle=data.cycle,
+        decision_id=event.id,
+        observation_id=before.observation_id,
+        action=data.action,
+        selected_agent=data.action.agent,
+        max_risk_ratio=before.max_risk_ratio,
+        predicted=predicted(before.situation, nodes, data.action),
+    )
+    return state.model_copy(
+        update={
+            "befores": _without(state.befores, data.cycle),
+            "decisions": (*state.decisions, pending)[-settings.keep_cycles :],
+        }
+    )
+
+
+def _without(befores: Sequence[Before], cycle: int) -> tuple[Before, ...]:
+    return tuple(one for one in befores if one.cycle != cycle)
+
+
+def _executed(state: ScoreboardState, data: OutcomeExecution) -> ScoreboardState:
+    """Note which nodes were really changed: a refusal or a dry run changes nothing."""
+    if data.phase is ExecutionPhase.REFUSED or data.mode is not Mode.ACTIVE:
+        return state
+    nodes = [one.name for one in data.operations if one.resource == "nodes"]
+    if data.action.target.kind == "node":
+        nodes.append(data.action.target.name)
+    forecasts = tuple(touched(one, data.cluster_time_seconds, nodes) for one in state.forecasts)
+    return state.model_copy(update={"forecasts": forecasts})
+
+
+def _said(state: ScoreboardState, data: OutcomeReward | OutcomeForecast) -> ScoreboardState:
+    """Drop what the log holds now."""
+    rewards = isinstance(data, OutcomeReward)
+    owed = tuple(
+        one
+        for one in state.owed
+        if one.cycle != data.cycle or (one.reward is not None) is not rewards
+    )
+    return state.model_copy(update={"owed": owed})

@@ -1,0 +1,300 @@
+"""The scoreboard as a fold: every decision is paid once, every prediction is scored once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from schemas.actions import ActionKind, Agent
+from schemas.envelope import Event
+from schemas.frames import FullState, unfold
+from schemas.outcome import ExecutionPhase, Mode, OutcomeForecast, OutcomeReward
+from schemas.reasons import Reason
+from services.scoreboard.service import build
+from services.scoreboard.settings import ScoreboardSettings
+from services.scoreboard.state import ScoreboardState
+from tests.builders import (
+    ORIGIN,
+    make_action,
+    make_decision,
+    make_demand,
+    make_execution,
+    make_observation,
+    make_risk,
+    stamped,
+)
+
+FOLD = build(ScoreboardSettings(), ORIGIN)
+CALM = {"cpu_requested_ratio": 0.2, "memory_requested_ratio": 0.2}
+HORIZON = {"horizon_seconds": 20.0}
+
+
+def observed(cycle: int, rows: Any = 1, **fields: Any) -> Event[Any]:
+    """Return a stamped observation."""
+    return stamped(make_observation(rows, cycle=cycle, **fields))
+
+
+def decided(cycle: int, **fields: Any) -> Event[Any]:
+    """Return a stamped decision; a noop unless an action is given."""
+    return stamped(make_decision(cycle=cycle, **fields))
+
+
+def predictions(cycle: int, risk: dict[str, float], demand: dict[str, float]) -> list[Event[Any]]:
+    """Return both predictions of a cycle, 20 seconds ahead."""
+    return [
+        stamped(make_risk(risk, cycle=cycle, **HORIZON)),
+        stamped(make_demand(demand, cycle=cycle, **HORIZON)),
+    ]
+
+
+def folded(*events: Event[Any], state: ScoreboardState | None = None) -> ScoreboardState:
+    """Return the state after some events."""
+    after = FOLD.initial() if state is None else state
+    for event in events:
+        after = FOLD.evolve(after, event)
+    return after
+
+
+def rewards(state: ScoreboardState) -> list[OutcomeReward]:
+    """Return the rewards owed."""
+    drafts = FOLD.decide(state, overdue=False)
+    return [draft.data for draft in drafts if isinstance(draft.data, OutcomeReward)]
+
+
+def forecasts(state: ScoreboardState) -> list[OutcomeForecast]:
+    """Return the scored predictions owed."""
+    drafts = FOLD.decide(state, overdue=False)
+    return [draft.data for draft in drafts if isinstance(draft.data, OutcomeForecast)]
+
+
+def test_a_decision_waits_for_the_next_observation() -> None:
+    """Nothing is said of a decision before the observation after it."""
+    state = folded(observed(1), decided(1))
+    assert FOLD.decide(state, overdue=False) == ()
+    (one,) = rewards(folded(observed(2), state=state))
+    assert (one.cycle, one.observed_cycle, one.reason) == (1, 2, None)
+
+
+def test_observed_and_predicted_stand_side_by_side() -> None:
+    """A migration at risk 0.9 is paid for what was seen, next to what the model expected.
+
+    Observed: A 1 + 10 - 100 (a task died), B 1 + (500 - 450) / 100, C 1 + 30 / 10.
+    Predicted: A 1 + 10, B 1 + (500 - 193.4) / 100 (200 W less 6.6 W), C 1.
+    """
+    rows: dict[str, Any] = {"node-0": {}, "node-1": {}}
+    action = make_action(Agent.SAFETY, ActionKind.MIGRATE, "node-0")
+    dead = {"default/a": {"alive": False}}
+    (one,) = rewards(
+        folded(
+            observed(1, rows, totals={"energy_watts": 200.0}),
+            stamped(make_risk({"node-0": 0.9, "node-1": 0.2})),
+            decided(1, action=action),
+            observed(2, rows, pods=dead, totals={"energy_watts": 450.0, "completed_tasks": 30}),
+        )
+    )
+    assert one.observed is not None
+    assert (one.observed.safety, one.observed.efficiency, one.observed.admission) == (-89, 1.5, 4)
+    assert one.observed.total == pytest.approx(-89 + 0.6 * 1.5 + 0.8 * 4)
+    assert (one.predicted.safety, one.predicted.admission) == (11.0, 1.0)
+    assert one.predicted.efficiency == pytest.approx(1 + 3.066)
+    assert (one.action_kind, one.selected_agent) == (ActionKind.MIGRATE, Agent.SAFETY)
+    assert (one.scale, one.alpha, one.beta, one.gamma) == ("seed-rewards/1", 1.0, 0.6, 0.8)
+
+
+def test_the_causes_are_the_decision_and_both_observations() -> None:
+    """A reward names the decision, what it judged and what was seen afterwards."""
+    events = [observed(1), decided(1), observed(2)]
+    (draft,) = FOLD.decide(folded(*events), overdue=False)
+    assert draft.causes == (events[1].id, events[0].id, events[2].id)
+    assert (draft.cycle, draft.time_seconds) == (1, events[2].data.cluster_time_seconds)
+
+
+def test_the_mean_runs_over_observed_totals() -> None:
+    """The mean covers every decision observed so far: 2.4 of a noop, then 2.4 - 100."""
+    watts = {"energy_watts": 900.0}
+    state = folded(
+        observed(1),
+        decided(1),
+        observed(2, totals=watts),
+        decided(2),
+        observed(3, totals=watts, pods={"default/a": {"alive": False}}),
+    )
+    assert [(one.mean_total, one.scored) for one in rewards(state)] == [(2.4, 1), (-47.6, 2)]
+
+
+def test_an_observation_that_comes_too_late_pays_nothing() -> None:
+    """Up to three cycles later still counts; from four on the decision is not observed."""
+    state = folded(observed(1), decided(1))
+    (in_time,) = rewards(folded(observed(4), state=state))
+    assert (in_time.observed_cycle, in_time.reason) == (4, None)
+    (late,) = rewards(folded(observed(5), state=state))
+    assert (late.observed, late.observed_cycle, late.scored) == (None, None, 0)
+    assert late.reason is Reason.NOT_OBSERVED
+    assert late.predicted_parts
+
+
+def test_a_late_decision_waits_for_an_observation_after_it() -> None:
+    """An observation stored before the decision cannot show its effect."""
+    state = folded(observed(1), observed(2), decided(1))
+    assert rewards(state) == []
+    assert [one.observed_cycle for one in rewards(folded(observed(3), state=state))] == [3]
+
+
+def test_a_decision_about_an_unseen_cycle_is_not_scored() -> None:
+    """Who joined later does not know what the decision started from."""
+    assert rewards(folded(observed(2), decided(1), observed(3))) == []
+
+
+def test_a_risk_forecast_is_scored_when_its_horizon_has_passed() -> None:
+    """Brier over two nodes, one of which failed midway: (0.2^2 + 0.1^2) / 2."""
+    ill = {"node-0": {"unhealthy_pods": 1}, "node-1": {}}
+    state = folded(
+        observed(1, 2),
+        *predictions(1, {"node-0": 0.8, "node-1": 0.1}, {"node-0": 0.5, "node-1": 0.4}),
+        observed(2, ill),
+    )
+    assert forecasts(state) == []
+    (one,) = forecasts(folded(observed(3, 2), state=state))
+    assert one.risk is not None
+    assert (one.risk.targets, one.risk.positives, one.risk.brier) == (2, 1, 0.025)
+    assert (one.cycle, one.observed_cycle, one.uncertain_targets) == (1, 3, ())
+
+
+def test_what_failed_before_the_prediction_is_no_outcome() -> None:
+    """The observation that was predicted from does not count as the outcome."""
+    state = folded(observed(1, {"node-0": {"ready": False}}), *predictions(1, {"node-0": 0.9}, {}))
+    (one,) = forecasts(folded(observed(2), observed(3), state=state))
+    assert one.risk is not None
+    assert (one.risk.positives, one.risk.brier) == (0, 0.81)
+
+
+def test_a_demand_forecast_is_scored_at_the_horizons_end() -> None:
+    """Errors are observed minus predicted: 0.18 - 0.2 and 0.45 - 0.4 at the third observation."""
+    (one,) = forecasts(
+        folded(
+            observed(1, 2),
+            *predictions(1, {}, {"node-0": 0.2, "node-1": 0.4}),
+            observed(2, 2),
+            observed(3, {"node-0": CALM, "node-1": {}}),
+        )
+    )
+    assert one.demand is not None
+    assert (one.demand.mean_error_ratio, one.demand.mean_absolute_error_ratio) == (0.015, 0.035)
+
+
+@pytest.mark.parametrize(
+    ("fields", "uncertain"),
+    [
+        ({}, ("node-0",)),
+        ({"phase": ExecutionPhase.REFUSED}, ()),
+        ({"mode": Mode.SHADOW}, ()),
+        ({"cluster_time_seconds": 1.0}, ()),
+    ],
+)
+def test_what_was_acted_upon_is_left_out(
+    fields: dict[str, Any], uncertain: tuple[str, ...]
+) -> None:
+    """A node that an execution really changed in the window is uncertain; others are scored."""
+    action = make_action(Agent.SAFETY, ActionKind.THROTTLE, "node-0")
+    (one,) = forecasts(
+        folded(
+            observed(1, 2),
+            *predictions(1, {"node-0": 0.9, "node-1": 0.1}, {"node-0": 0.5}),
+            stamped(make_execution(action, **fields)),
+            observed(3, 2),
+        )
+    )
+    assert one.risk is not None
+    assert one.demand is not None
+    assert one.uncertain_targets == uncertain
+    assert (one.risk.targets, one.risk.uncertain) == (2 - len(uncertain), len(uncertain))
+    assert one.risk.brier == (0.01 if uncertain else 0.41)
+    assert one.demand.targets == 1 - len(uncertain)
+
+
+def test_a_node_that_has_gone_is_left_out() -> None:
+    """Nobody knows how a removed node would have done."""
+    state = folded(observed(1, 2), *predictions(1, {"node-0": 0.1, "node-1": 0.3}, {}))
+    (one,) = forecasts(folded(observed(3, 1), state=state))
+    assert one.uncertain_targets == ("node-1",)
+
+
+def test_a_skipped_prediction_is_said_to_be_skipped() -> None:
+    """Its outcome holds the reason and no score."""
+    skipped: dict[str, Any] = {"status": "skipped", "reason": Reason.STALE_SIGNAL, **HORIZON}
+    (one,) = forecasts(
+        folded(
+            observed(1),
+            stamped(make_risk({}, **skipped)),
+            stamped(make_demand({}, **skipped)),
+            observed(3),
+        )
+    )
+    assert (one.risk, one.demand, one.reason) == (None, None, Reason.PREDICTION_SKIPPED)
+
+
+def test_a_large_cluster_is_sampled() -> None:
+    """At most as many nodes as set are kept, evenly spaced over the sorted names."""
+    small = build(ScoreboardSettings(forecast_targets=2), ORIGIN)
+    state = small.initial()
+    ratios = {f"node-{number}": 0.1 for number in range(5)}
+    for event in [observed(1, 5), *predictions(1, ratios, ratios)]:
+        state = small.evolve(state, event)
+    (pending,) = state.forecasts
+    assert pending.risk is not None
+    assert pending.risk.ids == ("node-0", "node-3")
+
+
+def chain() -> list[Event[Any]]:
+    """Return five cycles with everything in them; observations are a keyframe and deltas."""
+    events: list[Event[Any]] = []
+    full: FullState | None = None
+    action = make_action(Agent.EFFICIENCY, ActionKind.DVFS, "node-1", clock_scale_ratio=0.65)
+    for cycle in range(1, 6):
+        rows = {"node-0": {}, "node-1": {"cpu_requested_ratio": 0.1 * cycle}}
+        data = make_observation(rows, cycle=cycle, previous=full)
+        full = unfold(full, data)
+        events += [stamped(data), *predictions(cycle, {"node-0": 0.3}, {"node-1": 0.2})]
+        events.append(decided(cycle, action=action))
+        events.append(stamped(make_execution(action, cycle=cycle)))
+    return events
+
+
+def test_what_the_log_holds_is_not_said_again() -> None:
+    """After its own outcomes the fold is silent, and owes each of them exactly once."""
+    state, said = FOLD.initial(), []
+    for event in chain():
+        state = FOLD.evolve(state, event)
+        for draft in FOLD.decide(state, overdue=False):
+            said.append((draft.data.TYPE, draft.cycle))
+            state = FOLD.evolve(state, stamped(draft.data, cycle=draft.cycle))
+        assert FOLD.decide(state, overdue=False) == ()
+        assert FOLD.open_cycle(state) is None
+    assert sorted(said) == [
+        *((OutcomeForecast.TYPE, cycle) for cycle in (1, 2, 3)),
+        *((OutcomeReward.TYPE, cycle) for cycle in (1, 2, 3, 4)),
+    ]
+
+
+def test_the_state_survives_json_at_every_step() -> None:
+    """A checkpoint of any state restores that state."""
+    state = FOLD.initial()
+    for event in chain():
+        state = FOLD.evolve(state, event)
+        assert ScoreboardState.model_validate(state.model_dump(mode="json")) == state
+
+
+def test_what_waits_is_bounded() -> None:
+    """However many cycles wait, no more than set are kept."""
+    small = build(ScoreboardSettings(keep_cycles=3), ORIGIN)
+    state = small.initial()
+    for cycle in range(1, 20):
+        state = small.evolve(state, observed(cycle))
+        for event in predictions(cycle, {"node-0": 0.1}, {"node-0": 0.1}):
+            state = small.evolve(state, event)
+        if cycle % 2:
+            state = small.evolve(state, decided(cycle))
+    waiting = (state.befores, state.decisions, state.forecasts)
+    assert all(len(rows) <= 3 for rows in waiting)
+    assert len(state.owed) <= 6
