@@ -26,9 +26,13 @@ class ScoreboardSettings(Part):
     """
     late_cycles: int = Field(default=2, ge=0)
     """Cycles that this observation may be late before the decision counts as not observed."""
-    keep_cycles: int = Field(default=1_000, ge=1)
-    """Cycles kept of each kind that waits; older ones are given up."""
-    forecast_targets: int = Field(default=1_000, ge=1)
+    keep_cycles: int = Field(default=100, ge=1)
+    """Cycles kept of each kind that waits; older ones are given up.
+
+    100 rewards owed after an outage are about 0.2 MB, so that a checkpoint stays below the 1 MB of
+    a message.
+    """
+    forecast_targets: int = Field(default=400, ge=1)
     """Nodes scored per prediction.
 
     In a larger cluster an evenly spaced sample of the sorted names, so that the predictions in
