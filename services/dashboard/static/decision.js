@@ -28,9 +28,13 @@ export function letter(name) {
   return h("span", { class: "letter", "data-agent": name, title: AGENTS[name] ?? "referee" }, name);
 }
 
+/** What an action says beyond its kind: `sleep`, `to 75 %`, or several named shares. */
 function parameters(values) {
-  const said = Object.entries(values).map(([name, value]) =>
-    name.endsWith("_ratio") ? `${measure(name)} ${percent(value)}` : words(String(value)));
+  const named = Object.entries(values);
+  const said = named.map(([name, value]) => {
+    if (!name.endsWith("_ratio")) return words(String(value));
+    return named.length === 1 ? `to ${percent(value)}` : `${measure(name)} ${percent(value)}`;
+  });
   return said.length ? h("span", { class: "parameters" }, said.join(", ")) : null;
 }
 
@@ -44,7 +48,7 @@ function row(agent, story) {
   return h("div", { class: "agent", "data-verdict": agent.verdict, "data-testid": testid },
     letter(agent.letter),
     h("div", { class: "who" },
-      h("div", {}, h("b", {}, words(agent.kind)), parameters(agent.parameters), agent.target ? h("span", { class: "mono" }, ` ${agent.target}`) : null),
+      h("div", {}, h("b", {}, words(agent.kind)), parameters(agent.parameters), agent.target ? h("span", { class: "mono" }, agent.target) : null),
       h("div", { class: "note" }, agent.agent, ", score ", h("span", { class: "num" }, number(agent.score)))),
     h("div", { class: "why" }, beaten(agent, story), evidence(agent)));
 }
@@ -71,12 +75,19 @@ function versus(lost) {
 
 function evidence(agent) {
   if (!agent.evidence.length) return agent.text ? h("div", { class: "note" }, agent.text) : null;
-  const shown = agent.evidence.slice(0, SHOWN_EVIDENCE).map((one) =>
-    h("span", { class: "evidence num", "data-holds": String(one.holds), title: [one.subject, one.age_seconds === null ? "" : `${age(one.age_seconds)} old`].filter(Boolean).join(", ") },
+  const shown = telling(agent.evidence).map((one) =>
+    h("span", { class: "evidence num", "data-holds": String(one.holds), 
+      title: [one.subject, one.age_seconds === null ? "" : `${age(one.age_seconds)} old`].filter(Boolean).join(", ") },
       h("span", { class: "sign" }, one.holds ? "✓" : "✗"),
       `${measure(one.name)} ${number(one.value, 3)} ${COMPARISONS[one.comparison] ?? one.comparison} ${number(one.threshold, 3)}`));
   const more = agent.evidence.length - shown.length;
   return h("div", { class: "numbers" }, shown, more > 0 ? h("span", { class: "note" }, `and ${more} more`) : null);
+}
+
+/** What holds is what decided, so it is always shown; of the rest, the first that were tried. */
+function telling(all) {
+  let room = SHOWN_EVIDENCE - all.filter((one) => one.holds).length;
+  return all.filter((one) => one.holds || room-- > 0);
 }
 
 function followed(story) {

@@ -35,7 +35,7 @@ export function age(seconds) {
 }
 
 export function watts(value) {
-  return value >= 10000 ? `${(value / 1000).toFixed(1)} kW` : `${Math.round(value)} W`;
+  return value >= 10000 ? `${(value / 1000).toFixed(1)} kW` : `${number(value, 0)} W`;
 }
 
 /** Cluster time: UTC, as events carry it. */
