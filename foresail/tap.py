@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--since", type=int, metavar="N", help="begin N stored messages back instead of now"
     )
     parser.add_argument("--limit", type=int, metavar="N", help="stop after N events")
+    parser.add_argument("--no-follow", action="store_true", help="stop at the newest event")
     parser.add_argument(
         "--json", action="store_true", help="print each event as one JSON line, headers included"
     )
@@ -63,7 +64,7 @@ async def run(arguments: argparse.Namespace) -> int:
         start = last + 1 if arguments.since is None else max(1, last - arguments.since + 1)
         messages = (
             bus.read([pattern], start_seq=start)
-            if stack.running
+            if stack.running and not arguments.no_follow
             else bus.history([pattern], start_seq=start)
         )
         await _print(messages, arguments.limit, as_json=arguments.json)

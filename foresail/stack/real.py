@@ -39,6 +39,8 @@ from schemas.identity import Origin
 from schemas.outcome import OutcomeExecution
 
 FRAMES_PER_SECOND = 4
+RESTART_INTERVALS = 1.5
+"""A process that died comes back after one and a half cycles, so one cycle closes without it."""
 SETTLE_SECONDS = 5.0
 """How long the last cycle may take to be decided and executed after the collector has stopped."""
 QUIET_SECONDS = 0.7
@@ -124,7 +126,9 @@ async def _bring_up(
     writer = open_writer(settings, origin, workload)
     if writer is not None:
         cleanup.callback(writer.seal)
-    supervisor = Supervisor(folder / "logs", clock)
+    supervisor = Supervisor(
+        folder / "logs", clock, first_backoff_seconds=RESTART_INTERVALS * settings.run.interval_seconds
+    )
     connections = Connections(
         origin.cluster,
         origin.incarnation,

@@ -1,6 +1,6 @@
 """Starts the stack's processes, brings back those that die, and stops them in order.
 
-A process that dies is started again after a back-off that doubles from half a second to ten; one
+A process that dies is started again after a back-off that doubles up to half a minute; one
 that ran for a minute starts afresh. A process that ends with exit code 2 was given bad input: its
 last error line is the stack's own, and nothing is retried. Children get a parent-death signal from
 the kernel, so a killed supervisor leaves none behind.
@@ -19,8 +19,7 @@ from bus.clock import Clock
 from bus.errors import InputError
 from foresail.stack.processes import ProcessSpec
 
-FIRST_BACKOFF_SECONDS = 0.5
-LONGEST_BACKOFF_SECONDS = 10.0
+LONGEST_BACKOFF_SECONDS = 30.0
 SETTLED_SECONDS = 60.0
 STOP_SECONDS = 8.0
 BAD_INPUT = 2
@@ -42,13 +41,17 @@ class Supervisor:
     """Keeps processes running until told to stop."""
 
     def __init__(
-        self, logs: Path, clock: Clock, *, on_change: Callable[[str, str], None] | None = None
+        self, logs: Path, clock: Clock, *, first_backoff_seconds: float, on_change: Callable[[str, str], None] | None = None
     ) -> None:
-        """Write each process' output to `logs/<name>.log`; `on_change(process, what)` hears of
+        """Keep processes whose first restart waits `first_backoff_seconds`: longer than one cycle.
+
+        So the cycle in which a process died closes without it, visibly, instead of racing its return.
+        Write each process' output to `logs/<name>.log`; `on_change(process, what)` hears of
         starts and deaths.
         """
         self._logs = logs
         self._clock = clock
+        self._first_backoff_seconds = first_backoff_seconds
         self._on_change = on_change or (lambda _process, _what: None)
         self._children: dict[str, Child] = {}
         self.failure: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -93,7 +96,7 @@ class Supervisor:
         child.pid = 0
 
     async def _keep(self, child: Child) -> None:
-        backoff = FIRST_BACKOFF_SECONDS
+        backoff = self._first_backoff_seconds
         while not child.stopping:
             began = self._clock.monotonic()
             code = await self._run_once(child)
@@ -103,7 +106,7 @@ class Supervisor:
                 self._give_up(child)
                 return
             if self._clock.monotonic() - began > SETTLED_SECONDS:
-                backoff = FIRST_BACKOFF_SECONDS
+                backoff = self._first_backoff_seconds
             self._on_change(
                 child.spec.name, f"ended with {_ending(code)}; starting again in {backoff:g} s"
             )
