@@ -1,0 +1,89 @@
+"""The README and the pages in docs/ name only what exists."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from foresail.__main__ import VERBS
+from foresail.flags import FLAGS
+from tests.architecture.source_tree import ROOT
+
+README = ROOT / "README.md"
+PAGES = (README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))
+COMMAND = re.compile(r"\bforesail ([a-z]+)")
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
+TARGET = re.compile(r"^([a-z]+):.*## ", re.MULTILINE)
+
+
+def _code(text: str) -> str:
+    """Return indented blocks and inline code, where commands stand."""
+    blocks = [line for line in text.splitlines() if line.startswith("    ")]
+    return "\n".join([*blocks, *re.findall(r"`([^`\n]+)`", text)])
+
+
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_pages_name_only_verbs_that_exist(page: Path) -> None:
+    """Every `foresail VERB` in code is a verb of the command line."""
+    named = set(COMMAND.findall(_code(page.read_text(encoding="utf-8"))))
+
+    assert set() == named - set(VERBS)
+
+
+def test_the_readme_shows_every_verb() -> None:
+    """No verb has to be guessed."""
+    named = set(COMMAND.findall(_code(README.read_text(encoding="utf-8"))))
+
+    assert set(VERBS) == named
+
+
+def test_the_readmes_flags_exist() -> None:
+    """Every flag on a `foresail` line of the README is a flag of that verb."""
+    unknown = [
+        f"{verb} {flag}"
+        for line in README.read_text(encoding="utf-8").splitlines()
+        if (found := re.search(r"\bforesail ([a-z]+)([^`#|]*)", line)) and found[1] in VERBS
+        for verb in [found[1]]
+        for flag in re.findall(r"--[a-z-]+", found[2])
+        if flag not in _flags(verb)
+    ]
+
+    assert [] == unknown
+
+
+def _flags(verb: str) -> str:
+    parser = argparse.ArgumentParser()
+    import_module(VERBS[verb]).add_arguments(parser)
+    nested = [
+        one.format_help()
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for one in action.choices.values()
+    ]
+    known = [flag.flag for flag in FLAGS] if verb == "up" else []
+    return "\n".join([parser.format_help(), *nested, *known])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_local_links_lead_somewhere(page: Path) -> None:
+    """Every link to a file of the repository names one that exists."""
+    targets = [found[0] for found in LINK.findall(page.read_text(encoding="utf-8"))]
+    local = [target for target in targets if "://" not in target]
+
+    assert [] == [target for target in local if not (page.parent / target).exists()]
+
+
+def test_the_readme_names_the_commands_of_the_makefile() -> None:
+    """`make test` is named, and every make target that the README names exists."""
+    named = set(re.findall(r"\bmake ([a-z]+)", _code(README.read_text(encoding="utf-8"))))
+
+    assert {"run", "test", "setup", "bench", "help"} <= named
+    assert set() == named - set(TARGET.findall((ROOT / "Makefile").read_text(encoding="utf-8")))
