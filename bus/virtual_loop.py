@@ -52,6 +52,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def run_in_executor(self, executor: Any, func: Any, *args: Any) -> NoReturn:  # type: ignore[override]
         """Refuse threads: their timing would enter the result."""
+        del executor, args
         raise RuntimeError(f"no threads in virtual time (asked to run {func!r})")
 
 

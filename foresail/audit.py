@@ -1,4 +1,6 @@
-"""What a log must hold to be believed: complete causes, no proposal lost, every layer, every event readable."""
+"""What a log must hold to be believed: complete causes, no proposal lost, every layer, every event
+readable.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,19 @@ def audit(messages: Iterable[StoredMessage]) -> Audit:
     for message in messages:
         try:
             event = decode(
-                message.subject, message.headers, message.data, seq=message.seq, recorded_ns=message.time_ns
+                message.subject,
+                message.headers,
+                message.data,
+                seq=message.seq,
+                recorded_ns=message.time_ns,
             )
         except UnknownEvent as error:
             found.problems.append(f"seq {message.seq}: {error}")
             continue
         if event.id in events:
-            found.problems.append(f"seq {message.seq}: {event.type} of cycle {event.cycle} is stored twice")
+            found.problems.append(
+                f"seq {message.seq}: {event.type} of cycle {event.cycle} is stored twice"
+            )
         events[event.id] = event
         layer = parse(event.subject).layer
         found.layers[layer] = found.layers.get(layer, 0) + 1
@@ -92,7 +100,9 @@ def _missing_causes(decision: Event[Any], events: dict[str, Event[Any]]) -> str:
 
 def _check_proposals(events: dict[str, Event[Any]], found: Audit) -> None:
     """Every proposal is selected, overridden or late; the newest cycle may still be open."""
-    decisions = {event.cycle: event.data for event in events.values() if isinstance(event.data, Decision)}
+    decisions = {
+        event.cycle: event.data for event in events.values() if isinstance(event.data, Decision)
+    }
     newest = max(decisions, default=0)
     for event in events.values():
         if not isinstance(event.data, Proposal):
@@ -101,7 +111,9 @@ def _check_proposals(events: dict[str, Event[Any]], found: Audit) -> None:
         if decision is None:
             found.proposals["undecided"] += 1
             if event.cycle <= newest:
-                found.problems.append(f"proposal of {event.data.agent} in cycle {event.cycle} has no decision")
+                found.problems.append(
+                    f"proposal of {event.data.agent} in cycle {event.cycle} has no decision"
+                )
         elif decision.selected == event.id:
             found.proposals["selected"] += 1
         elif event.id not in {one.id for one in decision.considered}:
@@ -109,4 +121,6 @@ def _check_proposals(events: dict[str, Event[Any]], found: Audit) -> None:
         elif event.data.agent.value in decision.overridden:
             found.proposals["overridden"] += 1
         else:
-            found.problems.append(f"proposal of {event.data.agent} in cycle {event.cycle} was lost silently")
+            found.problems.append(
+                f"proposal of {event.data.agent} in cycle {event.cycle} was lost silently"
+            )

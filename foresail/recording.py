@@ -178,7 +178,8 @@ def _print(described: dict[str, Any]) -> None:
     header = described["header"]
     state = "sealed" if described["sealed"] else f"[red]{described['damage']}[/red]"
     out.print(
-        f"[bold]{described['file']}[/bold]  {header['cluster']}/{header['incarnation']}, version {header['version']}, {state}"
+        f"[bold]{described['file']}[/bold]  {header['cluster']}/{header['incarnation']}, "
+        f"version {header['version']}, {state}"
     )
     out.print(
         f"{described['messages']} messages, seq {described['first_seq']} to {described['last_seq']}, "

@@ -26,16 +26,7 @@ async def run(arguments: argparse.Namespace) -> int:
         InputError: it is in use, or is no state folder.
     """
     path = Path(arguments.state)
-    existed = path.exists()
-    if existed:
-        if not (path / "lock").exists():
-            raise InputError(
-                "--state", str(path), "this is no state folder of Foresail; nothing was removed"
-            )
-        state = StateFolder(path)
-        state.lock()
-        shutil.rmtree(path)
-        state.unlock()
+    existed = remove(path)
     if arguments.json:
         print_json({"folder": str(path), "removed": existed})
     else:
@@ -43,3 +34,22 @@ async def run(arguments: argparse.Namespace) -> int:
             f"removed {path}" if existed else f"{path} does not exist; nothing to remove"
         )
     return 0
+
+
+def remove(path: Path) -> bool:
+    """Remove a state folder; say whether there was one.
+
+    Raises:
+        InputError: it is in use, or is no state folder.
+    """
+    if not path.exists():
+        return False
+    if not (path / "lock").exists():
+        raise InputError(
+            "--state", str(path), "this is no state folder of Foresail; nothing was removed"
+        )
+    state = StateFolder(path)
+    state.lock()
+    shutil.rmtree(path)
+    state.unlock()
+    return True

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
-from services.scoreboard.settings import ScoreboardSettings
 
 from bus.errors import ConfigError
 from foresail.flags import FLAG_OF
@@ -29,6 +28,7 @@ from services.executor.settings import ExecutorSettings
 from services.exerciser.settings import ExerciserSettings
 from services.inference.settings import InferenceSettings
 from services.referee.settings import RefereeSettings
+from services.scoreboard.settings import ScoreboardSettings
 
 GROUPS: Mapping[str, type[Part]] = {
     "run": RunSettings,

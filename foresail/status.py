@@ -117,6 +117,6 @@ def _print(status: dict[str, Any]) -> None:
     log = status["log"]
     share = log["bytes"] / log["max_bytes"] if log["max_bytes"] > 0 else 0.0
     out.print(
-        f"log: {log['messages']} messages, {log['bytes'] / 1e6:.1f} MB of {log['max_bytes'] / 1e6:.0f} MB ({share:.1%}), "
-        f"kept {log['max_age_seconds'] / 3600:g} h"
+        f"log: {log['messages']} messages, {log['bytes'] / 1e6:.1f} MB "
+        f"of {log['max_bytes'] / 1e6:.0f} MB ({share:.1%}), kept {log['max_age_seconds'] / 3600:g} h"
     )

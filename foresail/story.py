@@ -107,8 +107,7 @@ def story_view(story: Story) -> Group:
     )
     parts: list[Any] = [title, Text(decision.rationale)]
     parts.append(Text(_closing(decision), style="dim"))
-    for one in decision.considered:
-        parts.append(_proposal_panel(one, decision))
+    parts.extend(_proposal_panel(one, decision) for one in decision.considered)
     parts.extend(_late_lines(story))
     parts.append(_signals(story))
     parts.append(_aftermath(story))
@@ -118,7 +117,10 @@ def story_view(story: Story) -> Group:
 def _closing(decision: Decision) -> str:
     missing = ", ".join(decision.missing) or "nobody"
     repeat = f", {decision.repeat_count} times in a row" if decision.repeat_count > 1 else ""
-    return f"rule {decision.rule}; closed by {decision.closed_by}; missing: {missing}; profile {decision.profile}{repeat}"
+    return (
+        f"rule {decision.rule}; closed by {decision.closed_by}; missing: {missing}; "
+        f"profile {decision.profile}{repeat}"
+    )
 
 
 def _proposal_panel(one: Considered, decision: Decision) -> Panel:

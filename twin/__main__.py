@@ -1,6 +1,7 @@
 """`python -m twin`: the embedded cluster as a process of its own.
 
-Prints one line of JSON when it is ready: `address`, `version`, `admin_kubeconfig`, `reader_kubeconfig`.
+Prints one line of JSON when it is ready: `address`, `version`, `admin_kubeconfig`,
+`reader_kubeconfig`.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ async def drive(engine: Engine, clock: Clock, speed: float) -> None:
 async def _announce(
     server: uvicorn.Server, settings: TwinSettings, tokens: Tokens, listener: socket.socket
 ) -> None:
-    while not server.started:
+    while not server.started:  # noqa: ASYNC110 - uvicorn offers no event to wait for
         await asyncio.sleep(0.01)
     host, port = listener.getsockname()[:2]
     url = f"http://{host}:{port}"

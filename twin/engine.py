@@ -181,7 +181,7 @@ class Engine:
         self.jobs.follow(change)
         self.garbage.follow(change)
         if isinstance(record, PodRecord):
-            self._note_pod(change, record)
+            self._note_pod(record)
         elif isinstance(record, NodeRecord):
             if change.type == "ADDED":
                 self.lifecycle.expect_failures(record.name)
@@ -190,7 +190,7 @@ class Engine:
         if change.resource == "replicasets":
             self._note_owners(record)
 
-    def _note_pod(self, change: Change, pod: PodRecord) -> None:
+    def _note_pod(self, pod: PodRecord) -> None:
         for owner in pod.owners:
             resource = _OWNER_RESOURCES.get(owner["kind"])
             if resource and owner.get("controller"):

@@ -1,4 +1,6 @@
-"""The embedded cluster in the same process: the same router, without HTTP, on a clock that is given."""
+"""The embedded cluster in the same process: the same router, without HTTP, on a clock that is
+given.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ class InProcessTwin:
     """Lets cluster time pass with the clock, then answers."""
 
     def __init__(self, engine: Engine, *, clock: Clock | None = None, speed: float = 1.0) -> None:
-        """Serve `engine`; with a clock, cluster time runs at `speed` times its pace, without one it stands still."""
+        """Serve `engine`; with a clock, cluster time runs at `speed` times its pace, without one it
+        stands still.
+        """
         self.engine = engine
         self._router = Router(engine)
         self._clock = clock

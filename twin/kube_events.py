@@ -115,7 +115,7 @@ _WARNINGS = frozenset(
         "BackoffLimitExceeded",
         "Evicted",
         "DeadlineExceeded",
-    }  # fmt: skip
+    }
 )
 _REPEATING = ("FailedScheduling", "BackOff", "OOMKilling", "Scheduled", "Started", "Killing",
               "Pulling", "Pulled", "Evicted", "TaintManagerEviction")  # fmt: skip

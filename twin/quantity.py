@@ -20,7 +20,7 @@ _FACTORS: dict[str, Decimal] = {
 
 
 @lru_cache(maxsize=65_536)
-def parse_quantity(text: str | int | float) -> Decimal:
+def parse_quantity(text: str | float) -> Decimal:
     """Return the exact value; raises ValueError with the bad text."""
     match = _PATTERN.match(str(text))
     if match is None:
@@ -30,12 +30,12 @@ def parse_quantity(text: str | int | float) -> Decimal:
     return number * (Decimal(10) ** int(unit[1:]) if factor is None else factor)
 
 
-def millicores(text: str | int | float) -> int:
+def millicores(text: str | float) -> int:
     """Return a CPU quantity in millicores, rounded up."""
     return int((parse_quantity(text) * 1000).to_integral_value(ROUND_CEILING))
 
 
-def whole(text: str | int | float) -> int:
+def whole(text: str | float) -> int:
     """Return a quantity in whole units (bytes, devices, pods), rounded up."""
     return int(parse_quantity(text).to_integral_value(ROUND_CEILING))
 

@@ -125,10 +125,7 @@ async def _ready(process: asyncio.subprocess.Process, log: Path) -> dict[str, st
     except TimeoutError:
         line = b""
     if not line:
-        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        raise InputError(
-            "twin", said[-1] if said else "it gave no reason", "see its log in the state folder"
-        )
+        raise InputError("twin", _last_line(log), "see its log in the state folder")
     ready: dict[str, str] = json.loads(line)
     return ready
 
@@ -142,3 +139,8 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
     except TimeoutError:
         process.kill()
         await process.wait()
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return lines[-1] if lines else "it gave no reason"

@@ -22,6 +22,12 @@ def check_before_start(settings: StackSettings) -> None:
     if settings.nats.url is None:
         check_port_free("--nats-port", settings.nats.port)
     check_file("--kubeconfig", settings.run.kubeconfig)
+    if settings.run.exercise and settings.run.kubeconfig and settings.run.mode != "active":
+        raise ConfigError(
+            "--exercise",
+            "with --kubeconfig",
+            "leave it out, or add --mode active: it creates real Deployments",
+        )
     if settings.run.record is not None:
         check_writable("--record", Path(settings.run.record))
 

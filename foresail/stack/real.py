@@ -10,35 +10,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.live import Live
-
 from bus.clock import Clock, SystemClock
 from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
+from bus.nats_server import free_port
 from foresail.output import console
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant
-from foresail.stack.live_view import decision_line, view
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_before_start
 from foresail.stack.processes import Connections, process_specs
 from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete
+from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.stack.supervisor import Supervisor
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload
-from schemas.decision import Decision
-from schemas.envelope import Event, rfc3339
+from schemas.envelope import rfc3339
 from schemas.identity import Origin
-from schemas.outcome import OutcomeExecution
 
-FRAMES_PER_SECOND = 4
 RESTART_INTERVALS = 1.5
 """A process that died comes back after one and a half cycles, so one cycle closes without it."""
 SETTLE_SECONDS = 5.0
@@ -61,7 +56,7 @@ class RunningStack:
     watch: Watch
     supervisor: Supervisor
     clock: Clock
-    dashboard_url: str
+    dashboard_url: str = ""
 
 
 def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
@@ -109,13 +104,8 @@ async def _bring_up(
     workload = (
         None if settings.run.kubeconfig else choose_workload(settings.run, folder / "workload")
     )
-    if workload is not None:
-        for line in workload.description:
-            say(line)
-        covered = workload.speed * settings.run.interval_seconds
-        say(
-            f"speed {workload.speed:g}: a cycle of {settings.run.interval_seconds:g} s covers {covered:g} s of the cluster"
-        )
+    for line in () if workload is None else workload.lines(settings.run.interval_seconds):
+        say(line)
     log = await start_log(settings, incarnation, folder, cleanup)
     say(log.durability)
     plant = await start_plant(settings, workload, folder, cleanup)
@@ -126,38 +116,50 @@ async def _bring_up(
     writer = open_writer(settings, origin, workload)
     if writer is not None:
         cleanup.callback(writer.seal)
-    supervisor = Supervisor(
-        folder / "logs", clock, first_backoff_seconds=RESTART_INTERVALS * settings.run.interval_seconds
-    )
-    connections = Connections(
-        origin.cluster,
-        origin.incarnation,
-        log.stream,
-        log.url,
-        plant.reader_kubeconfig,
-        plant.writer_kubeconfig,
-        settings.run.context,
-    )
-    specs = process_specs(plant.fit(settings), connections)
-    port = settings.groups["dashboard"].model_dump()["port"]
-    dashboard_url = f"http://127.0.0.1:{port}"
-    supervisor.start(specs)
     stack = RunningStack(
-        settings,
-        state,
-        origin,
-        workload,
-        log,
-        plant,
-        bus,
-        Watch(bus, origin.cluster, writer),
-        supervisor,
-        clock,
-        dashboard_url,
+        settings=settings,
+        state=state,
+        origin=origin,
+        workload=workload,
+        log=log,
+        plant=plant,
+        bus=bus,
+        watch=Watch(bus, origin.cluster, writer),
+        supervisor=Supervisor(
+            folder / "logs",
+            clock,
+            first_backoff_seconds=RESTART_INTERVALS * settings.run.interval_seconds,
+        ),
+        clock=clock,
     )
-    _store(stack)
-    say(f"dashboard {dashboard_url}   log {log.url}   cluster {plant.description}")
+    _start_services(stack)
+    say(f"dashboard {stack.dashboard_url}   log {log.url}   cluster {plant.description}")
     return stack
+
+
+def _start_services(stack: RunningStack) -> None:
+    settings = with_dashboard_port(stack.plant.fit(stack.settings))
+    stack.dashboard_url = f"http://127.0.0.1:{settings.groups['dashboard'].model_dump()['port']}"
+    connections = Connections(
+        cluster=stack.origin.cluster,
+        incarnation=stack.origin.incarnation,
+        stream=stack.log.stream,
+        nats_url=stack.log.url,
+        reader_kubeconfig=stack.plant.reader_kubeconfig,
+        writer_kubeconfig=stack.plant.writer_kubeconfig,
+        context=stack.settings.run.context,
+    )
+    stack.supervisor.start(process_specs(settings, connections))
+    _store(stack)
+
+
+def with_dashboard_port(settings: StackSettings) -> StackSettings:
+    """Return the settings with a free dashboard port where 0 asks for one."""
+    dashboard = settings.groups["dashboard"]
+    if dashboard.model_dump()["port"] != 0:
+        return settings
+    chosen = dashboard.model_copy(update={"port": free_port()})
+    return StackSettings({**settings.groups, "dashboard": chosen}, settings.origins)
 
 
 def _store(stack: RunningStack, *, running: bool = True) -> None:
@@ -190,7 +192,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
         asyncio.create_task(stop.wait(), name="signal"),
         asyncio.create_task(stack.supervisor.wait_failure(), name="bad-input"),
         asyncio.create_task(stack.plant.wait_ended(), name="plant"),
-        asyncio.create_task(_show(stack, quiet=quiet), name="show"),
+        asyncio.create_task(_shown(stack, quiet=quiet), name="show"),
         watching,
     }
     try:
@@ -206,39 +208,13 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
         await asyncio.gather(*(waits - {watching}), return_exceptions=True)
 
 
-async def _show(stack: RunningStack, *, quiet: bool) -> None:
+async def _shown(stack: RunningStack, *, quiet: bool) -> None:
     if quiet:
         await asyncio.Event().wait()
-    out = console()
-    if not out.is_terminal:
-        stack.watch.listeners.append(_line_printer())
-        await asyncio.Event().wait()
-    name = stack.workload.name_or_path if stack.workload else stack.plant.description
-    header = f"Foresail  {stack.origin.cluster}/{stack.origin.incarnation}  {name}  {stack.dashboard_url}  (Ctrl-C stops)"
-    with Live(
-        console=out, refresh_per_second=FRAMES_PER_SECOND, screen=False, transient=True
-    ) as live:
-        while True:
-            live.update(
-                view(stack.watch.state, stack.clock.wall_ns(), header, dict(stack.supervisor.pids))
-            )
-            await stack.clock.sleep(1 / FRAMES_PER_SECOND)
-
-
-def _line_printer() -> Callable[[Event[Any]], None]:
-    waiting: dict[int, Decision] = {}
-
-    def take(event: Event[Any]) -> None:
-        if isinstance(event.data, Decision):
-            waiting[event.cycle] = event.data
-        elif (
-            isinstance(event.data, OutcomeExecution)
-            and event.data.phase != "started"
-            and event.cycle in waiting
-        ):
-            console().print(decision_line(waiting.pop(event.cycle), event.data), markup=False)
-
-    return take
+    world = f"{stack.origin.cluster}/{stack.origin.incarnation}"
+    what = stack.settings.run.workload if stack.workload else stack.plant.description
+    header = f"Foresail  {world}  {what}  {stack.dashboard_url}  (Ctrl-C stops)"
+    await show(stack.watch, stack.clock, header, lambda: stack.supervisor.pids)
 
 
 async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None:

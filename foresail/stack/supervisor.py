@@ -41,12 +41,17 @@ class Supervisor:
     """Keeps processes running until told to stop."""
 
     def __init__(
-        self, logs: Path, clock: Clock, *, first_backoff_seconds: float, on_change: Callable[[str, str], None] | None = None
+        self,
+        logs: Path,
+        clock: Clock,
+        *,
+        first_backoff_seconds: float,
+        on_change: Callable[[str, str], None] | None = None,
     ) -> None:
         """Keep processes whose first restart waits `first_backoff_seconds`: longer than one cycle.
 
-        So the cycle in which a process died closes without it, visibly, instead of racing its return.
-        Write each process' output to `logs/<name>.log`; `on_change(process, what)` hears of
+        So the cycle in which a process died closes without it, visibly, instead of racing its
+        return. Write each process' output to `logs/<name>.log`; `on_change(process, what)` hears of
         starts and deaths.
         """
         self._logs = logs

@@ -67,21 +67,14 @@ class Tally:
                 self._decide(event, decision)
             case OutcomeExecution() as execution:
                 self._execute(event, execution)
-            case OutcomeVerification() as verification:
-                self.verifications[verification.status] += 1
-            case OutcomeReward() as reward:
-                self.last_reward = reward
-                if reward.observed is not None:
-                    self.rewards.append(reward.observed.total)
-            case OutcomeForecast() as forecast:
-                if forecast.risk is not None and forecast.risk.brier is not None:
-                    self.briers.append(forecast.risk.brier)
             case Reaction() as reaction:
                 self.reactions.update(item.kind.value for item in reaction.reactions)
             case Stimulus() as stimulus:
                 self.stimuli[stimulus.status] += 1
             case _ if layer == "prediction":
                 self._time("prediction", event)
+            case _:
+                self._score(event)
 
     def summary(self) -> dict[str, Any]:
         """Return the summary as JSON values; latencies in milliseconds of recorded time."""
@@ -107,6 +100,18 @@ class Tally:
             "reactions": dict(sorted(self.reactions.items())),
             "stimuli": dict(sorted(self.stimuli.items())),
         }
+
+    def _score(self, event: Event[Any]) -> None:
+        match event.data:
+            case OutcomeVerification() as verification:
+                self.verifications[verification.status] += 1
+            case OutcomeReward() as reward:
+                self.last_reward = reward
+                if reward.observed is not None:
+                    self.rewards.append(reward.observed.total)
+            case OutcomeForecast() as forecast:
+                if forecast.risk is not None and forecast.risk.brier is not None:
+                    self.briers.append(forecast.risk.brier)
 
     def _observe(self, event: Event[Any]) -> None:
         self.cycles += 1

@@ -13,8 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from services.scoreboard.service import build as build_scoreboard
-
 from bus.clock import Clock, LoopClock
 from bus.fold_process import config_of, run_fold
 from bus.follow import Fold
@@ -37,6 +35,7 @@ from services.executor.service import run as run_executor
 from services.exerciser.service import run as run_exerciser
 from services.inference.service import build as build_inference
 from services.referee.service import build as build_referee
+from services.scoreboard.service import build as build_scoreboard
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
 

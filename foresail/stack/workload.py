@@ -24,6 +24,14 @@ class ChosenWorkload:
     """Cluster seconds per wall second."""
     arrivals_per_hour: float
 
+    def lines(self, interval_seconds: float) -> tuple[str, ...]:
+        """Return what is printed at the start: where it comes from, how fast it is played."""
+        covered = self.speed * interval_seconds
+        pace = f"speed {self.speed:g}: a cycle of {interval_seconds:g} s covers {covered:g} s of the cluster"
+        wait = 3600 / (self.arrivals_per_hour * self.speed) if self.arrivals_per_hour else 0.0
+        arrival = f"; something arrives about every {wait:.1f} s" if wait else ""
+        return (*self.description, pace + arrival)
+
 
 def choose_workload(run: RunSettings, folder: Path) -> ChosenWorkload:
     """Prepare and check the workload; every row is read before anything starts.

@@ -107,7 +107,8 @@ def _class_name() -> pl.Expr:
 def _lives(events: pl.DataFrame, end_seconds: float) -> pl.DataFrame:
     """Events by task with `life`, the number of their life over all tasks, and on SCHEDULE rows
     the seconds that run lasted. Neighbours are compared in sorted order: windows over half a
-    million tasks would take ten times as long."""
+    million tasks would take ten times as long.
+    """
     new_task = pl.struct("job_id", "task_index").ne_missing(
         pl.struct("job_id", "task_index").shift(1)
     )

@@ -83,7 +83,8 @@ class Trace:
 
     def running_at(self, seconds: float) -> pl.DataFrame:
         """Pods placed at some time that had arrived and not ended; `left_seconds` is what they
-        still run (null: beyond the trace)."""
+        still run (null: beyond the trace).
+        """
         end = pl.col("end_seconds")
         left = pl.min_horizontal(end - seconds, pl.col("running_seconds"))
         return self.pods.filter(

@@ -32,7 +32,10 @@ class Cli:
 
     def command(self, *arguments: str) -> list[str]:
         """Return the command line of one verb; verbs that know `--state` get ours."""
-        takes_state = arguments[:1] not in {("recording",), ()} or arguments[:2] == ("recording", "record")
+        takes_state = arguments[:1] not in {("recording",), ()} or arguments[:2] == (
+            "recording",
+            "record",
+        )
         state = ["--state", str(self.state)] if takes_state and "--state" not in arguments else []
         return [sys.executable, "-m", "foresail", *arguments, *state]
 
@@ -63,7 +66,9 @@ class Cli:
 
     def environment(self) -> dict[str, str]:
         """Return an environment without the caller's own Foresail settings."""
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("FORESAIL_")}
+        clean = {
+            name: value for name, value in os.environ.items() if not name.startswith("FORESAIL_")
+        }
         return {**clean, "PYTHONPATH": str(REPOSITORY)}
 
     def json(self, *arguments: str) -> Any:
@@ -74,7 +79,9 @@ class Cli:
     def pids(self) -> dict[str, int]:
         """Return the running stack's process ids by name, as the processes themselves tell."""
         return {
-            name: one["pid"] for name, one in self.json("status")["processes"].items() if one.get("pid")
+            name: one["pid"]
+            for name, one in self.json("status")["processes"].items()
+            if one.get("pid")
         }
 
 

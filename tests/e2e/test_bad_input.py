@@ -1,4 +1,6 @@
-"""Bad input gives one line that names field, value and remedy, exit code 2, no trace and no process left behind."""
+"""Bad input gives one line that names field, value and remedy, exit code 2, no trace and no process
+left behind.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,9 @@ def expect_one_line(done: Any, *words: str) -> None:
         (("--data", "nowhere"), ("run.data", "nowhere", "folder of the trace files")),
     ],
 )
-def test_a_wrong_flag_is_one_line(cli: Any, arguments: tuple[str, ...], words: tuple[str, ...]) -> None:
+def test_a_wrong_flag_is_one_line(
+    cli: Any, arguments: tuple[str, ...], words: tuple[str, ...]
+) -> None:
     """Nothing starts, and the line says what to do."""
     expect_one_line(cli.run("up", "--for", "5s", "--dashboard-port", "0", *arguments), *words)
 
@@ -68,7 +72,9 @@ def test_thresholds_out_of_order_are_one_line(cli: Any) -> None:
 
 def test_a_bad_workload_row_is_one_line(cli: Any) -> None:
     """The line names file, line, field and value."""
-    (cli.folder / "own.csv").write_text("time_seconds,name,kind,cpu_request_millicores\n1,a,task,lots\n")
+    (cli.folder / "own.csv").write_text(
+        "time_seconds,name,kind,cpu_request_millicores\n1,a,task,lots\n"
+    )
 
     done = cli.run("up", "--workload", "own.csv", "--for", "5s", "--dashboard-port", "0")
 
@@ -76,7 +82,9 @@ def test_a_bad_workload_row_is_one_line(cli: Any) -> None:
 
 
 @pytest.mark.parametrize("flag", ["--dashboard-port", "--nats-port"])
-def test_a_taken_port_is_one_line(cli: Any, taken_port: int, flag: str, children_of: Callable[[Path], list[str]]) -> None:
+def test_a_taken_port_is_one_line(
+    cli: Any, taken_port: int, flag: str, children_of: Callable[[Path], list[str]]
+) -> None:
     """A port in use is named, and no process is left behind."""
     done = cli.run("up", "--for", "5s", flag, str(taken_port))
 
@@ -87,7 +95,7 @@ def test_a_taken_port_is_one_line(cli: Any, taken_port: int, flag: str, children
 def test_a_locked_folder_is_one_line(cli: Any, wait_until: Callable[..., Any]) -> None:
     """A second stack in the same folder is refused and says who holds it; the first goes on."""
     first = cli.start("up", "--workload", "idle", "--nodes", "3", "--dashboard-port", "0")
-    wait_until(lambda: (cli.state / "stack.json").exists(), 60, "the first stack is up")
+    wait_until((cli.state / "stack.json").exists, 60, "the first stack is up")
 
     done = cli.run("up", "--workload", "idle", "--dashboard-port", "0")
 

@@ -1,4 +1,6 @@
-"""The stack as separate processes over a real nats-server: it decides, survives kills, obeys, and leaves nothing behind."""
+"""The stack as separate processes over a real nats-server: it decides, survives kills, obeys, and
+leaves nothing behind.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def all_live(cli: Any) -> bool:
 def test_the_stack_survives_kills_and_obeys_its_operator(
     cli: Any, wait_until: Callable[..., Any], children_of: Callable[[Path], list[str]]
 ) -> None:
-    """One stack, one recording: agent B and inference are killed and come back, the kill switch holds, Ctrl-C ends cleanly."""
+    """One stack, one recording: agent B and inference are killed and come back, the kill switch
+    holds, Ctrl-C ends cleanly.
+    """
     stack = cli.start(
         *("up", "--workload", "openb", "--nodes", "20", "--interval", "2s", "--seed", "7"),
         *("--record", str(cli.folder / "run.fslog"), "--dashboard-port", "0"),
@@ -64,7 +68,9 @@ def test_the_stack_survives_kills_and_obeys_its_operator(
 
     os.kill(cli.pids()["agent-efficiency"], signal.SIGKILL)
     without = wait_until(
-        lambda: [one for one in said(cli, "decision") if one["missing"] == ["efficiency"]], 30, "B is named missing"
+        lambda: [one for one in said(cli, "decision") if one["missing"] == ["efficiency"]],
+        30,
+        "B is named missing",
     )[0]
     assert ["safety", "admission"] == [one["agent"] for one in without["considered"]]
     assert "deadline" == without["closed_by"]
@@ -72,13 +78,21 @@ def test_the_stack_survives_kills_and_obeys_its_operator(
 
     os.kill(cli.pids()["inference"], signal.SIGKILL)
     blind = wait_until(
-        lambda: [one for one in said(cli, "decision") if one["reason"] == "prediction_missing"], 30, "a noop"
+        lambda: [one for one in said(cli, "decision") if one["reason"] == "prediction_missing"],
+        30,
+        "a noop",
     )[0]
     assert "noop" == blind["action"]["kind"]
-    wait_until(lambda: said(cli, "decision")[-1]["reason"] != "prediction_missing", 30, "inference is back")
+    wait_until(
+        lambda: said(cli, "decision")[-1]["reason"] != "prediction_missing", 30, "inference is back"
+    )
 
     assert 0 == cli.run("kill").returncode
-    wait_until(lambda: said(cli, "outcome.execution")[-1]["reason"] == "kill_switch", 30, "the kill switch holds")
+    wait_until(
+        lambda: said(cli, "outcome.execution")[-1]["reason"] == "kill_switch",
+        30,
+        "the kill switch holds",
+    )
     assert 0 == cli.run("resume").returncode
     wait_until(lambda: said(cli, "outcome.execution")[-1]["reason"] != "kill_switch", 30, "resumed")
 
@@ -101,10 +115,24 @@ def _check_recording(path: Path) -> None:
     assert found.decisions > 5
 
 
-def test_a_run_with_an_end_ends_by_itself(cli: Any, children_of: Callable[[Path], list[str]]) -> None:
+def test_a_run_with_an_end_ends_by_itself(
+    cli: Any, children_of: Callable[[Path], list[str]]
+) -> None:
     """`up --for` ends with exit code 0 and a summary, and leaves a sealed recording and no process."""
     summary = cli.json(
-        *("up", "--for", "14s", "--workload", "idle", "--nodes", "10", "--interval", "2s", "--seed", "7"),
+        *(
+            "up",
+            "--for",
+            "14s",
+            "--workload",
+            "idle",
+            "--nodes",
+            "10",
+            "--interval",
+            "2s",
+            "--seed",
+            "7",
+        ),
         *("--record", str(cli.folder / "run.fslog"), "--dashboard-port", "0"),
     )
 
@@ -119,13 +147,31 @@ def test_a_run_with_an_end_ends_by_itself(cli: Any, children_of: Callable[[Path]
 def test_a_killed_stack_leaves_no_process(
     cli: Any, wait_until: Callable[..., Any], children_of: Callable[[Path], list[str]]
 ) -> None:
-    """After kill -9 of `foresail up` every process is gone within five seconds, and the next start is clean."""
-    stack = cli.start("up", "--workload", "idle", "--nodes", "3", "--interval", "2s", "--dashboard-port", "0")
-    wait_until(lambda: newest(cli) if (cli.state / "stack.json").exists() else None, 90, "a first decision")
+    """After kill -9 of `foresail up` every process is gone within five seconds, and the next start
+    is clean.
+    """
+    stack = cli.start(
+        "up", "--workload", "idle", "--nodes", "3", "--interval", "2s", "--dashboard-port", "0"
+    )
+    wait_until(
+        lambda: newest(cli) if (cli.state / "stack.json").exists() else None, 90, "a first decision"
+    )
 
     stack.kill()
     stack.wait()
     wait_until(lambda: not children_of(cli.folder), 5, "no process is left")
 
-    again = cli.json("up", "--for", "8s", "--workload", "idle", "--nodes", "3", "--interval", "2s", "--dashboard-port", "0")
+    again = cli.json(
+        "up",
+        "--for",
+        "8s",
+        "--workload",
+        "idle",
+        "--nodes",
+        "3",
+        "--interval",
+        "2s",
+        "--dashboard-port",
+        "0",
+    )
     assert again["cycles"]

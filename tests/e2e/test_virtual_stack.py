@@ -51,7 +51,9 @@ def test_every_layer_speaks_in_every_cycle(recorded: tuple[Path, dict[str, Any]]
     events = recorded[1]["events"]
 
     assert all(events[layer] for layer in LAYERS)
-    assert recorded[1]["cycles"] == events["observation"] == events["decision"] == events["reaction"]
+    assert (
+        recorded[1]["cycles"] == events["observation"] == events["decision"] == events["reaction"]
+    )
 
 
 def test_every_event_fits_its_published_schema(recorded: tuple[Path, dict[str, Any]]) -> None:

@@ -1,4 +1,6 @@
-"""Settings: every source counts in its order, origins are kept, and what is wrong is one clear line."""
+"""Settings: every source counts in its order, origins are kept, and what is wrong is one clear
+line.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,50 @@ def test_a_later_source_wins_and_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "environment", "flags", "line"),
     [
-        ("[run]\nnoddes = 3\n", {}, {}, r"run\.noddes = 3 in stack\.toml: unknown key; did you mean nodes"),
-        ("[colector]\nx = 3\n", {}, {}, r"\[colector\] = stack\.toml: use one of the groups collector"),
+        (
+            "[run]\nnoddes = 3\n",
+            {},
+            {},
+            r"run\.noddes = 3 in stack\.toml: unknown key; did you mean nodes",
+        ),
+        (
+            "[colector]\nx = 3\n",
+            {},
+            {},
+            r"\[colector\] = stack\.toml: use one of the groups collector",
+        ),
         ("run = [", {}, {}, r"--config = .*stack\.toml: write it as TOML"),
-        ("", {"FORESAIL_RUN__NODDES": "3"}, {}, r"run\.noddes = '3' in the environment: unknown key"),
-        ("", {"FORESAIL_RNU__NODES": "3"}, {}, r"FORESAIL_RNU__NODES = 3: use one of the groups run"),
-        ("", {}, {"run.nodes": "0"}, r"run\.nodes = 0: Input should be greater than or equal to 1 \(flag --nodes\)"),
+        (
+            "",
+            {"FORESAIL_RUN__NODDES": "3"},
+            {},
+            r"run\.noddes = '3' in the environment: unknown key",
+        ),
+        (
+            "",
+            {"FORESAIL_RNU__NODES": "3"},
+            {},
+            r"FORESAIL_RNU__NODES = 3: use one of the groups run",
+        ),
+        (
+            "",
+            {},
+            {"run.nodes": "0"},
+            r"run\.nodes = 0: Input should be greater than or equal to 1 \(flag --nodes\)",
+        ),
         ("", {}, {"run.mode": "wild"}, r"run\.mode = wild: Input should be 'shadow' or 'active'"),
-        ("", {}, {"run.virtual_time": True}, r"virtual_time never ends by itself; give for_seconds"),
-        ("[agents.safety]\nmigrate_risk_ratio = 0.9\n", {}, {}, r"migrate_risk_ratio = 0\.9: set it below"),
+        (
+            "",
+            {},
+            {"run.virtual_time": True},
+            r"virtual_time never ends by itself; give for_seconds",
+        ),
+        (
+            "[agents.safety]\nmigrate_risk_ratio = 0.9\n",
+            {},
+            {},
+            r"migrate_risk_ratio = 0\.9: set it below",
+        ),
     ],
 )
 def test_a_wrong_setting_is_one_line(
@@ -54,7 +91,9 @@ def test_a_wrong_setting_is_one_line(
 
 def test_a_missing_file_is_named() -> None:
     """A config file that is not there is an error, not an empty one."""
-    with pytest.raises(ConfigError, match=r"--config = nowhere\.toml: give a file that can be read"):
+    with pytest.raises(
+        ConfigError, match=r"--config = nowhere\.toml: give a file that can be read"
+    ):
         resolve(Path("nowhere.toml"), {}, {})
 
 
@@ -72,7 +111,9 @@ def test_every_setting_has_a_sentence() -> None:
 
 def test_dependent_settings_follow_the_run_unless_given() -> None:
     """The interval reaches collector, agents and referee; a value that the user gave stays."""
-    given = resolve(None, {"FORESAIL_REFEREE__WALL_INTERVAL_SECONDS": "9"}, {"run.interval_seconds": 2.0})
+    given = resolve(
+        None, {"FORESAIL_REFEREE__WALL_INTERVAL_SECONDS": "9"}, {"run.interval_seconds": 2.0}
+    )
 
     groups = derived(given).groups
 
@@ -81,7 +122,10 @@ def test_dependent_settings_follow_the_run_unless_given() -> None:
     assert 9.0 == groups["referee"].wall_interval_seconds  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("text", "expected"), [("120s", 120.0), ("2m", 120.0), ("1.5h", 5400.0), ("7", 7.0), ("50ms", 0.05)])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("120s", 120.0), ("2m", 120.0), ("1.5h", 5400.0), ("7", 7.0), ("50ms", 0.05)],
+)
 def test_durations_are_read(text: str, expected: float) -> None:
     """Durations take the usual units; a plain number is seconds."""
     assert expected == seconds(text)

@@ -35,6 +35,7 @@ _IMMUTABLE = {
 
 
 def _namespace(obj: Object, findings: Findings) -> None:
+    del findings  # a namespace has nothing that could be wrong
     obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
     obj.setdefault("status", {}).setdefault("phase", "Active")
     labels = obj["metadata"].setdefault("labels", {})

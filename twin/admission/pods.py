@@ -131,8 +131,10 @@ def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
     """Check that a pod update touches only what a real API server lets it touch."""
     ours = {key: value for key, value in old.items() if key not in _CHANGEABLE}
     theirs = {key: value for key, value in new.items() if key not in _CHANGEABLE}
-    why = "Forbidden: pod updates may not change fields other than image, " \
-          "activeDeadlineSeconds and added tolerations"  # fmt: skip
+    why = (
+        "Forbidden: pod updates may not change fields other than image, "
+        "activeDeadlineSeconds and added tolerations"
+    )
     if ours != theirs or len(old["containers"]) != len(new["containers"]):
         findings.add("spec", why)
         return

@@ -1,5 +1,6 @@
-"""The API face of the embedded cluster: the Kubernetes API subset that we use, over the engine's store.
+"""The API face of the embedded cluster: the Kubernetes API subset that we use, over the engine's
+store.
 
-`Router` is a pure, synchronous function from request to response; the HTTP server and the in-process adapter share it, so both
-speak the same API.
+`Router` is a pure, synchronous function from request to response; the HTTP server and the
+in-process adapter share it, so both speak the same API.
 """

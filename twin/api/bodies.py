@@ -53,8 +53,8 @@ def json_of(request: Request) -> Object:
     content_type = request.headers.get("content-type", "application/json")
     if "protobuf" in content_type:
         message = (
-            "the embedded cluster reads JSON and YAML, not protobuf; use `kubectl apply -f` or `create -f` with a manifest "
-            "instead of an imperative create"
+            "the embedded cluster reads JSON and YAML, not protobuf; use `kubectl apply -f` or "
+            "`create -f` with a manifest instead of an imperative create"
         )
         raise ApiError(415, "UnsupportedMediaType", message)
     try:
@@ -75,5 +75,6 @@ def check_namespace(obj: Mapping[str, Any], namespace: str | None) -> None:
     given = (obj.get("metadata") or {}).get("namespace")
     if given and namespace and given != namespace:
         raise bad_request(
-            f"the namespace of the provided object does not match the namespace sent on the request: {given}, {namespace}"
+            "the namespace of the provided object does not match the namespace sent on the request: "
+            f"{given}, {namespace}"
         )

@@ -1,4 +1,6 @@
-"""Discovery: what is served, in the legacy form and in both aggregated versions, and a minimal OpenAPI."""
+"""Discovery: what is served, in the legacy form and in both aggregated versions, and a minimal
+OpenAPI.
+"""
 
 from __future__ import annotations
 
@@ -176,7 +178,9 @@ def openapi_v3() -> dict[str, Any]:
 
 
 def openapi_v3_group(group: str, version: str) -> dict[str, Any]:
-    """Return a group's OpenAPI: every kind as an open object, and the parameter that lets kubectl validate here."""
+    """Return a group's OpenAPI: every kind as an open object, and the parameter that lets kubectl
+    validate here.
+    """
     schemas: dict[str, Any] = {}
     paths: dict[str, Any] = {}
     for kind in _kinds(group, version):

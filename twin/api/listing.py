@@ -1,7 +1,8 @@
 """Lists: selection, paging that stays in order under change, and the form clients expect.
 
-A continue token carries the version of the first page and the key of the last item, so a page begins right after the one before,
-whatever came or went in between. List items carry neither kind nor apiVersion, as on a real server.
+A continue token carries the version of the first page and the key of the last item, so a page
+begins right after the one before, whatever came or went in between. List items carry neither kind
+nor apiVersion, as on a real server.
 """
 
 from __future__ import annotations

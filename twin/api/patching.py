@@ -1,5 +1,5 @@
-"""Patches: JSON merge (RFC 7396), strategic merge with the merge keys of the kinds we serve, JSON patch (RFC 6902), and apply as a
-merge.
+"""Patches: JSON merge (RFC 7396), strategic merge with the merge keys of the kinds we serve, JSON
+patch (RFC 6902), and apply as a merge.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ MERGE_KEYS: Mapping[str, str] = {
     "addresses": "type",
     "imagePullSecrets": "name",
 }
-"""List fields that strategic merge merges by a key; every other list is replaced (tolerations are atomic)."""
+"""List fields that strategic merge merges by a key; every other list is replaced (tolerations are
+atomic).
+"""
 _DIRECTIVE = "$patch"
 
 
@@ -50,10 +52,7 @@ def patched(obj: dict[str, Any], content_type: str, body: bytes) -> dict[str, An
         return _json_patch(result, change)
     if not isinstance(change, dict):
         raise bad_request("a merge patch must be an object")
-    if kind == MERGE:
-        merged = merge(result, change)
-    else:
-        merged = strategic(result, change)
+    merged = merge(result, change) if kind == MERGE else strategic(result, change)
     assert isinstance(merged, dict)
     return merged
 
@@ -72,7 +71,9 @@ def merge(target: Any, change: Any) -> Any:
 
 
 def strategic(target: Any, change: Any, field: str = "") -> Any:
-    """Merge strategically: lists with a merge key are merged by it, `$patch: delete` removes an entry."""
+    """Merge strategically: lists with a merge key are merged by it, `$patch: delete` removes an
+    entry.
+    """
     if isinstance(change, dict):
         if change.get(_DIRECTIVE) == "replace":
             return {name: value for name, value in change.items() if name != _DIRECTIVE}

@@ -1,6 +1,7 @@
 """The HTTP server: raw ASGI on uvicorn, bearer tokens on every path, watches as endless answers.
 
-The engine and the requests share one event loop, so an answer always sees one moment of the cluster.
+The engine and the requests share one event loop, so an answer always sees one moment of the
+cluster.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from twin.engine import Engine
 from twin.errors import ApiError
 
 BOOKMARK_SECONDS = 30.0
-"""Wall seconds between two bookmarks of a silent watch; a real server sends one about once a minute."""
+"""Wall seconds between two bookmarks of a silent watch; a real server sends one about once a
+minute.
+"""
 WATCH_BACKLOG = 10_000
 """Lines kept for a slow watcher; one that falls further behind is cut off and lists again."""
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})

@@ -1,4 +1,6 @@
-"""Watches: resume from a version, selector transitions, bookmarks, initial events, 410 when the past is gone."""
+"""Watches: resume from a version, selector transitions, bookmarks, initial events, 410 when the
+past is gone.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 def watch(store: Store, kind: Kind, namespace: str | None, request: Request) -> WatchResponse:
-    """Return the watch of a request; a version whose changes are gone gives one ERROR event with code 410."""
+    """Return the watch of a request; a version whose changes are gone gives one ERROR event with
+    code 410.
+    """
     selected = selector(request, kind.resource)
     translate = _translator(kind, namespace, selected)
     bookmarks = request.flag("allowWatchBookmarks")

@@ -65,10 +65,10 @@ class Kubelet:
         elif pod.node_name and pod.started_at is None and self._newly_bound(change):
             self._world.clock.after(_ADMIT_SECONDS, "kubelet.admit", pod.uid)
         deadline = (pod.deletion_at, pod.finalizers)
-        if change.type == "MODIFIED" and pod.deletion_at is not None:
-            if self._stopping.get(pod.uid) != deadline:
-                self._stopping[pod.uid] = deadline
-                self._plan_stop(pod)
+        ending = change.type == "MODIFIED" and pod.deletion_at is not None
+        if ending and self._stopping.get(pod.uid) != deadline:
+            self._stopping[pod.uid] = deadline
+            self._plan_stop(pod)
 
     def recover(self, node_name: str) -> None:
         """The machine is back: its containers are lost, deleted pods go, others start again."""

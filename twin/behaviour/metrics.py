@@ -47,6 +47,7 @@ class Metrics:
 
     def scrape_memory(self, rows: Any, previous: float) -> None:
         """Take the working sets of now, and publish the scrape."""
+        del previous  # memory is a reading, not a rate
         usage, world = self._usage, self._world
         held = usage["memory_now"]
         self._node_memory = node_sums(usage.node[rows], held[rows], self._nodes.count)

@@ -57,8 +57,10 @@ class Budgets:
         exempt = pod.terminal or pod.phase == "Pending" or pod.deletion_at is not None
         budgets = [] if exempt else self.covering(pod)
         if len(budgets) > 1:
-            message = "This pod has more than one PodDisruptionBudget, which the eviction " \
-                      "subresource does not support."  # fmt: skip
+            message = (
+                "This pod has more than one PodDisruptionBudget, which the eviction "
+                "subresource does not support."
+            )
             raise errors.ApiError(500, "InternalError", message)
         if budgets:
             self._spend(budgets[0], pod, dry_run=dry_run)

@@ -41,10 +41,10 @@ class Jobs:
         uid = pod.controller_uid()
         if uid is None or not any(owner["kind"] == "Job" for owner in pod.owners):
             return
-        if change.type == "DELETED" and not pod.terminal:
-            if not (pod.disruption and self._ignores_disruption(pod)):
+        if change.type == "DELETED":
+            if not pod.terminal and not (pod.disruption and self._ignores_disruption(pod)):
                 self._lost[uid] = self._lost.get(uid, 0) + 1
-        elif pod.phase == "Failed" and change.previous_fields and not pod.ready:
+        elif pod.phase == "Failed" and change.previous_fields and not pod.ready:  # noqa: SIM102
             if change.previous_fields[1] != "Failed":
                 self._last_failure[uid] = self._world.now
 

@@ -116,7 +116,8 @@ class _Player:
 
     def _batch_times(self) -> Iterator[float]:
         """Times of a Poisson process with hourly rates; above the reference size there are more
-        batches, below it batches are thinned instead, so that one submission stays one."""
+        batches, below it batches are thinned instead, so that one submission stays one.
+        """
         more = max(self._share, 1.0) * self._batches_per_arrival
         hour, now = 0, CARRIED_IN_SECONDS
         while True:

@@ -1,0 +1,96 @@
+"""Every served object decodes into the official client's models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from kubernetes.client import ApiClient
+
+from twin.engine import Engine
+from twin.kinds import KINDS
+from twin.workloads.arrival import WorkloadArrival
+
+MODELS = {
+    "namespaces": "V1Namespace",
+    "nodes": "V1Node",
+    "pods": "V1Pod",
+    "events": "CoreV1Event",
+    "services": "V1Service",
+    "configmaps": "V1ConfigMap",
+    "resourcequotas": "V1ResourceQuota",
+    "deployments": "V1Deployment",
+    "replicasets": "V1ReplicaSet",
+    "jobs": "V1Job",
+    "poddisruptionbudgets": "V1PodDisruptionBudget",
+    "priorityclasses": "V1PriorityClass",
+    "leases": "V1Lease",
+}
+
+
+@pytest.fixture
+def busy(
+    engine: Engine,
+    pod: Callable[..., dict[str, Any]],
+    deployment: Callable[..., dict[str, Any]],
+    arrival: Callable[..., WorkloadArrival],
+) -> Engine:
+    """A cluster with every kind and pods in every phase."""
+    store = engine.store
+    store.create("pods", "default", pod("huge", cpu="99"))
+    limits = {"memory": "1Gi"}
+    store.create("pods", "default", pod("leaks", limits=limits,
+                 annotations={"foresail.dev/memory-usage-ratio": "3"}))  # fmt: skip
+    store.create("deployments", "default", deployment("web", 2))
+    selector = {"matchLabels": {"app": "web"}}
+    store.create(
+        "poddisruptionbudgets",
+        "default",
+        {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": selector}},
+    )
+    store.create("services", "default", {"metadata": {"name": "s"}, "spec": {"ports": []}})
+    store.create("configmaps", "default", {"metadata": {"name": "c"}, "data": {"a": "b"}})
+    store.create("resourcequotas", "default", {"metadata": {"name": "q"}, "spec": {"hard": {}}})
+    store.create("leases", "default", {"metadata": {"name": "l"}, "spec": {}})
+    store.create("priorityclasses", "", {"metadata": {"name": "p"}, "value": 5})
+    ends = [arrival("good", duration_seconds=5.0), arrival("bad", duration_seconds=5.0,
+            outcome="fail"), arrival("long", duration_seconds=None, outcome="run")]  # fmt: skip
+    engine.load(iter(ends))
+    engine.advance(engine.now + 70)
+    engine.fail_node("n1", 1_000.0)
+    engine.advance(engine.now + 60)
+    return engine
+
+
+@pytest.mark.parametrize("resource", sorted(KINDS))
+def test_every_kind_decodes(busy: Engine, resource: str) -> None:
+    """All objects of every kind fit the official client's models, which check required fields."""
+    objects = list(busy.store.list(resource))
+    assert objects, f"no {resource} to decode"
+    for obj in objects:
+        text = json.dumps(obj)
+        model = ApiClient().deserialize(text, MODELS[resource], "application/json")
+        assert model.metadata.name == obj["metadata"]["name"]
+
+
+def test_pods_of_every_phase_are_among_them(busy: Engine) -> None:
+    """The cluster of this test really holds pods in all four phases and a crash loop."""
+    pods = list(busy.store.list("pods"))
+    reasons = [
+        entry["state"].get("waiting", {}).get("reason")
+        for obj in pods
+        for entry in obj["status"].get("containerStatuses", [])
+    ]
+
+    assert {obj["status"]["phase"] for obj in pods} == {"Pending", "Running", "Succeeded", "Failed"}
+    assert "CrashLoopBackOff" in reasons
+
+
+def test_the_decoder_can_refuse() -> None:
+    """A container status without imageID is refused, so decoding does check something."""
+    status = {"name": "c", "ready": True, "restartCount": 0, "image": "a"}
+    body = {"metadata": {"name": "x"}, "status": {"containerStatuses": [status]}}
+    with pytest.raises(ValueError, match=r"image_id|imageID"):
+        ApiClient().deserialize(json.dumps(body), "V1Pod", "application/json")
