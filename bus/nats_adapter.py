@@ -27,10 +27,10 @@ from bus.errors import (
     JetStreamMissing,
     MessageTooLarge,
     Permanent,
-    ServerTooOld,
     StreamMissing,
 )
 from bus.expectations import settle_refusal
+from bus.nats_connection import ACK_SECONDS, api_call, connect_client, short_text
 from bus.nats_wire import (
     BATCH_END,
     DUPLICATE_IN_BATCH,
@@ -48,11 +48,8 @@ from bus.port import Beats, LogInfo, Message, Messages, StoredMessage
 from bus.streams import NANOSECONDS, StreamDeclaration
 from schemas import subjects
 
-OLDEST_SERVER = (2, 12)
-"""Atomic batches."""
 WINDOW = 256
 """Publishes that may wait for their ack at once."""
-ACK_SECONDS = 5.0
 TRIES = 6
 """Times a publish or a read is tried before the bus counts as unavailable."""
 FETCH_MESSAGES = 256
@@ -63,46 +60,6 @@ HEADER_ROOM = 4_096
 """Bytes of a message's limit left for headers."""
 
 _log = structlog.get_logger("bus")
-
-
-async def connect_client(
-    url: str, *, name: str, user: str | None = None, password: str | None = None, retry: bool
-) -> Client:
-    """Connect to a server that is new enough.
-
-    Raises:
-        ConfigError: the URL is none.
-        BusUnavailable: no server answers.
-        ServerTooOld: it lacks atomic batches.
-    """
-    if not url.startswith(("nats://", "tls://")):
-        raise ConfigError("nats.url", url, "write it as nats://HOST:PORT")
-    client = Client()
-    try:
-        await client.connect(
-            url,
-            name=name,
-            user=user,
-            password=password,
-            error_cb=_ignore_error,
-            connect_timeout=3,
-            allow_reconnect=retry,
-            reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds; the library only adds it up
-            max_reconnect_attempts=-1 if retry else 1,  # 0 would mean for ever, too
-            pending_size=64 * 1024**2,
-        )
-    except (NatsError, OSError, ValueError, TimeoutError) as error:
-        raise BusUnavailable(
-            f"nats.url = {url}: no nats-server answers there; start one or leave the URL out ({_short(error)})"
-        ) from error
-    version = client.connected_server_version
-    if (version.major, version.minor) < OLDEST_SERVER:
-        await client.close()
-        found = f"{version.major}.{version.minor}.{version.patch}"
-        raise ServerTooOld(
-            f"nats.url = {url}: nats-server {found} is too old; use 2.12 or newer (atomic batches)"
-        )
-    return client
 
 
 class NatsBus:
@@ -165,11 +122,11 @@ class NatsBus:
         )
         try:
             config = declaration.config()
-            answer = await _api(client, f"STREAM.CREATE.{declaration.name}", config)
+            answer = await api_call(client, f"STREAM.CREATE.{declaration.name}", config)
             if (
                 "error" in answer and answer["error"].get("err_code") == 10058
             ):  # it exists with another configuration
-                answer = await _api(client, f"STREAM.UPDATE.{declaration.name}", config)
+                answer = await api_call(client, f"STREAM.UPDATE.{declaration.name}", config)
             if "error" in answer:
                 raise ConfigError(
                     "nats.url",
@@ -327,7 +284,7 @@ class NatsBus:
             if settled is not None:
                 return settled
         raise BusUnavailable(
-            f"{messages[0].subject} was not acknowledged by the nats-server ({_short(error)})"
+            f"{messages[0].subject} was not acknowledged by the nats-server ({short_text(error)})"
         )
 
     async def _expectation(self, subject: str) -> int:
@@ -394,7 +351,7 @@ class NatsBus:
             finally:
                 await self._forget(subscription)
         raise BusUnavailable(
-            f"the nats-server does not answer reads of {self._stream} ({_short(error)})"
+            f"the nats-server does not answer reads of {self._stream} ({short_text(error)})"
         )
 
     async def _request(self, subject: str, body: dict[str, Any]) -> Msg:
@@ -411,7 +368,7 @@ class NatsBus:
             except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
                 error = failure
                 await asyncio.sleep(0.1)
-        raise BusUnavailable(f"the nats-server does not answer {subject} ({_short(error)})")
+        raise BusUnavailable(f"the nats-server does not answer {subject} ({short_text(error)})")
 
     async def _forget(self, subscription: Any) -> None:
         if not self._client.is_closed and not self._client.is_draining:
@@ -419,30 +376,3 @@ class NatsBus:
                 await subscription.unsubscribe()
             except NatsError as error:
                 _log.debug("unsubscribe failed", error=str(error))
-
-
-async def _api(client: Client, call: str, body: dict[str, Any]) -> dict[str, Any]:
-    try:
-        reply = await client.request(
-            f"$JS.API.{call}", json.dumps(body).encode(), timeout=ACK_SECONDS
-        )
-    except NoRespondersError as error:
-        raise JetStreamMissing(
-            "nats.url: that nats-server runs without JetStream; start it with -js"
-        ) from error
-    except (NatsError, NatsTimeout, TimeoutError) as error:
-        raise BusUnavailable(f"the nats-server does not answer {call} ({_short(error)})") from error
-    answer: dict[str, Any] = json.loads(reply.data)
-    return answer
-
-
-async def _ignore_error(error: Exception) -> None:
-    """Connection errors are handled where they matter; the library would print each with a
-    traceback.
-    """
-    _log.debug("nats", error=str(error))
-
-
-def _short(error: object) -> str:
-    text = str(error) or type(error).__name__
-    return text.removeprefix("nats: ")

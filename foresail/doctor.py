@@ -18,7 +18,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from bus.errors import ForesailError
-from bus.nats_adapter import connect_client
+from bus.nats_connection import connect_client
 from bus.nats_server import server_binary
 from foresail.output import console, print_json
 from foresail.stack.state_folder import StateFolder

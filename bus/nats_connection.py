@@ -1,0 +1,97 @@
+"""Connecting to a nats-server: what is checked before the first message, and how errors read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import structlog
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeout
+
+from bus.errors import BusUnavailable, ConfigError, JetStreamMissing, ServerTooOld
+
+OLDEST_SERVER = (2, 12)
+"""Atomic batches."""
+ACK_SECONDS = 5.0
+"""How long the server may take to answer one request."""
+
+_log = structlog.get_logger("bus")
+
+
+async def connect_client(
+    url: str, *, name: str, user: str | None = None, password: str | None = None, retry: bool
+) -> Client:
+    """Connect to a server that is new enough.
+
+    Raises:
+        ConfigError: the URL is none.
+        BusUnavailable: no server answers.
+        ServerTooOld: it lacks atomic batches.
+    """
+    if not url.startswith(("nats://", "tls://")):
+        raise ConfigError("nats.url", url, "write it as nats://HOST:PORT")
+    client = Client()
+    try:
+        await client.connect(
+            url,
+            name=name,
+            user=user,
+            password=password,
+            error_cb=_ignore_error,
+            connect_timeout=3,
+            allow_reconnect=retry,
+            reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds; the library only adds it up
+            max_reconnect_attempts=-1 if retry else 1,  # 0 would mean for ever, too
+            pending_size=64 * 1024**2,
+        )
+    except (NatsError, OSError, ValueError, TimeoutError) as error:
+        raise BusUnavailable(
+            f"nats.url = {url}: no nats-server answers there; start one or leave the URL out ({short_text(error)})"
+        ) from error
+    version = client.connected_server_version
+    if (version.major, version.minor) < OLDEST_SERVER:
+        await client.close()
+        found = f"{version.major}.{version.minor}.{version.patch}"
+        raise ServerTooOld(
+            f"nats.url = {url}: nats-server {found} is too old; use 2.12 or newer (atomic batches)"
+        )
+    return client
+
+
+async def api_call(client: Client, call: str, body: dict[str, Any]) -> dict[str, Any]:
+    """Call the JetStream API and return its answer, errors included.
+
+    Raises:
+        JetStreamMissing: the server runs without JetStream.
+        BusUnavailable: it does not answer.
+    """
+    try:
+        reply = await client.request(
+            f"$JS.API.{call}", json.dumps(body).encode(), timeout=ACK_SECONDS
+        )
+    except NoRespondersError as error:
+        raise JetStreamMissing(
+            "nats.url: that nats-server runs without JetStream; start it with -js"
+        ) from error
+    except (NatsError, NatsTimeout, TimeoutError) as error:
+        raise BusUnavailable(
+            f"the nats-server does not answer {call} ({short_text(error)})"
+        ) from error
+    answer: dict[str, Any] = json.loads(reply.data)
+    return answer
+
+
+async def _ignore_error(error: Exception) -> None:
+    """Connection errors are handled where they matter; the library would print each with a
+    traceback.
+    """
+    _log.debug("nats", error=str(error))
+
+
+def short_text(error: object) -> str:
+    """Return an error in a few words, without the library's prefix."""
+    text = str(error) or type(error).__name__
+    return text.removeprefix("nats: ")
