@@ -42,5 +42,5 @@ async def tap(url: str, subject: str) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit("give the address of the log, as `foresail status` prints it")
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt, BrokenPipeError):
         asyncio.run(tap(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "live.foresail.>"))
