@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.table import Table
 
-from bus.clock import SystemClock
+from bus.clock import Clock, SystemClock
 from bus.port import Bus
 from foresail.log_source import connected
 from foresail.output import console, print_json
@@ -36,7 +36,7 @@ async def run(arguments: argparse.Namespace) -> int:
     state = StateFolder(Path(arguments.state))
     stack = state.read()
     async with connected(stack, state) as bus:
-        status = await gather(bus, stack, SystemClock().wall_ns())
+        status = await gather(bus, stack, SystemClock())
     if arguments.json:
         print_json(status)
     else:
@@ -45,10 +45,10 @@ async def run(arguments: argparse.Namespace) -> int:
     return 0 if healthy else 1
 
 
-async def gather(bus: Bus, stack: StackFile, now_ns: int) -> dict[str, Any]:
+async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
     """Return the status as JSON values."""
-    info = await bus.info()
     beats = await _beats(bus) if stack.running else {}
+    info, now_ns = await bus.info(), clock.wall_ns()
     newest: dict[str, Any] = {}
     for kind in EVENT_TYPES:
         if "*" in kind.PATTERN:
@@ -56,7 +56,7 @@ async def gather(bus: Bus, stack: StackFile, now_ns: int) -> dict[str, Any]:
         last = await bus.last(subjects.build(stack.cluster, kind.PATTERN))
         if last is not None:
             name = ".".join(kind.PATTERN)
-            newest[name] = {"seq": last.seq, "age_seconds": round((now_ns - last.time_ns) / 1e9, 1)}
+            newest[name] = {"seq": last.seq, "age_seconds": round(max(0.0, (now_ns - last.time_ns) / 1e9), 1)}
     names = sorted({*stack.processes, *beats})
     return {
         "running": stack.running,

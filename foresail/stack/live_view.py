@@ -57,8 +57,7 @@ class LiveState:
 
 
 def decision_line(decision: Decision, execution: OutcomeExecution | None = None) -> str:
-    """Return one decision as one line: cycle, action, target, rationale, losers, what became of it."""
-    action = decision.action
+    """Return one decision as one line: cycle, rationale, losers, what became of it."""
     losers = ", ".join(
         f"{LETTERS[one.agent]} {one.kind}"
         for one in decision.considered
@@ -71,8 +70,7 @@ def decision_line(decision: Decision, execution: OutcomeExecution | None = None)
     )
     over = f"; over {losers}" if losers else ""
     what = "" if execution is None else f"; {execution_text(execution)}"
-    target = f" {action.target.name}" if action.target.name else ""
-    return f"cycle {decision.cycle:>4}  {action.label}{target}: {decision.rationale}{over}{missing}{what}"
+    return f"cycle {decision.cycle:>4}  {decision.rationale}{over}{missing}{what}"
 
 
 def execution_text(execution: OutcomeExecution) -> str:
