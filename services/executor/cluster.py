@@ -15,8 +15,9 @@ from schemas.actions import Action, TargetKind
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
 from services.cluster import MERGE_PATCH, Answer, ClusterRefused, ClusterUnavailable, Transport
-from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
+from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts, shows
 from services.executor.plans.admission import HELD
+from services.executor.verify import end_reached
 from services.kube_lists import decoder_of, read_list
 from services.kube_objects import Deployment, Job, Meta, Node, Pod, effective_request, parse_time
 
@@ -31,7 +32,14 @@ REASONS = {
 """HTTP status of a refused write to our reason."""
 GROUPS = {"deployments": "/apis/apps/v1", "jobs": "/apis/batch/v1"}
 
-_PODS = decoder_of(Pod)
+
+class MarkedPod(Pod, frozen=True):
+    """A pod with its annotations, which the collector does without."""
+
+    metadata: Meta = Meta()  # type: ignore[assignment]
+
+
+_PODS = decoder_of(MarkedPod)
 _NODES = decoder_of(Node)
 _DEPLOYMENTS = decoder_of(Deployment)
 _JOBS = decoder_of(Job)
@@ -53,26 +61,28 @@ async def read_facts(transport: Transport, action: Action) -> Facts:
 async def apply(transport: Transport, operation: Operation, *, dry_run: bool) -> OperationResult:
     """Apply one operation and return what became of it; never raises for an answer of the API
     server.
+
+    A conflict is re-validated once: an object that shows the end already is left alone, one that is
+    still as it was planned for is written at its new version, anything else is refused.
     """
-    query = {"dryRun": "All"} if dry_run else {}
     try:
-        answer = await _send(transport, operation, query)
+        return await _apply(transport, operation, dry_run=dry_run)
     except ClusterRefused as error:
-        if operation.verb is Verb.EVICT and error.status == 404:
-            return OperationResult(
-                status="unchanged",
-                reason=Reason.TARGET_GONE,
-                http_status=404,
-                message=error.message,
-            )
-        reason = REASONS.get(error.status, Reason.API_ERROR)
-        return OperationResult(
-            status="refused", reason=reason, http_status=error.status, message=error.message[:300]
-        )
+        if error.status not in {404, 409}:
+            return _refused(error)
+        refused = error
     except ClusterUnavailable as error:
-        return OperationResult(
-            status="failed", reason=Reason.API_UNREACHABLE, message=str(error)[:300]
-        )
+        return _failed(error)
+    try:
+        return await _revalidated(transport, operation, refused, dry_run=dry_run)
+    except ClusterRefused as error:
+        return _refused(error)
+    except ClusterUnavailable as error:
+        return _failed(error)
+
+
+async def _apply(transport: Transport, operation: Operation, *, dry_run: bool) -> OperationResult:
+    answer = await _send(transport, operation, {"dryRun": "All"} if dry_run else {})
     metadata = json.loads(answer.body or b"{}").get("metadata") or {}
     version = str(metadata.get("resourceVersion", ""))
     unchanged = (
@@ -83,6 +93,42 @@ async def apply(transport: Transport, operation: Operation, *, dry_run: bool) ->
         http_status=answer.status,
         resource_version=version,
     )
+
+
+async def _revalidated(
+    transport: Transport, operation: Operation, error: ClusterRefused, *, dry_run: bool
+) -> OperationResult:
+    current = await read_object(transport, operation)
+    if end_reached(operation, current):
+        return OperationResult(
+            status="unchanged", http_status=error.status, message=error.message[:300]
+        )
+    if current is None or operation.verb in {Verb.EVICT, Verb.DELETE}:
+        return _refused(error)
+    metadata = current["metadata"]
+    as_planned = operation.undo and shows(current, json.loads(operation.undo))
+    if metadata.get("uid") != operation.uid or not as_planned:
+        return OperationResult(
+            status="refused",
+            reason=Reason.TARGET_CHANGED,
+            http_status=error.status,
+            message="it changed since it was judged",
+        )
+    again = operation.model_copy(update={"resource_version": str(metadata["resourceVersion"])})
+    return await _apply(transport, again, dry_run=dry_run)
+
+
+def _refused(error: ClusterRefused) -> OperationResult:
+    return OperationResult(
+        status="refused",
+        reason=REASONS.get(error.status, Reason.API_ERROR),
+        http_status=error.status,
+        message=error.message[:300],
+    )
+
+
+def _failed(error: ClusterUnavailable) -> OperationResult:
+    return OperationResult(status="failed", reason=Reason.API_UNREACHABLE, message=str(error)[:300])
 
 
 async def read_object(transport: Transport, operation: Operation) -> dict[str, Any] | None:
@@ -218,14 +264,14 @@ def _workload(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> W
             for name, value in metadata.annotations.items()
             if name.startswith("foresail.dev/")
         },
-        protected=metadata.annotations.get(DO_NOT_DISRUPT) == "true",
+        protected=_marked(metadata),
         created_time_seconds=parse_time(metadata.creation_timestamp)
         if metadata.creation_timestamp
         else 0.0,
     )
 
 
-def _pod_facts(pod: Pod) -> PodFacts:
+def _pod_facts(pod: MarkedPod) -> PodFacts:
     owners = {owner.kind for owner in pod.metadata.owner_references if owner.controller}
     created = pod.metadata.creation_timestamp
     return PodFacts(
@@ -237,8 +283,16 @@ def _pod_facts(pod: Pod) -> PodFacts:
         priority=pod.spec.priority,
         daemon="DaemonSet" in owners,
         pending=pod.status.phase == "Pending",
-        protected=pod.metadata.labels.get(DO_NOT_DISRUPT) == "true",
+        protected=_marked(pod.metadata),
         created_time_seconds=parse_time(created) if created else 0.0,
+    )
+
+
+def _marked(metadata: Any) -> bool:
+    """Say whether an object asks to be left alone, by annotation or label."""
+    return "true" in (
+        metadata.annotations.get(DO_NOT_DISRUPT),
+        metadata.labels.get(DO_NOT_DISRUPT),
     )
 
 
@@ -249,6 +303,7 @@ def _node(node: Node) -> NodeFacts:
         resource_version=node.metadata.resource_version,
         ready=node.ready,
         unschedulable=node.spec.unschedulable,
+        protected=_marked(node.metadata),
         annotations={
             name: value
             for name, value in node.metadata.annotations.items()

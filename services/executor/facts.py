@@ -18,6 +18,8 @@ class NodeFacts(Part):
     unschedulable: bool
     annotations: dict[str, str] = {}
     taints: tuple[dict[str, str], ...] = ()
+    protected: bool = False
+    """Marked do-not-disrupt."""
 
 
 class PodFacts(Part):
@@ -83,3 +85,18 @@ def merged(target: Any, patch: Any) -> Any:
         else:
             result[name] = merged(result.get(name), value)
     return result
+
+
+def shows(current: Any, patch: Any) -> bool:
+    """Say whether an object is already as a merge patch wants it.
+
+    The API leaves out what is empty, so absent, null, false and empty are one.
+    """
+    return bool(_filled(merged(current, patch)) == _filled(current))
+
+
+def _filled(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    filled = {name: _filled(one) for name, one in value.items()}
+    return {name: one for name, one in filled.items() if one not in (None, False, [], {}, "")}

@@ -19,10 +19,12 @@ from schemas.outcome import (
     Operation,
     OutcomeExecution,
     OutcomeVerification,
+    VerificationStatus,
 )
 from schemas.subjects import parse
 
-KEPT_EXECUTIONS = 500
+KEPT_EXECUTIONS = 250
+"""At about 2 kB each they keep the checkpoint well below one message."""
 KEPT_DECISIONS = 1_000
 
 
@@ -56,6 +58,10 @@ class Execution(Part):
     """Cluster time at which it started."""
     succeeded: bool | None = None
     verified: bool = False
+    worse: bool = False
+    """Verification saw the cluster get worse."""
+    rollback_id: str = ""
+    """Id of the stored plan that takes it back."""
     rolled_back: bool = False
     pressure: int = 0
     """Pods pending for lack of capacity when it was decided."""
@@ -105,7 +111,8 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
         case OutcomeExecution():
             return _executed(state, event)
         case OutcomeVerification() as data:
-            return _changed(state, data.cycle, verified=True)
+            worse = data.status is VerificationStatus.WORSE
+            return _changed(state, data.cycle, verified=True, worse=worse)
         case Control() as data:
             return _controlled(state, data)
         case _:
@@ -149,7 +156,7 @@ def _executed(state: Ledger, event: Event[Any]) -> Ledger:
     data: OutcomeExecution = event.data
     if data.rollback_of:
         if data.phase is ExecutionPhase.STARTED:
-            return state
+            return _changed(state, data.cycle, rollback_id=event.id)
         rolled = _changed(state, data.cycle, rolled_back=True)
         return rolled.model_copy(
             update={"undo": tuple(cycle for cycle in rolled.undo if cycle != data.cycle)}

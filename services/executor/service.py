@@ -8,8 +8,8 @@ is decided here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -18,12 +18,11 @@ from bus.errors import Permanent, Temporary
 from bus.fold_process import config_of
 from bus.follow import Follower, Speaker
 from bus.port import Bus
+from schemas import subjects
 from schemas.actions import ActionKind
-from schemas.control import Control
-from schemas.decision import Decision
-from schemas.envelope import Draft, Event
+from schemas.control import Command, Control
+from schemas.envelope import Draft
 from schemas.identity import Origin
-from schemas.observation import Observation
 from schemas.outcome import (
     ExecutionPhase,
     GuardCheck,
@@ -32,54 +31,24 @@ from schemas.outcome import (
     OperationResult,
     OutcomeExecution,
     OutcomeVerification,
-    VerificationStatus,
 )
 from schemas.reasons import Reason
+from schemas.registry import decode
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.executor.cluster import apply, read_facts, read_object
 from services.executor.facts import Facts
+from services.executor.fold import NAME, ExecutorFold
 from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask
 from services.executor.guards.question import Question
-from services.executor.ledger import Due, Execution, Ledger, evolve
+from services.executor.ledger import Due, Execution, Ledger
 from services.executor.plans import PLANS
 from services.executor.plans.planned import Planned, Refusal
 from services.executor.settings import ExecutorSettings
 from services.executor.verify import due_for_verification, end_reached, rollback, verdict
 
-NAME = "executor"
-
-
-class ExecutorFold:
-    """The pure part; what is said depends on the cluster, so `decide` owes nothing."""
-
-    name = NAME
-    reads = (
-        Observation.PATTERN,
-        Decision.PATTERN,
-        Control.PATTERN,
-        OutcomeExecution.PATTERN,
-        OutcomeVerification.PATTERN,
-    )
-    state_version = 1
-    deadline_seconds = None
-
-    def initial(self) -> Ledger:
-        """Return the state before any event."""
-        return Ledger()
-
-    def evolve(self, state: Ledger, event: Event[Any]) -> Ledger:
-        """Return the state after one stored event."""
-        return evolve(state, event)
-
-    def decide(self, state: Ledger, *, overdue: bool) -> tuple[Draft, ...]:
-        """Return nothing."""
-        del state, overdue
-        return ()
-
-    def open_cycle(self, state: Ledger) -> int | None:
-        """No cycle waits on a deadline here."""
-        del state
-        return None
+__all__ = ["NAME", "Executor", "ExecutorFold", "run"]
+REMEMBERED = 10_000
+"""Things done by this process; older ones are long in the log."""
 
 
 async def run(
@@ -97,7 +66,13 @@ async def run(
     await speaker.announce(
         config_of(NAME, settings.announcement(), code_version), clock.wall_ns() / 1e9
     )
-    executor = Executor(settings, speaker, transport)
+
+    async def newest_control() -> Control | None:
+        stored = await bus.last(subjects.build(origin.cluster, Control.PATTERN))
+        found = None if stored is None else decode(stored.subject, stored.headers, stored.data).data
+        return found if isinstance(found, Control) else None
+
+    executor = Executor(settings, speaker, transport, newest_control)
     await Follower(
         ExecutorFold(), bus, clock, speaker, act=executor.act, on_progress=on_progress
     ).run()
@@ -106,13 +81,20 @@ async def run(
 class Executor:
     """Does what the newest decision asks for, within the guard rails."""
 
-    def __init__(self, settings: ExecutorSettings, speaker: Speaker, transport: Transport) -> None:
-        """Execute through `transport`."""
+    def __init__(
+        self,
+        settings: ExecutorSettings,
+        speaker: Speaker,
+        transport: Transport,
+        newest_control: Callable[[], Awaitable[Control | None]] | None = None,
+    ) -> None:
+        """Execute through `transport`; `newest_control` is asked before every single write."""
+        self._newest_control = newest_control
         self._settings = settings
         self._speaker = speaker
         self._transport = transport
         self._log = structlog.get_logger(NAME)
-        self._handled: set[str] = set()
+        self._handled: OrderedDict[str, None] = OrderedDict()
 
     async def act(self, state: Ledger) -> None:
         """Do what is owed in this state; each thing once per process."""
@@ -127,10 +109,18 @@ class Executor:
         for execution in due_for_verification(state, self._settings.verify_cycles):
             if self._take(f"verify-{execution.cycle}"):
                 await self._verify(state, execution)
-        for cycle in state.undo:
-            done = state.execution(cycle)
-            if done is not None and not done.rolled_back and self._take(f"undo-{cycle}"):
-                await self._roll_back(state, done, "the operator asked for it")
+        for execution in () if state.killed else state.executions:
+            why = self._why_back(state, execution)
+            if why and self._take(f"undo-{execution.cycle}"):
+                await self._roll_back(state, execution, why)
+
+    def _why_back(self, state: Ledger, execution: Execution) -> str:
+        """Say why an execution has to be taken back; empty when it has not."""
+        if execution.rolled_back or execution.phase is not ExecutionPhase.FINISHED:
+            return ""
+        if execution.cycle in state.undo:
+            return "the operator asked for it"
+        return "it got worse" if execution.worse and self._settings.roll_back else ""
 
     def _take(self, what: str) -> bool:
         """Say whether this process has not done it yet; what it published may still be on its way
@@ -138,7 +128,9 @@ class Executor:
         """
         if what in self._handled:
             return False
-        self._handled.add(what)
+        self._handled[what] = None
+        while len(self._handled) > REMEMBERED:
+            self._handled.popitem(last=False)
         return True
 
     def _mode(self, state: Ledger) -> Mode:
@@ -232,11 +224,18 @@ class Executor:
         )
 
     async def _write_one(self, state: Ledger, operation: Operation, mode: Mode) -> OperationResult:
-        if state.killed:
+        if await self._killed(state):
             return OperationResult(
                 status="refused", reason=Reason.KILL_SWITCH, message="the kill switch came on"
             )
         return await apply(self._transport, operation, dry_run=mode is Mode.SHADOW)
+
+    async def _killed(self, state: Ledger) -> bool:
+        """Ask the log itself: the operator may have spoken since `state` was folded."""
+        said = None if self._newest_control is None else await self._newest_control()
+        if said is not None and said.command in {Command.KILL, Command.RESUME}:
+            return said.command is Command.KILL
+        return state.killed
 
     async def _refuse(
         self,
@@ -300,7 +299,7 @@ class Executor:
         try:
             current = [await read_object(self._transport, one) for one in execution.operations]
         except (ClusterUnavailable, ClusterRefused) as error:
-            self._handled.discard(f"verify-{execution.cycle}")
+            self._handled.pop(f"verify-{execution.cycle}")
             self._log.warning("not verified yet", cycle=execution.cycle, error=str(error))
             return
         ends = tuple(
@@ -324,12 +323,14 @@ class Executor:
             data, data.cycle, data.cluster_time_seconds, (execution.execution_id, state.seen.id)
         )
         await self._speaker.say([draft])
-        if found.status is VerificationStatus.WORSE and self._settings.roll_back:
-            await self._roll_back(state, execution, found.text)
 
     async def _roll_back(self, state: Ledger, execution: Execution, why: str) -> None:
-        operations = rollback(execution)
-        if not operations or state.killed:
+        """Undo what still stands; what others changed since is left to them."""
+        try:
+            operations = await self._standing(execution)
+        except (ClusterUnavailable, ClusterRefused) as error:
+            self._handled.pop(f"undo-{execution.cycle}")
+            self._log.warning("not taken back yet", cycle=execution.cycle, error=str(error))
             return
         started = OutcomeExecution(
             cycle=execution.cycle,
@@ -342,8 +343,30 @@ class Executor:
             text=f"take back {execution.action.kind}: {why}",
             rollback_of=execution.execution_id,
         )
-        stored = await self._say(started, (execution.execution_id, state.seen.id))
+        if not operations:
+            refused = started.model_copy(
+                update={
+                    "phase": ExecutionPhase.REFUSED,
+                    "reason": Reason.TARGET_CHANGED,
+                    "text": "nothing of it is left that could be taken back",
+                }
+            )
+            await self._say(refused, (execution.execution_id,))
+            return
+        stored = execution.rollback_id or await self._say(
+            started, (execution.execution_id, state.seen.id)
+        )
         await self._write(state, started, stored)
+
+    async def _standing(self, execution: Execution) -> tuple[Operation, ...]:
+        """Return the undo operations whose object still shows what the execution wrote."""
+        standing = []
+        for operation in execution.operations:
+            found = await read_object(self._transport, operation)
+            if found is not None and operation.undo and end_reached(operation, found):
+                version = str(found["metadata"]["resourceVersion"])
+                standing.append(operation.model_copy(update={"resource_version": version}))
+        return rollback(execution.model_copy(update={"operations": tuple(standing)}))
 
     async def _say(self, data: OutcomeExecution, causes: tuple[str, ...]) -> str:
         """Publish one execution event and return its id once it is stored."""

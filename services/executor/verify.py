@@ -11,7 +11,7 @@ from schemas.actions import ActionKind
 from schemas.model import Part
 from schemas.outcome import GuardCheck, Mode, Operation, Verb, VerificationStatus
 from schemas.reasons import Reason
-from services.executor.facts import merged
+from services.executor.facts import shows
 from services.executor.ledger import Execution, Ledger
 
 TAKES_CAPACITY = frozenset({ActionKind.POWER_STATE, ActionKind.RESOURCE_CAP})
@@ -47,9 +47,7 @@ def end_reached(operation: Operation, current: dict[str, Any] | None) -> bool:
         return False
     if operation.verb is Verb.SCALE:
         return (current.get("spec") or {}).get("replicas") == operation.replicas
-    patch = json.loads(operation.patch)
-    wanted = merged(current, patch)
-    return bool(_without_version(wanted) == _without_version(current))
+    return shows(current, json.loads(operation.patch))
 
 
 def verdict(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Verdict:
@@ -72,7 +70,7 @@ def verdict(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Verd
             text=f"{reached} of {len(ends)} operations show their end",
         )
     ]
-    if execution.action.kind in TAKES_CAPACITY:
+    if execution.action.kind in TAKES_CAPACITY and execution.direction != "on":
         checks.append(
             GuardCheck(
                 guard="capacity_pressure",
@@ -120,17 +118,8 @@ def rollback(execution: Execution) -> tuple[Operation, ...]:
                     "patch": operation.undo,
                     "undo": operation.patch,
                     "replicas": None,
-                    "resource_version": "",
                     "text": f"take back: {operation.text}",
                 }
             )
         )
     return tuple(undos)
-
-
-def _without_version(obj: Any) -> Any:
-    kept = dict(obj)
-    kept["metadata"] = {
-        name: value for name, value in obj["metadata"].items() if name != "resourceVersion"
-    }
-    return kept

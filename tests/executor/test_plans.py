@@ -1,4 +1,4 @@
-"""Plans of all nine kinds: complete, absolute, reversible where they can be, refused with the reason where they cannot."""
+"""Plans of the nine kinds: which absolute ends they state, how they are undone, and when they refuse."""
 
 from __future__ import annotations
 
@@ -7,197 +7,202 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import Action, ActionKind, Agent, Parameters, Target, TargetKind
+from schemas.actions import ActionKind
 from schemas.outcome import Verb
 from schemas.reasons import Reason
-from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts, merged
+from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
 from services.executor.plans import PLANS, example
-from services.executor.plans.planned import Planned, Refusal, node_state
+from services.executor.plans.admission import HELD
+from services.executor.plans.planned import Planned, Refusal
 from services.executor.settings import ExecutorSettings
+from tests.builders import make_action
 
 SETTINGS = ExecutorSettings()
-NODE = NodeFacts(name="n1", uid="node-uid", resource_version="7", ready=True, unschedulable=False)
-ON_NODE = Target(kind=TargetKind.NODE, name="n1")
-QUEUE = Target(kind=TargetKind.QUEUE, name="pending")
+LIMITS: tuple[tuple[ActionKind, dict[str, float], dict[str, str]], ...] = (
+    (ActionKind.THROTTLE, {"cpu_cap_ratio": 0.85}, {"cpu-cap": "0.85"}),
+    (ActionKind.DVFS, {"clock_scale_ratio": 0.65}, {"clock-scale": "0.65"}),
+    (ActionKind.MEMORY_BALLOON, {"memory_scale_ratio": 0.75}, {"memory-scale": "0.75"}),
+    (
+        ActionKind.RESOURCE_CAP,
+        {"cpu_cap_ratio": 0.85, "memory_cap_ratio": 0.8},
+        {"cpu-cap": "0.85", "memory-cap": "0.8"},
+    ),
+)
 
 
-def action(kind: ActionKind, target: Target = ON_NODE, **parameters: Any) -> Action:
-    """Return an action."""
-    return Action(agent=Agent.SAFETY, kind=kind, target=target, parameters=Parameters(**parameters))
+def node(**fields: Any) -> NodeFacts:
+    """Return a node of which nothing is remarkable."""
+    default = {"name": "node-0", "uid": "n", "resource_version": "7", "ready": True}
+    return NodeFacts(**{**default, "unschedulable": False, **fields})
 
 
-def pod(name: str, workload: str = "d/Deployment/web", cpu: float = 1.0, **fields: Any) -> PodFacts:
-    """Return a pod on the node."""
-    return PodFacts(namespace="d", name=name, uid=f"{name}-uid", workload=workload, cpu_request_cores=cpu, **fields)
+def pod(name: str, workload: str = "default/Deployment/web", **fields: Any) -> PodFacts:
+    """Return a running pod."""
+    default = {"namespace": workload.split("/")[0] or "default", "name": name, "uid": f"u-{name}"}
+    return PodFacts(**{**default, "workload": workload, "cpu_request_cores": 1.0, **fields})
 
 
-def workload(name: str, kind: str = "Deployment", **fields: Any) -> WorkloadFacts:
-    """Return a workload in namespace d."""
-    given = {"uid": f"{name}-uid", "resource_version": "9", "replicas": 3, **fields}
-    return WorkloadFacts(id=f"d/{kind}/{name}", kind=kind, namespace="d", name=name, **given)
+def workload(identity: str, **fields: Any) -> WorkloadFacts:
+    """Return a workload of `<namespace>/<kind>/<name>`."""
+    namespace, kind, name = identity.split("/")
+    default = {"id": identity, "kind": kind, "namespace": namespace, "name": name, "uid": "w"}
+    return WorkloadFacts(**{**default, "resource_version": "3", "replicas": 2, **fields})
 
 
-def facts(**fields: Any) -> Facts:
-    """Return facts with the node."""
-    return Facts(**{"time_seconds": 100.0, "node": NODE, **fields})
-
-
-def planned(wish: Action, given: Facts) -> Planned:
-    """Plan and expect a plan."""
-    found = PLANS[wish.kind](wish, given, SETTINGS)
+def planned(kind: ActionKind, facts: Facts, **parameters: Any) -> Planned:
+    """Return a plan that must exist."""
+    found = PLANS[kind](make_action(kind=kind, **parameters), facts, SETTINGS)
     assert isinstance(found, Planned), found
     return found
 
 
-def refused(wish: Action, given: Facts) -> Reason:
-    """Plan and expect a refusal."""
-    found = PLANS[wish.kind](wish, given, SETTINGS)
+def refused(kind: ActionKind, facts: Facts, **parameters: Any) -> Reason:
+    """Return the reason of a refusal that must be."""
+    found = PLANS[kind](make_action(kind=kind, **parameters), facts, SETTINGS)
     assert isinstance(found, Refusal), found
     return found.reason
 
 
-def test_every_kind_has_a_plan() -> None:
-    """No kind of action falls through."""
-    assert set(ActionKind) == set(PLANS)
+@pytest.mark.parametrize(("kind", "parameters", "wanted"), LIMITS)
+def test_limits_are_annotations_with_their_undo(
+    kind: ActionKind, parameters: dict[str, float], wanted: dict[str, str]
+) -> None:
+    """A limit on a node states its annotations and can be taken back to none."""
+    operation = planned(kind, Facts(time_seconds=0, node=node()), **parameters).operations[0]
+    names = {f"foresail.dev/{name}": value for name, value in wanted.items()}
+    assert json.loads(operation.patch)["metadata"]["annotations"] == names
+    assert json.loads(operation.undo)["metadata"]["annotations"] == dict.fromkeys(names)
+    assert ("taints" in operation.patch) == (kind is ActionKind.RESOURCE_CAP)
+    assert (operation.resource_version == "7") == (kind is ActionKind.RESOURCE_CAP)
 
 
-def test_replicate_scales_the_deployment_with_most_pods() -> None:
-    """The end is absolute, at the version that was read, and can be taken back."""
-    given = facts(
-        pods=(pod("a", "d/Deployment/small"), pod("b"), pod("c")),
-        workloads=(workload("small"), workload("web", replicas=3)),
-    )
-    (operation,) = planned(action(ActionKind.REPLICATE), given).operations
-
-    assert (Verb.SCALE, "web", 4, "9") == (operation.verb, operation.name, operation.replicas, operation.resource_version)
-    assert {"spec": {"replicas": 3}} == json.loads(operation.undo)
+@pytest.mark.parametrize(("kind", "parameters", "wanted"), LIMITS[:3])
+def test_a_limit_that_is_set_is_not_set_again(
+    kind: ActionKind, parameters: dict[str, float], wanted: dict[str, str]
+) -> None:
+    """A node that has the limit already is left alone."""
+    there = node(annotations={f"foresail.dev/{name}": value for name, value in wanted.items()})
+    found = refused(kind, Facts(time_seconds=0, node=there), **parameters)
+    assert found is Reason.ALREADY_IN_STATE
 
 
-def test_replicate_needs_a_deployment() -> None:
-    """Jobs and bare pods are not replicated; protected Deployments are left alone."""
-    job = facts(pods=(pod("a", "d/Job/batch"),), workloads=(workload("batch", "Job"),))
-    shielded = facts(pods=(pod("a"),), workloads=(workload("web", protected=True),))
-
-    assert Reason.NO_WORKLOAD == refused(action(ActionKind.REPLICATE), job)
-    assert Reason.PROTECTED == refused(action(ActionKind.REPLICATE), shielded)
-
-
-def test_migrate_taints_then_evicts_the_largest_movable_pods() -> None:
-    """Pods go by UID, largest first, at most two; bare and daemon pods stay."""
-    given = facts(
-        pods=(pod("s", cpu=1), pod("l", cpu=4), pod("m", cpu=2), pod("bare", workload="", cpu=9), pod("ds", cpu=9, daemon=True))
-    )
-    taint, *evictions = planned(action(ActionKind.MIGRATE), given).operations
-
-    assert "PreferNoSchedule" in taint.patch
-    assert "7" == taint.resource_version
-    assert [("l", "l-uid"), ("m", "m-uid")] == [(one.name, one.uid) for one in evictions]
-
-
-def test_migrate_without_a_movable_pod_is_refused() -> None:
-    """A pod that nothing would replace is never evicted."""
-    assert Reason.NO_MOVABLE_POD == refused(action(ActionKind.MIGRATE), facts(pods=(pod("bare", workload=""),)))
-    assert Reason.PROTECTED == refused(action(ActionKind.MIGRATE), facts(pods=(pod("a", protected=True),)))
-
-
-@pytest.mark.parametrize(
-    ("kind", "parameters", "annotations"),
-    [
-        (ActionKind.THROTTLE, {"cpu_cap_ratio": 0.85}, {"foresail.dev/cpu-cap": "0.85"}),
-        (ActionKind.DVFS, {"clock_scale_ratio": 0.65}, {"foresail.dev/clock-scale": "0.65"}),
-        (ActionKind.MEMORY_BALLOON, {"memory_scale_ratio": 0.75}, {"foresail.dev/memory-scale": "0.75"}),
-        (
-            ActionKind.RESOURCE_CAP,
-            {"cpu_cap_ratio": 0.85, "memory_cap_ratio": 0.85},
-            {"foresail.dev/cpu-cap": "0.85", "foresail.dev/memory-cap": "0.85"},
-        ),
-    ],
-)
-def test_node_limits_are_annotations(kind: ActionKind, parameters: dict[str, float], annotations: dict[str, str]) -> None:
-    """throttle and dvfs differ; only resource_cap keeps new pods away; each undo gives the node back as it was."""
-    (operation,) = planned(action(kind, **parameters), facts()).operations
-    patch = json.loads(operation.patch)
-    before = node_state(NODE)
-
-    assert annotations == patch["metadata"]["annotations"]
-    assert (kind is ActionKind.RESOURCE_CAP) is ("spec" in patch)
-    assert before == merged(merged(before, patch), json.loads(operation.undo))
-
-
-def test_a_limit_that_holds_already_is_refused() -> None:
-    """Doing nothing twice is said, not done."""
-    limited = NODE.model_copy(update={"annotations": {"foresail.dev/clock-scale": "0.65"}})
-    wish = action(ActionKind.DVFS, clock_scale_ratio=0.65)
-
-    assert Reason.ALREADY_IN_STATE == refused(wish, facts(node=limited))
+@pytest.mark.parametrize("kind", [row[0] for row in LIMITS] + [ActionKind.MIGRATE])
+def test_a_node_that_is_gone_or_marked_is_left_alone(kind: ActionKind) -> None:
+    """A missing node is TARGET_GONE, one marked do-not-disrupt is PROTECTED."""
+    assert refused(kind, Facts(time_seconds=0)) is Reason.TARGET_GONE
+    marked = Facts(time_seconds=0, node=node(protected=True), pods=(pod("a"),))
+    assert refused(kind, marked) is Reason.PROTECTED
 
 
 def test_only_an_empty_node_sleeps() -> None:
-    """Daemon pods do not count; one other pod keeps the node awake; sleep cordons and can be undone."""
-    sleep = action(ActionKind.POWER_STATE, power_state="sleep")
-    (operation,) = planned(sleep, facts(pods=(pod("ds", daemon=True),))).operations
-
-    assert json.loads(operation.patch)["spec"] == {"unschedulable": True}
-    assert {"unschedulable": None} == json.loads(operation.undo)["spec"]
-    assert Reason.NODE_NOT_EMPTY == refused(sleep, facts(pods=(pod("a"),)))
-
-
-def test_waking_takes_the_same_node_back() -> None:
-    """`on` clears what sleep set."""
-    asleep = NODE.model_copy(update={"unschedulable": True, "annotations": {"foresail.dev/power-state": "sleep"}})
-    (operation,) = planned(action(ActionKind.POWER_STATE, power_state="on"), facts(node=asleep)).operations
-
-    assert {"unschedulable": None} == json.loads(operation.patch)["spec"]
+    """Pods but DaemonSets' keep a node awake; an empty one is marked and cordoned in one write."""
+    busy = Facts(time_seconds=0, node=node(), pods=(pod("a"),))
+    assert refused(ActionKind.POWER_STATE, busy, power_state="sleep") is Reason.NODE_NOT_EMPTY
+    empty = Facts(time_seconds=0, node=node(), pods=(pod("a", daemon=True),))
+    plan = planned(ActionKind.POWER_STATE, empty, power_state="sleep")
+    patch = json.loads(plan.operations[0].patch)
+    assert patch["spec"] == {"unschedulable": True}
+    assert patch["metadata"]["annotations"] == {"foresail.dev/power-state": "sleep"}
 
 
-@pytest.mark.parametrize(
-    ("wish", "expected"),
-    [("queue", ["new", "old", "vip"]), ("deprioritize", ["new", "old"]), ("reject", ["new", "old", "web", "vip"])],
-)
-def test_admission_holds_waiting_workloads(wish: str, expected: list[str]) -> None:
-    """Lowest priority first, then newest; Deployments only by reject; running and suspended ones never."""
-    given = Facts(
-        time_seconds=100.0,
-        workloads=(
-            workload("new", "Job", replicas=1, pending_pods=1, created_time_seconds=50.0),
-            workload("old", "Job", replicas=1, pending_pods=1, created_time_seconds=10.0),
-            workload("held", "Job", replicas=1, pending_pods=1, suspended=True),
-            workload("running", "Job", replicas=2, pending_pods=1),
-            workload("vip", "Job", replicas=1, pending_pods=1, priority=9),
-            workload("web", replicas=2, pending_pods=2, created_time_seconds=5.0),
-        ),
+def test_waking_takes_the_cordon_away() -> None:
+    """`on` removes what `sleep` set."""
+    asleep = node(unschedulable=True, annotations={"foresail.dev/power-state": "sleep"})
+    plan = planned(ActionKind.POWER_STATE, Facts(time_seconds=0, node=asleep), power_state="on")
+    assert json.loads(plan.operations[0].patch)["spec"] == {"unschedulable": None}
+
+
+def test_replicate_states_an_absolute_number() -> None:
+    """The Deployment with most pods on the node gets one replica more, at the version read."""
+    pods = (pod("a", "default/Deployment/few"), pod("b"), pod("c"))
+    works = (workload("default/Deployment/few"), workload("default/Deployment/web"))
+    facts = Facts(time_seconds=0, node=node(), pods=pods, workloads=works)
+    operation = planned(ActionKind.REPLICATE, facts).operations[0]
+    assert (operation.verb, operation.name, operation.replicas) == (Verb.SCALE, "web", 3)
+    assert operation.resource_version == "3"
+    assert json.loads(operation.undo) == {"spec": {"replicas": 2}}
+
+
+def test_replicate_refuses_without_a_deployment_or_when_protected() -> None:
+    """Nothing to replicate is NO_WORKLOAD; a protected namespace is PROTECTED."""
+    bare = Facts(time_seconds=0, node=node(), pods=(pod("a", "default/Job/j"),))
+    assert refused(ActionKind.REPLICATE, bare) is Reason.NO_WORKLOAD
+    system = "kube-system/Deployment/dns"
+    kept = Facts(
+        time_seconds=0, node=node(), pods=(pod("a", system),), workloads=(workload(system),)
     )
-    found = planned(action(ActionKind.ADMISSION, QUEUE, admission=wish), given)
-
-    assert expected == [one.name for one in found.operations]
-    assert "close" == found.direction
+    assert refused(ActionKind.REPLICATE, kept) is Reason.PROTECTED
 
 
-def test_admit_restores_what_was_held() -> None:
-    """What we hold remembers its former value, and admit gives exactly that back."""
-    wish = action(ActionKind.ADMISSION, QUEUE, admission="reject")
-    waiting = workload("web", replicas=2, pending_pods=2)
-    (hold,) = planned(wish, Facts(time_seconds=1.0, workloads=(waiting,))).operations
-    annotations = json.loads(hold.patch)["metadata"]["annotations"]
-    held = waiting.model_copy(update={"replicas": 0, "annotations": annotations, "pending_pods": 0})
-    admit = action(ActionKind.ADMISSION, QUEUE, admission="admit")
-    (restore,) = planned(admit, Facts(time_seconds=2.0, workloads=(held,))).operations
-
-    assert {"replicas": 2} == json.loads(restore.patch)["spec"]
-    assert Reason.ALREADY_IN_STATE == refused(admit, Facts(time_seconds=3.0, workloads=(waiting,)))
-
-
-@pytest.mark.parametrize("kind", [kind for kind in ActionKind if kind not in {ActionKind.ADMISSION, ActionKind.NOOP}])
-def test_a_node_that_is_gone_is_named(kind: ActionKind) -> None:
-    """Re-validation: every node action is refused when the node no longer exists."""
-    assert Reason.TARGET_GONE == refused(action(kind), facts(node=None))
+def test_migrate_evicts_the_largest_movable_pods_by_uid() -> None:
+    """A soft taint, then the two largest pods that somebody would replace."""
+    pods = (
+        pod("small", cpu_request_cores=0.1),
+        pod("large", cpu_request_cores=4.0),
+        pod("middle", cpu_request_cores=2.0),
+        pod("bare", "", cpu_request_cores=9.0),
+        pod("daemon", daemon=True, cpu_request_cores=9.0),
+    )
+    plan = planned(ActionKind.MIGRATE, Facts(time_seconds=0, node=node(), pods=pods))
+    taint, *evictions = plan.operations
+    assert json.loads(taint.patch)["spec"]["taints"][0]["effect"] == "PreferNoSchedule"
+    assert [(one.verb, one.uid) for one in evictions] == [
+        (Verb.EVICT, "u-large"),
+        (Verb.EVICT, "u-middle"),
+    ]
 
 
-def test_noop_plans_nothing() -> None:
-    """A noop is refused with its own reason."""
-    assert Reason.NOOP == refused(action(ActionKind.NOOP, Target(kind=TargetKind.NONE)), facts())
+def test_migrate_moves_no_pod_of_a_protected_workload() -> None:
+    """do-not-disrupt on the Deployment covers its pods; bare pods are never moved."""
+    marked = workload("default/Deployment/web", protected=True)
+    facts = Facts(time_seconds=0, node=node(), pods=(pod("a"),), workloads=(marked,))
+    assert refused(ActionKind.MIGRATE, facts) is Reason.PROTECTED
+    bare = Facts(time_seconds=0, node=node(), pods=(pod("a", ""),))
+    assert refused(ActionKind.MIGRATE, bare) is Reason.NO_MOVABLE_POD
 
 
-def test_the_template_works() -> None:
-    """The example plan that people copy is a real plan."""
-    assert isinstance(example.plan(action(ActionKind.DVFS), facts(), SETTINGS), Planned)
+def test_queue_holds_only_jobs_that_wait_entirely() -> None:
+    """Jobs with a running pod, held ones and Deployments stay; the newest waiting Job is first."""
+    works = (
+        workload("a/Job/old", replicas=1, pending_pods=1, created_time_seconds=1),
+        workload("a/Job/new", replicas=1, pending_pods=1, created_time_seconds=2),
+        workload("a/Job/half", replicas=2, pending_pods=1),
+        workload("a/Deployment/web", replicas=1, pending_pods=1),
+    )
+    facts = Facts(time_seconds=0, workloads=works)
+    plan = planned(ActionKind.ADMISSION, facts, admission="queue")
+    assert [one.name for one in plan.operations] == ["new", "old"]
+    assert json.loads(plan.operations[0].patch)["spec"] == {"suspend": True}
+    reject = planned(ActionKind.ADMISSION, facts, admission="reject")
+    assert "web" in [one.name for one in reject.operations]
+
+
+def test_deprioritize_holds_the_lowest_priority_only() -> None:
+    """Of the waiting Jobs only those of the lowest priority are held."""
+    works = (
+        workload("a/Job/low", replicas=1, pending_pods=1, priority=0),
+        workload("a/Job/high", replicas=1, pending_pods=1, priority=5),
+    )
+    facts = Facts(time_seconds=0, workloads=works)
+    plan = planned(ActionKind.ADMISSION, facts, admission="deprioritize")
+    assert [one.name for one in plan.operations] == ["low"]
+
+
+def test_admit_restores_what_was_held_and_trusts_no_other_annotation() -> None:
+    """The former value comes back; a foreign or broken annotation restores nothing."""
+    held = workload("a/Deployment/web", replicas=0, annotations={HELD: '{"replicas": 4}'})
+    plan = planned(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=(held,)))
+    assert json.loads(plan.operations[0].patch)["spec"] == {"replicas": 4}
+    for text in ("not json", '{"template": {}}', '{"replicas": -1}', "[]"):
+        foreign = held.model_copy(update={"annotations": {HELD: text}})
+        facts = Facts(time_seconds=0, workloads=(foreign,))
+        assert refused(ActionKind.ADMISSION, facts) is Reason.ALREADY_IN_STATE
+
+
+def test_noop_plans_nothing_and_every_kind_has_a_plan() -> None:
+    """A noop is refused as NOOP; the table of plans is complete; the template works."""
+    assert refused(ActionKind.NOOP, Facts(time_seconds=0)) is Reason.NOOP
+    assert set(PLANS) == set(ActionKind)
+    assert isinstance(
+        example.plan(make_action(), Facts(time_seconds=0, node=node()), SETTINGS), Planned
+    )

@@ -1,5 +1,5 @@
-"""cool_down: the same kind of action does not hit the same target again too soon, and longer after
-a failure.
+"""cool_down: the same kind of action in the same direction does not hit the same target again too
+soon, and nothing does for a while after a failure. The opposite direction is for ping_pong.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ def check(question: Question) -> GuardCheck:
         one
         for one in question.on_target(question.recent(limit))
         if one.action.kind is question.due.action.kind
+        and (question.planned is None or one.direction == question.planned.direction)
     ]
     return _answer("cool_down", question, same, limit, Reason.COOL_DOWN)
 

@@ -1,4 +1,4 @@
-"""stale_decision: the world has moved on since an old decision."""
+"""stale_decision: the world has moved on since an old decision, or a newer one waits already."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ def check(question: Question) -> GuardCheck:
     """Fail when the decision is older than the limit in cycles."""
     age = max(0, question.state.seen.cycle - question.due.cycle)
     limit = question.settings.stale_cycles
+    newest = max((one.cycle for one in question.state.due), default=question.due.cycle)
     text = "" if age <= limit else f"decided {age} cycles ago; the limit is {limit}"
+    if newest > question.due.cycle:
+        text = f"the decision of cycle {newest} waits already; only the newest is executed"
     return answer(
         "stale_decision",
-        passed=age <= limit,
+        passed=not text,
         reason=Reason.STALE_DECISION,
         measured=age,
         limit=limit,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from schemas.actions import Action
 from schemas.outcome import Operation
@@ -48,7 +49,7 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
 
 def _chosen(wish: str, workloads: Sequence[WorkloadFacts]) -> list[WorkloadFacts]:
     if wish == "admit":
-        held = [one for one in workloads if HELD in one.annotations]
+        held = [one for one in workloads if _former(one)]
         return sorted(held, key=lambda one: (-one.priority, one.created_time_seconds, one.id))
     waiting = [
         one
@@ -82,10 +83,25 @@ def _hold(one: WorkloadFacts) -> Operation:
 
 
 def _restore(one: WorkloadFacts) -> Operation:
-    before = json.loads(one.annotations[HELD])
+    before = _former(one)
     patch = {"metadata": {"annotations": {HELD: None}}, "spec": before}
     spec = {"suspend": one.suspended} if one.kind == "Job" else {"replicas": one.replicas}
     undo = {"metadata": {"annotations": {HELD: one.annotations[HELD]}}, "spec": spec}
     return workload_patch(
         one, patch, undo, f"restore {one.kind.lower()} {one.namespace}/{one.name}"
     )
+
+
+def _former(one: WorkloadFacts) -> dict[str, Any]:
+    """Return what to restore; empty when nothing is held or the annotation is not ours to read.
+
+    Anybody may write annotations, so only the two values that we write ourselves are taken.
+    """
+    try:
+        former = json.loads(one.annotations.get(HELD, ""))
+    except ValueError:
+        return {}
+    if one.kind == "Job":
+        return {"suspend": False} if former == {"suspend": False} else {}
+    replicas = former.get("replicas") if isinstance(former, dict) else None
+    return {"replicas": replicas} if type(replicas) is int and replicas >= 0 else {}

@@ -22,11 +22,13 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
     node = facts.node
     if node is None:
         return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+    if node.protected:
+        return Refusal(reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt")
     owned = [pod for pod in facts.pods if pod.workload and not pod.daemon]
     movable = [
         pod
         for pod in owned
-        if not pod.protected and pod.namespace not in settings.protected_namespaces
+        if not _protected(pod, facts) and pod.namespace not in settings.protected_namespaces
     ]
     if not movable:
         reason = Reason.PROTECTED if owned else Reason.NO_MOVABLE_POD
@@ -43,6 +45,11 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
         direction="move",
         workloads=tuple(dict.fromkeys(pod.workload for pod in chosen)),
     )
+
+
+def _protected(pod: PodFacts, facts: Facts) -> bool:
+    workload = facts.workload(pod.workload)
+    return pod.protected or (workload is not None and workload.protected)
 
 
 def _taint(node: NodeFacts) -> Operation | None:

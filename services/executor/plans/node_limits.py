@@ -28,6 +28,8 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
     node = facts.node
     if node is None:
         return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+    if node.protected:
+        return Refusal(reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt")
     annotations = wanted_annotations(action)
     patch: dict[str, Any] = {"metadata": {"annotations": annotations}}
     capped = action.kind is ActionKind.RESOURCE_CAP

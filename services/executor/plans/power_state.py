@@ -24,6 +24,8 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
     node, state = facts.node, action.parameters.power_state or "sleep"
     if node is None:
         return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+    if node.protected:
+        return Refusal(reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt")
     patch: dict[str, Any] = {
         "metadata": {"annotations": {POWER_STATE: state}},
         "spec": {"unschedulable": True if state in SLEEPING else None},

@@ -1,0 +1,47 @@
+"""The executor as a fold: it keeps the ledger and owes nothing by itself; `service.py` acts on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.control import Control
+from schemas.decision import Decision
+from schemas.envelope import Draft, Event
+from schemas.observation import Observation
+from schemas.outcome import OutcomeExecution, OutcomeVerification
+from services.executor.ledger import Ledger, evolve
+
+NAME = "executor"
+
+
+class ExecutorFold:
+    """The pure part; what is said depends on the cluster, so `decide` owes nothing."""
+
+    name = NAME
+    reads = (
+        Observation.PATTERN,
+        Decision.PATTERN,
+        Control.PATTERN,
+        OutcomeExecution.PATTERN,
+        OutcomeVerification.PATTERN,
+    )
+    state_version = 1
+    deadline_seconds = None
+
+    def initial(self) -> Ledger:
+        """Return the state before any event."""
+        return Ledger()
+
+    def evolve(self, state: Ledger, event: Event[Any]) -> Ledger:
+        """Return the state after one stored event."""
+        return evolve(state, event)
+
+    def decide(self, state: Ledger, *, overdue: bool) -> tuple[Draft, ...]:
+        """Return nothing."""
+        del state, overdue
+        return ()
+
+    def open_cycle(self, state: Ledger) -> int | None:
+        """No cycle waits on a deadline here."""
+        del state
+        return None
