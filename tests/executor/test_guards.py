@@ -85,7 +85,7 @@ def test_nothing_stands_in_the_way_of_a_first_action() -> None:
         ({"replayed": True}, Reason.REPLAYED_LOG),
     ],
 )
-def test_switches_stop_execution(state: dict[str, bool], reason: Reason) -> None:
+def test_switches_stop_execution(state: dict[str, Any], reason: Reason) -> None:
     """Kill, pause and a replayed log each refuse with their own reason."""
     assert failed(question(**state)) == [reason]
 

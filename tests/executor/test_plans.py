@@ -38,7 +38,11 @@ def node(**fields: Any) -> NodeFacts:
 
 def pod(name: str, workload: str = "default/Deployment/web", **fields: Any) -> PodFacts:
     """Return a running pod."""
-    default = {"namespace": workload.split("/", maxsplit=1)[0] or "default", "name": name, "uid": f"u-{name}"}
+    default = {
+        "namespace": workload.split("/", maxsplit=1)[0] or "default",
+        "name": name,
+        "uid": f"u-{name}",
+    }
     return PodFacts(**{**default, "workload": workload, "cpu_request_cores": 1.0, **fields})
 
 
