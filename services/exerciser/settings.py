@@ -21,7 +21,7 @@ class ExerciserSettings(Part):
     """Draw sizes within the ranges that still give the intended effect."""
     seed: int = Field(default=7, ge=0)
     """Phase i draws from Random(seed + i), so each phase repeats by itself."""
-    image: str = "registry.k8s.io/pause:3.10"
+    image: str = "rancher/mirrored-pause:3.10"
     """Image of the load's pods; they only hold requests."""
     most_nodes: int = Field(default=200, ge=1)
     """Phases 1 and 2 put one Deployment on each node; larger clusters skip them."""

@@ -29,7 +29,7 @@ from services.kube_lists import decoder_of, read_list
 from services.kube_objects import Deployment
 
 LOADS = [Load(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
-IMAGE = "registry.k8s.io/pause:3.10"
+IMAGE = "rancher/mirrored-pause:3.10"
 
 
 @pytest.fixture
