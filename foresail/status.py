@@ -56,7 +56,10 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         last = await bus.last(subjects.build(stack.cluster, kind.PATTERN))
         if last is not None:
             name = ".".join(kind.PATTERN)
-            newest[name] = {"seq": last.seq, "age_seconds": round(max(0.0, (now_ns - last.time_ns) / 1e9), 1)}
+            newest[name] = {
+                "seq": last.seq,
+                "age_seconds": round(max(0.0, (now_ns - last.time_ns) / 1e9), 1),
+            }
     names = sorted({*stack.processes, *beats})
     return {
         "running": stack.running,
