@@ -30,6 +30,7 @@ from bus.port import Bus
 from schemas.identity import Origin
 
 BEAT_SECONDS = 1.0
+CANCEL_AGAIN_SECONDS = 0.5
 BAD_INPUT = 2
 FAILED = 1
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -129,18 +130,33 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
         name, bus, SystemClock(), Origin(cluster, incarnation), dict(environment)
     )
     task = asyncio.create_task(_main(main, context), name=name)
+    stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, task.cancel)
+        loop.add_signal_handler(number, stop.set)
     beating = asyncio.create_task(_beat(context), name="beat")
+    stopping = asyncio.create_task(_cancel_when(stop, task, context.progress), name="stop")
     try:
         with suppress(asyncio.CancelledError):
             await task
-        context.progress.state = "stopping"
     finally:
-        beating.cancel()
-        await asyncio.gather(beating, return_exceptions=True)
+        for other in (beating, stopping):
+            other.cancel()
+        await asyncio.gather(beating, stopping, return_exceptions=True)
         await bus.close()
+
+
+async def _cancel_when(stop: asyncio.Event, task: asyncio.Task[None], progress: Progress) -> None:
+    """Cancel a task once told to, again and again until it ends.
+
+    `asyncio.wait_for` before Python 3.12 can swallow a cancellation that comes together with its
+    result, and then the service would run on.
+    """
+    await stop.wait()
+    progress.state = "stopping"
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=CANCEL_AGAIN_SECONDS)
 
 
 async def _main(main: Callable[[ProcessContext], Awaitable[None]], context: ProcessContext) -> None:
