@@ -12,6 +12,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -44,7 +45,7 @@ from bus.nats_wire import (
     stored_message,
 )
 from bus.ordered_read import read_ordered, wanted
-from bus.port import Beats, LogInfo, Message, Messages, StoredMessage
+from bus.port import HEADER_ROOM_BYTES, Beats, LogInfo, Message, Messages, StoredMessage
 from bus.streams import NANOSECONDS, StreamDeclaration
 from schemas import subjects
 
@@ -56,8 +57,8 @@ FETCH_MESSAGES = 256
 FETCH_BYTES = 4 * 1024**2
 FEED_MESSAGES = 4_096
 """Live messages kept for a slow reader; what is dropped beyond is fetched by position."""
-HEADER_ROOM = 4_096
-"""Bytes of a message's limit left for headers."""
+RESPONDER_SECONDS = 0.3
+"""Pause before asking again a server that nobody answers on."""
 
 _log = structlog.get_logger("bus")
 
@@ -139,7 +140,7 @@ class NatsBus:
     async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Store messages, several as one atomic batch; see `bus.port.Bus.publish`."""
         for message in messages:
-            size, limit = len(message.data) + HEADER_ROOM, self._client.max_payload
+            size, limit = len(message.data) + HEADER_ROOM_BYTES, self._client.max_payload
             if size > limit:
                 raise MessageTooLarge(message.subject, size, limit)
         names = sorted({message.subject for message in messages})
@@ -202,8 +203,9 @@ class NatsBus:
         return (await self.info()).last_seq
 
     async def beat(self, process: str, payload: bytes) -> None:
-        """Send a beat outside the log."""
-        await self._client.publish(subjects.health(self._cluster, process), payload)
+        """Send a beat outside the log; one that cannot be sent is lost, the next follows."""
+        with suppress(NatsError):
+            await self._client.publish(subjects.health(self._cluster, process), payload)
 
     async def beats(self, process: str = "*") -> Beats:
         """Yield (process, payload) of beats."""
@@ -265,9 +267,13 @@ class NatsBus:
             try:
                 ack = await self._send(messages, expected)
             except NoRespondersError as failure:
-                raise StreamMissing(
+                # A server that has just come back answers before its streams do.
+                error = StreamMissing(
                     f"nobody stores {messages[0].subject}; the log {self._stream} is gone"
-                ) from failure
+                )
+                error.__cause__ = failure
+                await asyncio.sleep(RESPONDER_SECONDS)
+                continue
             except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
                 error = failure
                 continue
@@ -283,6 +289,8 @@ class NatsBus:
             settled = settle_refusal(messages, newest)
             if settled is not None:
                 return settled
+        if isinstance(error, StreamMissing):
+            raise error
         raise BusUnavailable(
             f"{messages[0].subject} was not acknowledged by the nats-server ({short_text(error)})"
         )
@@ -362,12 +370,16 @@ class NatsBus:
                     subject, json.dumps(body).encode(), timeout=ACK_SECONDS
                 )
             except NoRespondersError as failure:
-                raise JetStreamMissing(
+                error = JetStreamMissing(
                     f"nats: {self._stream} cannot be read; the server has no JetStream or not this log"
-                ) from failure
+                )
+                error.__cause__ = failure
+                await asyncio.sleep(RESPONDER_SECONDS)
             except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
                 error = failure
                 await asyncio.sleep(0.1)
+        if isinstance(error, JetStreamMissing):
+            raise error
         raise BusUnavailable(f"the nats-server does not answer {subject} ({short_text(error)})")
 
     async def _forget(self, subscription: Any) -> None:

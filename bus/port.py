@@ -8,6 +8,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+HEADER_ROOM_BYTES = 4_096
+"""Bytes of a message's limit (1 MiB by default) that are left for headers."""
+
 
 @dataclass(frozen=True, slots=True)
 class Message:

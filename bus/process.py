@@ -118,6 +118,10 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
         _required(environment, f"FORESAIL_{part}")
         for part in ("CLUSTER", "INCARNATION", "STREAM", "NATS_URL")
     )
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
     bus = await NatsBus.connect(
         url,
         cluster=cluster,
@@ -130,10 +134,6 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
         name, bus, SystemClock(), Origin(cluster, incarnation), dict(environment)
     )
     task = asyncio.create_task(_main(main, context), name=name)
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
     beating = asyncio.create_task(_beat(context), name="beat")
     stopping = asyncio.create_task(_cancel_when(stop, task, context.progress), name="stop")
     try:
