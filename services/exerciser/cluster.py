@@ -28,6 +28,9 @@ NAMESPACE = "foresail-exercise"
 PART_OF = "app.kubernetes.io/part-of"
 PART_OF_VALUE = "foresail-exerciser"
 LOAD_LABEL = "foresail.dev/exercise-load"
+DO_NOT_DISRUPT = "foresail.dev/do-not-disrupt"
+NODE_ANNOTATION = "foresail.dev/exercise-node"
+"""On a Deployment that may run on one node only: that node."""
 SLOT_LABEL = "foresail.dev/exercise-slot"
 SLOT_VALUE = "unavailable"
 """No node has this label's value, so pods that ask for it fit nowhere, on purpose."""
@@ -114,6 +117,36 @@ async def remove_all(transport: Transport) -> int:
         if error.status == 404:
             return 0
         raise
+    await _remove(transport, [one.metadata.name for one in found])
+    return len(found)
+
+
+async def remove_stranded(transport: Transport) -> int:
+    """Remove load of nodes that fell asleep or were cordoned meanwhile; return how many there were.
+
+    Its pods could start nowhere, and their waiting would be taken for a full queue.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: the cluster could not be read or written.
+    """
+    nodes = (await read_list(transport, "/api/v1/nodes", _NODES)).items
+    usable = {
+        node.metadata.name
+        for node in nodes
+        if node.ready and not node.spec.unschedulable and _power_state(node) == ON
+    }
+    found = (await read_list(transport, DEPLOYMENTS, _DEPLOYMENTS)).items
+    stranded = [
+        one.metadata.name
+        for one in found
+        if one.metadata.annotations.get(NODE_ANNOTATION, "") not in {"", *usable}
+        and one.status.ready_replicas < one.spec.replicas
+    ]
+    await _remove(transport, stranded)
+    return len(stranded)
+
+
+async def _remove(transport: Transport, names: Sequence[str]) -> None:
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def remove(name: str) -> None:
@@ -125,8 +158,7 @@ async def remove_all(transport: Transport) -> int:
                 if error.status != 404:
                     raise
 
-    await asyncio.gather(*(remove(one.metadata.name) for one in found))
-    return len(found)
+    await asyncio.gather(*(remove(name) for name in names))
 
 
 def manifest(load: Load, image: str, hostnames: Mapping[str, str]) -> dict[str, Any]:
@@ -147,13 +179,24 @@ def manifest(load: Load, image: str, hostnames: Mapping[str, str]) -> dict[str, 
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
-        "metadata": {**_meta(load.name), "labels": labels},
+        "metadata": {
+            **_meta(load.name),
+            "labels": labels,
+            "annotations": _annotations(load),
+        },
         "spec": {
             "replicas": load.replicas,
             "selector": {"matchLabels": {LOAD_LABEL: load.name}},
             "template": {"metadata": {"labels": labels}, "spec": pod},
         },
     }
+
+
+def _annotations(load: Load) -> dict[str, str]:
+    annotations = {NODE_ANNOTATION: load.node} if load.node else {}
+    if load.protected:
+        annotations[DO_NOT_DISRUPT] = "true"
+    return annotations
 
 
 def _only_on(node: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from schemas.actions import Agent
 from schemas.reasons import Reason
@@ -63,6 +63,8 @@ class Load:
     memory_bytes: int
     node: str = ""
     """The node it is bound to; empty: none fits, on purpose."""
+    protected: bool = False
+    """Whether it asks not to be disrupted: agent B's load must not be scaled or held meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +150,7 @@ def _on_every_node(phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserS
             text = f"node {node.name} is on but takes no pods, and would stay the idlest"
             return Plan((), text, Reason.PHASE_UNREACHABLE)
         load, pressure = _fill(f"exercise-{phase.index}-{number}", node, wanted)
-        loads.append(load)
+        loads.append(replace(load, protected=True))
         reached.append(pressure)
     if not phase.band[0] <= min(reached) < phase.band[1]:
         text = f"the idlest node would have demand {min(reached):.3f}, outside the phase's band"

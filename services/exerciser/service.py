@@ -25,7 +25,7 @@ from schemas.observation import Observation
 from schemas.reasons import Reason
 from schemas.stimulus import Stimulus
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.exerciser.cluster import NAMESPACE, apply, read_load, remove_all
+from services.exerciser.cluster import NAMESPACE, apply, read_load, remove_all, remove_stranded
 from services.exerciser.phases import PHASES, Phase, shares_of
 from services.exerciser.plan import Plan, plan_phase
 from services.exerciser.settings import ExerciserSettings
@@ -137,6 +137,10 @@ class Exerciser:
         elif state.over(self._settings.phase_cycles):
             await remove_all(self._transport)
             await self._say_cleaned_up(state)
+        elif state.on:
+            stranded = await remove_stranded(self._transport)
+            if stranded:
+                self._log.info("removed load whose node is gone", deployments=stranded)
         if state.due(self._settings.phase_cycles, self._settings.rounds):
             await self._next_phase(state)
 
