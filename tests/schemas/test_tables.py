@@ -101,3 +101,25 @@ def test_unsorted_ids_are_refused() -> None:
     """Row order is part of the bytes, so there is only one."""
     with pytest.raises(ValidationError, match="sorted"):
         RiskTable(ids=("b", "a"), risk_ratio=(0.5, 0.1))
+
+
+def test_a_delta_that_leads_elsewhere_is_refused() -> None:
+    """The hash in each frame catches a state that is not the producer's."""
+    fields = {
+        "cluster_time_seconds": 0.0,
+        "pods_running": 0,
+        "pods_total": 0,
+        "bare_pods_succeeded": 0,
+    }
+    tables = {"workloads": WorkloadTable(), "pods": PodTable()}
+    first = unfold(
+        None,
+        frame_of(SnapshotWorkloads, tables, cycle=1, previous=None, keyframe_every=9, **fields),
+    )
+    delta = frame_of(SnapshotWorkloads, tables, cycle=2, previous=first, keyframe_every=9, **fields)
+    wrong = delta.model_copy(
+        update={"frame": delta.frame.model_copy(update={"state_hash": "0" * 64})}
+    )
+
+    with pytest.raises(FrameMismatch, match="does not have the hash"):
+        unfold(first, wrong)

@@ -1,0 +1,45 @@
+"""A service that touches the cluster, as a process: NATS and the kubeconfig's cluster, wired once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from bus.process import ProcessContext, run_process, settings_from
+from schemas.config import CODE_VERSION
+from services.cluster import OfficialClientTransport
+
+
+def run_cluster_process(name: str, kind: type[Any], run: Callable[..., Awaitable[None]]) -> int:
+    """Run a service until it is told to stop; return the exit code.
+
+    Args:
+        name: the process, which is also the producer of its events.
+        kind: its settings, read from FORESAIL_SETTINGS; they hold `request_timeout_seconds`.
+        run: its shell, `run(settings, bus, clock, origin, transport, *, code_version, on_progress)`.
+    """
+
+    async def main(context: ProcessContext) -> None:
+        environment = context.environment
+        settings = settings_from(environment, kind)
+        kubeconfig = environment.get("FORESAIL_KUBECONFIG")
+        transport = OfficialClientTransport(
+            Path(kubeconfig) if kubeconfig else None,
+            environment.get("FORESAIL_CONTEXT"),
+            timeout_seconds=settings.request_timeout_seconds,
+        )
+        try:
+            await run(
+                settings,
+                context.bus,
+                context.clock,
+                context.origin,
+                transport,
+                code_version=CODE_VERSION,
+                on_progress=context.progress,
+            )
+        finally:
+            await transport.close()
+
+    return run_process(name, main)
