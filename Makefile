@@ -17,7 +17,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev test lint format bench lock clean
+.PHONY: help setup run dev test lint format bench prove lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -47,6 +47,9 @@ bench: $(DEV_DONE) ## Run the benchmarks and print their figures
 	@set -e; for script in benchmarks/*.py; do \
 		[ -e "$$script" ] || { echo "no benchmarks yet"; exit 0; }; \
 		echo "== $$script"; $(BIN)/python "$$script"; done
+
+prove: $(DEV_DONE) ## Break things on purpose, many times, and print what held. PARTS="faults" picks some
+	$(BIN)/python -m proofs $(PARTS)
 
 lock: $(DEV_DONE) ## Write both lock files anew from pyproject.toml
 	$(COMPILE) --extra build --output-file requirements.lock pyproject.toml

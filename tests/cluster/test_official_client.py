@@ -60,10 +60,20 @@ class _Server(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class _QuietServer(ThreadingHTTPServer):
+    """Says nothing of clients that gave up waiting; other tests may be watching standard error."""
+
+    daemon_threads = False
+    block_on_close = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing."""
+
+
 @contextmanager
 def _serving(folder: Path, **headers: str) -> Iterator[OfficialClientTransport]:
     handler = type("Handler", (_Server,), {"headers_out": headers})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = _QuietServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     file = kubeconfig(folder, server.server_address[1])

@@ -1,0 +1,59 @@
+"""`python -m proofs`: run every proof and print one table; exit code 1 when something did not hold."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+
+from rich.console import Console
+from rich.table import Table
+
+from proofs.row import CI, FULL, Row, Scale
+
+PARTS = ("simulation", "faults", "determinism", "identities", "load")
+Prove = Callable[[Scale], Iterator[Row]]
+
+
+def main(arguments: list[str]) -> int:
+    """Run the parts asked for, all by default; print each row as it comes and the table at the end."""
+    parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(PARTS)}")
+    parser.add_argument("--small", action="store_true", help="as few tries as the test suite makes")
+    parser.add_argument("--seed", type=int, default=1, help="where random choices start")
+    given = parser.parse_args(arguments)
+    unknown = [part for part in given.parts if part not in PARTS]
+    if unknown:
+        sys.stderr.write(f"error: PART = {unknown[0]!r}: use one of {', '.join(PARTS)}\n")
+        return 2
+    base = CI if given.small else FULL
+    scale = Scale(base.seeds, base.kills, base.seconds, given.seed)
+    console = Console()
+    rows: list[Row] = []
+    for part in given.parts or PARTS:
+        prove: Prove = import_module(f"proofs.{part}").prove
+        for row in prove(scale):
+            rows.append(row)
+            console.print(_line(row), markup=False, highlight=False)
+    console.print(table(rows))
+    return 0 if rows and all(row.holds for row in rows) else 1
+
+
+def table(rows: list[Row]) -> Table:
+    """Return every row as one table."""
+    shown = Table(title="What was tried, and how often it held")
+    for name in ("part", "what", "tried", "held", "detail"):
+        shown.add_column(name, justify="right" if name in {"tried", "held"} else "left")
+    for row in rows:
+        style = None if row.holds else "bold red"
+        shown.add_row(row.part, row.what, str(row.tried), str(row.held), row.detail, style=style)
+    return shown
+
+
+def _line(row: Row) -> str:
+    return f"{row.part:12} {row.what}: {row.held} of {row.tried} held  {row.detail}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""What a proof reports: one row of the table that `make prove` prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is tried."""
+
+    seeds: int
+    """Simulated runs."""
+    kills: int
+    """Processes killed at random moments over a real server."""
+    seconds: float
+    """Length of a held load."""
+    seed: int = 1
+    """Where random choices start; the same seed tries the same things."""
+
+
+CI = Scale(seeds=100, kills=20, seconds=20.0)
+FULL = Scale(seeds=1_000, kills=300, seconds=600.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thing that was tried, and how often it held."""
+
+    part: str
+    """Which proof: simulation, faults, determinism, identities, load."""
+    what: str
+    tried: int
+    held: int
+    detail: str = ""
+    """Figures, or how to repeat the first failure."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it held every time, and was tried at all."""
+        return self.held == self.tried > 0
