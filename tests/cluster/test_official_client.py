@@ -63,9 +63,6 @@ class _Server(BaseHTTPRequestHandler):
 class _QuietServer(ThreadingHTTPServer):
     """Says nothing of clients that gave up waiting; other tests may be watching standard error."""
 
-    daemon_threads = False
-    block_on_close = True
-
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing."""
 
