@@ -1,0 +1,1 @@
+"""Real faults against a real nats-server and separate processes; every verdict is read from the log."""

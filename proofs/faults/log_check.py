@@ -1,0 +1,228 @@
+"""Reads a whole log and says everything in it that must never be there, whatever was killed, cut or
+full while it was written.
+
+`check` knows nothing of the processes that wrote the log: it holds stored messages against the
+promises of the six layers, and names each broken one with its position. An empty answer means that
+the log can be believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from bus.port import StoredMessage
+from schemas.decision import Decision
+from schemas.envelope import Event
+from schemas.observation import Observation
+from schemas.outcome import ExecutionPhase, OutcomeExecution
+from schemas.proposal import Proposal
+from schemas.registry import LAYERS, UnknownEvent, decode
+from schemas.subjects import parse
+
+OPEN_CYCLES = 6
+"""Newest cycles that may still be on their way when the log ends."""
+IN_CYCLE_ORDER = frozenset(
+    {"snapshot", "observation", "prediction", "proposal", "decision", "reaction"}
+)
+"""Layers whose subjects go through the cycles once, upwards."""
+
+
+class Defect(StrEnum):
+    """What can be wrong with a log."""
+
+    UNREADABLE = "unreadable"
+    HOLE = "hole"
+    """A position is missing or out of order."""
+    STORED_TWICE = "stored_twice"
+    """Two messages have one id."""
+    SAID_TWICE = "said_twice"
+    """Two events, with different ids, of one producer, subject, cycle and key."""
+    CYCLE_ORDER = "cycle_order"
+    """A subject went back to an older cycle, or stayed."""
+    CAUSE_MISSING = "cause_missing"
+    CAUSE_LATER = "cause_later"
+    UNDECIDED = "undecided"
+    """An observed cycle has no decision."""
+    PROPOSAL_LOST = "proposal_lost"
+    """A proposal won nothing, lost to nothing, and nobody says that it was missing."""
+    NOT_STARTED = "not_started"
+    """An execution finished whose plan was not stored before, or both refused and started."""
+    UNFINISHED = "unfinished"
+    """A stored plan was neither completed nor abandoned."""
+    UNANSWERED = "unanswered"
+    """A decision was neither executed nor refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One broken promise and where it is."""
+
+    defect: Defect
+    seq: int
+    """Position in the log."""
+    text: str
+
+    def __str__(self) -> str:
+        return f"seq {self.seq}: {self.defect}: {self.text}"
+
+
+@dataclass
+class LogCheck:
+    """What a log holds, and what is wrong with it."""
+
+    events: int = 0
+    observed: int = 0
+    decided: int = 0
+    executed: int = 0
+    """Executions that were started."""
+    newest_cycle: int = 0
+    problems: list[Problem] = field(default_factory=list)
+
+    def first(self) -> str:
+        """Return the first problem as one line; empty when there is none."""
+        return str(self.problems[0]) if self.problems else ""
+
+
+def check(messages: Iterable[StoredMessage], *, open_cycles: int = OPEN_CYCLES) -> LogCheck:
+    """Check a log from its first stored message to its last.
+
+    Args:
+        messages: every message, in the order of the log.
+        open_cycles: how many of the newest cycles may still be without decision or outcome.
+    """
+    found = LogCheck()
+    events: list[Event[Any]] = []
+    found.problems += _read(messages, events)
+    found.events = len(events)
+    found.newest_cycle = max((one.cycle for one in events), default=0)
+    settled = found.newest_cycle - open_cycles
+    found.observed = sum(isinstance(one.data, Observation) for one in events)
+    found.decided = sum(isinstance(one.data, Decision) for one in events)
+    found.problems += _repeats(events)
+    found.problems += _causes(events)
+    found.problems += _cycles(events, settled)
+    found.problems += _proposals(events, settled)
+    executions = [one for one in events if isinstance(one.data, OutcomeExecution)]
+    found.executed = sum(one.data.phase is ExecutionPhase.STARTED for one in executions)
+    found.problems += _executions(events, executions, settled)
+    found.problems.sort(key=lambda one: one.seq)
+    return found
+
+
+def _read(messages: Iterable[StoredMessage], events: list[Event[Any]]) -> Iterator[Problem]:
+    """Fill `events`; yield messages that are none and positions that are missing."""
+    previous = 0
+    for message in messages:
+        if previous and message.seq != previous + 1:
+            yield Problem(Defect.HOLE, message.seq, f"follows position {previous}")
+        previous = message.seq
+        try:
+            events.append(
+                decode(
+                    message.subject,
+                    message.headers,
+                    message.data,
+                    seq=message.seq,
+                    recorded_ns=message.time_ns,
+                )
+            )
+        except UnknownEvent as error:
+            yield Problem(Defect.UNREADABLE, message.seq, str(error)[:200])
+
+
+def _repeats(events: list[Event[Any]]) -> Iterator[Problem]:
+    ids: dict[str, int] = {}
+    said: dict[tuple[str, str, int, str], int] = {}
+    newest: dict[str, int] = {}
+    for event in events:
+        what = f"{event.subject} of cycle {event.cycle} by {event.producer}"
+        first = ids.setdefault(event.id, event.seq)
+        if first != event.seq:
+            yield Problem(Defect.STORED_TWICE, event.seq, f"{what}, first at {first}")
+            continue
+        if event.cycle == 0:
+            continue  # settings and the run itself belong to no cycle
+        about = (event.producer, event.subject, event.cycle, event.data.key())
+        first = said.setdefault(about, event.seq)
+        if first != event.seq:
+            yield Problem(Defect.SAID_TWICE, event.seq, f"{what}, first at {first}")
+        elif parse(event.subject).layer in IN_CYCLE_ORDER:
+            before = newest.get(event.subject, 0)
+            if event.cycle <= before:
+                yield Problem(Defect.CYCLE_ORDER, event.seq, f"{what} after cycle {before}")
+            newest[event.subject] = max(before, event.cycle)
+
+
+def _causes(events: list[Event[Any]]) -> Iterator[Problem]:
+    where = {event.id: event.seq for event in reversed(events)}
+    cut = bool(events) and events[0].seq > 1  # retention has taken the oldest events
+    for event in events:
+        if parse(event.subject).layer in LAYERS[1:] and not event.causation_ids:
+            text = f"{event.type} of cycle {event.cycle} names no cause"
+            yield Problem(Defect.CAUSE_MISSING, event.seq, text)
+        for cause in event.causation_ids:
+            at = where.get(cause)
+            if at is None:
+                if not cut:
+                    text = f"{event.type} of cycle {event.cycle} names {cause}"
+                    yield Problem(Defect.CAUSE_MISSING, event.seq, text)
+            elif at >= event.seq:
+                text = f"{event.type} of cycle {event.cycle} was caused by position {at}"
+                yield Problem(Defect.CAUSE_LATER, event.seq, text)
+
+
+def _cycles(events: list[Event[Any]], settled: int) -> Iterator[Problem]:
+    """Every observed cycle has a decision (two are found as repeats)."""
+    decided = {event.cycle for event in events if isinstance(event.data, Decision)}
+    for event in events:
+        observed = isinstance(event.data, Observation) and event.cycle <= settled
+        if observed and event.cycle not in decided:
+            yield Problem(Defect.UNDECIDED, event.seq, f"cycle {event.cycle} has no decision")
+
+
+def _proposals(events: list[Event[Any]], settled: int) -> Iterator[Problem]:
+    decisions = {event.cycle: event for event in events if isinstance(event.data, Decision)}
+    for event in events:
+        if not isinstance(event.data, Proposal):
+            continue
+        decision = decisions.get(event.cycle)
+        lost = event.cycle <= settled if decision is None else not _accounted(event, decision)
+        if lost:
+            text = f"of {event.data.agent} in cycle {event.cycle}"
+            yield Problem(Defect.PROPOSAL_LOST, event.seq, text)
+
+
+def _accounted(proposal: Event[Any], decision: Event[Any]) -> bool:
+    """Say whether a decision tells what became of a proposal.
+
+    One that came after the decision, or while it was made, counts only if its agent is named
+    missing.
+    """
+    data: Decision = decision.data
+    if proposal.id not in {one.id for one in data.considered}:
+        return proposal.data.agent in data.missing
+    return data.selected == proposal.id or proposal.data.agent.value in data.overridden
+
+
+def _executions(
+    events: list[Event[Any]], executions: list[Event[Any]], settled: int
+) -> Iterator[Problem]:
+    phases: dict[tuple[int, bool], list[Event[Any]]] = {}
+    for event in executions:
+        phases.setdefault((event.cycle, bool(event.data.rollback_of)), []).append(event)
+    for (cycle, rollback), told in phases.items():
+        order = [str(one.data.phase) for one in told]
+        text = f"{'rollback' if rollback else 'execution'} of cycle {cycle}: {', '.join(order)}"
+        if order == ["started"]:
+            if cycle <= settled and not rollback:
+                yield Problem(Defect.UNFINISHED, told[0].seq, text)
+        elif order not in (["started", "finished"], ["refused"]):
+            yield Problem(Defect.NOT_STARTED, told[-1].seq, text)
+    for event in events:
+        due = isinstance(event.data, Decision) and event.cycle <= settled
+        if due and (event.cycle, False) not in phases:
+            text = f"the decision of cycle {event.cycle} has no outcome"
+            yield Problem(Defect.UNANSWERED, event.seq, text)
