@@ -18,6 +18,8 @@ from pathlib import Path
 from bus.errors import ConfigError, Permanent
 
 READY_SECONDS = 15.0
+RECOVERY_SECONDS = 120.0
+"""How long a restarted server may take: after a kill it reads its whole store."""
 STOP_SECONDS = 8.0
 POLL_SECONDS = 0.03
 PR_SET_PDEATHSIG = 1
@@ -46,7 +48,7 @@ def free_port() -> int:
 
 
 class NatsServer:
-    """One embedded server; `start`, then `stop`."""
+    """One embedded server; `start`, then `stop`; `wait` tells of its death, `restart` brings it back."""
 
     def __init__(self, folder: Path, *, port: int = 0, sync_interval: str = "1s") -> None:
         """Keep everything in `folder`; port 0 takes a free one."""
@@ -65,7 +67,16 @@ class NatsServer:
         """The server's process id; 0 before the start."""
         return 0 if self._process is None else self._process.pid
 
-    async def start(self) -> str:
+    async def wait(self) -> int:
+        """Wait until it ends; return its exit code, negative for a signal."""
+        assert self._process is not None, "not started"
+        return await self._process.wait()
+
+    async def restart(self) -> None:
+        """Start again on the same port and folder; see `start`."""
+        await self.start(RECOVERY_SECONDS)
+
+    async def start(self, ready_seconds: float = READY_SECONDS) -> str:
         """Start and wait until it takes clients; return its URL.
 
         Raises:
@@ -86,7 +97,7 @@ class NatsServer:
             preexec_fn=die_with_parent,
         )
         waited = 0.0
-        while waited < READY_SECONDS:
+        while waited < ready_seconds:
             if self._process.returncode is not None:
                 raise self._failed(log)
             if await self._answers():
@@ -95,7 +106,7 @@ class NatsServer:
             waited += POLL_SECONDS
         await self.stop()
         raise Permanent(
-            f"nats-server did not get ready within {READY_SECONDS:g} s; see {log.name} in the state folder"
+            f"nats-server did not get ready within {ready_seconds:g} s; see {log.name} in the state folder"
         )
 
     async def stop(self) -> None:

@@ -26,12 +26,14 @@ class LogServer:
     embedded: bool
     durability: str
     """One line: what the sync setting can lose."""
+    server: NatsServer | None = None
+    """The embedded server; None when somebody else runs it."""
 
 
 async def start_log(
     settings: StackSettings, incarnation: str, folder: Path, cleanup: contextlib.AsyncExitStack
 ) -> LogServer:
-    """Start or reach the server, and make sure the stream is there.
+    """Start or reach the server, and make sure the stream is there; `cleanup` stops what was started.
 
     Raises:
         ConfigError: the port is taken or the URL does not lead to a fitting server.
@@ -45,7 +47,7 @@ async def start_log(
         max_age_seconds=nats.max_age_seconds,
     )
     if nats.url is not None:
-        url, embedded = nats.url, False
+        url, server = nats.url, None
         durability = (
             "log: the given nats-server's own sync_interval decides what a power failure can lose"
         )
@@ -54,7 +56,7 @@ async def start_log(
             REAL_SYNC_INTERVAL if settings.run.kubeconfig else TWIN_SYNC_INTERVAL
         )
         server = NatsServer(folder / "nats", port=nats.port, sync_interval=chosen)
-        url, embedded = await server.start(), True
+        url = await server.start()
         cleanup.push_async_callback(server.stop)
         lost = (
             "nothing that was acknowledged"
@@ -63,4 +65,4 @@ async def start_log(
         )
         durability = f"log: sync_interval {chosen}; a power failure can lose {lost}, a killed process loses nothing"
     await NatsBus.declare(url, declaration)
-    return LogServer(url, declaration.name, embedded, durability)
+    return LogServer(url, declaration.name, server is not None, durability, server)

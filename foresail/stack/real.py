@@ -21,6 +21,7 @@ from bus.nats_server import free_port
 from foresail.output import console
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant
+from foresail.stack.keeper import kept
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_before_start
 from foresail.stack.processes import Connections, process_specs
@@ -56,7 +57,14 @@ class RunningStack:
     watch: Watch
     supervisor: Supervisor
     clock: Clock
+    started: str
     dashboard_url: str = ""
+    running: bool = True
+
+    @property
+    def servers(self) -> dict[str, int]:
+        """Process ids of the servers that the stack runs itself."""
+        return {} if self.log.server is None else {"nats-server": self.log.server.pid}
 
 
 def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
@@ -76,7 +84,7 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     async with contextlib.AsyncExitStack() as cleanup:
         cleanup.callback(state.unlock)
         stack = await _bring_up(settings, state, clock, cleanup, quiet=quiet)
-        watching = asyncio.create_task(stack.watch.run(), name="watch")
+        watching = asyncio.create_task(stack.watch.run_through_outages(clock), name="watch")
         try:
             status = await _until_stopped(stack, watching, quiet=quiet)
         finally:
@@ -116,6 +124,12 @@ async def _bring_up(
     writer = open_writer(settings, origin, workload)
     if writer is not None:
         cleanup.callback(writer.seal)
+
+    def note(name: str, what: str) -> None:
+        line = _noted(stack, name, what)
+        if what != "started":
+            say(line)
+
     stack = RunningStack(
         settings=settings,
         state=state,
@@ -129,9 +143,13 @@ async def _bring_up(
             folder / "logs",
             clock,
             first_backoff_seconds=RESTART_INTERVALS * settings.run.interval_seconds,
+            on_change=note,
         ),
         clock=clock,
+        started=rfc3339(clock.wall_ns() / 1e9),
     )
+    if log.server is not None:
+        await cleanup.enter_async_context(kept("nats-server", log.server, clock, note))
     _start_services(stack)
     say(f"dashboard {stack.dashboard_url}   log {log.url}   cluster {plant.description}")
     return stack
@@ -162,7 +180,16 @@ def with_dashboard_port(settings: StackSettings) -> StackSettings:
     return StackSettings({**settings.groups, "dashboard": chosen}, settings.origins)
 
 
-def _store(stack: RunningStack, *, running: bool = True) -> None:
+def _noted(stack: RunningStack, name: str, what: str) -> str:
+    """Keep what happened to a process where people look; return it as a line."""
+    line = f"{name} {what}"
+    stack.watch.state.notes.append(line)
+    stack.supervisor.tell(line)
+    _store(stack)
+    return line
+
+
+def _store(stack: RunningStack) -> None:
     stack.state.write(
         StackFile(
             cluster=stack.origin.cluster,
@@ -173,9 +200,10 @@ def _store(stack: RunningStack, *, running: bool = True) -> None:
             pid=stack.plant.supervisor_pid,
             dashboard_url=stack.dashboard_url,
             processes=dict(stack.supervisor.pids),
+            servers=stack.servers,
             mode=stack.plant.mode,
-            started=rfc3339(stack.clock.wall_ns() / 1e9),
-            running=running,
+            started=stack.started,
+            running=stack.running,
         )
     )
 
@@ -214,7 +242,7 @@ async def _shown(stack: RunningStack, *, quiet: bool) -> None:
     world = f"{stack.origin.cluster}/{stack.origin.incarnation}"
     what = stack.settings.run.workload if stack.workload else stack.plant.description
     header = f"Foresail  {world}  {what}  {stack.dashboard_url}  (Ctrl-C stops)"
-    await show(stack.watch, stack.clock, header, lambda: stack.supervisor.pids)
+    await show(stack.watch, stack.clock, header, lambda: {**stack.supervisor.pids, **stack.servers})
 
 
 async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None:
@@ -227,7 +255,8 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
     with contextlib.suppress(BusUnavailable, Permanent):
         await _settle(stack)
     await stack.supervisor.stop()
-    _store(stack, running=False)
+    stack.running = False
+    _store(stack)
     watching.cancel()
     await asyncio.gather(watching, return_exceptions=True)
     with contextlib.suppress(BusUnavailable, Permanent):

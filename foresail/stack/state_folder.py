@@ -36,6 +36,9 @@ class StackFile:
     pid: int
     dashboard_url: str = ""
     processes: dict[str, int] = field(default_factory=dict)
+    """Process id of each service; 0 while one is between two starts."""
+    servers: dict[str, int] = field(default_factory=dict)
+    """Process id of nats-server and of the twin, where the stack runs them."""
     mode: str = ""
     started: str = ""
     running: bool = True

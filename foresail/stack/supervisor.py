@@ -17,7 +17,9 @@ from pathlib import Path
 
 from bus.clock import Clock
 from bus.errors import InputError
+from foresail.stack.keeper import ending
 from foresail.stack.processes import ProcessSpec
+from schemas.envelope import rfc3339
 
 LONGEST_BACKOFF_SECONDS = 30.0
 SETTLED_SECONDS = 60.0
@@ -68,6 +70,11 @@ class Supervisor:
         """Process id by name; 0 while one is between two starts."""
         return {name: child.pid for name, child in self._children.items()}
 
+    def tell(self, line: str) -> None:
+        """Add a line to `logs/stack.log`: what happened to which process, and when."""
+        with (self._logs / "stack.log").open("a", encoding="utf-8") as log:
+            log.write(f"{rfc3339(self._clock.wall_ns() / 1e9)} {line}\n")
+
     def start(self, specs: Sequence[ProcessSpec]) -> None:
         """Start processes and keep them running."""
         for spec in specs:
@@ -113,7 +120,7 @@ class Supervisor:
             if self._clock.monotonic() - began > SETTLED_SECONDS:
                 backoff = self._first_backoff_seconds
             self._on_change(
-                child.spec.name, f"ended with {_ending(code)}; starting again in {backoff:g} s"
+                child.spec.name, f"ended with {ending(code)}; starting again in {backoff:g} s"
             )
             await self._clock.sleep(backoff)
             backoff = min(2 * backoff, LONGEST_BACKOFF_SECONDS)
@@ -154,7 +161,3 @@ class Supervisor:
         line = await self.failure
         name, _, text = line.partition(": ")
         raise InputError(f"process {name}", text, "correct the setting it names")
-
-
-def _ending(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

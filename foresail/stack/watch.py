@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
+from bus.clock import Clock
+from bus.errors import BusUnavailable
 from bus.port import Bus, StoredMessage
 from bus.recording import RecordingWriter
 from foresail.stack.live_view import LiveState
@@ -15,6 +17,9 @@ from foresail.stack.tally import Tally
 from schemas import subjects
 from schemas.envelope import Event
 from schemas.registry import UnknownEvent, decode
+
+AGAIN_SECONDS = 1.0
+"""Pause before asking a server again that did not answer."""
 
 
 class Watch:
@@ -32,9 +37,18 @@ class Watch:
 
     async def run(self) -> None:
         """Follow the log until cancelled."""
-        async with aclosing(self._bus.read([self._pattern], start_seq=1)) as messages:
+        async with aclosing(self._bus.read([self._pattern], start_seq=self.seq + 1)) as messages:
             async for message in messages:
                 self._take(message)
+
+    async def run_through_outages(self, clock: Clock) -> None:
+        """Follow the log until cancelled; wait out a server that does not answer."""
+        while True:
+            try:
+                await self.run()
+            except BusUnavailable as error:
+                self.state.notes.append(str(error))
+                await clock.sleep(AGAIN_SECONDS)
 
     async def finish(self) -> None:
         """After `run` was cancelled: take what is stored and was not read yet."""

@@ -1,0 +1,82 @@
+"""kill -9 of what every process leans on: the stack brings it back, and the log stays true."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from bus.recording import open_recording
+from foresail.audit import audit
+from foresail.stack.state_folder import StateFolder
+
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(300)]
+
+
+def up(cli: Any, *more: str) -> Any:
+    """Start a small stack."""
+    return cli.start(
+        *("up", "--workload", "openb", "--nodes", "10", "--interval", "1s", "--seed", "7"),
+        *("--dashboard-port", "0", *more),
+    )
+
+
+def server_pid(cli: Any, name: str) -> int:
+    """Return the process id of one of the stack's servers; 0 while there is none."""
+    if not (cli.state / "stack.json").exists():
+        return 0
+    return StateFolder(cli.state).read().servers.get(name, 0)
+
+
+def decided(cli: Any) -> int:
+    """Return the newest decided cycle; -1 while nobody answers or there is none."""
+    done = cli.run("explain", "last", "--json")
+    return -1 if done.returncode != 0 else int(cli.json("explain", "last")["cycle"])
+
+
+def all_live(cli: Any) -> bool:
+    """Say whether every process of the stack beats and is live."""
+    done = cli.run("status", "--json")
+    if not done.stdout:
+        return False
+    return all(one["state"] == "live" for one in cli.json("status")["processes"].values())
+
+
+def test_a_killed_nats_server_comes_back_and_nothing_is_lost(
+    cli: Any, wait_until: Callable[..., Any], children_of: Callable[..., list[str]]
+) -> None:
+    """nats-server is killed twice: the same port and log come back, every process and the dashboard
+    go on, and the recording holds every event once.
+    """
+    stack = up(cli, "--record", str(cli.folder / "run.fslog"))
+    wait_until(lambda: server_pid(cli, "nats-server") and decided(cli) >= 1, 90, "a decision")
+    for _ in range(2):
+        before, killed = decided(cli), server_pid(cli, "nats-server")
+        os.kill(killed, signal.SIGKILL)
+        wait_until(
+            lambda killed=killed: server_pid(cli, "nats-server") not in {0, killed},
+            30,
+            "it is back",
+        )
+        wait_until(lambda before=before: decided(cli) > before + 2, 60, "the stack decides again")
+    wait_until(lambda: all_live(cli), 30, "every process is live")
+    url = StateFolder(cli.state).read().dashboard_url
+    with urlopen(url, timeout=10) as page:
+        assert 200 == page.status
+
+    stack.send_signal(signal.SIGINT)
+    output, _ = stack.communicate(timeout=60)
+    assert 0 == stack.returncode, output
+    assert "nats-server ended with signal SIGKILL; starting again" in output
+    wait_until(lambda: not children_of(cli.folder), 10, "no process is left")
+    recording = open_recording(cli.folder / "run.fslog")
+    seqs = [message.seq for message in recording]
+    ids = Counter(message.headers["ce-id"] for message in recording)
+    assert list(range(1, len(seqs) + 1)) == seqs
+    assert 1 == max(ids.values())
+    assert [] == audit(recording).problems
