@@ -88,6 +88,18 @@ class Speaker:
         self.producer = producer
         self._config_hash = ""
         self._published: OrderedDict[str, None] = OrderedDict()
+        self._stored: dict[str, int] = {}
+
+    def newest_stored(self, patterns: Sequence[str]) -> int:
+        """Return the position of the newest own event on the subjects of `patterns`; 0: none."""
+        return max(
+            (
+                seq
+                for subject, seq in self._stored.items()
+                if any(subjects.matches(pattern, subject) for pattern in patterns)
+            ),
+            default=0,
+        )
 
     async def announce(self, config: Config, time_seconds: float) -> None:
         """Publish the effective settings unless they are the newest already, and name their hash
@@ -114,9 +126,12 @@ class Speaker:
 
     async def _publish(self, events: Sequence[Event[EventData]]) -> None:
         encoded = [encode(event) for event in events]
-        await self._bus.publish([Message(one.subject, one.headers, one.data) for one in encoded])
-        for event in events:
+        stored = await self._bus.publish(
+            [Message(one.subject, one.headers, one.data) for one in encoded]
+        )
+        for event, seq in zip(events, stored, strict=True):
             self._published[event.id] = None
+            self._stored[event.subject] = max(seq, self._stored.get(event.subject, 0))
         while len(self._published) > REMEMBERED_IDS:
             self._published.popitem(last=False)
 
@@ -151,6 +166,7 @@ class Follower(Generic[S]):
         self._checkpoint_cycle = 0
         self._newest_cycle = 0
         self._time_seconds = 0.0
+        self._patterns = [subjects.pattern(speaker.origin.cluster, tokens) for tokens in fold.reads]
         self._opened: tuple[int, float] | None = None
         self._told: int | None = None
 
@@ -162,9 +178,7 @@ class Follower(Generic[S]):
     async def run(self) -> None:
         """Catch up silently, then follow the tail until cancelled."""
         await self._restore()
-        patterns = [
-            subjects.pattern(self._speaker.origin.cluster, tokens) for tokens in self._fold.reads
-        ]
+        patterns = self._patterns
         tail = (await self._bus.info()).last_seq
         self._on_progress("catching_up", self._seq)
         if tail > self._seq:
@@ -232,6 +246,10 @@ class Follower(Generic[S]):
             self._newest_cycle = max(self._newest_cycle, event.cycle)
 
     async def _step(self) -> None:
+        if self._behind_itself:
+            # Its own events are on their way back: a state without them would act twice, or
+            # without regard to what was done a moment ago.
+            return
         cycle = self._fold.open_cycle(self._state)
         if cycle is None:
             self._opened = None
@@ -247,10 +265,15 @@ class Follower(Generic[S]):
             await self._act(self._state)
         await self._checkpoint()
 
+    @property
+    def _behind_itself(self) -> bool:
+        """Whether an event that this process published is not folded yet."""
+        return self._seq < self._speaker.newest_stored(self._patterns)
+
     def _wait_seconds(self) -> float | None:
-        """Return how long to wait for a message; None once the fold was told that its cycle is
-        overdue.
-        """
+        """Return how long to wait for a message; None when only a message can change anything."""
+        if self._behind_itself:
+            return None
         if self._opened is not None and self._opened[0] == self._told:
             return None
         return self._until_deadline()

@@ -22,7 +22,6 @@ from schemas.subjects import matches, unescape
 MAX_MESSAGE_BYTES = 1024**2 - HEADER_ROOM_BYTES
 """As the NATS adapter: what works in memory works over a server."""
 TRIES = 6
-FEED_MESSAGES = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +41,8 @@ class Faults:
     disconnect: float = 0.0
     """The connection drops for a while: publishes fail, the feed is silent."""
     disconnect_seconds: float = 0.5
+    feed_messages: int = 4_096
+    """Live messages kept for a slow reader; what comes beyond is lost to the feed."""
 
 
 @dataclass(slots=True)
@@ -178,6 +179,15 @@ class MemoryBus:
         """Nothing waits in memory."""
         await asyncio.sleep(0)
 
+    def leave_in_flight(self, messages: Sequence[Message], delay_seconds: float) -> None:
+        """Let messages arrive after their sender has died: they were on the wire already."""
+        expected = [
+            self._expected.get(message.subject, self._log.expected(message.subject))
+            for message in messages
+        ]
+        loop = asyncio.get_running_loop()
+        loop.call_later(delay_seconds, self._log.store, tuple(messages), expected)
+
     async def fetch(self, start_seq: int, end_seq: int) -> Messages:
         """Yield what is stored between two positions, both included, in order."""
         log = self._log
@@ -215,7 +225,7 @@ class MemoryBus:
         await asyncio.sleep(max(0.0, self._down_until - loop.time()))
 
     async def _read(self, patterns: tuple[str, ...], start_seq: int) -> Messages:
-        feed: asyncio.Queue[StoredMessage] = asyncio.Queue(FEED_MESSAGES)
+        feed: asyncio.Queue[StoredMessage] = asyncio.Queue(self._faults.feed_messages)
         loop = asyncio.get_running_loop()
 
         def put(message: StoredMessage) -> None:

@@ -14,28 +14,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bus.clock import Clock, LoopClock
-from bus.fold_process import config_of, run_fold
-from bus.follow import Fold
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
 from foresail.derived import derived
 from foresail.output import console
 from foresail.settings import StackSettings
+from foresail.stack.in_process import service, service_names
 from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload
-from schemas.actions import Agent
-from schemas.config import CODE_VERSION
 from schemas.identity import Origin
-from services.agents.service import build as build_agent
 from services.cluster import TwinTransport
-from services.collector.service import run as run_collector
-from services.executor.service import run as run_executor
-from services.exerciser.service import run as run_exerciser
-from services.inference.service import build as build_inference
-from services.referee.service import build as build_referee
-from services.scoreboard.service import build as build_scoreboard
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
 
@@ -101,7 +91,6 @@ def _services(
     """Return every service as a coroutine, each with a connection of its own, as its process would
     have.
     """
-    groups: Any = settings.groups
     twin = InProcessTwin.of(
         open_workload(workload.name_or_path, nodes=settings.run.nodes, seed=settings.run.seed),
         seed=settings.run.seed,
@@ -109,44 +98,10 @@ def _services(
         clock=clock,
     )
     transport = TwinTransport(twin)
-
-    def bus() -> MemoryBus:
-        return MemoryBus(log, origin.cluster)
-
-    def folded(fold: Fold[Any], announcement: dict[str, Any]) -> Coroutine[Any, Any, None]:
-        models = getattr(fold, "model_ids", ())
-        return run_fold(
-            fold, bus(), clock, origin, config_of(fold.name, announcement, CODE_VERSION, models)
-        )
-
-    services = {
-        "collector": run_collector(
-            groups["collector"], bus(), clock, origin, transport, code_version=CODE_VERSION
-        ),
-        "inference": folded(
-            build_inference(groups["inference"], origin), groups["inference"].announcement()
-        ),
-        **{
-            f"agent-{agent}": folded(
-                build_agent(groups["agents"], origin, agent), groups["agents"].announcement(agent)
-            )
-            for agent in Agent
-        },
-        "referee": folded(
-            build_referee(groups["referee"], origin), groups["referee"].announcement()
-        ),
-        "executor": run_executor(
-            groups["executor"], bus(), clock, origin, transport, code_version=CODE_VERSION
-        ),
-        "scoreboard": folded(
-            build_scoreboard(groups["scoreboard"], origin), groups["scoreboard"].announcement()
-        ),
+    return {
+        name: service(name, settings, MemoryBus(log, origin.cluster), clock, origin, transport)
+        for name in service_names(settings)
     }
-    if settings.run.exercise:
-        services["exerciser"] = run_exerciser(
-            groups["exerciser"], bus(), clock, origin, transport, code_version=CODE_VERSION
-        )
-    return services
 
 
 async def _for_seconds(seconds: float, tasks: dict[str, asyncio.Task[None]]) -> None:

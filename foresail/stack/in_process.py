@@ -1,0 +1,64 @@
+"""Every service as a coroutine, wired as its process wires it; virtual time and the simulated faults
+of proofs/ run them so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import Any
+
+from bus.clock import Clock
+from bus.fold_process import config_of, run_fold
+from bus.follow import Fold
+from bus.port import Bus
+from foresail.settings import StackSettings
+from schemas.actions import Agent
+from schemas.config import CODE_VERSION
+from schemas.identity import Origin
+from services.agents.service import build as build_agent
+from services.cluster import Transport
+from services.collector.service import run as run_collector
+from services.executor.service import run as run_executor
+from services.exerciser.service import run as run_exerciser
+from services.inference.service import build as build_inference
+from services.referee.service import build as build_referee
+from services.scoreboard.service import build as build_scoreboard
+
+AGENTS = {f"agent-{agent}": agent for agent in Agent}
+EFFECTFUL = {"collector": run_collector, "executor": run_executor, "exerciser": run_exerciser}
+"""Services that touch the cluster."""
+FOLDS = ("inference", *AGENTS, "referee", "scoreboard")
+
+
+def service_names(settings: StackSettings) -> tuple[str, ...]:
+    """Return the names of a stack's services, in starting order."""
+    exerciser = ("exerciser",) if settings.run.exercise else ()
+    return ("collector", "inference", *AGENTS, "referee", "executor", "scoreboard", *exerciser)
+
+
+def service(
+    name: str,
+    settings: StackSettings,
+    bus: Bus,
+    clock: Clock,
+    origin: Origin,
+    transport: Transport,
+) -> Coroutine[Any, Any, None]:
+    """Return one service over a connection and a cluster of its own."""
+    group: Any = settings.groups["agents" if name in AGENTS else name]
+    if name in EFFECTFUL:
+        return EFFECTFUL[name](group, bus, clock, origin, transport, code_version=CODE_VERSION)
+    fold, announcement = _fold(name, group, origin)
+    models = getattr(fold, "model_ids", ())
+    return run_fold(fold, bus, clock, origin, config_of(name, announcement, CODE_VERSION, models))
+
+
+def _fold(name: str, group: Any, origin: Origin) -> tuple[Fold[Any], dict[str, Any]]:
+    if name in AGENTS:
+        return build_agent(group, origin, AGENTS[name]), group.announcement(AGENTS[name])
+    build = {
+        "inference": build_inference,
+        "referee": build_referee,
+        "scoreboard": build_scoreboard,
+    }[name]
+    return build(group, origin), group.announcement()
