@@ -22,12 +22,14 @@ from twin.api.discovery import VERSION
 from twin.api.server import ApiServer, Tokens
 from twin.config import TwinConfig
 from twin.engine import Engine
+from twin.journal import MARK_SECONDS, Journal, JournalUnwritable, WorldKey
 from twin.kubeconfig import write_kubeconfig
 from twin.settings import TwinSettings, read_settings
 from twin.workloads import open_workload
 
 SLICE_SECONDS = 0.05
 """Wall seconds between two advances of the engine; requests are answered in between."""
+TOKENS_FILE = "twin-tokens.json"
 KEEP_ALIVE_SECONDS = 600
 """Longer than kubectl drain waits between two tries of an eviction."""
 
@@ -40,13 +42,32 @@ def main() -> int:
         settings = read_settings(sys.argv[1:])
         check_folder(settings)
         engine = build_engine(settings)
+        journal = resume(settings, engine)
         listener = listen(settings)
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    with suppress(KeyboardInterrupt):
-        asyncio.run(serve(settings, engine, listener, SystemClock()))
+    try:
+        with suppress(KeyboardInterrupt):
+            asyncio.run(serve(settings, engine, listener, SystemClock(), journal))
+    except JournalUnwritable as error:
+        sys.stderr.write(f"the journal cannot be written: {error}\n")
+        return 1
     return 0
+
+
+def resume(settings: TwinSettings, engine: Engine) -> Journal | None:
+    """Bring the engine to where its journal ends; raises ConfigError for one that does not fit."""
+    if settings.journal is None:
+        return None
+    world = WorldKey.of(
+        settings.seed, settings.nodes, settings.workload, settings.start_time_seconds
+    )
+    journal = Journal(settings.journal, world)
+    writes, began = journal.replay(engine), settings.start_time_seconds
+    if engine.now > began:
+        sys.stderr.write(f"re-ran {engine.now - began:.0f} s of cluster time, {writes} writes\n")
+    return journal
 
 
 def build_engine(settings: TwinSettings) -> Engine:
@@ -86,12 +107,22 @@ def listen(settings: TwinSettings) -> socket.socket:
 
 
 async def serve(
-    settings: TwinSettings, engine: Engine, listener: socket.socket, clock: Clock
+    settings: TwinSettings,
+    engine: Engine,
+    listener: socket.socket,
+    clock: Clock,
+    journal: Journal | None = None,
 ) -> None:
-    """Serve the API and let cluster time pass."""
-    tokens = Tokens.drawn()
+    """Serve the API and let cluster time pass.
+
+    Raises:
+        JournalUnwritable: what happens could not be kept any more.
+    """
+    tokens = (
+        Tokens.drawn() if journal is None else Tokens.kept(settings.kubeconfig_dir / TOKENS_FILE)
+    )
     config = uvicorn.Config(
-        ApiServer(engine, tokens),
+        ApiServer(engine, tokens, journal),
         http="httptools",
         lifespan="off",
         log_level="warning",
@@ -102,21 +133,29 @@ async def serve(
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    driving = asyncio.create_task(drive(engine, clock, settings.speed), name="engine")
+    driving = asyncio.create_task(drive(engine, clock, settings.speed, journal), name="engine")
+    driving.add_done_callback(lambda _task: setattr(server, "should_exit", True))
     announcing = asyncio.create_task(_announce(server, settings, tokens, listener), name="ready")
     try:
         await server.serve(sockets=[listener])
     finally:
         for task in (driving, announcing):
             task.cancel()
-        await asyncio.gather(driving, announcing, return_exceptions=True)
+        ends = await asyncio.gather(driving, announcing, return_exceptions=True)
+    for end in ends:
+        if isinstance(end, Exception):
+            raise end
 
 
-async def drive(engine: Engine, clock: Clock, speed: float) -> None:
-    """Advance the engine with wall time, in slices, for ever."""
+async def drive(engine: Engine, clock: Clock, speed: float, journal: Journal | None = None) -> None:
+    """Advance the engine with wall time, in slices, for ever; never beyond what the journal says."""
     began, wall = engine.now, clock.monotonic()
     while True:
-        engine.advance(began + (clock.monotonic() - wall) * speed)
+        until = began + (clock.monotonic() - wall) * speed
+        if until > engine.now:
+            if journal is not None:
+                journal.reserve(until, MARK_SECONDS * speed)
+            engine.advance(until)
         await clock.sleep(SLICE_SECONDS)
 
 

@@ -31,6 +31,10 @@ class TwinSettings(BaseModel):
     """idle, a fitted model, or a workload file."""
     kubeconfig_dir: Path = Path()
     """Folder of the kubeconfig files that are written."""
+    journal: Path | None = None
+    """File that keeps API writes and time, so that a restarted twin continues its world; none: it
+    ends with the process.
+    """
     start_time_seconds: float = START_2026
     """Cluster time at the start, seconds since the Unix epoch."""
 

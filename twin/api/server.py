@@ -7,19 +7,24 @@ cluster.
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from typing import Any
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, Self
 from urllib.parse import parse_qsl, unquote
 
 from twin.api.messages import Request, Response, WatchResponse, respond
-from twin.api.router import Router
+from twin.api.router import WRITING, Router
 from twin.changes import Change
 from twin.engine import Engine
 from twin.errors import ApiError
+from twin.journal import Journal
 
 BOOKMARK_SECONDS = 30.0
 """Wall seconds between two bookmarks of a silent watch; a real server sends one about once a
@@ -42,9 +47,24 @@ class Tokens:
         self.reader = reader
 
     @classmethod
-    def drawn(cls) -> Tokens:
+    def drawn(cls) -> Self:
         """Draw new tokens; they are secrets, not part of any result."""
         return cls(secrets.token_urlsafe(24), secrets.token_urlsafe(24))
+
+    @classmethod
+    def kept(cls, path: Path) -> Self:
+        """Return the tokens of an earlier start, or draw them and keep them for the owner alone."""
+        if path.is_file():
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            return cls(kept["writer"], kept["reader"])
+        drawn = cls.drawn()
+        part = path.with_name(f"{path.name}.part")
+        part.unlink(missing_ok=True)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump({"writer": drawn.writer, "reader": drawn.reader}, file)
+        part.replace(path)
+        return drawn
 
     def may_write(self, authorization: str) -> bool | None:
         """Say what a request's Authorization header allows; None: nothing."""
@@ -58,9 +78,10 @@ class Tokens:
 class ApiServer:
     """The ASGI application."""
 
-    def __init__(self, engine: Engine, tokens: Tokens) -> None:
-        """Serve `engine` to whoever has a token."""
+    def __init__(self, engine: Engine, tokens: Tokens, journal: Journal | None = None) -> None:
+        """Serve `engine` to whoever has a token; keep what changes it in `journal`."""
         self._engine = engine
+        self._journal = journal
         self._router = Router(engine)
         self._tokens = tokens
 
@@ -78,11 +99,24 @@ class ApiServer:
                 send, respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status())
             )
             return
-        answer = self._router.handle(request, may_write=bool(may_write))
+        answer = self._handled(request, may_write=bool(may_write))
         if isinstance(answer, WatchResponse):
             await self._watch(answer, receive, send)
         else:
             await self._send(send, answer)
+
+    def _handled(self, request: Request, *, may_write: bool) -> Response | WatchResponse:
+        """Answer a request; one that changed the cluster is in the journal before its answer or any
+        watch line leaves, since nothing is sent in between.
+        """
+        before = self._engine.store.resource_version
+        answer = self._router.handle(request, may_write=may_write)
+        if self._journal is None or request.method not in WRITING or not may_write:
+            return answer
+        accepted = isinstance(answer, Response) and answer.status < HTTPStatus.BAD_REQUEST
+        if accepted or self._engine.store.resource_version != before:
+            self._journal.note(self._engine.now, request)
+        return answer
 
     def _headers(self, answer: Response | None) -> list[tuple[bytes, bytes]]:
         moment = datetime.fromtimestamp(self._engine.now, UTC)

@@ -1,0 +1,105 @@
+"""kill -9 of a served twin: the next start has the same port, tokens and world, and time goes on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+import yaml
+
+from twin.__main__ import build_engine
+from twin.engine import Engine
+from twin.journal import Journal, WorldKey
+from twin.settings import TwinSettings
+
+pytestmark = [pytest.mark.twin, pytest.mark.timeout(60)]
+WORLD = TwinSettings(seed=9, nodes=5, workload="openb")
+
+
+def start(folder: Path, port: int) -> tuple[subprocess.Popen[str], dict[str, str]]:
+    """Start a twin on its journal; return the process and what it said when it was ready."""
+    options = {
+        "--seed": WORLD.seed,
+        "--nodes": WORLD.nodes,
+        "--workload": WORLD.workload,
+        "--speed": 60,
+        "--port": port,
+        "--kubeconfig-dir": folder,
+        "--journal": folder / "twin.journal",
+    }
+    words = [str(word) for option in options.items() for word in option]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "twin", *words], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    return process, json.loads(process.stdout.readline())
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    """Kill -9 and wait."""
+    process.kill()
+    process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
+
+
+def call(ready: dict[str, str], method: str, path: str, body: object = None) -> Any:
+    """Send one request with the administrator's token."""
+    config = yaml.safe_load(Path(ready["admin_kubeconfig"]).read_text(encoding="utf-8"))
+    headers = {
+        "Authorization": f"Bearer {config['users'][0]['user']['token']}",
+        "Content-Type": "application/json" if method == "POST" else "application/merge-patch+json",
+    }
+    data = None if body is None else json.dumps(body).encode()
+    request = Request(ready["address"] + path, data, headers, method=method)
+    with urlopen(request, timeout=10) as answer:
+        return json.loads(answer.read())
+
+
+def rerun(folder: Path, until: float) -> Engine:
+    """Return the world that the journal tells of, at an engine time."""
+    engine = build_engine(WORLD)
+    key = WorldKey.of(WORLD.seed, WORLD.nodes, WORLD.workload, WORLD.start_time_seconds)
+    journal = Journal(folder / "twin.journal", key)
+    journal.replay(engine, until=until)
+    journal.close()
+    return engine
+
+
+def test_a_killed_twin_continues_its_world(tmp_path: Path) -> None:
+    """Written objects, cordons, failures and the random load are there again, under the same state
+    hash; neither time nor resourceVersion goes back.
+    """
+    maps = "/api/v1/namespaces/default/configmaps"
+    process, ready = start(tmp_path, 0)
+    try:
+        port = int(ready["address"].rsplit(":", 1)[1])
+        for life in range(3):
+            node = call(ready, "GET", "/api/v1/nodes")["items"][life]["metadata"]["name"]
+            call(ready, "POST", maps, {"metadata": {"name": f"life-{life}"}})
+            call(ready, "PATCH", f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
+            call(ready, "POST", f"/foresail/v1/nodes/{node}/fail", {"seconds": 30})
+            with pytest.raises(HTTPError, match="409"):
+                call(ready, "POST", maps, {"metadata": {"name": f"life-{life}"}})
+            seen = int(call(ready, "GET", "/api/v1/pods")["metadata"]["resourceVersion"])
+            before = call(ready, "GET", "/foresail/v1/state")
+            kill(process)
+
+            assert before["hash"] == rerun(tmp_path, before["now"]).state_hash()
+            process, again = start(tmp_path, port)
+            assert again == ready
+            after = call(ready, "GET", "/foresail/v1/state")
+            assert after["now"] >= before["now"]
+            assert after["hash"] == rerun(tmp_path, after["now"]).state_hash()
+            assert int(call(ready, "GET", maps)["metadata"]["resourceVersion"]) >= seen
+            names = {one["metadata"]["name"] for one in call(ready, "GET", maps)["items"]}
+            assert {f"life-{number}" for number in range(life + 1)} <= names
+            assert call(ready, "GET", f"/api/v1/nodes/{node}")["spec"]["unschedulable"]
+    finally:
+        kill(process)

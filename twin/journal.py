@@ -1,0 +1,196 @@
+"""The twin's journal: what cannot be computed again from seed and workload, on disk.
+
+The engine is deterministic, so a world is its seed, its workload, and what clients wrote and when.
+Every request that changed the cluster is one line, given to the operating system before it is
+answered. Time marks are written ahead of time: the engine never passes the newest mark, so a
+restarted twin that continues from it never shows a time or a resourceVersion older than one that a
+client has seen.
+
+Guarantee: a twin killed at any moment and started again on its journal is in the state it would
+have been in. What a client sent and got no answer to may be lost. A last line that a kill cut off
+is ignored. A power failure may lose what the operating system had not written yet.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from bus.errors import ConfigError, Permanent
+from twin.api.messages import JSON, Request
+from twin.api.router import Router
+from twin.engine import Engine
+
+FORMAT = 1
+MARK_SECONDS = 0.5
+"""Wall seconds that a time mark reaches ahead; a restart skips at most so much."""
+
+
+class JournalUnwritable(Permanent):
+    """The journal cannot be written; the twin must end, since it could not keep its word."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorldKey:
+    """What a journal belongs to; replayed on anything else it would tell another story."""
+
+    seed: int
+    nodes: int
+    workload: str
+    """Name of a fitted model, or `sha256:` and the digest of a workload file."""
+    start_time_seconds: float
+
+    @classmethod
+    def of(cls, seed: int, nodes: int, workload: str, start_time_seconds: float) -> Self:
+        """Name a world; a workload that is a file is named by its content."""
+        path = Path(workload)
+        if path.is_file():
+            workload = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+        return cls(seed, nodes, workload, start_time_seconds)
+
+    def line(self) -> dict[str, Any]:
+        """Return the journal's first line."""
+        return {
+            "journal": FORMAT,
+            "seed": self.seed,
+            "nodes": self.nodes,
+            "workload": self.workload,
+            "start_time_seconds": self.start_time_seconds,
+        }
+
+
+class Journal:
+    """One open journal: `replay` first, then `reserve` time and `note` writes."""
+
+    def __init__(self, path: Path, world: WorldKey) -> None:
+        """Open or begin the journal of a world.
+
+        Raises:
+            ConfigError: it cannot be written, is damaged, or belongs to another world.
+        """
+        self._path = path
+        self._marked = 0.0
+        self.failure: JournalUnwritable | None = None
+        """Why the journal cannot be written any more."""
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            os.ftruncate(self._file, _whole_lines(path))
+        except OSError as error:
+            raise ConfigError(
+                "--journal", path, f"choose a file that can be written ({error.strerror})"
+            ) from error
+        first = next(self._lines(), None)
+        if first is None:
+            self._append(world.line())
+        elif first != world.line():
+            raise ConfigError(
+                "--journal",
+                path,
+                "it belongs to another seed, node count, workload or start time; "
+                "give those, or a new file",
+            )
+
+    def replay(self, engine: Engine, *, until: float = math.inf) -> int:
+        """Bring a fresh engine to where the journal ends, or to an earlier engine time; return how
+        many writes were re-run.
+        """
+        router, writes, marked = Router(engine), 0, engine.now
+        for number, line in enumerate(self._lines(), start=1):
+            at = float(line.get("t", 0.0))
+            if number == 1 or at > until:
+                continue
+            if "m" in line:
+                _advance(engine, at)
+                router.handle(_request(line))
+                writes += 1
+            else:  # a mark lies ahead of the writes that follow it
+                marked = max(marked, at)
+        _advance(engine, marked if until == math.inf else until)
+        self._marked = engine.now
+        return writes
+
+    def reserve(self, until: float, ahead_seconds: float) -> None:
+        """Before the engine passes the newest mark: write one `ahead_seconds` of cluster time
+        beyond `until`.
+
+        Raises:
+            JournalUnwritable: it cannot be written, now or at an earlier write.
+        """
+        if self.failure is not None:
+            raise self.failure
+        if until > self._marked:
+            self._marked = until + ahead_seconds
+            self._append({"t": self._marked})
+
+    def note(self, at: float, request: Request) -> None:
+        """Keep a request that changed the cluster at engine time `at`, before it is answered.
+
+        Raises:
+            JournalUnwritable: it is not kept, so it must not be answered as done.
+        """
+        self._append(
+            {
+                "t": at,
+                "m": request.method,
+                "p": request.path,
+                "q": dict(request.query),
+                "c": request.headers.get("content-type", JSON),
+                "b": base64.b64encode(request.body).decode(),
+            }
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def _append(self, line: dict[str, Any]) -> None:
+        data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        try:
+            written = os.write(self._file, data)
+        except OSError as error:
+            self.failure = JournalUnwritable(f"{self._path.name}: {error.strerror}")
+            raise self.failure from error
+        if written != len(data):
+            self.failure = JournalUnwritable(f"{self._path.name}: no room for a whole line")
+            raise self.failure
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        with self._path.open("rb") as file:
+            for number, data in enumerate(file, start=1):
+                try:
+                    line = json.loads(data)
+                    if number > 1:
+                        float(line["t"])
+                except (ValueError, TypeError, KeyError) as error:
+                    raise ConfigError(
+                        "--journal", self._path, f"line {number} is damaged; give a new file"
+                    ) from error
+                yield line
+
+
+def _advance(engine: Engine, until: float) -> None:
+    """As the served twin does: never twice to the same moment, which could reorder two writes."""
+    if until > engine.now:
+        engine.advance(until)
+
+
+def _request(line: dict[str, Any]) -> Request:
+    headers = {"content-type": line["c"], "accept": JSON}
+    return Request(line["m"], line["p"], line["q"], headers, base64.b64decode(line["b"]))
+
+
+def _whole_lines(path: Path) -> int:
+    """Return the size of a file in bytes without a torn last line."""
+    size = 0
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                size += len(line)
+    return size
