@@ -21,6 +21,9 @@ LONGEST_BACKOFF_SECONDS = 30.0
 SETTLED_SECONDS = 60.0
 """A server that ran for so long starts afresh: its next death is answered at once."""
 
+GIVE_UP_TRIES = 6
+"""Failed starts in a row after which the server is given up, and the stack with it: 13 seconds."""
+
 OnChange = Callable[[str, str], None]
 
 
@@ -37,9 +40,21 @@ class Server(Protocol):
 
 
 @asynccontextmanager
-async def kept(name: str, server: Server, clock: Clock, on_change: OnChange) -> AsyncIterator[None]:
-    """Keep a started server running inside the block; the caller stops it afterwards."""
-    keeping = asyncio.create_task(keep(name, server, clock, on_change), name=f"keep-{name}")
+async def kept(
+    name: str, server: Server, clock: Clock, on_change: OnChange, on_give_up: OnChange
+) -> AsyncIterator[None]:
+    """Keep a started server running inside the block; the caller stops it afterwards.
+
+    `on_change(name, what)` hears of deaths and starts, `on_give_up(name, why)` of the end of trying.
+    """
+
+    async def run() -> None:
+        try:
+            await keep(name, server, clock, on_change)
+        except ForesailError as error:
+            on_give_up(name, str(error))
+
+    keeping = asyncio.create_task(run(), name=f"keep-{name}")
     try:
         yield
     finally:
@@ -48,21 +63,27 @@ async def kept(name: str, server: Server, clock: Clock, on_change: OnChange) -> 
 
 
 async def keep(name: str, server: Server, clock: Clock, on_change: OnChange) -> None:
-    """Start `server` again whenever it ends, until cancelled; `on_change(name, what)` hears of it."""
+    """Start `server` again whenever it ends, until cancelled; `on_change(name, what)` hears of it.
+
+    Raises:
+        ForesailError: it could not be started again, several times in a row.
+    """
     backoff = FIRST_BACKOFF_SECONDS
     while True:
         began = clock.monotonic()
         how = ending(await server.wait())
         if clock.monotonic() - began > SETTLED_SECONDS:
             backoff = FIRST_BACKOFF_SECONDS
-        while True:
+        for attempt in range(1, GIVE_UP_TRIES + 1):
             on_change(name, f"ended with {how}; starting again in {backoff:g} s")
             await clock.sleep(backoff)
             backoff = min(2 * backoff, LONGEST_BACKOFF_SECONDS)
             try:
                 await server.restart()
             except ForesailError as error:
-                how = f"error: {error}"
+                if attempt == GIVE_UP_TRIES:
+                    raise
+                how = f"an error ({error})"
             else:
                 break
         on_change(name, "started again")

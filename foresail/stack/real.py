@@ -64,7 +64,8 @@ class RunningStack:
     @property
     def servers(self) -> dict[str, int]:
         """Process ids of the servers that the stack runs itself."""
-        return {} if self.log.server is None else {"nats-server": self.log.server.pid}
+        found = {"nats-server": self.log.server, "twin": self.plant.twin}
+        return {name: server.pid for name, server in found.items() if server is not None}
 
 
 def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
@@ -148,8 +149,10 @@ async def _bring_up(
         clock=clock,
         started=rfc3339(clock.wall_ns() / 1e9),
     )
-    if log.server is not None:
-        await cleanup.enter_async_context(kept("nats-server", log.server, clock, note))
+    give_up = stack.supervisor.give_up
+    for name, server in (("nats-server", log.server), ("twin", plant.twin)):
+        if server is not None:
+            await cleanup.enter_async_context(kept(name, server, clock, note, give_up))
     _start_services(stack)
     say(f"dashboard {stack.dashboard_url}   log {log.url}   cluster {plant.description}")
     return stack
@@ -219,7 +222,6 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
     waits = {
         asyncio.create_task(stop.wait(), name="signal"),
         asyncio.create_task(stack.supervisor.wait_failure(), name="bad-input"),
-        asyncio.create_task(stack.plant.wait_ended(), name="plant"),
         asyncio.create_task(_shown(stack, quiet=quiet), name="show"),
         watching,
     }

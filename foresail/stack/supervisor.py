@@ -148,9 +148,12 @@ class Supervisor:
             .read_text(encoding="utf-8", errors="replace")
             .splitlines()
         )
-        text = lines[-1] if lines else "it gave no reason"
+        self.give_up(child.spec.name, lines[-1] if lines else "it gave no reason")
+
+    def give_up(self, name: str, why: str) -> None:
+        """End the stack because of one process; the first reason counts."""
         if not self.failure.done():
-            self.failure.set_result(f"{child.spec.name}: {text}")
+            self.failure.set_result(f"{name}: {why}")
 
     async def wait_failure(self) -> None:
         """Wait until a process refuses its input.

@@ -14,6 +14,7 @@ import pytest
 from bus.recording import open_recording
 from foresail.audit import audit
 from foresail.stack.state_folder import StateFolder
+from schemas.registry import decode
 
 pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(300)]
 
@@ -80,3 +81,32 @@ def test_a_killed_nats_server_comes_back_and_nothing_is_lost(
     assert list(range(1, len(seqs) + 1)) == seqs
     assert 1 == max(ids.values())
     assert [] == audit(recording).problems
+
+
+def test_a_killed_twin_continues_its_world(
+    cli: Any, wait_until: Callable[..., Any], children_of: Callable[..., list[str]]
+) -> None:
+    """The twin is killed between two cycles: the stack brings it back on its journal, the same
+    world goes on, cluster time never goes back, and no promise of the log is broken.
+    """
+    stack = up(cli, "--record", str(cli.folder / "run.fslog"))
+    wait_until(lambda: server_pid(cli, "twin") and decided(cli) >= 2, 90, "some decisions")
+    before, killed = decided(cli), server_pid(cli, "twin")
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: server_pid(cli, "twin") not in {0, killed}, 60, "it is back")
+    wait_until(lambda: decided(cli) > before + 3, 60, "the stack decides again")
+
+    stack.send_signal(signal.SIGINT)
+    output, _ = stack.communicate(timeout=60)
+    assert 0 == stack.returncode, output
+    wait_until(lambda: not children_of(cli.folder), 10, "no process is left")
+    recording = open_recording(cli.folder / "run.fslog")
+    observed = [
+        decode(message.subject, message.headers, message.data).data
+        for message in recording
+        if message.subject.endswith(".observation")
+    ]
+    times = [one.cluster_time_seconds for one in observed]
+    assert sorted(times) == times
+    assert [] == audit(recording).problems
+    assert "re-ran" in next(cli.state.glob("incarnations/*/logs/twin.log")).read_text()
