@@ -73,6 +73,9 @@ async def _next(feed: asyncio.Queue[StoredMessage]) -> StoredMessage | None:
     """Return the next live message, or None when the feed was silent for a while."""
     if not feed.empty():
         return feed.get_nowait()
+    # Not wait_for: before Python 3.12 it starts a task, so the order of events at one instant of
+    # virtual time would depend on the interpreter.
     with suppress(TimeoutError):
-        return await asyncio.wait_for(feed.get(), CHECK_SECONDS)
+        async with asyncio.timeout(CHECK_SECONDS):
+            return await feed.get()
     return None
