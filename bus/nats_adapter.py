@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -31,6 +30,7 @@ from bus.errors import (
     StreamMissing,
 )
 from bus.expectations import settle_refusal
+from bus.link import LinkCounts
 from bus.nats_connection import ACK_SECONDS, api_call, connect_client, short_text
 from bus.nats_wire import (
     BATCH_END,
@@ -60,8 +60,6 @@ FEED_MESSAGES = 4_096
 RESPONDER_SECONDS = 0.3
 """Pause before asking again a server that nobody answers on."""
 
-_log = structlog.get_logger("bus")
-
 
 class NatsBus:
     """One process' connection to the log; implements `bus.port.Bus`."""
@@ -75,6 +73,7 @@ class NatsBus:
         self._expected: dict[str, int] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._window = asyncio.Semaphore(WINDOW)
+        self._link = LinkCounts()
 
     @classmethod
     async def connect(
@@ -103,6 +102,11 @@ class NatsBus:
             await client.close()
             raise
         return bus
+
+    def link(self) -> LinkCounts:
+        """Return the connection's counts."""
+        self._link.connected = self._client.is_connected
+        return self._link
 
     @staticmethod
     async def declare(
@@ -243,7 +247,9 @@ class NatsBus:
 
         async def take(message: Msg) -> None:
             if not feed.full():
-                feed.put_nowait(stored_message(message.headers, message.data))
+                stored = stored_message(message.headers, message.data)
+                self._link.newest[stored.subject] = stored.seq
+                feed.put_nowait(stored)
 
         subscription = await self._client.subscribe(
             subjects.live(self._everything),
@@ -260,7 +266,8 @@ class NatsBus:
 
     async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         error: Exception | None = None
-        for _ in range(TRIES):
+        for attempt in range(TRIES):
+            self._link.retries += attempt > 0
             expected = {
                 message.subject: await self._expectation(message.subject) for message in messages
             }
@@ -283,6 +290,7 @@ class NatsBus:
                 raise Permanent(
                     f"the log refused {messages[0].subject}: {ack.description} ({ack.error_code})"
                 )
+            self._link.refusals += 1
             newest = [await self.last(message.subject) for message in messages]
             for message, one in zip(messages, newest, strict=True):
                 self._expected[message.subject] = 0 if one is None else one.seq
@@ -384,7 +392,5 @@ class NatsBus:
 
     async def _forget(self, subscription: Any) -> None:
         if not self._client.is_closed and not self._client.is_draining:
-            try:
+            with suppress(NatsError):
                 await subscription.unsubscribe()
-            except NatsError as error:
-                _log.debug("unsubscribe failed", error=str(error))

@@ -1,0 +1,21 @@
+"""What an adapter counts of its own work: plain numbers that metrics and health read, so that
+publishing and reading pay for a few additions and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class LinkCounts:
+    """One connection's counts since it was made."""
+
+    connected: bool = True
+    """Whether a server answers right now."""
+    retries: int = 0
+    """Publishes that had to be sent again."""
+    refusals: int = 0
+    """Publishes that the log refused because something newer was on their subject."""
+    newest: dict[str, int] = field(default_factory=dict)
+    """Newest position that the live feed has shown, by subject."""
