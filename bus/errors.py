@@ -6,6 +6,7 @@ ForesailError
 │   └── BusUnavailable   no server answers, or it answers too late
 ├── Permanent            trying again never helps
 │   ├── AnotherWriter    somebody else writes our subject; this process must stop
+│   ├── LogWentBack      the log lost what we read from it; only a fresh start can go on
 │   ├── StreamMissing    the log does not exist on that server
 │   ├── ServerTooOld     the server lacks atomic batches (NATS 2.12)
 │   ├── JetStreamMissing the server has no JetStream
@@ -45,6 +46,19 @@ class AnotherWriter(Permanent):
         )
         self.subject = subject
         self.newest_id = newest_id
+
+
+class LogWentBack(Permanent):
+    """The log does not hold any more what this process read from it or wrote to it."""
+
+    def __init__(self, known_seq: int, last_seq: int) -> None:
+        """Name the position that this process knows and the newest one that there is."""
+        super().__init__(
+            f"the log went back: position {known_seq} was known here, "
+            f"and it ends at {last_seq} or holds another message there; starting again"
+        )
+        self.known_seq = known_seq
+        self.last_seq = last_seq
 
 
 class StreamMissing(Permanent):

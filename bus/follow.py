@@ -18,6 +18,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import structlog
 
 from bus.clock import Clock
+from bus.errors import LogWentBack
 from bus.port import Bus, Message, Messages, StoredMessage
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
@@ -184,7 +185,9 @@ class Follower(Generic[S]):
         if tail > self._seq:
             async for message in self._bus.history(patterns, start_seq=self._seq + 1, end_seq=tail):
                 self._fold_message(message)
-        self._seq = max(self._seq, tail)
+        if tail < self._seq:
+            raise LogWentBack(self._seq, tail)
+        self._seq = tail
         self._on_progress("live", self._seq)
         await self._step()
         async with aclosing(self._bus.read(patterns, start_seq=self._seq + 1)) as messages:
@@ -303,6 +306,10 @@ class Follower(Generic[S]):
         if stored is None:
             return
         data = _decoded(stored).data
+        if isinstance(data, Checkpoint) and data.folded_seq >= stored.seq:
+            # It tells of a log that went on further than this one.
+            self._log.warning("ignored a checkpoint of another log", seq=data.folded_seq)
+            return
         if isinstance(data, Checkpoint) and data.state_version == self._fold.state_version:
             self._state = type(self._state).model_validate(data.state, extra="ignore")
             self._seq = data.folded_seq

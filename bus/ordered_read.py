@@ -3,15 +3,21 @@
 The live feed may lose, double, delay or reorder messages; it only tells that there is something
 new. Positions in the stream are contiguous, so a jump is a hole, and holes are fetched by position.
 Both adapters use this.
+
+A log can also go back: a server whose machine lost power, or that was given another store, comes
+back without what it had told last, and then writes other messages under the same positions. A
+reader never goes on over that seam. After each lost connection, and when a message of an old
+position is newer than what was read, it compares the log with the last message it read.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import aclosing, suppress
 from typing import Protocol
 
+from bus.errors import LogWentBack
 from bus.port import Messages, StoredMessage
 from schemas.subjects import matches
 
@@ -39,7 +45,12 @@ def wanted(subjects: Sequence[str], subject: str) -> bool:
 
 
 async def read_ordered(
-    log: Log, feed: asyncio.Queue[StoredMessage], subjects: Sequence[str], start_seq: int
+    log: Log,
+    feed: asyncio.Queue[StoredMessage],
+    subjects: Sequence[str],
+    start_seq: int,
+    *,
+    losses: Callable[[], int] = lambda: 0,
 ) -> Messages:
     """Yield stored messages from `start_seq` on, for ever.
 
@@ -47,26 +58,61 @@ async def read_ordered(
         log: where holes are fetched from.
         feed: live messages of every subject of the stream, attached before this is called.
         subjects: patterns of what is yielded.
-        start_seq: the first position.
+        start_seq: the first position; everything before it has been read by the caller.
+        losses: how often the connection has been lost so far; each time the log is compared.
+
+    Raises:
+        LogWentBack: the log does not hold any more what was read from it.
     """
-    next_seq = start_seq
-    end_seq = await log.last_seq()
+    next_seq, newest, lost = start_seq, None, losses()
+    end_seq = await _end(log, next_seq - 1)
     while True:
         if end_seq >= next_seq:
             async for message in log.fetch(next_seq, end_seq):
+                newest = message
                 if wanted(subjects, message.subject):
                     yield message
             next_seq = end_seq + 1
         fresh = await _next(feed)
-        if fresh is None:
-            end_seq = await log.last_seq()
+        if lost != losses() or _contradicts(fresh, newest):
+            lost = losses()
+            await _compare(log, newest)
+            end_seq = await _end(log, next_seq - 1)
+        elif fresh is None:
+            end_seq = await _end(log, next_seq - 1)
         elif fresh.seq == next_seq:
             next_seq += 1
             end_seq = next_seq - 1
+            newest = fresh
             if wanted(subjects, fresh.subject):
                 yield fresh
         else:
             end_seq = max(end_seq, fresh.seq)
+
+
+async def _end(log: Log, read_seq: int) -> int:
+    """Return the position of the log's newest message; raises LogWentBack when we read beyond it."""
+    end_seq = await log.last_seq()
+    if end_seq < read_seq:
+        raise LogWentBack(read_seq, end_seq)
+    return end_seq
+
+
+async def _compare(log: Log, newest: StoredMessage | None) -> None:
+    """Raise LogWentBack when another message stands where the newest one was read."""
+    if newest is None:
+        return
+    async with aclosing(log.fetch(newest.seq, newest.seq)) as found:
+        async for message in found:
+            if (message.time_ns, message.subject) != (newest.time_ns, newest.subject):
+                raise LogWentBack(newest.seq, await log.last_seq())
+
+
+def _contradicts(fresh: StoredMessage | None, newest: StoredMessage | None) -> bool:
+    """Say whether a message is younger than what was read, but stands before it."""
+    if fresh is None or newest is None:
+        return False
+    return fresh.seq <= newest.seq and fresh.time_ns > newest.time_ns
 
 
 async def _next(feed: asyncio.Queue[StoredMessage]) -> StoredMessage | None:
