@@ -1,0 +1,66 @@
+"""Determinism: one seed gives one recording, byte for byte, whatever the machine is set to.
+
+The virtual stack runs in processes of its own with other hash seeds, time zones, locales, folders and
+interpreters; every recording is compared with the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from proofs.determinism.comparison import first_difference
+from proofs.determinism.environments import ENVIRONMENTS, Environment
+from proofs.determinism.interpreters import OTHER_VERSIONS, Interpreter, Missing, other, this
+from proofs.determinism.runs import CASES, Case, record
+from proofs.row import Row, Scale
+
+PART = "determinism"
+SEEDS_PER_CASE = 100
+"""So many simulated runs of the scale stand for one more seed here: a run takes seconds."""
+
+
+def prove(scale: Scale) -> Iterator[Row]:
+    """Yield a row per interpreter; what could not be tried is said in the first one."""
+    seeds = range(scale.seed, scale.seed + max(1, scale.seeds // SEEDS_PER_CASE))
+    pairs = [(CASES[seed % len(CASES)], seed) for seed in seeds]
+    found = [other(version) for version in OTHER_VERSIONS]
+    missing = "; ".join(str(one) for one in found if isinstance(one, Missing))
+    with TemporaryDirectory(prefix="foresail-same-") as folder:
+        root = Path(folder)
+        first = this()
+        firsts = [_first(root, case, seed, first) for case, seed in pairs]
+        varied = [environment for environment in ENVIRONMENTS if environment.varies]
+        what = f"{first} in {len(varied)} other environments"
+        detail = missing and f"not tried: {missing}"
+        yield _compared(root, what, firsts, first, varied, detail)
+        for one in found:
+            if isinstance(one, Interpreter):
+                yield _compared(root, f"{one} against {first}", firsts, one, list(ENVIRONMENTS[:2]))
+
+
+def _first(root: Path, case: Case, seed: int, interpreter: Interpreter) -> tuple[Case, int, Path]:
+    return case, seed, record(root, case, seed, interpreter, ENVIRONMENTS[0])
+
+
+def _compared(
+    root: Path,
+    what: str,
+    firsts: list[tuple[Case, int, Path]],
+    interpreter: Interpreter,
+    environments: list[Environment],
+    detail: str = "",
+) -> Row:
+    tried = held = 0
+    failure = ""
+    for case, seed, expected in firsts:
+        for environment in environments:
+            found = record(root, case, seed, interpreter, environment)
+            difference = first_difference(expected, found)
+            found.unlink()
+            tried += 1
+            held += difference is None
+            if difference is not None and not failure:
+                failure = f"{case.flags(seed)} in {environment.name}: {difference}"
+    return Row(PART, what, tried, held, failure or detail)

@@ -1,0 +1,110 @@
+"""Other versions of CPython on this machine, each with exactly the packages of requirements.lock.
+
+Their environments are kept in `.venv/interpreters/`, one per version and lock file, so that only the
+first run installs anything. A version that is not there, or cannot be set up, is said, not guessed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LOCK = ROOT / "requirements.lock"
+CACHE = ROOT / ".venv" / "interpreters"
+SUPPORTED = ("3.11", "3.12", "3.13")
+CURRENT = f"{sys.version_info.major}.{sys.version_info.minor}"
+OTHER_VERSIONS = tuple(version for version in reversed(SUPPORTED) if version != CURRENT)
+INSTALL_SECONDS = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A Python that can run the stack."""
+
+    version: str
+    path: Path
+
+    def __str__(self) -> str:
+        return f"CPython {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A version that cannot be tried here, and why."""
+
+    version: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"CPython {self.version} ({self.reason})"
+
+
+def this() -> Interpreter:
+    """Return the running interpreter."""
+    return Interpreter(CURRENT, Path(sys.executable))
+
+
+def other(version: str) -> Interpreter | Missing:
+    """Return another version with the locked packages, installing them the first time."""
+    digest = hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
+    folder = CACHE / f"{version}-{digest}"
+    ready = Interpreter(version, folder / "bin" / "python")
+    if ready.path.exists():
+        return ready
+    base = _base(version)
+    if base is None:
+        return Missing(version, "no such interpreter found")
+    return _install(base, folder) or ready
+
+
+def _base(version: str) -> Path | None:
+    """Return an interpreter of a version from PATH or from pyenv's folder."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    named = shutil.which(f"python{version}")
+    found = [] if named is None else [Path(named)]
+    found += sorted(pyenv.glob(f"{version}.*/bin/python{version}"))
+    return next((path for path in found if _answers(path, version)), None)
+
+
+def _answers(path: Path, version: str) -> bool:
+    """Say whether this is that version and not, say, pyenv's note that none is chosen."""
+    code = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
+    ran = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
+    return ran.stdout.strip() == version
+
+
+def _install(base: Path, folder: Path) -> Missing | None:
+    """Build the environment beside its place and move it there; return why that failed, if so."""
+    building = folder.with_name(f"{folder.name}.{os.getpid()}")
+    pip = [str(building / "bin" / "python"), "-m", "pip", "--quiet", "install"]
+    steps = [
+        [str(base), "-m", "venv", str(building)],
+        [*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", str(LOCK)],
+    ]
+    version = folder.name.split("-", 1)[0]
+    try:
+        for step in steps:
+            subprocess.run(
+                step, check=True, capture_output=True, text=True, timeout=INSTALL_SECONDS
+            )
+        building.rename(folder)
+        for outdated in folder.parent.glob(f"{version}-*"):
+            if outdated != folder and "." not in outdated.name.removeprefix(version):
+                shutil.rmtree(outdated, ignore_errors=True)
+    except subprocess.CalledProcessError as error:
+        said = str(error.stderr).strip().splitlines()
+        return Missing(version, f"packages not installed: {said[-1] if said else error}")
+    except subprocess.TimeoutExpired:
+        return Missing(version, f"packages not installed within {INSTALL_SECONDS:g} s")
+    except OSError as error:
+        # Somebody else was faster: theirs is as good.
+        return None if folder.exists() else Missing(version, f"no environment: {error.strerror}")
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    return None
