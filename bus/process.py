@@ -24,6 +24,9 @@ from pydantic import BaseModel, ValidationError
 
 from bus.clock import Clock, SystemClock
 from bus.errors import ConfigError, InputError, Temporary
+from bus.health import Condition, answering
+from bus.measured_bus import MeasuredBus
+from bus.metrics import Measures
 from bus.nats_adapter import NatsBus
 from bus.nats_server import die_with_parent
 from bus.port import Bus
@@ -122,7 +125,7 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    bus = await NatsBus.connect(
+    connection = await NatsBus.connect(
         url,
         cluster=cluster,
         stream=stream,
@@ -130,11 +133,25 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
         user=environment.get("FORESAIL_NATS_USER"),
         password=environment.get("FORESAIL_NATS_PASSWORD"),
     )
-    context = ProcessContext(
-        name, bus, SystemClock(), Origin(cluster, incarnation), dict(environment)
-    )
-    task = asyncio.create_task(_main(main, context), name=name)
-    beating = asyncio.create_task(_beat(context), name="beat")
+    clock, measures = SystemClock(), Measures(name, cluster, incarnation)
+    bus = MeasuredBus(connection, connection.link, measures, clock)
+    context = ProcessContext(name, bus, clock, Origin(cluster, incarnation), dict(environment))
+    _watch(measures, context, bus)
+    try:
+        async with answering(environment, clock, measures, lambda: _condition(context, bus)):
+            await _run_until(stop, main, context, bus)
+    finally:
+        await bus.close()
+
+
+async def _run_until(
+    stop: asyncio.Event,
+    main: Callable[[ProcessContext], Awaitable[None]],
+    context: ProcessContext,
+    bus: MeasuredBus,
+) -> None:
+    task = asyncio.create_task(_main(main, context), name=context.name)
+    beating = asyncio.create_task(_beat(context, bus), name="beat")
     stopping = asyncio.create_task(_cancel_when(stop, task, context.progress), name="stop")
     try:
         with suppress(asyncio.CancelledError):
@@ -143,7 +160,6 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
         for other in (beating, stopping):
             other.cancel()
         await asyncio.gather(beating, stopping, return_exceptions=True)
-        await bus.close()
 
 
 async def _cancel_when(stop: asyncio.Event, task: asyncio.Task[None], progress: Progress) -> None:
@@ -170,7 +186,7 @@ def _required(environment: Mapping[str, str], variable: str) -> str:
     return value
 
 
-async def _beat(context: ProcessContext) -> None:
+async def _beat(context: ProcessContext, bus: MeasuredBus) -> None:
     started_ns = context.clock.wall_ns()
     while True:
         payload: dict[str, Any] = {
@@ -178,12 +194,29 @@ async def _beat(context: ProcessContext) -> None:
             "pid": os.getpid(),
             "state": context.progress.state,
             "seq": context.progress.seq,
+            "lag": bus.lag(context.progress.seq),
             "rss_bytes": rss_bytes(),
             "cpu_seconds": round(time.process_time(), 3),
             "started_ns": started_ns,
         }
         await context.bus.beat(context.name, json.dumps(payload, separators=(",", ":")).encode())
         await context.clock.sleep(BEAT_SECONDS)
+
+
+def _watch(measures: Measures, context: ProcessContext, bus: MeasuredBus) -> None:
+    progress = context.progress
+    measures.watch("lag_positions", "Stored but not folded yet", lambda: bus.lag(progress.seq))
+    measures.watch("folded_seq", "Newest position folded", lambda: progress.seq)
+    measures.watch("connected", "1 while a server answers", lambda: bus.link.connected)
+    measures.watch("publish_retries", "Sent again", lambda: bus.link.retries, counts=True)
+    measures.watch("publish_refusals", "Refused", lambda: bus.link.refusals, counts=True)
+
+
+def _condition(context: ProcessContext, bus: MeasuredBus) -> Condition:
+    """Say whether a process is live: caught up with the log and connected to it."""
+    state, seq, connected = context.progress.state, context.progress.seq, bus.link.connected
+    detail = {"process": context.name, "state": state, "connected": connected, "seq": seq}
+    return Condition(state == "live" and connected, {**detail, "lag": bus.lag(seq)})
 
 
 def rss_bytes() -> int:

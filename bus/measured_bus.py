@@ -1,0 +1,142 @@
+"""A bus that counts what passes through it.
+
+`MeasuredBus` stands between a service and its connection. Per event it costs a look at two headers
+and one addition; everything else (lag, memory, connection) is read when somebody asks. Decisions
+and executions are counted by the process that publishes them, from the event itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from bus.clock import Clock
+from bus.errors import ForesailError
+from bus.link import LinkCounts
+from bus.metrics import Measures
+from bus.ordered_read import wanted
+from bus.port import Beats, Bus, LogInfo, Message, Messages, StoredMessage
+from schemas.decision import Decision
+from schemas.identity import cycle_of
+from schemas.outcome import OutcomeExecution
+
+
+class MeasuredBus:
+    """A bus that counts; implements `bus.port.Bus` and says nothing different from the one inside."""
+
+    def __init__(
+        self, inner: Bus, link: Callable[[], LinkCounts], measures: Measures, clock: Clock
+    ) -> None:
+        """Count what passes through `inner` into `measures`."""
+        self._inner = inner
+        self._link = link
+        self._measures = measures
+        self._clock = clock
+        self._patterns: tuple[str, ...] = ()
+        self._end_seq = 0
+        self._cycle = 0
+
+    @property
+    def link(self) -> LinkCounts:
+        """The connection's own counts."""
+        return self._link()
+
+    def lag(self, folded_seq: int) -> int:
+        """Return how many positions the newest event meant for this process is ahead of what it
+        has folded; 0 for a process that reads nothing.
+        """
+        if not self._patterns and not self._end_seq:
+            return 0
+        seqs = (
+            seq
+            for subject, seq in self.link.newest.copy().items()
+            if wanted(self._patterns, subject)
+        )
+        return max(0, max(seqs, default=0) - folded_seq, self._end_seq - folded_seq)
+
+    async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Store messages and count them; see `bus.port.Bus.publish`."""
+        began = self._clock.monotonic()
+        try:
+            stored = await self._inner.publish(messages)
+        except ForesailError as error:
+            self._measures.failures.labels(type(error).__name__).inc()
+            raise
+        self._measures.publish_seconds.observe(self._clock.monotonic() - began)
+        for message in messages:
+            self._measures.published.labels(self._seen(message.headers)).inc()
+            self._count_outcome(message)
+        return stored
+
+    async def read(self, subjects: Sequence[str], *, start_seq: int = 1) -> Messages:
+        """Yield history, then live messages; see `bus.port.Bus.read`."""
+        self._patterns = tuple(subjects)
+        async with aclosing(self._inner.read(subjects, start_seq=start_seq)) as messages:
+            async for message in messages:
+                self._measures.folded.labels(self._seen(message.headers)).inc()
+                yield message
+
+    async def history(
+        self, subjects: Sequence[str], *, start_seq: int = 1, end_seq: int | None = None
+    ) -> Messages:
+        """Yield what is stored; see `bus.port.Bus.history`."""
+        self._end_seq = max(self._end_seq, end_seq or 0)
+        stored = self._inner.history(subjects, start_seq=start_seq, end_seq=end_seq)
+        async with aclosing(stored) as messages:
+            async for message in messages:
+                self._measures.folded.labels(self._seen(message.headers)).inc()
+                yield message
+
+    async def last(self, subject: str) -> StoredMessage | None:
+        """Return the newest message of one subject."""
+        return await self._inner.last(subject)
+
+    async def info(self) -> LogInfo:
+        """Return the log in numbers."""
+        return await self._inner.info()
+
+    async def beat(self, process: str, payload: bytes) -> None:
+        """Send a beat outside the log."""
+        await self._inner.beat(process, payload)
+
+    def beats(self, process: str = "*") -> Beats:
+        """Yield (process, payload) of beats."""
+        return self._inner.beats(process)
+
+    async def close(self) -> None:
+        """Send what waits, then disconnect."""
+        await self._inner.close()
+
+    def _seen(self, headers: Mapping[str, str]) -> str:
+        """Note the cycle of an event; return its type."""
+        try:
+            cycle = cycle_of(headers.get("ce-correlationid", "0"))
+        except ValueError:
+            cycle = 0
+        if cycle > self._cycle:
+            self._cycle = cycle
+            self._measures.newest_cycle.set(cycle)
+        return headers.get("ce-type", "none")
+
+    def _count_outcome(self, message: Message) -> None:
+        kind = message.headers.get("ce-type")
+        if kind == Decision.TYPE:
+            data = _data(message)
+            self._measures.decisions.labels(data["rule"], data["action"]["kind"]).inc()
+        elif kind == OutcomeExecution.TYPE:
+            data = _data(message)
+            self._measures.executions.labels(_outcome(data), data.get("reason") or "").inc()
+
+
+def _data(message: Message) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(message.data)
+    return data
+
+
+def _outcome(data: Mapping[str, Any]) -> str:
+    """Say how far an execution is; a finished one says whether every operation held."""
+    if data["phase"] != "finished":
+        return str(data["phase"])
+    return "succeeded" if data["succeeded"] else "failed"

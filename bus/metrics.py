@@ -1,0 +1,71 @@
+"""What a process tells Prometheus: its own registry, names that begin with `foresail_`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
+
+PREFIX = "foresail"
+PUBLISH_BUCKETS_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
+
+
+class Measures:
+    """The metrics of one process."""
+
+    def __init__(self, process: str, cluster: str, incarnation: str) -> None:
+        """Make an empty registry of this process' own."""
+        self.registry = registry = CollectorRegistry()
+        info = Info("foresail_process", "Which process this is", registry=registry)
+        info.info({"process": process, "cluster": cluster, "incarnation": incarnation})
+        ProcessCollector(PREFIX, registry=registry)
+        self.published = Counter(
+            "foresail_events_published_total", "Events stored", ["type"], registry=registry
+        )
+        self.folded = Counter(
+            "foresail_events_folded_total", "Events read", ["type"], registry=registry
+        )
+        self.publish_seconds = Histogram(
+            "foresail_publish_seconds",
+            "From asking to store until the log's ack",
+            buckets=PUBLISH_BUCKETS_SECONDS,
+            registry=registry,
+        )
+        self.failures = Counter(
+            "foresail_publish_failures_total", "Publishes given up", ["error"], registry=registry
+        )
+        self.decisions = Counter(
+            "foresail_decisions_total", "Decisions made", ["rule", "action"], registry=registry
+        )
+        self.executions = Counter(
+            "foresail_executions_total", "Executions", ["outcome", "reason"], registry=registry
+        )
+        self.newest_cycle = Gauge(
+            "foresail_newest_cycle", "Newest cycle seen or published", registry=registry
+        )
+        self.loop_delay_seconds = Gauge(
+            "foresail_event_loop_delay_seconds",
+            "How late the event loop turned",
+            registry=registry,
+        )
+
+    def watch(
+        self, name: str, text: str, value: Callable[[], float], *, counts: bool = False
+    ) -> None:
+        """Add a number that is asked for when it is scraped; `counts`: one that only grows."""
+        self.registry.register(_Asked(f"{PREFIX}_{name}", text, value, counts=counts))
+
+
+class _Asked(Collector):
+    """A number that somebody else keeps."""
+
+    def __init__(self, name: str, text: str, value: Callable[[], float], *, counts: bool) -> None:
+        self._family = CounterMetricFamily if counts else GaugeMetricFamily
+        self._name, self._text, self._value = name, text, value
+
+    def collect(self) -> Iterator[Metric]:
+        """Ask for it."""
+        yield self._family(self._name, self._text, value=self._value())

@@ -1,0 +1,122 @@
+"""What a process counts: events by type, failed publishes, what became of decisions, and its lag."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
+
+from bus.clock import ManualClock
+from bus.errors import AnotherWriter
+from bus.link import LinkCounts
+from bus.measured_bus import MeasuredBus
+from bus.memory_adapter import MemoryBus, MemoryLog
+from bus.metrics import Measures
+from bus.port import Message
+from schemas.envelope import Event
+from schemas.outcome import ExecutionPhase
+from schemas.registry import encode
+from tests.builders import make_decision, make_execution, make_observation, stamped
+
+EVERYTHING = ["foresail.c.>"]
+
+
+@dataclass
+class Counted:
+    """A counting bus over a log in memory."""
+
+    log: MemoryLog = field(default_factory=MemoryLog)
+    link: LinkCounts = field(default_factory=LinkCounts)
+    measures: Measures = field(default_factory=lambda: Measures("p", "c", "i1"))
+
+    def __post_init__(self) -> None:
+        """Connect."""
+        self.bus = MeasuredBus(
+            MemoryBus(self.log, "c"), lambda: self.link, self.measures, ManualClock()
+        )
+
+    def value(self, name: str, **labels: str) -> float | None:
+        """Return one number of the registry."""
+        registry: CollectorRegistry = self.measures.registry
+        return registry.get_sample_value(name, labels)
+
+
+def sent(data: Any, cycle: int = 3) -> Message:
+    """Return an event as a message of cluster `c`."""
+    event: Event[Any] = stamped(data, cycle=cycle)
+    encoded = encode(event)
+    tail = event.subject.split(".", 2)[2]
+    return Message(f"foresail.c.{tail}", encoded.headers, encoded.data)
+
+
+async def test_what_is_published_and_read_is_counted_by_type() -> None:
+    """Each stored event counts once for its writer and once for each reader, with its cycle."""
+    counted = Counted()
+    await counted.bus.publish([sent(make_observation(cycle=3))])
+    async with aclosing(counted.bus.read(EVERYTHING)) as messages:
+        await anext(messages)
+
+    kind = "foresail.observation.v1"
+    assert 1 == counted.value("foresail_events_published_total", type=kind)
+    assert 1 == counted.value("foresail_events_folded_total", type=kind)
+    assert 1 == counted.value("foresail_publish_seconds_count")
+    assert 3 == counted.value("foresail_newest_cycle")
+
+
+async def test_decisions_are_counted_by_rule_and_executions_by_outcome() -> None:
+    """The referee's rules and the executor's outcomes are numbers that one can plot."""
+    counted = Counted()
+    decision = make_decision(cycle=3)
+    execution = make_execution(cycle=3, phase=ExecutionPhase.FINISHED, succeeded=False)
+    await counted.bus.publish([sent(decision)])
+    await counted.bus.publish([sent(execution)])
+
+    rule, action = str(decision.rule), str(decision.action.kind)
+    reason = str(execution.reason or "")
+    assert 1 == counted.value("foresail_decisions_total", rule=rule, action=action)
+    assert 1 == counted.value("foresail_executions_total", outcome="failed", reason=reason)
+
+
+async def test_a_publish_that_fails_is_counted_by_its_error_and_raised() -> None:
+    """Counting hides nothing: the service still gets the error."""
+    counted = Counted()
+    subject = "foresail.c.decision"
+    await MemoryBus(counted.log, "c").publish([Message(subject, {"Nats-Msg-Id": "theirs"}, b"{}")])
+    counted.bus = MeasuredBus(
+        MemoryBus(counted.log, "c"), lambda: counted.link, counted.measures, ManualClock()
+    )
+    await counted.bus.publish([Message(subject, {"Nats-Msg-Id": "ours"}, b"{}")])
+    await MemoryBus(counted.log, "c").publish([Message(subject, {"Nats-Msg-Id": "again"}, b"{}")])
+    with pytest.raises(AnotherWriter):
+        await counted.bus.publish([Message(subject, {"Nats-Msg-Id": "late"}, b"{}")])
+
+    assert 1 == counted.value("foresail_publish_failures_total", error="AnotherWriter")
+    assert 1 == counted.value("foresail_publish_seconds_count")
+
+
+async def test_the_lag_counts_only_what_the_process_reads() -> None:
+    """Positions on other subjects are no lag, and a process that reads nothing has none."""
+    counted = Counted()
+    counted.link.newest = {"foresail.c.observation": 40, "foresail.c.decision": 90}
+    assert 0 == counted.bus.lag(0)
+
+    await counted.bus.publish([sent(make_observation(cycle=3))])
+    async with aclosing(counted.bus.read(["foresail.c.observation"])) as messages:
+        await anext(messages)
+
+    assert 39 == counted.bus.lag(1)
+    assert 0 == counted.bus.lag(40)
+
+
+async def test_catching_up_is_a_lag() -> None:
+    """While history is read, the lag is what is left of it."""
+    counted = Counted()
+    await counted.bus.publish([sent(make_observation(cycle=3))])
+    async with aclosing(counted.bus.history(EVERYTHING, end_seq=1)) as messages:
+        await anext(messages)
+
+    assert 1 == counted.bus.lag(0)
+    assert 0 == counted.bus.lag(1)
