@@ -1,0 +1,47 @@
+"""`python -m proofs.faults --seed N --kills K`: repeat one session of random kills and tell all of it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from proofs.faults import quiet
+from proofs.faults.kills import TARGETS, session
+
+
+def main(arguments: list[str]) -> int:
+    """Run one session; say what was killed and when, and everything that was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m proofs.faults", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--targets", default=",".join(TARGETS), help="names, separated by commas")
+    parser.add_argument("--brutal", action="store_true", help="end with kill -9 of foresail up")
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the stack's folder")
+    given = parser.parse_args(arguments)
+    quiet()
+    with TemporaryDirectory(prefix="foresail-proof-", ignore_cleanup_errors=True) as temporary:
+        began = time.monotonic()
+        verdict = asyncio.run(
+            session(
+                Path(given.keep or temporary),
+                given.seed,
+                given.kills,
+                targets=given.targets.split(","),
+                brutal=given.brutal,
+            )
+        )
+    log = verdict.log
+    sys.stdout.write(
+        f"{len(verdict.faults)} kills in {time.monotonic() - began:.0f} s, {log.events} events, "
+        f"{log.decided} decisions, {log.executed} executions\n"
+    )
+    sys.stdout.writelines(f"{line}\n" for line in (*verdict.faults, *verdict.problems))
+    return 0 if verdict.held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,134 @@
+"""Processes that stop without dying: a referee frozen while a second one takes over, and outages of
+one service longer than the window in which the server itself knows repeated messages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import psutil
+
+from bus.nats_connection import api_call, connect_client
+from proofs.faults.broken_run import RECOVERY_SECONDS, broken_run
+from proofs.faults.live_stack import REPOSITORY, LiveStack
+from proofs.faults.verdict import Verdict
+from proofs.faults.waiting import until
+
+STOPS_WITHIN_SECONDS = 30.0
+"""How long a referee that woke up beside a second one may take to notice."""
+How = Literal["frozen", "killed"]
+
+
+async def second_referee(folder: Path, seed: int, seconds: float) -> Verdict:
+    """Freeze the referee, run a second one for `seconds`, wake the first: it must stop by itself."""
+
+    async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+        first = stack.processes()["referee"]
+        second = await _start_like(first, stack.folder / "second-referee.log")
+        try:
+            first.send_signal(signal.SIGSTOP)
+            verdict.faults.append(f"referee frozen for {seconds:g} s, a second one started")
+            before = stack.watch.newest_cycle
+            await asyncio.sleep(seconds)
+            if stack.watch.newest_cycle <= before:
+                verdict.problems.append("the second referee decided nothing")
+            first.send_signal(signal.SIGCONT)
+            verdict.faults.append("referee woken")
+            if not await until(lambda: not _alive(first), STOPS_WITHIN_SECONDS):
+                verdict.problems.append(f"both referees ran on for {STOPS_WITHIN_SECONDS:g} s")
+            elif not _said(stack, "referee", "another writer"):
+                verdict.problems.append("the woken referee ended for another reason")
+        finally:
+            if second.returncode is None:
+                second.terminate()
+            await second.wait()
+
+    repeat = f"python -m proofs faults --seed {seed}"
+    return await broken_run(LiveStack(folder, seed=seed), repeat, break_it)
+
+
+async def outages(
+    folder: Path,
+    seed: int,
+    taken: Sequence[tuple[str, How]],
+    seconds: float,
+    *,
+    window_seconds: float | None = None,
+) -> Verdict:
+    """Take services away for `seconds`, one after the other.
+
+    Args:
+        folder: where the stack lives.
+        seed: the stack's own seed.
+        taken: which processes, and how: frozen (it goes on where it was) or killed at every start
+            (it begins with the log).
+        seconds: how long each is away.
+        window_seconds: set the server's window for repeated messages to this; None: leave it.
+    """
+
+    async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+        if window_seconds is not None:
+            await _set_window(stack, window_seconds)
+        for name, how in taken:
+            verdict.faults.append(f"{name} {how} for {seconds:g} s")
+            await (_freeze if how == "frozen" else _keep_killed)(stack, name, seconds)
+            if not await stack.watch.decided(1, RECOVERY_SECONDS):
+                verdict.problems.append(f"no complete cycle after {name} was back")
+
+    repeat = f"python -m proofs faults --seed {seed}"
+    return await broken_run(LiveStack(folder, seed=seed), repeat, break_it)
+
+
+async def _freeze(stack: LiveStack, name: str, seconds: float) -> None:
+    process = stack.processes()[name]
+    process.send_signal(signal.SIGSTOP)
+    await asyncio.sleep(seconds)
+    process.send_signal(signal.SIGCONT)
+
+
+async def _keep_killed(stack: LiveStack, name: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        stack.signal(name)
+        await asyncio.sleep(stack.interval_seconds / 2)
+
+
+async def _start_like(process: psutil.Process, log: Path) -> asyncio.subprocess.Process:
+    """Start the same process once more, with the same settings and connections."""
+    environment = {**process.environ(), "FORESAIL_PARENT": str(os.getpid())}
+    with log.open("wb") as out:
+        return await asyncio.create_subprocess_exec(
+            *process.cmdline(), env=environment, cwd=REPOSITORY, stdout=out, stderr=out
+        )
+
+
+async def _set_window(stack: LiveStack, seconds: float) -> None:
+    """Shorten the time for which the server knows repeated messages by their ids."""
+    file = stack.file
+    client = await connect_client(file["nats_url"], name="proof", retry=False)
+    try:
+        found = await api_call(client, f"STREAM.INFO.{file['stream']}", {})
+        config = {**found["config"], "duplicate_window": round(seconds * 1e9)}
+        answer = await api_call(client, f"STREAM.UPDATE.{file['stream']}", config)
+        if "error" in answer:
+            raise RuntimeError(f"the window was not set: {answer['error']}")
+    finally:
+        await client.close()
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _said(stack: LiveStack, name: str, words: str) -> bool:
+    folder = stack.folder / "state" / "incarnations" / stack.file["incarnation"] / "logs"
+    return words in (folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")

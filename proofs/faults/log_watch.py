@@ -1,0 +1,93 @@
+"""Follows a running stack's log from outside, through every outage of the server, and keeps what it
+saw: a log read afterwards must still hold all of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import aclosing
+
+from bus.errors import Permanent, Temporary
+from bus.nats_adapter import NatsBus
+from bus.port import StoredMessage
+from proofs.faults.waiting import until
+from schemas import subjects
+from schemas.decision import ClosedBy, Decision
+from schemas.registry import decode
+
+AGAIN_SECONDS = 0.3
+EVERYTHING = (subjects.pattern("*", (">",)),)
+
+
+class LogWatch:
+    """What one outside reader has seen of one log."""
+
+    def __init__(self, url: str, cluster: str, stream: str) -> None:
+        """Read the stream of `cluster` on the server at `url`; `run` does it."""
+        self._url, self._cluster, self._stream = url, cluster, stream
+        self.messages: list[StoredMessage] = []
+        self.closed: dict[int, ClosedBy] = {}
+        """How each decided cycle closed."""
+
+    @property
+    def newest_cycle(self) -> int:
+        """The newest decided cycle; 0 before the first."""
+        return max(self.closed, default=0)
+
+    async def run(self) -> None:
+        """Follow until cancelled; an unreachable server is asked again."""
+        while True:
+            try:
+                await self._follow()
+            except (Temporary, Permanent):
+                await asyncio.sleep(AGAIN_SECONDS)
+
+    async def decided(self, cycles: int, seconds: float) -> bool:
+        """Wait until `cycles` newer cycles closed with every agent heard; False after `seconds`."""
+        after = self.newest_cycle
+        return await until(
+            lambda: (
+                sum(one > after and how is ClosedBy.ALL for one, how in self.closed.items())
+                >= cycles
+            ),
+            seconds,
+        )
+
+    async def _follow(self) -> None:
+        bus = await NatsBus.connect(
+            self._url, cluster=self._cluster, stream=self._stream, name="proof"
+        )
+        try:
+            start = self.messages[-1].seq + 1 if self.messages else 1
+            async with aclosing(bus.read(EVERYTHING, start_seq=start)) as messages:
+                async for message in messages:
+                    self._take(message)
+        finally:
+            await bus.close()
+
+    def _take(self, message: StoredMessage) -> None:
+        self.messages.append(message)
+        if message.subject.endswith(".decision"):
+            data = decode(message.subject, message.headers, message.data).data
+            if isinstance(data, Decision):
+                self.closed[data.cycle] = data.closed_by
+
+
+async def read_log(url: str, cluster: str, stream: str) -> list[StoredMessage]:
+    """Return every message that a stream holds.
+
+    Raises:
+        BusUnavailable, StreamMissing: the log cannot be read.
+    """
+    bus = await NatsBus.connect(url, cluster=cluster, stream=stream, name="proof")
+    try:
+        return [message async for message in bus.history(EVERYTHING)]
+    finally:
+        await bus.close()
+
+
+def gone(seen: Sequence[StoredMessage], held: Sequence[StoredMessage]) -> list[StoredMessage]:
+    """Return what was seen and is not held any more, at the same position with the same bytes."""
+    known = {one.seq: (one.subject, one.data) for one in held}
+    return [one for one in seen if known.get(one.seq) != (one.subject, one.data)]
