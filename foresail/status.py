@@ -68,6 +68,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "mode": stack.mode,
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
+        "health": stack.health,
         "processes": {name: beats.get(name, {"state": "down"}) for name in names},
         "newest": newest,
         "log": {
@@ -103,7 +104,7 @@ def _print(status: dict[str, Any]) -> None:
     if status["running"]:
         out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
     table = Table(box=None)
-    for column in ("process", "state", "pid", "seq", "memory"):
+    for column in ("process", "state", "pid", "seq", "lag", "memory", "health port"):
         table.add_column(column)
     for name, beat in status["processes"].items():
         memory = beat.get("rss_bytes")
@@ -112,7 +113,9 @@ def _print(status: dict[str, Any]) -> None:
             beat["state"],
             str(beat.get("pid", "")),
             str(beat.get("seq", "")),
+            str(beat.get("lag", "")),
             "" if memory is None else f"{memory / 1e6:.0f} MB",
+            str(status["health"].get(name, "")),
         )
     out.print(table)
     for name, newest in status["newest"].items():

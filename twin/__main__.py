@@ -17,6 +17,8 @@ import uvicorn
 
 from bus.clock import Clock, SystemClock
 from bus.errors import ConfigError, InputError
+from bus.health import Condition, address_from, answering
+from bus.metrics import Measures
 from bus.nats_server import die_with_parent
 from twin.api.discovery import VERSION
 from twin.api.server import ApiServer, Tokens
@@ -41,6 +43,7 @@ def main() -> int:
     try:
         settings = read_settings(sys.argv[1:])
         check_folder(settings)
+        address_from(os.environ)
         engine = build_engine(settings)
         journal = resume(settings, engine)
         listener = listen(settings)
@@ -136,8 +139,14 @@ async def serve(
     driving = asyncio.create_task(drive(engine, clock, settings.speed, journal), name="engine")
     driving.add_done_callback(lambda _task: setattr(server, "should_exit", True))
     announcing = asyncio.create_task(_announce(server, settings, tokens, listener), name="ready")
+    measures = _measures(engine)
+
+    def condition() -> Condition:
+        return Condition(server.started and not driving.done(), {"cluster_seconds": engine.now})
+
     try:
-        await server.serve(sockets=[listener])
+        async with answering(os.environ, clock, measures, condition):
+            await server.serve(sockets=[listener])
     finally:
         for task in (driving, announcing):
             task.cancel()
@@ -145,6 +154,13 @@ async def serve(
     for end in ends:
         if isinstance(end, Exception):
             raise end
+
+
+def _measures(engine: Engine) -> Measures:
+    """Return what the twin tells Prometheus."""
+    measures = Measures("twin", os.environ.get("FORESAIL_CLUSTER", ""), "")
+    measures.watch("twin_cluster_time_seconds", "Cluster time", lambda: engine.now)
+    return measures
 
 
 async def drive(engine: Engine, clock: Clock, speed: float, journal: Journal | None = None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from bus.nats_server import free_port
 from foresail.output import console
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant
+from foresail.stack.health_ports import answering_specs
 from foresail.stack.keeper import kept
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_before_start
@@ -59,6 +60,7 @@ class RunningStack:
     clock: Clock
     started: str
     dashboard_url: str = ""
+    health: dict[str, int] = field(default_factory=dict)
     running: bool = True
 
     @property
@@ -170,7 +172,10 @@ def _start_services(stack: RunningStack) -> None:
         writer_kubeconfig=stack.plant.writer_kubeconfig,
         context=stack.settings.run.context,
     )
-    stack.supervisor.start(process_specs(settings, connections))
+    specs, stack.health = answering_specs(process_specs(settings, connections))
+    if stack.plant.twin is not None:
+        stack.health["twin"] = stack.plant.twin.health_port
+    stack.supervisor.start(specs)
     _store(stack)
 
 
@@ -204,6 +209,7 @@ def _store(stack: RunningStack) -> None:
             dashboard_url=stack.dashboard_url,
             processes=dict(stack.supervisor.pids),
             servers=stack.servers,
+            health=stack.health,
             mode=stack.plant.mode,
             started=stack.started,
             running=stack.running,

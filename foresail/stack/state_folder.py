@@ -39,6 +39,8 @@ class StackFile:
     """Process id of each service; 0 while one is between two starts."""
     servers: dict[str, int] = field(default_factory=dict)
     """Process id of nats-server and of the twin, where the stack runs them."""
+    health: dict[str, int] = field(default_factory=dict)
+    """Port on loopback where each process answers /healthz, /readyz and /metrics."""
     mode: str = ""
     started: str = ""
     running: bool = True

@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.health import PORT_VARIABLE
+from bus.nats_server import free_port
 from foresail.settings import StackSettings
 from foresail.stack.workload import ChosenWorkload
 
@@ -28,6 +30,8 @@ class TwinProcess:
         self._workload = workload
         self._folder = folder
         self._port = 0
+        self.health_port = free_port()
+        """Where it answers /healthz, /readyz and /metrics."""
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -50,7 +54,11 @@ class TwinProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,
                 start_new_session=True,
-                env={**os.environ, "FORESAIL_PARENT": str(os.getpid())},
+                env={
+                    **os.environ,
+                    "FORESAIL_PARENT": str(os.getpid()),
+                    PORT_VARIABLE: str(self.health_port),
+                },
             )
         assert self._process.stdout is not None
         try:
