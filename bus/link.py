@@ -17,5 +17,13 @@ class LinkCounts:
     """Publishes that had to be sent again."""
     refusals: int = 0
     """Publishes that the log refused because something newer was on their subject."""
+    losses: int = 0
+    """How often the connection has been lost."""
+    trouble: str = ""
+    """Why the log takes nothing right now, in words; empty when it does."""
     newest: dict[str, int] = field(default_factory=dict)
     """Newest position that the live feed has shown, by subject."""
+
+    def lose(self) -> None:
+        """Note a lost connection."""
+        self.losses += 1

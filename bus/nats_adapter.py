@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -25,55 +24,41 @@ from bus.errors import (
     BusUnavailable,
     ConfigError,
     JetStreamMissing,
-    MessageTooLarge,
-    Permanent,
     StreamMissing,
 )
-from bus.expectations import settle_refusal
 from bus.link import LinkCounts
-from bus.nats_connection import ACK_SECONDS, api_call, connect_client, short_text
-from bus.nats_wire import (
-    BATCH_END,
-    DUPLICATE_IN_BATCH,
-    EXPECTED,
-    NOT_FOUND,
-    WRONG_LAST_SEQUENCE,
-    PublishAck,
-    batch_headers,
-    read_ack,
-    status_of,
-    stored_message,
+from bus.nats_connection import (
+    ACK_SECONDS,
+    RESPONDER_SECONDS,
+    TRIES,
+    api_call,
+    connect_client,
+    short_text,
 )
+from bus.nats_publish import Newest, Publisher
+from bus.nats_wire import BATCH_END, NOT_FOUND, SIGNATURE, status_of, stored_message
 from bus.ordered_read import read_ordered, wanted
-from bus.port import HEADER_ROOM_BYTES, Beats, LogInfo, Message, Messages, StoredMessage
+from bus.port import Beats, LogInfo, Message, Messages, StoredMessage
 from bus.streams import NANOSECONDS, StreamDeclaration
 from schemas import subjects
 
-WINDOW = 256
-"""Publishes that may wait for their ack at once."""
-TRIES = 6
-"""Times a publish or a read is tried before the bus counts as unavailable."""
 FETCH_MESSAGES = 256
 FETCH_BYTES = 4 * 1024**2
 FEED_MESSAGES = 4_096
 """Live messages kept for a slow reader; what is dropped beyond is fetched by position."""
-RESPONDER_SECONDS = 0.3
-"""Pause before asking again a server that nobody answers on."""
 
 
 class NatsBus:
     """One process' connection to the log; implements `bus.port.Bus`."""
 
-    def __init__(self, client: Client, cluster: str, stream: str) -> None:
+    def __init__(self, client: Client, cluster: str, stream: str, link: LinkCounts) -> None:
         """Use `connect`."""
         self._client = client
         self._cluster = cluster
         self._stream = stream
         self._everything = subjects.pattern(cluster, (">",))
-        self._expected: dict[str, int] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._window = asyncio.Semaphore(WINDOW)
-        self._link = LinkCounts()
+        self._link = link
+        self._publisher = Publisher(client, self, link)
 
     @classmethod
     async def connect(
@@ -94,8 +79,11 @@ class NatsBus:
         await (
             await connect_client(url, name=name, user=user, password=password, retry=False)
         ).close()
-        client = await connect_client(url, name=name, user=user, password=password, retry=True)
-        bus = cls(client, cluster, stream)
+        link = LinkCounts()
+        client = await connect_client(
+            url, name=name, user=user, password=password, retry=True, on_loss=link.lose
+        )
+        bus = cls(client, cluster, stream, link)
         try:
             await bus.info()
         except BaseException:
@@ -143,20 +131,7 @@ class NatsBus:
 
     async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Store messages, several as one atomic batch; see `bus.port.Bus.publish`."""
-        for message in messages:
-            size, limit = len(message.data) + HEADER_ROOM_BYTES, self._client.max_payload
-            if size > limit:
-                raise MessageTooLarge(message.subject, size, limit)
-        names = sorted({message.subject for message in messages})
-        locks = [self._locks.setdefault(name, asyncio.Lock()) for name in names]
-        async with self._window:
-            for lock in locks:
-                await lock.acquire()
-            try:
-                return await self._publish(messages)
-            finally:
-                for lock in locks:
-                    lock.release()
+        return await self._publisher.publish(messages)
 
     def read(self, subjects: Sequence[str], *, start_seq: int = 1) -> Messages:
         """Yield history, then live messages; see `bus.port.Bus.read`."""
@@ -174,12 +149,15 @@ class NatsBus:
 
     async def last(self, subject: str) -> StoredMessage | None:
         """Return the newest message of one subject."""
+        return (await self.newest(subject)).message
+
+    async def newest(self, subject: str) -> Newest:
+        """Return the newest message of one subject with its signature."""
         reply = await self._request(f"$JS.API.DIRECT.GET.{self._stream}", {"last_by_subj": subject})
-        return (
-            None
-            if status_of(reply.headers) == NOT_FOUND
-            else stored_message(reply.headers, reply.data)
-        )
+        if status_of(reply.headers) == NOT_FOUND:
+            return Newest(None)
+        signature = (reply.headers or {}).get(SIGNATURE, "")
+        return Newest(stored_message(reply.headers, reply.data), signature)
 
     async def info(self) -> LogInfo:
         """Return the log in numbers.
@@ -233,7 +211,8 @@ class NatsBus:
         """Yield what is stored between two positions, both included, by direct get in batches."""
         next_seq = max(1, start_seq)
         while next_seq <= end_seq:
-            batch, more = await self._fetch_batch(next_seq, pattern or self._everything)
+            count = min(FETCH_MESSAGES, end_seq - next_seq + 1)
+            batch, more = await self._fetch_batch(next_seq, count, pattern or self._everything)
             for message in batch:
                 if message.seq > end_seq:
                     return
@@ -259,81 +238,16 @@ class NatsBus:
         )
         try:
             await self._client.flush()
-            async for message in read_ordered(self, feed, patterns, start_seq):
+            async for message in read_ordered(
+                self, feed, patterns, start_seq, losses=lambda: self._link.losses
+            ):
                 yield message
         finally:
             await self._forget(subscription)
 
-    async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        error: Exception | None = None
-        for attempt in range(TRIES):
-            self._link.retries += attempt > 0
-            expected = {
-                message.subject: await self._expectation(message.subject) for message in messages
-            }
-            try:
-                ack = await self._send(messages, expected)
-            except NoRespondersError as failure:
-                # A server that has just come back answers before its streams do.
-                error = StreamMissing(
-                    f"nobody stores {messages[0].subject}; the log {self._stream} is gone"
-                )
-                error.__cause__ = failure
-                await asyncio.sleep(RESPONDER_SECONDS)
-                continue
-            except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
-                error = failure
-                continue
-            if ack.error_code == 0:
-                return self._stored(messages, ack)
-            if ack.error_code not in WRONG_LAST_SEQUENCE and ack.error_code != DUPLICATE_IN_BATCH:
-                raise Permanent(
-                    f"the log refused {messages[0].subject}: {ack.description} ({ack.error_code})"
-                )
-            self._link.refusals += 1
-            newest = [await self.last(message.subject) for message in messages]
-            for message, one in zip(messages, newest, strict=True):
-                self._expected[message.subject] = 0 if one is None else one.seq
-            settled = settle_refusal(messages, newest)
-            if settled is not None:
-                return settled
-        if isinstance(error, StreamMissing):
-            raise error
-        raise BusUnavailable(
-            f"{messages[0].subject} was not acknowledged by the nats-server ({short_text(error)})"
-        )
-
-    async def _expectation(self, subject: str) -> int:
-        if subject not in self._expected:
-            newest = await self.last(subject)
-            self._expected[subject] = 0 if newest is None else newest.seq
-        return self._expected[subject]
-
-    async def _send(self, messages: Sequence[Message], expected: dict[str, int]) -> PublishAck:
-        if len(messages) == 1:
-            message = messages[0]
-            headers = {**message.headers, EXPECTED: str(expected[message.subject])}
-            reply = await self._client.request(
-                message.subject, message.data, timeout=ACK_SECONDS, headers=headers
-            )
-            return read_ack(reply.data)
-        headers_of = batch_headers(messages, uuid.uuid4().hex, expected)
-        for message, headers in zip(messages[:-1], headers_of[:-1], strict=True):
-            await self._client.publish(message.subject, message.data, headers=headers)
-        last = messages[-1]
-        reply = await self._client.request(
-            last.subject, last.data, timeout=ACK_SECONDS, headers=headers_of[-1]
-        )
-        return read_ack(reply.data)
-
-    def _stored(self, messages: Sequence[Message], ack: PublishAck) -> tuple[int, ...]:
-        first = ack.seq - len(messages) + 1
-        seqs = tuple(range(first, ack.seq + 1))
-        for message, seq in zip(messages, seqs, strict=True):
-            self._expected[message.subject] = seq
-        return seqs
-
-    async def _fetch_batch(self, start_seq: int, pattern: str) -> tuple[list[StoredMessage], bool]:
+    async def _fetch_batch(
+        self, start_seq: int, count: int, pattern: str
+    ) -> tuple[list[StoredMessage], bool]:
         """Fetch one batch from a position; whether there is more of the pattern afterwards."""
         error: Exception | None = None
         for _ in range(TRIES):
@@ -343,7 +257,7 @@ class NatsBus:
             )
             wish = {
                 "seq": start_seq,
-                "batch": FETCH_MESSAGES,
+                "batch": count,
                 "max_bytes": FETCH_BYTES,
                 "next_by_subj": pattern,
             }

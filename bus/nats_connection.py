@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -18,13 +19,25 @@ OLDEST_SERVER = (2, 12)
 ACK_SECONDS = 5.0
 """How long the server may take to answer one request."""
 
+TRIES = 6
+"""Times a publish or a read is tried before the bus counts as unavailable."""
+RESPONDER_SECONDS = 0.3
+"""Pause before asking again a server that nobody answers on."""
+
 _log = structlog.get_logger("bus")
 
 
 async def connect_client(
-    url: str, *, name: str, user: str | None = None, password: str | None = None, retry: bool
+    url: str,
+    *,
+    name: str,
+    user: str | None = None,
+    password: str | None = None,
+    retry: bool,
+    on_loss: Callable[[], None] = lambda: None,
 ) -> Client:
-    """Connect to a server that is new enough.
+    """Connect to a server that is new enough; `on_loss` hears of each lost connection, before
+    anything that comes over the next one.
 
     Raises:
         ConfigError: the URL is none.
@@ -34,6 +47,10 @@ async def connect_client(
     if not url.startswith(("nats://", "tls://")):
         raise ConfigError("nats.url", url, "write it as nats://HOST:PORT")
     client = Client()
+
+    async def lost() -> None:
+        on_loss()
+
     try:
         await client.connect(
             url,
@@ -41,6 +58,7 @@ async def connect_client(
             user=user,
             password=password,
             error_cb=_ignore_error,
+            disconnected_cb=lost,
             connect_timeout=3,
             allow_reconnect=retry,
             reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds; the library only adds it up

@@ -24,6 +24,8 @@ STOP_SECONDS = 8.0
 POLL_SECONDS = 0.03
 PR_SET_PDEATHSIG = 1
 MAX_FILE_STORE = "16GB"
+PID_FILE = "nats.pid"
+"""Written by the server itself, for whoever looks after it from outside."""
 
 
 def server_binary() -> str:
@@ -50,11 +52,21 @@ def free_port() -> int:
 class NatsServer:
     """One embedded server; `start`, then `stop`; `wait` tells of its death, `restart` brings it back."""
 
-    def __init__(self, folder: Path, *, port: int = 0, sync_interval: str = "1s") -> None:
-        """Keep everything in `folder`; port 0 takes a free one."""
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int = 0,
+        sync_interval: str = "1s",
+        max_file_store: str = MAX_FILE_STORE,
+    ) -> None:
+        """Keep everything in `folder`; port 0 takes a free one; `max_file_store` as nats-server
+        writes sizes.
+        """
         self._folder = folder
         self._port = port or free_port()
         self._sync_interval = sync_interval
+        self.max_file_store = max_file_store
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -124,8 +136,9 @@ class NatsServer:
     def _config(self) -> str:
         return (
             f'host: "127.0.0.1"\nport: {self._port}\nmax_payload: 1MB\n'
+            f'pid_file: "{self._folder / PID_FILE}"\n'
             f'jetstream {{\n  store_dir: "{self._folder}"\n  sync_interval: "{self._sync_interval}"\n'
-            f"  max_file_store: {MAX_FILE_STORE}\n}}\n"
+            f"  max_file_store: {self.max_file_store}\n}}\n"
         )
 
     async def _answers(self) -> bool:

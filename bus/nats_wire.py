@@ -13,6 +13,10 @@ from typing import Any
 from bus.port import Message, StoredMessage
 
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
+SIGNATURE = "Foresail-Writer"
+"""Which connection published a message; new with each process, no part of the event."""
+NO_ROOM = frozenset({10002, 10023, 10028, 10047, 10077})
+"""The server's or the account's limits are reached, or the store cannot be written."""
 WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
 """10071 answers single publishes, 10164 atomic batches."""
 DUPLICATE_IN_BATCH = 10201
@@ -25,6 +29,7 @@ _SERVER_HEADERS = (
     "nats-sequence",
     "nats-time-stamp",
     "nats-last-sequence",
+    SIGNATURE.lower(),
 )
 _PUBLISH_HEADERS = ("nats-expected-", "nats-batch-", "nats-num-pending", "nats-upto-")
 

@@ -1,0 +1,219 @@
+"""Publishing to a nats-server: each message stored once, in order, or a named error.
+
+Every publish states the position that it expects to be the newest of its subject, so trying again
+is safe however the first try ended. A log that takes no more (its store or the disk is full) makes
+the publisher wait: nothing is lost, and whoever waits for its events waits with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import structlog
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+from nats.errors import TimeoutError as NatsTimeout
+
+from bus.errors import BusUnavailable, MessageTooLarge, Permanent, StreamMissing
+from bus.expectations import check_newest, check_signature, settle_refusal
+from bus.link import LinkCounts
+from bus.nats_connection import ACK_SECONDS, RESPONDER_SECONDS, TRIES, short_text
+from bus.nats_wire import (
+    DUPLICATE_IN_BATCH,
+    EXPECTED,
+    NO_ROOM,
+    SIGNATURE,
+    WRONG_LAST_SEQUENCE,
+    PublishAck,
+    batch_headers,
+    read_ack,
+)
+from bus.port import HEADER_ROOM_BYTES, LogInfo, Message, StoredMessage
+
+WINDOW = 256
+"""Publishes that may wait for their ack at once."""
+UNANSWERED_TRIES = 2
+"""Publishes without an ack after which the server is asked whether it still answers anything."""
+FIRST_ROOM_SECONDS = 0.5
+LONGEST_ROOM_SECONDS = 10.0
+"""Pauses between two tries on a log that takes no more."""
+
+_log = structlog.get_logger("bus")
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """The newest message of a subject, and who signed it."""
+
+    message: StoredMessage | None
+    signature: str = ""
+
+    @property
+    def seq(self) -> int:
+        """Its position; 0 when there is none."""
+        return 0 if self.message is None else self.message.seq
+
+
+class Reads(Protocol):
+    """What the publisher has to know of the log."""
+
+    async def newest(self, subject: str) -> Newest:
+        """Return the newest message of one subject."""
+        ...
+
+    async def info(self) -> LogInfo:
+        """Return the log in numbers; raises BusUnavailable."""
+        ...
+
+
+class Publisher:
+    """The writing half of one connection."""
+
+    def __init__(self, client: Client, reads: Reads, link: LinkCounts) -> None:
+        """Publish over `client`; what happens is counted in `link`."""
+        self._client = client
+        self._reads = reads
+        self._link = link
+        self._signature = self._unique()
+        self._expected: dict[str, int] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._window = asyncio.Semaphore(WINDOW)
+
+    async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Store messages, several as one atomic batch; see `bus.port.Bus.publish`."""
+        for message in messages:
+            size, limit = len(message.data) + HEADER_ROOM_BYTES, self._client.max_payload
+            if size > limit:
+                raise MessageTooLarge(message.subject, size, limit)
+        names = sorted({message.subject for message in messages})
+        locks = [self._locks.setdefault(name, asyncio.Lock()) for name in names]
+        async with self._window:
+            for lock in locks:
+                await lock.acquire()
+            try:
+                return await self._publish(messages)
+            finally:
+                for lock in locks:
+                    lock.release()
+
+    async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        own = {one.subject for one in messages if one.subject in self._expected}
+        failures, refusals, pause = 0, 0, FIRST_ROOM_SECONDS
+        while refusals < TRIES:
+            self._link.retries += failures + refusals > 0
+            expected = {one.subject: await self._expectation(one.subject) for one in messages}
+            try:
+                ack = await self._send(messages, expected)
+            except NoRespondersError as failure:
+                failures += 1
+                await self._without_stream(messages[0].subject, failures, failure)
+                continue
+            except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
+                failures += 1
+                if failures >= UNANSWERED_TRIES:
+                    await self._check_alive(messages[0].subject, failure)
+                    pause = await self._wait_for_room("it acknowledges nothing", pause)
+                continue
+            if ack.error_code == 0:
+                self._link.trouble = ""
+                return self._stored(messages, ack)
+            if ack.error_code in NO_ROOM:
+                pause = await self._wait_for_room(ack.description, pause)
+                continue
+            if ack.error_code not in WRONG_LAST_SEQUENCE and ack.error_code != DUPLICATE_IN_BATCH:
+                raise Permanent(
+                    f"the log refused {messages[0].subject}: {ack.description} ({ack.error_code})"
+                )
+            refusals += 1
+            settled = await self._settle(messages, expected, own)
+            if settled is not None:
+                return settled
+        raise BusUnavailable(f"{messages[0].subject} was refused {TRIES} times as out of date")
+
+    async def _without_stream(self, subject: str, failures: int, failure: Exception) -> None:
+        """Wait a moment: a server that has just come back answers before its streams do."""
+        if failures >= TRIES:
+            raise StreamMissing(f"nobody stores {subject}; the log is gone") from failure
+        await asyncio.sleep(RESPONDER_SECONDS)
+
+    async def _check_alive(self, subject: str, failure: Exception) -> None:
+        """Return when the server answers other questions.
+
+        Raises:
+            BusUnavailable: it does not.
+        """
+        try:
+            await self._reads.info()
+        except BusUnavailable as error:
+            raise BusUnavailable(
+                f"{subject} was not acknowledged by the nats-server ({short_text(failure)})"
+            ) from error
+
+    async def _wait_for_room(self, why: str, pause: float) -> float:
+        """Wait `pause` seconds on a log that takes no more; return the next pause."""
+        if not self._link.trouble:
+            _log.warning("the log takes no more; waiting for room in its store", error=why)
+        self._link.trouble = f"the log takes no more ({why})"
+        await asyncio.sleep(pause)
+        return min(2 * pause, LONGEST_ROOM_SECONDS)
+
+    async def _settle(
+        self, messages: Sequence[Message], expected: dict[str, int], own: set[str]
+    ) -> tuple[int, ...] | None:
+        """Find out what a refusal means; see `bus.expectations`."""
+        self._link.refusals += 1
+        newest = [await self._reads.newest(message.subject) for message in messages]
+        if any(
+            one.seq < expected[message.subject]
+            for message, one in zip(messages, newest, strict=True)
+        ):
+            log = await self._reads.info()
+            for message, one in zip(messages, newest, strict=True):
+                check_newest(expected[message.subject], one.message, log)
+        settled = settle_refusal(messages, [one.message for one in newest])
+        for message, one in zip(messages, newest, strict=True):
+            if message.subject in own and one.seq > expected[message.subject]:
+                check_signature(message, self._signature, one.signature)
+            self._expected[message.subject] = one.seq
+        return settled
+
+    async def _expectation(self, subject: str) -> int:
+        if subject not in self._expected:
+            self._expected[subject] = (await self._reads.newest(subject)).seq
+        return self._expected[subject]
+
+    async def _send(self, messages: Sequence[Message], expected: dict[str, int]) -> PublishAck:
+        signed = [
+            replace(message, headers={**message.headers, SIGNATURE: self._signature})
+            for message in messages
+        ]
+        if len(signed) == 1:
+            message = signed[0]
+            headers = {**message.headers, EXPECTED: str(expected[message.subject])}
+            reply = await self._client.request(
+                message.subject, message.data, timeout=ACK_SECONDS, headers=headers
+            )
+            return read_ack(reply.data)
+        headers_of = batch_headers(signed, self._unique(), expected)
+        for message, headers in zip(signed[:-1], headers_of[:-1], strict=True):
+            await self._client.publish(message.subject, message.data, headers=headers)
+        last = signed[-1]
+        reply = await self._client.request(
+            last.subject, last.data, timeout=ACK_SECONDS, headers=headers_of[-1]
+        )
+        return read_ack(reply.data)
+
+    def _unique(self) -> str:
+        """Return a word that no other connection, and not this one again, will use."""
+        return self._client.new_inbox().rsplit(".", 1)[-1]
+
+    def _stored(self, messages: Sequence[Message], ack: PublishAck) -> tuple[int, ...]:
+        first = ack.seq - len(messages) + 1
+        seqs = tuple(range(first, ack.seq + 1))
+        for message, seq in zip(messages, seqs, strict=True):
+            self._expected[message.subject] = seq
+        return seqs
