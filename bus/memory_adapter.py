@@ -50,6 +50,8 @@ class MemoryLog:
     """One stream: what every connection of a process group shares."""
 
     wall_ns: Callable[[], int] = field(default=lambda: 0)
+    keep_messages: int | None = None
+    """At least so many of the newest messages are kept; None: all."""
     first_seq: int = 1
     messages: list[StoredMessage] = field(default_factory=list)
     newest: dict[str, StoredMessage] = field(default_factory=dict)
@@ -89,6 +91,10 @@ class MemoryLog:
         self.messages.append(stored)
         self.newest[message.subject] = stored
         self.recent_ids[message_id(stored.headers)] = stored
+        if self.keep_messages is not None and len(self.messages) > 2 * self.keep_messages:
+            old = len(self.messages) - self.keep_messages
+            del self.messages[:old]
+            self.first_seq += old
         return stored
 
     def _forget_ids(self) -> None:
@@ -192,7 +198,8 @@ class MemoryBus:
         """Yield what is stored between two positions, both included, in order."""
         log = self._log
         for seq in range(max(start_seq, log.first_seq), min(end_seq, log.last_seq) + 1):
-            yield log.messages[seq - log.first_seq]
+            if seq >= log.first_seq:  # it may have been dropped since the last one was taken
+                yield log.messages[seq - log.first_seq]
 
     async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         for _ in range(TRIES):
