@@ -100,7 +100,7 @@ def watched(
     if pending.risk is None or time_seconds <= pending.cluster_time_seconds:
         return pending
     seen = failed.intersection(pending.risk.ids).difference(pending.failed)
-    return _with(pending, failed=(*pending.failed, *seen)) if seen else pending
+    return _with(pending, failed=(*pending.failed, *sorted(seen))) if seen else pending
 
 
 def touched(pending: PendingForecast, time_seconds: float, nodes: Sequence[str]) -> PendingForecast:
@@ -108,7 +108,7 @@ def touched(pending: PendingForecast, time_seconds: float, nodes: Sequence[str])
     new = frozenset(nodes).difference(pending.acted)
     if not new or time_seconds < pending.cluster_time_seconds:
         return pending
-    return _with(pending, acted=(*pending.acted, *new))
+    return _with(pending, acted=(*pending.acted, *sorted(new)))
 
 
 def _with(pending: PendingForecast, **names: Sequence[str]) -> PendingForecast:

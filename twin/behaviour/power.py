@@ -6,7 +6,7 @@ A machine that has failed draws nothing.
 
 from __future__ import annotations
 
-import numpy as np
+from math import fsum
 
 from twin.behaviour.node_table import NodeTable
 from twin.behaviour.usage_table import UsageTable
@@ -34,8 +34,8 @@ class Power:
         usage, settings = self._usage, self._nodes.settings[row]
         here = usage.rows()
         here = here[usage.node[here] == row]
-        cpu = float(np.add.reduce(usage["cpu_now"][here])) / max(1, self._nodes.offered[0, row])
-        memory = float(np.add.reduce(usage["memory_now"][here]))
+        cpu = fsum(usage["cpu_now"][here].tolist()) / max(1, self._nodes.offered[0, row])
+        memory = fsum(usage["memory_now"][here].tolist())
         memory /= max(1, int(self._nodes.offered[1, row]))
         idle = ASLEEP_WATTS if settings.asleep else IDLE_WATTS
         scale = settings.clock_scale_ratio
