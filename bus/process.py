@@ -1,8 +1,9 @@
 """One service as a process: settings from the environment, signals, beats, JSON log lines, and exit
 codes that mean something.
 
-Exit code 0: told to stop. 2: bad input, one line on stderr. 1: anything else, with the traceback in
-the log; the supervisor starts it again. This is the only place that catches every exception.
+Exit code 0: told to stop. 2: bad input, one line on stderr. 3: another process writes its subjects.
+1: anything else, with the traceback in the log where it is not a known outage; the supervisor
+starts it again. This is the only place that catches every exception.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from bus.clock import Clock, SystemClock
-from bus.errors import ConfigError, InputError, Temporary
+from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.health import Condition, answering
 from bus.measured_bus import MeasuredBus
 from bus.metrics import Measures
@@ -36,6 +37,7 @@ BEAT_SECONDS = 1.0
 CANCEL_AGAIN_SECONDS = 0.5
 BAD_INPUT = 2
 FAILED = 1
+ANOTHER_WRITER = 3
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 AnySettings = TypeVar("AnySettings", bound=BaseModel)
@@ -92,7 +94,10 @@ def run_process(name: str, main: Callable[[ProcessContext], Awaitable[None]]) ->
     except InputError as error:
         sys.stderr.write(f"{error}\n")
         return BAD_INPUT
-    except Temporary as error:
+    except AnotherWriter as error:
+        log.error("lost its subject", error=str(error))
+        return ANOTHER_WRITER
+    except (Temporary, LogWentBack) as error:
         log.error("stopped", error=str(error))
         return FAILED
     except Exception:
@@ -195,6 +200,7 @@ async def _beat(context: ProcessContext, bus: MeasuredBus) -> None:
             "state": context.progress.state,
             "seq": context.progress.seq,
             "lag": bus.lag(context.progress.seq),
+            "trouble": bus.link.trouble,
             "rss_bytes": rss_bytes(),
             "cpu_seconds": round(time.process_time(), 3),
             "started_ns": started_ns,

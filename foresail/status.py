@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(arguments: argparse.Namespace) -> int:
-    """Print the status; exit code 1 when no stack runs or a process is down."""
+    """Print the status; exit code 1 when no stack runs, a process is down, or there is trouble."""
     state = StateFolder(Path(arguments.state))
     stack = state.read()
     async with connected(stack, state) as bus:
@@ -41,13 +42,14 @@ async def run(arguments: argparse.Namespace) -> int:
         print_json(status)
     else:
         _print(status)
-    healthy = stack.running and all(one["state"] != "down" for one in status["processes"].values())
+    up = all(one["state"] != "down" for one in status["processes"].values())
+    healthy = stack.running and up and not status["troubles"]
     return 0 if healthy else 1
 
 
 async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
     """Return the status as JSON values."""
-    beats = await _beats(bus) if stack.running else {}
+    beats = await hear_beats(bus) if stack.running else {}
     info, now_ns = await bus.info(), clock.wall_ns()
     newest: dict[str, Any] = {}
     for kind in EVENT_TYPES:
@@ -70,6 +72,9 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "dashboard_url": stack.dashboard_url,
         "health": stack.health,
         "processes": {name: beats.get(name, {"state": "down"}) for name in names},
+        "servers": stack.servers,
+        "last_ends": stack.last_ends,
+        "troubles": troubles(beats),
         "newest": newest,
         "log": {
             "stream": stack.stream,
@@ -83,16 +88,29 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
     }
 
 
-async def _beats(bus: Bus) -> dict[str, Any]:
+async def hear_beats(bus: Bus) -> dict[str, Any]:
+    """Return the newest beat of each process, with `pids`: everybody who beats under that name."""
     found: dict[str, Any] = {}
 
     async def listen() -> None:
         async for process, payload in bus.beats():
-            found[process] = json.loads(payload)
+            beat = json.loads(payload)
+            pids = {*found.get(process, {}).get("pids", ()), beat["pid"]}
+            found[process] = {**beat, "pids": sorted(pids)}
 
     with suppress(TimeoutError):
         await asyncio.wait_for(listen(), LISTEN_SECONDS)
     return found
+
+
+def troubles(beats: Mapping[str, Any]) -> list[str]:
+    """Return one line for everything in the beats that an operator should look after."""
+    lines = [f"{name}: {beat['trouble']}" for name, beat in beats.items() if beat.get("trouble")]
+    for name, beat in beats.items():
+        if len(beat["pids"]) > 1:
+            pids = ", ".join(str(pid) for pid in beat["pids"])
+            lines.append(f"{name}: several processes of this name (pids {pids}); stop all but one")
+    return sorted(lines)
 
 
 def _print(status: dict[str, Any]) -> None:
@@ -118,6 +136,10 @@ def _print(status: dict[str, Any]) -> None:
             str(status["health"].get(name, "")),
         )
     out.print(table)
+    for name, how in status["last_ends"].items():
+        out.print(f"  {name} last ended with {how}", markup=False)
+    for line in status["troubles"]:
+        out.print(f"trouble: {line}", style="red", markup=False)
     for name, newest in status["newest"].items():
         out.print(f"  {name:<22} newest {newest['age_seconds']:>8} s ago   seq {newest['seq']}")
     log = status["log"]

@@ -209,6 +209,7 @@ def _store(stack: RunningStack) -> None:
             dashboard_url=stack.dashboard_url,
             processes=dict(stack.supervisor.pids),
             servers=stack.servers,
+            last_ends=dict(stack.supervisor.last_ends),
             health=stack.health,
             mode=stack.plant.mode,
             started=stack.started,

@@ -41,6 +41,8 @@ class StackFile:
     """Process id of nats-server and of the twin, where the stack runs them."""
     health: dict[str, int] = field(default_factory=dict)
     """Port on loopback where each process answers /healthz, /readyz and /metrics."""
+    last_ends: dict[str, str] = field(default_factory=dict)
+    """How and when each service that died last did."""
     mode: str = ""
     started: str = ""
     running: bool = True

@@ -2,7 +2,9 @@
 
 A process that dies is started again after a back-off that doubles up to half a minute; one
 that ran for a minute starts afresh. A process that ends with exit code 2 was given bad input: its
-last error line is the stack's own, and nothing is retried. Children get a parent-death signal from
+last error line is the stack's own, and nothing is retried. One that ends with exit code 3 lost its
+subjects to another process of its name: it is tried again only after half a minute, and each time
+is told, since only an operator knows which of the two should live. Children get a parent-death signal from
 the kernel, so a killed supervisor leaves none behind.
 """
 
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from bus.clock import Clock
 from bus.errors import InputError
+from bus.process import ANOTHER_WRITER, BAD_INPUT
 from foresail.stack.keeper import ending
 from foresail.stack.processes import ProcessSpec
 from schemas.envelope import rfc3339
@@ -24,7 +27,6 @@ from schemas.envelope import rfc3339
 LONGEST_BACKOFF_SECONDS = 30.0
 SETTLED_SECONDS = 60.0
 STOP_SECONDS = 8.0
-BAD_INPUT = 2
 
 
 @dataclass
@@ -35,6 +37,8 @@ class Child:
     pid: int = 0
     starts: int = 0
     stopping: bool = False
+    last_end: str = ""
+    """How and when it last died; empty when it has not."""
     process: asyncio.subprocess.Process | None = None
     task: asyncio.Task[None] | None = None
 
@@ -69,6 +73,11 @@ class Supervisor:
     def pids(self) -> Mapping[str, int]:
         """Process id by name; 0 while one is between two starts."""
         return {name: child.pid for name, child in self._children.items()}
+
+    @property
+    def last_ends(self) -> Mapping[str, str]:
+        """How and when each process that died last did, by name."""
+        return {name: child.last_end for name, child in self._children.items() if child.last_end}
 
     def tell(self, line: str) -> None:
         """Add a line to `logs/stack.log`: what happened to which process, and when."""
@@ -119,9 +128,12 @@ class Supervisor:
                 return
             if self._clock.monotonic() - began > SETTLED_SECONDS:
                 backoff = self._first_backoff_seconds
-            self._on_change(
-                child.spec.name, f"ended with {ending(code)}; starting again in {backoff:g} s"
-            )
+            how = ending(code)
+            if code == ANOTHER_WRITER:
+                how += ": another process of its name writes the log, stop one of the two"
+                backoff = LONGEST_BACKOFF_SECONDS
+            child.last_end = f"{how} at {rfc3339(self._clock.wall_ns() / 1e9)}"
+            self._on_change(child.spec.name, f"ended with {how}; starting again in {backoff:g} s")
             await self._clock.sleep(backoff)
             backoff = min(2 * backoff, LONGEST_BACKOFF_SECONDS)
 

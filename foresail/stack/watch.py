@@ -9,7 +9,7 @@ from contextlib import aclosing
 from typing import Any
 
 from bus.clock import Clock
-from bus.errors import BusUnavailable
+from bus.errors import BusUnavailable, LogWentBack
 from bus.port import Bus, StoredMessage
 from bus.recording import RecordingWriter
 from foresail.stack.live_view import LiveState
@@ -49,6 +49,16 @@ class Watch:
             except BusUnavailable as error:
                 self.state.notes.append(str(error))
                 await clock.sleep(AGAIN_SECONDS)
+            except LogWentBack as error:
+                self._start_over(error)
+
+    def _start_over(self, error: LogWentBack) -> None:
+        """Read the log that there is now from its beginning; a recording of the former one ends."""
+        if self._recording is not None:
+            self._recording.seal()
+            self._recording = None
+        self.state, self.tally, self.seq = LiveState(), Tally(), 0
+        self.state.notes.append(f"{error}; a recording ended there")
 
     async def finish(self) -> None:
         """After `run` was cancelled: take what is stored and was not read yet."""
