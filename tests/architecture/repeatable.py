@@ -63,9 +63,12 @@ class SetNames:
                     and isinstance(line.target, ast.Name)
                     and _is_set_type(line.annotation)
                 )
-            elif isinstance(node, ast.AnnAssign) and _is_set_type(node.annotation):
-                if isinstance(node.target, ast.Attribute):
-                    self.attributes.add(node.target.attr)
+            elif (
+                isinstance(node, ast.AnnAssign)
+                and isinstance(node.target, ast.Attribute)
+                and _is_set_type(node.annotation)
+            ):
+                self.attributes.add(node.target.attr)
 
 
 def problems(tree: ast.Module, known: SetNames | None = None) -> Iterator[tuple[ast.AST, str]]:
@@ -81,9 +84,12 @@ def problems(tree: ast.Module, known: SetNames | None = None) -> Iterator[tuple[
         yield from ((node, text) for text in _of_numpy(node, numpy_used))
         if isinstance(node, ast.Call):
             yield from ((node, text) for text in _of_calls(node, parents))
-        elif isinstance(node, ast.FormattedValue) and node.format_spec is not None:
-            if _local_format(ast.unparse(node.format_spec)[2:-1]):
-                yield node, "a format that depends on the locale"
+        elif (
+            isinstance(node, ast.FormattedValue)
+            and node.format_spec is not None
+            and _local_format(ast.unparse(node.format_spec)[2:-1])
+        ):
+            yield node, "a format that depends on the locale"
 
 
 class _Sets:
@@ -152,9 +158,14 @@ def _of_sets(node: ast.AST, sets: _Sets, parents: dict[ast.AST, ast.AST]) -> Ite
         name = _name_of(node.func)
         if name in ORDERED | ORDERED_METHODS or (name in {"min", "max"} and _keyed(node)):
             yield f"a set given to {name}()"
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr == "pop" and not node.args and sets.holds(node.func.value):
-            yield "any element of a set"
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "pop"
+        and not node.args
+        and sets.holds(node.func.value)
+    ):
+        yield "any element of a set"
 
 
 def _of_calls(node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iterator[str]:
