@@ -60,7 +60,8 @@ class NodeTable(Table):
 class PlacementTable(Table):
     """Pods by node and workload; `ids` are `<node>|<namespace>/<kind>/<name>`.
 
-    Where that does not fit a message, by node and namespace: `<node>|<namespace>/*/*`.
+    Where that does not fit a message, by node and namespace: `<node>|<namespace>/*/*`; where that
+    does not fit either, by node: `<node>|*/*/*`, beside rows of namespaces with unhealthy pods.
     """
 
     pods: tuple[int, ...] = ()

@@ -21,7 +21,8 @@ _SUMMED = (
     "restarted",
 )
 PLACEMENT_BYTES = 700_000
-"""Above this size of its rows, a placement table is summed by namespace; messages end at 1 MiB."""
+"""Above this size of its rows, a placement table is summed by namespace, then by node; messages end
+at 1 MiB."""
 ROW_BYTES = 48
 """About what a row's numbers take in JSON."""
 _RANKS = {"Pending": 0, "Unknown": 1, "Running": 2, "Failed": 3, "Succeeded": 4}
@@ -193,8 +194,10 @@ def _placement_rows(pods: Sequence[Pod]) -> dict[str, dict[str, Any]]:
             row["memory_request_bytes"] += amounts.memory_bytes
             row["gpus_requested"] += amounts.gpus
             row["restarted"] += pod.restarts > 0
-    if sum(len(row_id) + ROW_BYTES for row_id in rows) > PLACEMENT_BYTES:
+    if _row_bytes(rows) > PLACEMENT_BYTES:
         rows = _by_namespace(rows)
+    if _row_bytes(rows) > PLACEMENT_BYTES:
+        rows = _by_node(rows)
     for row in rows.values():
         row["cpu_request_cores"] /= 1_000_000
     return rows
@@ -208,6 +211,32 @@ def _by_namespace(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for name in _SUMMED:
             total[name] += row[name]
     return summed
+
+
+def _by_node(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Sum the rows of each node into one, `<node>|*/*/*`.
+
+    Rows with unhealthy or restarted pods stay as they are while they fit: which namespaces are
+    watched is judged later.
+    """
+    summed = {
+        f"{row_id.partition('|')[0]}|*/*/*": dict.fromkeys(_SUMMED, 0) for row_id in sorted(rows)
+    }
+    room = PLACEMENT_BYTES - _row_bytes(summed)
+    kept: dict[str, dict[str, Any]] = {}
+    for row_id, row in rows.items():
+        if (row["unhealthy"] or row["restarted"]) and room >= len(row_id) + ROW_BYTES:
+            kept[row_id] = row
+            room -= len(row_id) + ROW_BYTES
+            continue
+        total = summed[f"{row_id.partition('|')[0]}|*/*/*"]
+        for name in _SUMMED:
+            total[name] += row[name]
+    return {**summed, **kept}
+
+
+def _row_bytes(rows: dict[str, dict[str, Any]]) -> int:
+    return sum(len(row_id) + ROW_BYTES for row_id in rows)
 
 
 def _old_failure(pod: Pod, now: float, cuts: Cuts) -> bool:

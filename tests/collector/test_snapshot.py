@@ -81,6 +81,23 @@ def test_placements_that_fit_no_message_are_summed_by_namespace(look: Look) -> N
     assert table.cpu_request_cores == (6000.0, 6000.0)
 
 
+def test_placements_of_too_many_namespaces_are_summed_by_node(look: Look) -> None:
+    """Where even one row per node and namespace fits no message, the healthy rest of a node is one
+    row; unhealthy pods keep their namespace, and the sums stay."""
+    cluster = ScriptedCluster(
+        nodes=[node("n1")],
+        pods=[
+            *(pod("p", namespace=f"team-{i:05}") for i in range(12_000)),
+            pod("ill", namespace="shop", ready=False),
+        ],
+    )
+    table = look(cluster).placements
+    assert table.ids == ("n1|*/*/*", "n1|shop/*/*")
+    assert table.pods == (12_000, 1)
+    assert table.unhealthy == (0, 1)
+    assert table.cpu_request_cores == (12_000.0, 1.0)
+
+
 def test_finished_pods_hold_nothing(look: Look) -> None:
     """Requests of Succeeded and Failed pods are free again (the seed went on counting them)."""
     cluster = ScriptedCluster(
