@@ -1,0 +1,113 @@
+"""From a stored observation to its stored decision, by the stream's own time stamps.
+
+Inference, three agents and the referee run as separate processes on a real nats-server; no twin, no
+cluster. The recorded observations of a cluster with 30 pods a node are published back to back: the
+next one as soon as the decision is stored. Both sync settings. Targets for the p99: 50 ms at 100
+nodes, 250 ms at 1,000, 1 s at 5,000.
+
+    python -m benchmarks.decision_latency [--nodes 100 1000 5000] [--cycles 300]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from functools import partial
+
+from benchmarks.layers import DECIDING, Layers, rebased, running
+from benchmarks.machine import parser, percentile, progress, report
+from benchmarks.scene import CLUSTER, messages_of
+from bus.port import Message
+from schemas import subjects
+
+TARGETS_MS = {100: 50.0, 1_000: 250.0, 5_000: 1_000.0}
+SYNC = ("1s", "always")
+DECISION = subjects.build(CLUSTER, ("decision",))
+OBSERVATION = subjects.build(CLUSTER, ("observation",))
+DECISION_SECONDS = 30.0
+
+
+def main() -> int:
+    """Measure, print, and return 0."""
+    flags = parser(__doc__)
+    flags.add_argument("--nodes", type=int, nargs="+", default=list(TARGETS_MS))
+    flags.add_argument("--cycles", type=int, default=300)
+    flags.add_argument("--sync", nargs="+", choices=SYNC, default=list(SYNC))
+    given = flags.parse_args()
+    report(
+        f"stored observation to stored decision, {given.cycles} cycles back to back, ms",
+        given,
+        measured(given),
+    )
+    return 0
+
+
+def measured(given: argparse.Namespace) -> list[dict[str, object]]:
+    """Return one row per size and sync setting."""
+    rows = []
+    with progress(quiet=given.json) as shown:
+        for nodes in given.nodes:
+            making = shown.add_task(f"recording {nodes} nodes", total=given.cycles)
+            tick = partial(shown.advance, making)
+            recorded = messages_of(nodes, given.cycles, given.seed, tick)
+            shown.remove_task(making)
+            observations = [one for one in recorded if one.subject == OBSERVATION]
+            for sync in given.sync:
+                task = shown.add_task(f"{nodes} nodes, sync {sync}", total=given.cycles)
+                tick = partial(shown.advance, task)
+                milliseconds = asyncio.run(latencies(rebased(observations), sync, tick))
+                shown.remove_task(task)
+                rows.append(_row(nodes, sync, milliseconds))
+    return rows
+
+
+def _row(nodes: int, sync: str, milliseconds: Sequence[float]) -> dict[str, object]:
+    target, p99 = TARGETS_MS.get(nodes), percentile(milliseconds, 0.99)
+    return {
+        "nodes": nodes,
+        "sync": sync,
+        "p50": round(percentile(milliseconds, 0.5), 1),
+        "p90": round(percentile(milliseconds, 0.9), 1),
+        "p99": round(p99, 1),
+        "max": round(max(milliseconds), 1),
+        "target p99": target or "-",
+        "met": "-" if target is None else "yes" if p99 <= target else "no",
+    }
+
+
+async def latencies(
+    observations: Sequence[Message], sync: str, tick: Callable[[], None]
+) -> list[float]:
+    """Return milliseconds from each observation to its decision, both as stored."""
+    async with running(DECIDING, sync_interval=sync) as layers:
+        return await _cycles(layers, observations, tick)
+
+
+async def _cycles(
+    layers: Layers, observations: Sequence[Message], tick: Callable[[], None]
+) -> list[float]:
+    stored: dict[int, int] = {}
+    taken: list[float] = []
+    patterns = [OBSERVATION, DECISION]
+    async with aclosing(layers.bus.read(patterns)) as messages:
+        waiting = iter(observations)
+        await layers.bus.publish([next(waiting)])
+        async for message in messages:
+            cycle = int(message.headers["ce-correlationid"].rsplit("/", 1)[-1])
+            if message.subject == OBSERVATION:
+                stored[cycle] = message.time_ns
+                continue
+            taken.append((message.time_ns - stored.pop(cycle)) / 1e6)
+            tick()
+            following = next(waiting, None)
+            if following is None:
+                return taken
+            await layers.bus.publish([following])
+    raise AssertionError("the feed never ends")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
