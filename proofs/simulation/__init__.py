@@ -1,0 +1,108 @@
+"""Simulation: the whole pipeline in one process on virtual time, under faults drawn from a seed.
+
+`prove` runs each seed twice: with faults that leave the world alone (the log must be that of the
+undisturbed run, but for recorded reasons), and with faults everywhere. A failure names
+the call that repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+from rich.progress import track
+
+from proofs.faults.log_check import check
+from proofs.row import Row, Scale
+from proofs.simulation.compare import compare
+from proofs.simulation.plan import Plan, drawn, world_of
+from proofs.simulation.planted import DEFECTS, caught_by
+from proofs.simulation.world import CALM_CYCLES, Ran, run
+
+OPEN_CYCLES = 3
+"""Cycles at the end of a calm run that may still be on their way."""
+
+
+@dataclass
+class Verdict:
+    """What one seed showed."""
+
+    seed: int
+    problems: list[str] = field(default_factory=list)
+    crashes: int = 0
+    events: int = 0
+    executions: int = 0
+    zombies: int = 0
+    compared: int = 0
+    different: int = 0
+
+
+def try_seed(seed: int) -> Verdict:
+    """Run one seed's faults, first beside the sources, then everywhere, and judge both."""
+    verdict = Verdict(seed)
+    quiet = undisturbed(world_of(seed))
+    same_world = run(drawn(seed, sources=False), mode="shadow")
+    everywhere = run(drawn(seed, sources=True))
+    for name, ran in (("same world", same_world), ("everywhere", everywhere)):
+        verdict.problems += [f"{name}: {text}" for text in judged(ran)]
+        verdict.crashes += ran.crashes
+        verdict.events += len(ran.messages)
+        verdict.zombies += ran.superseded_writers
+        verdict.executions += check(ran.messages).executed
+    comparison = compare(quiet.messages, same_world.messages)
+    verdict.compared, verdict.different = comparison.compared, comparison.different
+    verdict.problems += [f"compared: {text}" for text in comparison.problems]
+    return verdict
+
+
+@cache
+def undisturbed(world: int) -> Ran:
+    """Return the run that others are compared with, itself without a problem."""
+    ran = run(Plan(0, world), mode="shadow")
+    problems = judged(ran)
+    assert not problems, problems[0]
+    return ran
+
+
+def judged(ran: Ran) -> list[str]:
+    """Return everything that is wrong with one run."""
+    found = check(ran.messages, open_cycles=OPEN_CYCLES)
+    problems = [*ran.problems, *map(str, found.problems)]
+    if found.decided < CALM_CYCLES:
+        problems.append(f"only {found.decided} cycles were decided")
+    return problems
+
+
+def prove(scale: Scale) -> Iterator[Row]:
+    """Try `scale.seeds` seeds and every planted defect."""
+    seeds = range(scale.seed, scale.seed + scale.seeds)
+    verdicts = [try_seed(seed) for seed in track(seeds, "simulated seeds", transient=True)]
+    bad = [one for one in verdicts if one.problems]
+    detail = (
+        f"{sum(one.crashes for one in verdicts)} crashes, "
+        f"{sum(one.events for one in verdicts)} events, "
+        f"{sum(one.executions for one in verdicts)} executions, "
+        f"{sum(one.zombies for one in verdicts)} second writers stopped"
+    )
+    if bad:
+        detail = f"try_seed({bad[0].seed}): {bad[0].problems[0]}"
+    yield Row(
+        "simulation",
+        "seeds under faults, every invariant",
+        len(seeds),
+        len(seeds) - len(bad),
+        detail,
+    )
+    compared = sum(one.compared for one in verdicts)
+    unexplained = sum("compared:" in text for one in verdicts for text in one.problems)
+    yield Row(
+        "simulation",
+        "events equal to those of the undisturbed run, or different for a recorded reason",
+        compared,
+        compared - unexplained,
+        f"{sum(one.different for one in verdicts)} differ for a recorded reason",
+    )
+    caught = [name for name in DEFECTS if caught_by(name)]
+    missed = ", ".join(name for name in DEFECTS if name not in caught)
+    yield Row("simulation", "planted defects caught", len(DEFECTS), len(caught), missed)

@@ -1,0 +1,147 @@
+"""Holds a disturbed run against an undisturbed one: equal, except where the log itself says why not.
+
+Both runs see the same world: faults hit neither the sources nor the cluster, and writes are dry
+runs. So layers 1 and 2 must be equal byte for byte, and everything derived from them must be equal
+unless the event names a reason of the list below, or follows from an event that does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bus.port import StoredMessage
+from schemas.decision import ClosedBy
+from schemas.envelope import Event
+from schemas.outcome import ExecutionPhase, OutcomeExecution
+from schemas.reasons import Reason
+from schemas.registry import decode
+from schemas.subjects import parse
+
+NAMED = frozenset(
+    {
+        Reason.SUPERSEDED,
+        Reason.PREDICTION_MISSING,
+        Reason.PREDICTION_SKIPPED,
+        Reason.STALE_DECISION,
+        Reason.ABANDONED_AFTER_RESTART,
+        Reason.NOT_OBSERVED,
+        ClosedBy.DEADLINE,
+        ClosedBy.RESTART,
+    }
+)
+"""What a disturbed run may say instead of what an undisturbed one says."""
+FOUND_AT_THE_DOOR = frozenset(
+    {
+        Reason.TARGET_GONE,
+        Reason.TARGET_CHANGED,
+        Reason.ALREADY_IN_STATE,
+        Reason.NO_MOVABLE_POD,
+        Reason.NO_WORKLOAD,
+        Reason.NODE_NOT_EMPTY,
+        Reason.CONFLICT,
+        Reason.PDB,
+    }
+)
+"""What re-validation just before acting finds: it reads the cluster at another moment in each run."""
+SAME = frozenset({"snapshot", "observation", "reaction", "stimulus"})
+"""Layers that nothing in a disturbed run may change."""
+COMPARED = (*SAME, "prediction", "proposal", "decision", "outcome")
+UNCOMPARED_FIELDS = frozenset(
+    {"repeat_count", "cluster_time_seconds", "lag_seconds", "mean_total", "scored", "text"}
+)
+"""They count or time what was done before; judged by the events that are counted."""
+
+
+@dataclass
+class Comparison:
+    """What was compared, and what nobody explains."""
+
+    compared: int = 0
+    different: int = 0
+    """Different for a named reason."""
+    problems: list[str] = field(default_factory=list)
+
+
+def compare(undisturbed: Iterable[StoredMessage], disturbed: Iterable[StoredMessage]) -> Comparison:
+    """Compare two logs of one seed, event by event, by id."""
+    wanted = {event.id: (event, data) for event, data in _events(undisturbed)}
+    given = {event.id: (event, data) for event, data in _events(disturbed)}
+    found = Comparison()
+    explained: set[str] = set()
+    history = False
+    for identity, (event, data) in given.items():
+        layer = parse(event.subject).layer
+        other = wanted.get(identity)
+        found.compared += 1
+        if other is not None and _view(event, data) == _view(other[0], other[1]):
+            continue
+        if layer in SAME:
+            found.problems.append(f"seq {event.seq}: {_name(event)} differs although nothing may")
+        elif _explains(event, explained, history=history) or _at_the_door(event, other):
+            explained.add(identity)
+            history = history or layer in {"decision", "outcome"}
+            found.different += 1
+        else:
+            found.problems.append(f"seq {event.seq}: {_name(event)} differs and gives no reason")
+    for identity, (event, _) in wanted.items():
+        if identity not in given and not _may_be_missing(event, given, history=history):
+            found.problems.append(f"{_name(event)} is missing")
+    return found
+
+
+def _events(messages: Iterable[StoredMessage]) -> Iterable[tuple[Event[Any], Any]]:
+    for message in messages:
+        if parse(message.subject).layer in COMPARED:
+            event = decode(message.subject, message.headers, message.data, seq=message.seq)
+            yield event, json.loads(message.data)
+
+
+def _view(event: Event[Any], data: Any) -> Any:
+    """Return what has to be equal: everything, or for an execution what was planned and why not."""
+    if isinstance(event.data, OutcomeExecution):
+        operations = [
+            (one["verb"], one["resource"], one["name"], one.get("patch"), one.get("replicas"))
+            for one in data.get("operations", ())
+        ]
+        return data["phase"], data["action"], data.get("reason"), operations
+    return {name: value for name, value in data.items() if name not in UNCOMPARED_FIELDS}
+
+
+def _explains(event: Event[Any], explained: set[str], *, history: bool) -> bool:
+    if any(cause in explained for cause in event.causation_ids):
+        return True
+    if parse(event.subject).layer == "outcome" and history:
+        return True  # guard rails and running means look back at what was done, or not, before
+    return _names_a_reason(event)
+
+
+def _at_the_door(event: Event[Any], other: tuple[Event[Any], Any] | None) -> bool:
+    pair = [event] if other is None else [event, other[0]]
+    executions = [one.data for one in pair if isinstance(one.data, OutcomeExecution)]
+    return any(one.reason in FOUND_AT_THE_DOOR for one in executions)
+
+
+def _names_a_reason(event: Event[Any]) -> bool:
+    reasons = (getattr(event.data, "reason", None), getattr(event.data, "closed_by", None))
+    considered = getattr(event.data, "considered", ())
+    return any(one in NAMED for one in (*reasons, *(one.reason for one in considered)))
+
+
+def _may_be_missing(event: Event[Any], given: dict[str, Any], *, history: bool) -> bool:
+    """A plan may be missing where the run refused it, or something was done before that it rests on."""
+    del given
+    return history and parse(event.subject).layer == "outcome" and not _is_final(event)
+
+
+def _is_final(event: Event[Any]) -> bool:
+    """Rewards are owed in every run; executions and their verification depend on what went before."""
+    if isinstance(event.data, OutcomeExecution):
+        return event.data.phase is ExecutionPhase.REFUSED and event.data.reason is Reason.NOOP
+    return event.type.startswith("foresail.outcome.reward")
+
+
+def _name(event: Event[Any]) -> str:
+    return f"{event.type} of cycle {event.cycle}"

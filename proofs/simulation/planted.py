@@ -1,0 +1,179 @@
+"""Five defects, planted on purpose: a proof that cannot fail proves nothing.
+
+Each one is a change to the product's own code while it is planted, a plan of faults under which it
+does harm, and the words in which the harm must be reported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+from unittest.mock import patch
+
+import bus.follow
+import bus.memory_adapter
+import services.executor.service
+import services.referee.service
+from bus.errors import AnotherWriter
+from bus.follow import Speaker
+from bus.memory_adapter import Faults
+from proofs.faults.log_check import check
+from proofs.simulation.plan import DERIVED, Plan
+from proofs.simulation.world import Ran, run
+from schemas.decision import ClosedBy
+from schemas.envelope import Draft, Event, stamp
+from services.executor.guards import BEFORE_READING, stale_decision
+
+SEEDS = range(1, 13)
+"""A defect must be caught by one of these."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """One planted defect."""
+
+    plant: Callable[[], AbstractContextManager[Any]]
+    plan: Plan
+    told: str
+    """Words of the report that must name it."""
+    mode: str = "active"
+
+
+@contextmanager
+def ack_before_publish() -> Iterator[None]:
+    """What was said counts as stored before it is."""
+    say = Speaker.say
+
+    async def say_later(self: Speaker, drafts: Sequence[Draft]) -> tuple[Event[Any], ...]:
+        if self.producer != "executor":
+            return await say(self, drafts)
+        events = [stamp(one, self.origin, self.producer, "") for one in drafts]
+        _later.add(asyncio.ensure_future(_tried(say(self, drafts))))
+        return tuple(events)
+
+    with patch.object(Speaker, "say", say_later):
+        yield
+
+
+_later: set[asyncio.Future[None]] = set()
+
+
+async def _tried(said: Any) -> None:
+    try:
+        await said
+    except BaseException:  # noqa: BLE001 - this is the planted defect: nobody hears of a failure
+        return
+
+
+@contextmanager
+def id_from_causes() -> Iterator[None]:
+    """An event's id depends on its causes, which can differ after a restart."""
+
+    def stamped(draft: Draft, *given: Any) -> Event[Any]:
+        event = stamp(draft, *given)
+        name = f"{event.id} {' '.join(draft.causes)}"
+        return replace(event, id=str(uuid.uuid5(uuid.NAMESPACE_OID, name)))
+
+    with patch.object(bus.follow, "stamp", stamped):
+        yield
+
+
+@contextmanager
+def acting_on_an_old_observation() -> Iterator[None]:
+    """The referee rules on everything it missed, and the executor does not ask how old it is."""
+    guards = tuple(one for one in BEFORE_READING if one is not stale_decision.check)
+
+    def all_closed(cycles: Sequence[Any], *, overdue: bool) -> tuple[Any, ...]:
+        del overdue
+        return tuple((one, ClosedBy.ALL) for one in cycles if not one.missing)
+
+    with (
+        patch.object(services.executor.service, "BEFORE_READING", guards),
+        patch.object(services.referee.service, "closings", all_closed),
+    ):
+        yield
+
+
+@contextmanager
+def retry_treated_as_failure() -> Iterator[None]:
+    """A refused retry is taken for a rival although the first try was stored."""
+
+    def refuse(messages: Sequence[Any], newest: Sequence[Any]) -> NoReturn:
+        del newest
+        raise AnotherWriter(messages[0].subject, "")
+
+    with patch.object(bus.memory_adapter, "settle_refusal", refuse):
+        yield
+
+
+@contextmanager
+def cool_down_forgotten_on_restart() -> Iterator[None]:
+    """The executor begins at the end of the log instead of folding it."""
+    follower = bus.follow.Follower
+    restore = follower._restore
+
+    async def forget(self: Any) -> None:
+        if self._fold.name != "executor":
+            await restore(self)
+            return
+        self._seq = (await self._bus.info()).last_seq
+
+    with patch.object(follower, "_restore", forget):
+        yield
+
+
+DEFECTS: Mapping[str, Defect] = {
+    "ack before publish": Defect(
+        ack_before_publish,
+        Plan(1, hit=DERIVED, crash=0.01, jitter_seconds=0.5),
+        "before its plan was stored",
+    ),
+    "id from causes": Defect(
+        id_from_causes, Plan(1, hit=DERIVED), "does not follow from what it is about"
+    ),
+    "acting on an old observation": Defect(
+        acting_on_an_old_observation,
+        Plan(1, hit=DERIVED, outage="executor", outage_seconds=90.0),
+        "was observed",
+    ),
+    "retry treated as failure": Defect(
+        retry_treated_as_failure,
+        Plan(1, hit=DERIVED, bus=Faults(drop_before_ack=0.1)),
+        "stopped without a rival",
+    ),
+    "cool-down forgotten on restart": Defect(
+        cool_down_forgotten_on_restart,
+        Plan(1, hit=("executor",), crash=0.04),
+        "in its cool-down",
+        mode="shadow",
+    ),
+}
+
+
+def caught_by(name: str, *, planted: bool = True) -> str:
+    """Return the report that names a defect, or nothing when twelve seeds do not show it.
+
+    Args:
+        name: of the defect.
+        planted: False: run the same plans on the product as it is.
+    """
+    defect = DEFECTS[name]
+    for seed in SEEDS:
+        plan = replace(defect.plan, seed=seed)
+        if planted:
+            with defect.plant():
+                ran = run(plan, mode=defect.mode)
+        else:
+            ran = run(plan, mode=defect.mode)
+        report = next((text for text in _reports(ran) if defect.told in text), "")
+        if report:
+            return f"seed {seed}: {report}"
+    return ""
+
+
+def _reports(ran: Ran) -> list[str]:
+    return [*ran.problems, *map(str, check(ran.messages).problems)]

@@ -1,0 +1,136 @@
+"""Watches a simulated run while it happens: every stored event and every write to the cluster.
+
+It repeats the guard rails from the log alone, in a few plain lines each, so that a mistake in the
+executor's own bookkeeping (a cool-down forgotten at a restart, a budget counted twice) cannot hide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil
+from typing import Any
+
+from bus.port import StoredMessage
+from schemas.actions import TargetKind
+from schemas.decision import Decision
+from schemas.envelope import Event
+from schemas.identity import Origin, event_id
+from schemas.observation import Observation
+from schemas.outcome import ExecutionPhase, OutcomeExecution
+from schemas.registry import decode
+from services.executor.settings import ExecutorSettings
+
+
+@dataclass
+class Watchman:
+    """Collects what must never happen, at the position where it happened."""
+
+    origin: Origin
+    settings: ExecutorSettings
+    late_cycles: int
+    """Cycles that may pass between the executor's look at the log and its word in it."""
+    problems: list[str] = field(default_factory=list)
+    newest_cycle: int = 0
+    nodes: int = 0
+    started: list[Event[OutcomeExecution]] = field(default_factory=list)
+    rolled_back: set[int] = field(default_factory=set)
+    open_plans: dict[tuple[int, bool], Event[OutcomeExecution]] = field(default_factory=dict)
+
+    def stored(self, message: StoredMessage) -> None:
+        """Look at one event at the moment it is stored."""
+        event: Event[Any] = decode(message.subject, message.headers, message.data, seq=message.seq)
+        self._check_identity(event)
+        match event.data:
+            case Observation() as data:
+                self.newest_cycle = max(self.newest_cycle, data.cycle)
+                self.nodes = data.totals.nodes
+            case Decision() as data:
+                if data.missing and data.closed_by == "all":
+                    self._say(event, "closed by all although somebody is missing")
+            case OutcomeExecution():
+                self._check_execution(event)
+
+    def written(self, method: str, path: str) -> None:
+        """Look at one real write of the executor just before it happens."""
+        plans = [
+            plan
+            for plan in self.open_plans.values()
+            if any(_writes(operation, path) for operation in plan.data.operations)
+        ]
+        if not plans:
+            self.problems.append(f"{method} {path} was written before its plan was stored")
+            return
+        decided = [plan for plan in plans if not plan.data.rollback_of]
+        if len(decided) == len(plans) and all(self._too_old(plan) for plan in decided):
+            self.problems.append(f"{method} {path} was written for a decision that is too old")
+
+    def _check_identity(self, event: Event[Any]) -> None:
+        expected = event_id(
+            self.origin, event.producer, event.type, cycle=event.cycle, key=event.data.key()
+        )
+        if event.id != expected:
+            self._say(event, "its id does not follow from what it is about")
+
+    def _check_execution(self, event: Event[OutcomeExecution]) -> None:
+        data = event.data
+        about = (data.cycle, bool(data.rollback_of))
+        if data.phase is not ExecutionPhase.STARTED:
+            self.open_plans.pop(about, None)
+            if data.rollback_of:
+                self.rolled_back.add(data.cycle)
+            return
+        self.open_plans[about] = event
+        if data.rollback_of:
+            return
+        if self._too_old(event):
+            self._say(event, f"started while cycle {self.newest_cycle} was observed")
+        self._check_guard_rails(event)
+        self.started.append(event)
+
+    def _too_old(self, plan: Event[OutcomeExecution]) -> bool:
+        age = self.newest_cycle - plan.data.cycle
+        return age > self.settings.stale_cycles + self.late_cycles
+
+    def _check_guard_rails(self, event: Event[OutcomeExecution]) -> None:
+        data, limits = event.data, self.settings
+        now = data.cluster_time_seconds
+        on_target = [
+            one.data for one in self.started if one.data.action.target == data.action.target
+        ]
+        for one in on_target:
+            age = now - one.cluster_time_seconds
+            same = one.action.kind is data.action.kind and one.direction == data.direction
+            if same and age < limits.cool_down_seconds:
+                self._say(event, f"{data.action.kind} again after {age:g} s, in its cool-down")
+        if data.action.target.kind is not TargetKind.NODE:
+            return
+        recent = [
+            one for one in on_target if now - one.cluster_time_seconds < limits.caps.window_seconds
+        ]
+        if len(recent) >= limits.caps.per_node:
+            self._say(event, f"{len(recent)} executions on one node already")
+        for budget in limits.budgets:
+            used = {
+                one.data.action.target.name
+                for one in self.started
+                if now - one.data.cluster_time_seconds < budget.window_seconds
+                and one.data.action.kind in budget.reasons
+                and one.data.action.target.kind is TargetKind.NODE
+                and one.data.cycle not in self.rolled_back
+            } | {data.action.target.name}
+            if data.action.kind in budget.reasons and len(used) > budget.limit(self.nodes):
+                self._say(event, f"{len(used)} nodes disrupted; the budget is {budget.nodes}")
+
+    def _say(self, event: Event[Any], text: str) -> None:
+        self.problems.append(f"seq {event.seq}: {event.type} of cycle {event.cycle}: {text}")
+
+
+def _writes(operation: Any, path: str) -> bool:
+    """Say whether a path is that of an operation's object or of one of its subresources."""
+    parts = path.strip("/").split("/")
+    return operation.resource in parts and operation.name in parts
+
+
+def late_cycles(longest_pause_seconds: float, interval_seconds: float) -> int:
+    """Return how many cycles can pass while a process stands still between looking and speaking."""
+    return 1 + ceil(longest_pause_seconds / interval_seconds)

@@ -1,0 +1,213 @@
+"""One simulated run: the whole pipeline in one process, on virtual time, under a plan of faults."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass, field
+from random import Random
+
+import structlog
+
+from bus.clock import LoopClock
+from bus.errors import AnotherWriter, ForesailError
+from bus.memory_adapter import MemoryLog
+from bus.port import StoredMessage
+from bus.virtual_loop import run_virtual
+from foresail.derived import derived
+from foresail.settings import StackSettings, resolve
+from foresail.stack.in_process import service, service_names
+from foresail.stack.virtual import INCARNATION, START_WALL_NS
+from proofs.simulation.door import Crash, JumpingClock, SteppedBus, SteppedTransport, Steps
+from proofs.simulation.plan import INTERVAL_SECONDS, SOURCES, Plan
+from proofs.simulation.watchman import Watchman, late_cycles
+from schemas.identity import Origin
+from services.cluster import TwinTransport
+from services.executor.settings import ExecutorSettings
+from twin.inprocess import InProcessTwin
+from twin.workloads import open_workload
+
+NODES = 8
+TROUBLE_CYCLES = 40
+"""Cycles with faults; afterwards everything works and the log has to come right."""
+CALM_CYCLES = 8
+SETTLE_SECONDS = 60.0
+RESTART_SECONDS = 7.0
+FROZEN_SECONDS = 60.0
+END_SECONDS = 30.0
+
+
+@dataclass
+class Ran:
+    """What a run left behind."""
+
+    plan: Plan
+    messages: list[StoredMessage]
+    problems: list[str]
+    """What the watchman saw, and processes that ended as they never should."""
+    starts: dict[str, int]
+    crashes: int
+    superseded_writers: int = 0
+    """Processes that stopped because another writer lives."""
+
+
+@dataclass
+class World:
+    """Everything of one run."""
+
+    plan: Plan
+    settings: StackSettings
+    origin: Origin
+    log: MemoryLog
+    twin: InProcessTwin
+    watchman: Watchman
+    starts: dict[str, int] = field(default_factory=dict)
+    living: dict[str, Steps] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    crashes: int = 0
+    another_writer: int = 0
+    calm: bool = False
+
+    async def keep(self, process: str) -> None:
+        """Run a process, and start it again whenever it ends."""
+        me = asyncio.current_task()
+        assert me is not None
+        while not me.cancelling():
+            await self._run_once(process)
+            await asyncio.sleep(RESTART_SECONDS * (1 + Random(len(self.log.messages)).random()))
+
+    async def _run_once(self, process: str) -> None:
+        start = self.starts[process] = self.starts.get(process, 0) + 1
+        plan = Plan(self.plan.seed) if self.calm else self.plan
+        steps = self.living[process] = Steps(plan, process, start)
+        bus = SteppedBus(self.log, self.origin.cluster, plan.faults_of(process, start))
+        bus.steps = steps
+        transport = SteppedTransport(
+            TwinTransport(self.twin),
+            steps,
+            self.watchman.written if process == "executor" else lambda _method, _path: None,
+        )
+        clock = JumpingClock(START_WALL_NS, steps)
+        task = asyncio.ensure_future(
+            service(process, self.settings, bus, clock, self.origin, transport)
+        )
+        steps.task = task
+        me = asyncio.current_task()
+        assert me is not None
+        try:
+            await task
+        except Crash:
+            self.crashes += 1
+        except asyncio.CancelledError:
+            if me.cancelling():
+                raise
+            self.crashes += 1
+        except AnotherWriter as error:
+            self.another_writer += 1
+            if not self.plan.zombie or process != "referee":
+                self.problems.append(f"{process} stopped without a rival: {error}")
+        except ForesailError:
+            self.crashes += 1  # a supervisor starts it again
+        finally:
+            steps.dead = True
+            task.cancel()
+
+    async def have_outage(self) -> None:
+        """Keep one process away for longer than the server remembers message ids."""
+        await asyncio.sleep(10 * INTERVAL_SECONDS)
+        steps = self.living[self.plan.outage]
+        steps.freeze()
+        await asyncio.sleep(self.plan.outage_seconds)
+        steps.die()
+
+    async def wake_a_zombie(self) -> None:
+        """Freeze the referee, let a second one rule, then wake the first."""
+        await asyncio.sleep(20 * INTERVAL_SECONDS)
+        steps = self.living["referee"]
+        steps.freeze()
+        second = asyncio.create_task(self.keep("referee"), name="second referee")
+        await asyncio.sleep(FROZEN_SECONDS)
+        steps.thaw()
+        await asyncio.sleep(10 * INTERVAL_SECONDS)
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+
+
+def run(plan: Plan, *, mode: str = "active", trouble_cycles: int = TROUBLE_CYCLES) -> Ran:
+    """Run one plan to its calm end; the same plan gives the same log."""
+    settings = _settings(plan.world, mode)
+    before = structlog.get_config()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    try:
+        return run_virtual(lambda: _run(plan, settings, trouble_cycles))
+    finally:
+        structlog.configure(**before)
+
+
+def _settings(seed: int, mode: str) -> StackSettings:
+    flags = {
+        "run.virtual_time": True,
+        "run.for_seconds": 1.0,
+        "run.interval_seconds": INTERVAL_SECONDS,
+        "run.nodes": NODES,
+        "run.seed": seed,
+        "run.speed": 1.0,
+        "run.workload": "openb",
+        "run.exercise": True,
+        "run.mode": mode,
+    }
+    return derived(resolve(None, {}, flags))
+
+
+async def _run(plan: Plan, settings: StackSettings, trouble_cycles: int) -> Ran:
+    clock = LoopClock(START_WALL_NS)
+    origin = Origin(settings.run.cluster, INCARNATION)
+    log = MemoryLog(wall_ns=clock.wall_ns)
+    workload = open_workload("openb", nodes=NODES, seed=plan.world)
+    executor = settings.groups["executor"]
+    assert isinstance(executor, ExecutorSettings)
+    pauses = plan.pause_seconds if plan.pause else 0.0
+    slack = late_cycles(pauses + 8 * plan.jitter_seconds, INTERVAL_SECONDS)
+    twin = InProcessTwin.of(workload, seed=plan.world, speed=1.0, clock=clock)
+    world = World(plan, settings, origin, log, twin, Watchman(origin, executor, slack))
+    log.feeds.append(world.watchman.stored)
+    names = service_names(settings)
+    tasks = {name: asyncio.create_task(world.keep(name), name=name) for name in names}
+    trouble = _trouble(world)
+    await asyncio.sleep(trouble_cycles * INTERVAL_SECONDS)
+    await _calm_down(world, trouble)
+    await asyncio.sleep(CALM_CYCLES * INTERVAL_SECONDS)
+    for name in SOURCES:
+        tasks.pop(name).cancel()
+    await asyncio.sleep(SETTLE_SECONDS)
+    await _end(world, tasks)
+    problems = [*world.watchman.problems, *world.problems]
+    return Ran(plan, log.messages, problems, world.starts, world.crashes, world.another_writer)
+
+
+async def _end(world: World, tasks: dict[str, asyncio.Task[None]]) -> None:
+    """Stop every process; one that does not end when it is told to is a problem of its own."""
+    for task in tasks.values():
+        task.cancel()
+    _, left = await asyncio.wait(tasks.values(), timeout=END_SECONDS)
+    for task in left:
+        world.problems.append(f"{task.get_name()} did not end within {END_SECONDS:g} s")
+        task.cancel()
+
+
+def _trouble(world: World) -> list[asyncio.Task[None]]:
+    trouble = []
+    if world.plan.outage:
+        trouble.append(asyncio.create_task(world.have_outage(), name="outage"))
+    if world.plan.zombie:
+        trouble.append(asyncio.create_task(world.wake_a_zombie(), name="zombie"))
+    return trouble
+
+
+async def _calm_down(world: World, trouble: list[asyncio.Task[None]]) -> None:
+    """End all faults: whoever was hit starts once more, over a good connection."""
+    world.calm = True
+    await asyncio.gather(*trouble)
+    for process, steps in world.living.items():
+        if process in world.plan.hit:
+            steps.die()

@@ -1,0 +1,37 @@
+"""A hundred simulated runs under faults: nothing lost, nothing doubled, nothing done too late."""
+
+from __future__ import annotations
+
+import pytest
+
+from proofs.row import CI
+from proofs.simulation import try_seed
+from proofs.simulation.plan import drawn
+from proofs.simulation.world import run
+
+BATCHES = 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_whatever_breaks_the_log_comes_right(batch: int) -> None:
+    """Under crashes, lost acks, outages and pauses every invariant holds, and what differs from an
+    undisturbed run names its reason.
+    """
+    count = CI.seeds // BATCHES
+    seeds = range(1 + batch * count, 1 + (batch + 1) * count)
+
+    verdicts = [try_seed(seed) for seed in seeds]
+
+    assert {} == {f"try_seed({one.seed})": one.problems[:5] for one in verdicts if one.problems}
+    assert sum(one.crashes for one in verdicts) > count
+    assert sum(one.executions for one in verdicts) > count
+
+
+def test_a_seed_repeats_its_run_exactly() -> None:
+    """The same plan gives the same log, so that a failure can be looked at again."""
+    first, second = (run(drawn(7, sources=True)) for _ in range(2))
+
+    assert first.crashes > 0
+    assert first.messages == second.messages
+    assert first.messages != run(drawn(8, sources=True)).messages
