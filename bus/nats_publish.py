@@ -82,6 +82,8 @@ class Publisher:
         self._expected: dict[str, int] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._window = asyncio.Semaphore(WINDOW)
+        self._compared = link.losses
+        """Lost connections after which the log was compared."""
 
     async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Store messages, several as one atomic batch; see `bus.port.Bus.publish`."""
@@ -105,6 +107,7 @@ class Publisher:
         failures, refusals, pause = 0, 0, FIRST_ROOM_SECONDS
         while refusals < TRIES:
             self._link.retries += failures + refusals > 0
+            await self._compare()
             expected = {one.subject: await self._expectation(one.subject) for one in messages}
             try:
                 ack = await self._send(messages, expected)
@@ -180,6 +183,24 @@ class Publisher:
                 check_signature(message, self._signature, one.signature)
             self._expected[message.subject] = one.seq
         return settled
+
+    async def _compare(self) -> None:
+        """After a lost connection, check that the newest message we stored is still there.
+
+        What was caused by a lost message must not be published, not even on a subject that has
+        lost nothing.
+
+        Raises:
+            LogWentBack: it is gone.
+        """
+        losses = self._link.losses
+        if losses != self._compared and self._expected:
+            subject = max(self._expected, key=self._expected.__getitem__)
+            newest = await self._reads.newest(subject)
+            if newest.seq < self._expected[subject]:
+                log = await self._reads.info()
+                check_newest(self._expected[subject], newest.message, log)
+        self._compared = losses
 
     async def _expectation(self, subject: str) -> int:
         if subject not in self._expected:

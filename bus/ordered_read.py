@@ -99,13 +99,25 @@ async def _end(log: Log, read_seq: int) -> int:
 
 
 async def _compare(log: Log, newest: StoredMessage | None) -> None:
-    """Raise LogWentBack when another message stands where the newest one was read."""
+    """Raise LogWentBack when the newest message that was read is not where it was read.
+
+    A server that lost the end of its store may remember how far it had counted: then nothing stands
+    at the lost positions. Retention takes the oldest first, so when it took ours, no older one is left.
+    """
     if newest is None:
         return
-    async with aclosing(log.fetch(newest.seq, newest.seq)) as found:
-        async for message in found:
-            if (message.time_ns, message.subject) != (newest.time_ns, newest.subject):
-                raise LogWentBack(newest.seq, await log.last_seq())
+    at = await _first(log, newest.seq, newest.seq)
+    if at is None:
+        lost = await _first(log, 1, newest.seq) is not None
+    else:
+        lost = (at.time_ns, at.subject) != (newest.time_ns, newest.subject)
+    if lost:
+        raise LogWentBack(newest.seq, await log.last_seq())
+
+
+async def _first(log: Log, start_seq: int, end_seq: int) -> StoredMessage | None:
+    async with aclosing(log.fetch(start_seq, end_seq)) as found:
+        return await anext(found, None)
 
 
 def _contradicts(fresh: StoredMessage | None, newest: StoredMessage | None) -> bool:

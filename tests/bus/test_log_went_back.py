@@ -113,6 +113,19 @@ async def test_a_lost_connection_alone_changes_nothing() -> None:
     assert [1, 2, 3, 4, 5, 6, 7] == seen
 
 
+async def test_a_hole_where_the_newest_stood_stops_its_readers() -> None:
+    """A server that lost messages 4 and 5 but counted on holds 1 to 3 and 6: that is a seam, too."""
+    log = ScriptedLog(5)
+    async with aclosing(log.read()) as messages:
+        for _ in range(5):
+            await anext(messages)
+        log.losses += 1
+        log.say()
+        del log.messages[3:5]
+        with pytest.raises(LogWentBack):
+            await anext(messages)
+
+
 async def test_what_retention_took_is_no_seam() -> None:
     """The last message read has expired meanwhile: there is nothing to compare, and nothing wrong."""
     log = ScriptedLog(5)

@@ -167,3 +167,21 @@ async def test_a_full_store_makes_writers_wait(
     assert not bus.link().trouble
     await bus.close()
     await small.stop()
+
+
+async def test_nothing_is_published_upon_a_lost_message(server: NatsServer, tmp_path: Path) -> None:
+    """What we stored on one subject is gone: also on another one, where nothing is, we stop."""
+    writer = await connect(server.url)
+    await writer.publish([message(0, OTHER)])
+    await server.stop()
+    shutil.copytree(tmp_path / "nats", tmp_path / "copy")
+    await server.restart()
+    await writer.publish([message(1)])
+    await server.stop()
+    shutil.rmtree(tmp_path / "nats")
+    shutil.copytree(tmp_path / "copy", tmp_path / "nats")
+    await server.restart()
+
+    with pytest.raises(LogWentBack, match="position 2 was known here"):
+        await writer.publish([message(2, OTHER)])
+    await writer.close()
