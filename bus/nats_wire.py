@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from bus.port import Message, StoredMessage
@@ -81,7 +82,7 @@ def stored_message(headers: Mapping[str, str] | None, data: bytes) -> StoredMess
     Raises:
         KeyError: the server's own headers are missing.
     """
-    given = {str(name): value for name, value in (headers or {}).items()}
+    given = headers or {}
     return StoredMessage(
         seq=int(given["Nats-Sequence"]),
         time_ns=nanoseconds(given["Nats-Time-Stamp"]),
@@ -101,10 +102,15 @@ def nanoseconds(stamp: str) -> int:
     epoch.
     """
     whole, _, rest = stamp.removesuffix("Z").partition(".")
-    seconds = int(datetime.fromisoformat(f"{whole}+00:00").timestamp())
-    return seconds * 1_000_000_000 + int(rest.ljust(9, "0") or "0")
+    return _seconds(whole) * 1_000_000_000 + int(rest.ljust(9, "0") or "0")
 
 
+@lru_cache(maxsize=64)  # thousands of messages share a second
+def _seconds(stamp: str) -> int:
+    return int(datetime.fromisoformat(f"{stamp}+00:00").timestamp())
+
+
+@lru_cache(maxsize=1_024)  # the same few names on every message
 def _is_servers(name: str) -> bool:
     lowered = name.lower()
     return lowered in _SERVER_HEADERS or lowered.startswith(_PUBLISH_HEADERS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import unquote
 
 ROOT = "foresail"
@@ -90,6 +91,7 @@ def health(cluster: str, process: str) -> str:
     return ".".join((HEALTH, escape(cluster), process if process == "*" else escape(process)))
 
 
+@lru_cache(maxsize=16_384)  # asked for every message; few patterns, few subjects
 def matches(subject_pattern: str, subject: str) -> bool:
     """Say whether a subject falls under a pattern with NATS wildcards (`*` one token, `>` the
     rest).
