@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 
 from bus.memory_adapter import Faults
@@ -49,7 +49,7 @@ class Plan:
     outage_seconds: float = 0.0
     zombie: bool = False
     """The referee stands still for a while, a second one starts, and the first wakes up again."""
-    bus: Faults = Faults()
+    bus: Faults = field(default_factory=Faults)
 
     def faults_of(self, process: str, start: int) -> Faults:
         """Return the connection faults of a process' n-th start, seeded apart from all others."""

@@ -108,6 +108,8 @@ class World:
                 self.problems.append(f"{process} stopped without a rival: {error}")
         except ForesailError:
             self.crashes += 1  # a supervisor starts it again
+        except Exception as error:  # noqa: BLE001 - any defect of the product is a finding
+            self.problems.append(f"{process} failed: {error!r}")
         finally:
             steps.dead = True
             task.cancel()
