@@ -1,0 +1,78 @@
+"""`foresail trace --otlp URL [RECORDING]`: send the log as OpenTelemetry traces, one per cycle.
+
+Reads a recording, the last stack's log, or the running stack's log and then follows it. Ids are
+derived from the events, so what is sent twice is the same spans.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bus.clock import SystemClock
+from bus.errors import BusUnavailable
+from bus.port import Messages
+from bus.recording import open_recording
+from foresail.log_source import RecordingSource, connected
+from foresail.output import console, print_json
+from foresail.stack.state_folder import StateFolder
+from schemas import subjects
+from services.tracing.export import SpanSender
+from services.tracing.service import trace
+from services.tracing.settings import TracingSettings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("recording", nargs="?", metavar="RECORDING", help="read this recording")
+    parser.add_argument(
+        "--otlp",
+        default="http://127.0.0.1:4318",
+        metavar="URL",
+        help="OTLP/HTTP receiver (default: %(default)s)",
+    )
+    parser.add_argument("--no-follow", action="store_true", help="stop at the newest event")
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Send spans; exit code 1 when the receiver did not take them all.
+
+    Raises:
+        InputError: there is no log, or the address is none.
+        BusUnavailable: the receiver took nothing at all.
+    """
+    settings = TracingSettings(otlp_url=arguments.otlp)
+    async with _messages(arguments) as (cluster, messages):
+        sender = SpanSender(settings, cluster)
+        try:
+            await trace(messages, sender, settings, SystemClock())
+        finally:
+            sender.close()
+    if sender.lost and not sender.sent:
+        raise BusUnavailable(f"--otlp: no receiver took spans at {arguments.otlp}")
+    if arguments.json:
+        print_json({"sent": sender.sent, "lost": sender.lost})
+    else:
+        console().print(f"sent {sender.sent} spans, {sender.lost} were not taken")
+    return 1 if sender.lost else 0
+
+
+@asynccontextmanager
+async def _messages(arguments: argparse.Namespace) -> AsyncIterator[tuple[str, Messages]]:
+    if arguments.recording is not None:
+        path = Path(arguments.recording)
+        header = open_recording(path).header
+        yield str(header.get("cluster", "")), RecordingSource(path).messages()
+        return
+    state = StateFolder(Path(arguments.state))
+    stack = state.read()
+    everything = [subjects.pattern(stack.cluster, (">",))]
+    async with connected(stack, state) as bus:
+        follow = stack.running and not arguments.no_follow
+        yield stack.cluster, bus.read(everything) if follow else bus.history(everything)
