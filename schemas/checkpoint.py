@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from schemas.model import EventData
-from schemas.numbers import Count, Cycle
+from schemas.numbers import Count, Cycle, JsonObject
 
 
 class Checkpoint(EventData):
@@ -20,7 +20,7 @@ class Checkpoint(EventData):
     folded_seq: Count
     state_version: int
     """Version of the state's own form; an unknown one is ignored and the log is read instead."""
-    state: dict[str, Any]
+    state: JsonObject
 
     def tokens(self) -> tuple[str, ...]:
         """Return `checkpoint.<process>`."""

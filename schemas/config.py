@@ -12,6 +12,7 @@ import json
 from typing import Any, ClassVar
 
 from schemas.model import EventData
+from schemas.numbers import JsonObject
 
 
 class Config(EventData):
@@ -22,7 +23,7 @@ class Config(EventData):
     PATTERN: ClassVar[tuple[str, ...]] = ("config", "*")
 
     process: str
-    settings: dict[str, Any]
+    settings: JsonObject
     """Everything that can change a result; no path, host, user or secret."""
     config_hash: str
     code_version: str

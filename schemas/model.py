@@ -7,7 +7,7 @@ versioning).
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -41,10 +41,13 @@ class EventData(Part):
         return ""
 
     @classmethod
-    def read(cls, data: Any) -> Self:
-        """Validate what another process wrote, ignoring fields this version does not know.
+    def read(cls, data: bytes) -> Self:
+        """Validate the JSON that another process wrote, ignoring fields this version does not know.
+
+        Types are not bent: `"1"` is no number here and `1` no text, as the published schema says.
 
         Raises:
-            pydantic.ValidationError: a known field is missing or has the wrong type.
+            pydantic.ValidationError: it is no JSON, or a known field is missing or has the wrong
+                type.
         """
-        return cls.model_validate(data, extra="ignore")
+        return cls.model_validate_json(data, strict=True, extra="ignore")

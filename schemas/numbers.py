@@ -7,7 +7,7 @@ the last bit.
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
@@ -24,6 +24,27 @@ def rounded(value: float) -> float:
         raise ValueError("a number in an event must be finite")
     return round(float(value), DECIMALS) + 0.0
 
+
+def json_values(value: dict[str, Any]) -> dict[str, Any]:
+    """Refuse what JSON cannot hold anywhere inside: NaN and infinity.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    waiting: list[Any] = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, float) and not math.isfinite(one):
+            raise ValueError("a number in an event must be finite")
+        if isinstance(one, dict):
+            waiting.extend(one.values())
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
+    return value
+
+
+JsonObject = Annotated[dict[str, Any], AfterValidator(json_values)]
+"""A JSON object of any form."""
 
 Rounded = Annotated[float, AfterValidator(rounded)]
 """A finite float with six decimals."""

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import ValidationError
-
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
@@ -27,7 +25,8 @@ from schemas.reaction import Reaction
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.stimulus import Stimulus
-from schemas.upcast import upcast
+from schemas.subjects import parse
+from schemas.upcast import UPCASTERS, upcast
 
 EVENT_TYPES: tuple[type[EventData], ...] = (
     SnapshotNodes,
@@ -98,7 +97,8 @@ def decode(
     """Read an event, upcasting old versions.
 
     Raises:
-        UnknownEvent: headers are missing, the type is not known, or the data does not fit it.
+        UnknownEvent: headers are missing, the type is not known, or the data does not fit it or the
+            subject.
     """
     attributes = attributes_of(headers)
     if attributes.get("specversion") != SPEC_VERSION:
@@ -106,9 +106,12 @@ def decode(
             f"{subject}: not a CloudEvents {SPEC_VERSION} message (no ce-specversion)"
         )
     try:
-        event_type, content = upcast(attributes["type"], json.loads(data))
-        kind = BY_TYPE[event_type]
-        return Event(
+        event_type = attributes["type"]
+        if event_type in UPCASTERS:
+            event_type, content = upcast(event_type, _object(data))
+            data = to_json(content)
+        read = BY_TYPE[event_type].read(data)
+        event = Event(
             id=attributes["id"],
             type=event_type,
             source=attributes["source"],
@@ -118,16 +121,38 @@ def decode(
             causation_ids=tuple(attributes.get("causationid", "").split()),
             traceparent=attributes.get("traceparent", ""),
             config_hash=attributes.get("confighash", ""),
-            data=kind.read(content),
+            data=read,
             seq=seq,
             recorded_ns=recorded_ns,
         )
     except KeyError as error:
         raise UnknownEvent(f"{subject}: unknown or missing {error}") from error
-    except (ValidationError, json.JSONDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise UnknownEvent(
             f"{subject}: data does not fit {attributes.get('type')}: {error}"
         ) from error
+    _check_place(event)
+    return event
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    content = json.loads(data)
+    if not isinstance(content, dict):
+        raise ValueError("the data is no JSON object")
+    return content
+
+
+def _check_place(event: Event[EventData]) -> None:
+    """Raise UnknownEvent where an event stands on a subject that its data does not name."""
+    try:
+        found = parse(event.subject)
+        cycle = event.cycle
+    except ValueError as error:
+        raise UnknownEvent(f"{event.subject}: {error}") from error
+    if found.tokens != event.data.tokens():
+        raise UnknownEvent(f"{event.subject}: its data belongs on {'.'.join(event.data.tokens())}")
+    if cycle < 0:
+        raise UnknownEvent(f"{event.subject}: cycle {cycle} is negative")
 
 
 def patterns(kinds: Iterable[type[EventData]]) -> tuple[tuple[str, ...], ...]:

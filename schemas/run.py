@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from schemas.model import EventData
-from schemas.numbers import Count, Ratio, Rounded
+from schemas.numbers import Count, JsonObject, Ratio, Rounded
 
 
 class RunData(EventData):
@@ -71,7 +71,7 @@ class RunTrial(RunData):
     study: str
     trial: Count
     value: Rounded | None
-    parameters: dict[str, Any]
+    parameters: JsonObject
 
 
 class RunError(RunData):
@@ -90,4 +90,4 @@ class RunComplete(RunData):
     PATTERN: ClassVar[tuple[str, ...]] = ("run", "complete", "*")
 
     status: Literal["complete", "interrupted", "failed"]
-    summary: dict[str, Any]
+    summary: JsonObject

@@ -66,7 +66,7 @@ def test_unfolding_a_chain_gives_every_state(
             bare_pods_succeeded=0,
         )
         sent = unfold(sent, data)
-        seen = unfold(seen, SnapshotWorkloads.read(json.loads(data.model_dump_json())))
+        seen = unfold(seen, SnapshotWorkloads.read(data.model_dump_json().encode()))
         assert state_hash(tables) == seen.hash
         assert tables == seen.tables
 
