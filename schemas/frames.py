@@ -87,15 +87,24 @@ def unfold(previous: FullState | None, data: FramedData) -> FullState:
     frame = data.frame
     if frame.frame == "keyframe":
         tables = {name: getattr(data, name) for name in data.TABLES}
-        return FullState(data.cycle, data.cycle, tables, frame.state_hash)
+        if any(table is None for table in tables.values()):
+            raise FrameMismatch(f"keyframe of cycle {data.cycle} lacks a table")
+        return _proven(FullState(data.cycle, data.cycle, tables, frame.state_hash))
     if previous is None or previous.cycle != frame.previous_cycle or frame.deltas is None:
         have = "nothing" if previous is None else f"cycle {previous.cycle}"
         raise FrameMismatch(
             f"delta of cycle {data.cycle} builds on {frame.previous_cycle}, not on {have}"
         )
-    tables = {name: apply(previous.tables[name], frame.deltas[name]) for name in data.TABLES}
-    if state_hash(tables) != frame.state_hash:
+    try:
+        tables = {name: apply(previous.tables[name], frame.deltas[name]) for name in data.TABLES}
+    except (KeyError, ValueError) as error:
+        raise FrameMismatch(f"delta of cycle {data.cycle} does not fit: {error}") from error
+    return _proven(FullState(data.cycle, frame.keyframe_cycle, tables, frame.state_hash))
+
+
+def _proven(state: FullState) -> FullState:
+    if state_hash(state.tables) != state.hash:
         raise FrameMismatch(
-            f"state after cycle {data.cycle} does not have the hash its frame names"
+            f"state after cycle {state.cycle} does not have the hash its frame names"
         )
-    return FullState(data.cycle, frame.keyframe_cycle, tables, frame.state_hash)
+    return state

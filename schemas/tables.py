@@ -123,6 +123,8 @@ def apply(old: AnyTable, delta: TableDelta) -> AnyTable:
         changes = delta.cells.get(name)
         if changes is not None:
             for row, value in zip(changes.rows, changes.values, strict=True):
+                if not 0 <= row < len(column):
+                    raise ValueError(f"column {name!r} has no row {row}")
                 column[row] = value
         columns[name] = tuple(column)
     return type(old).model_validate(columns)
