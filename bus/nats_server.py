@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import os
 import shutil
 import signal
 import socket
 import sys
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from bus.errors import ConfigError, Permanent
@@ -23,6 +25,7 @@ RECOVERY_SECONDS = 120.0
 STOP_SECONDS = 8.0
 POLL_SECONDS = 0.03
 PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)  # loaded before any fork, where loading could lock for ever
 MAX_FILE_STORE = "16GB"
 PID_FILE = "nats.pid"
 """Written by the server itself, for whoever looks after it from outside."""
@@ -106,7 +109,7 @@ class NatsServer:
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=partial(die_with_parent, os.getpid()),
         )
         waited = 0.0
         while waited < ready_seconds:
@@ -162,9 +165,13 @@ class NatsServer:
         return Permanent(f"nats-server ended at once: {lines[-1] if lines else 'no reason given'}")
 
 
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when its parent ends; Linux only, elsewhere nothing
-    happens.
+def die_with_parent(parent_pid: int) -> None:
+    """Ask the kernel to kill this process when its parent ends; die at once when it has ended
+    already. Linux only, elsewhere nothing happens.
+
+    As `preexec_fn` of a child it holds from the child's first instruction on.
     """
     if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent_pid:
+            os.kill(os.getpid(), signal.SIGKILL)

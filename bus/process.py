@@ -86,8 +86,8 @@ def settings_from(environment: Mapping[str, str], kind: type[AnySettings]) -> An
 def run_process(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> int:
     """Run one service until SIGTERM or SIGINT; return the exit code."""
     configure_logging()
-    if os.environ.get("FORESAIL_PARENT"):
-        die_with_parent()
+    if parent := os.environ.get("FORESAIL_PARENT"):
+        die_with_parent(int(parent))
     log = structlog.get_logger(name)
     try:
         asyncio.run(_run(name, main))

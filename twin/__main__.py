@@ -38,8 +38,8 @@ KEEP_ALIVE_SECONDS = 600
 
 def main() -> int:
     """Run until SIGTERM or SIGINT; 2 for bad input."""
-    if os.environ.get("FORESAIL_PARENT"):
-        die_with_parent()
+    if parent := os.environ.get("FORESAIL_PARENT"):
+        die_with_parent(int(parent))
     try:
         settings = read_settings(sys.argv[1:])
         check_folder(settings)
@@ -181,7 +181,7 @@ async def _announce(
     while not server.started:  # noqa: ASYNC110 - uvicorn offers no event to wait for
         await asyncio.sleep(0.01)
     host, port = listener.getsockname()[:2]
-    url = f"http://{host}:{port}"
+    url = f"http://{settings.advertise or host}:{port}"
     files = {"admin": tokens.writer, "reader": tokens.reader}
     paths = {user: settings.kubeconfig_dir / f"{user}.kubeconfig" for user in files}
     for user, token in files.items():

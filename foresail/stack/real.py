@@ -84,6 +84,7 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     check_before_start(settings)
     state = StateFolder(Path(settings.run.state_folder))
     state.lock()
+    state.note_death()
     async with contextlib.AsyncExitStack() as cleanup:
         cleanup.callback(state.unlock)
         stack = await _bring_up(settings, state, clock, cleanup, quiet=quiet)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -82,6 +83,13 @@ class StateFolder:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, str(os.getpid()).encode(), 0)
         self._lock = descriptor
+
+    def note_death(self) -> None:
+        """Say of the last stack that it runs no more: one that was killed could not say so itself."""
+        with contextlib.suppress(InputError):
+            stack = self.read()
+            stack.running = False
+            self.write(stack)
 
     def unlock(self) -> None:
         """Free the folder."""

@@ -15,10 +15,12 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bus.clock import Clock
 from bus.errors import InputError
+from bus.nats_server import die_with_parent
 from bus.process import ANOTHER_WRITER, BAD_INPUT
 from foresail.stack.keeper import ending
 from foresail.stack.processes import ProcessSpec
@@ -146,6 +148,7 @@ class Supervisor:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=partial(die_with_parent, os.getpid()),
             )
         child.pid = child.process.pid
         child.starts += 1

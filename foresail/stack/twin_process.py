@@ -6,11 +6,12 @@ import asyncio
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 from bus.errors import InputError
 from bus.health import PORT_VARIABLE
-from bus.nats_server import free_port
+from bus.nats_server import die_with_parent, free_port
 from foresail.settings import StackSettings
 from foresail.stack.workload import ChosenWorkload
 
@@ -54,6 +55,7 @@ class TwinProcess:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,
                 start_new_session=True,
+                preexec_fn=partial(die_with_parent, os.getpid()),
                 env={
                     **os.environ,
                     "FORESAIL_PARENT": str(os.getpid()),

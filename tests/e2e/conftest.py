@@ -97,17 +97,19 @@ def wait_until(reached: Callable[[], Any], seconds: float, what: str) -> Any:
 
 
 def children_of(folder: Path) -> list[str]:
-    """Return command lines of processes that mention a folder (orphans of a stack started there)."""
+    """Return command lines of processes that run in a folder or mention it: what a stack started
+    there has left.
+    """
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
             line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            environment = (entry / "environ").read_bytes().decode(errors="replace")
+            home = (entry / "cwd").readlink()
         except OSError:
             continue
-        if str(folder) in line or f"PWD={folder}\0" in environment:
+        if str(folder) in line or home == folder:
             found.append(line)
     return found
 

@@ -1,0 +1,53 @@
+"""kill -9 of `foresail up` at any moment: nothing is left running, and the next start is clean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bus.recording import open_recording
+from foresail.audit import audit
+from foresail.stack.state_folder import StateFolder
+
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(300)]
+
+SMALL = ("--workload", "idle", "--nodes", "3", "--interval", "1s", "--dashboard-port", "0")
+EARLY_SIGNS = ("lock", "incarnations/*/nats/nats.conf", "incarnations/*/twin.journal", "stack.json")
+"""Files by which a start has come so far: the folder, the log, the twin, the services."""
+
+
+def test_a_stack_killed_at_any_moment_leaves_nothing(
+    cli: Any, wait_until: Callable[..., Any], children_of: Callable[..., list[str]]
+) -> None:
+    """Killed while it starts and while it runs: all is gone within five seconds, what was recorded
+    can be read and is true, the folder is free, and a start after it runs as if nothing had been.
+    """
+    for sign in EARLY_SIGNS:
+        stack = cli.start("up", *SMALL)
+        wait_until(lambda sign=sign: list(cli.state.glob(sign)), 60, f"the start has made {sign}")
+        stack.kill()
+        stack.wait()
+        wait_until(lambda: not children_of(cli.folder), 5, f"nothing is left after {sign}")
+        assert 0 == cli.run("reset").returncode
+
+    stack = cli.start("up", *SMALL, "--record", str(cli.folder / "run.fslog"))
+    state = StateFolder(cli.state)
+    wait_until(lambda: (cli.state / "stack.json").exists() and state.read().running, 60, "a stack")
+    wait_until(lambda: cli.run("explain", "last", "--json").returncode == 0, 60, "a decision")
+    before = cli.json("explain", "last")["cycle"]
+    wait_until(lambda: cli.json("explain", "last")["cycle"] > before + 1, 30, "some more")
+    stack.kill()
+    stack.wait()
+    wait_until(lambda: not children_of(cli.folder), 5, "nothing is left")
+
+    assert not state.read().running
+    recording = open_recording(cli.folder / "run.fslog")
+    assert [] == audit(recording).problems
+    assert not recording.sealed
+    assert cli.json("explain", "last")["cycle"] > before  # the log of the dead stack can be read
+    (cli.state / "stack.json.part").write_text("{", encoding="utf-8")
+    again = cli.json("up", "--for", "8s", *SMALL)
+    assert "complete" == again["status"]
+    assert again["cycles"]
