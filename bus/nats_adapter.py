@@ -27,6 +27,7 @@ from bus.errors import (
     StreamMissing,
 )
 from bus.link import LinkCounts
+from bus.login import ANONYMOUS, Login
 from bus.nats_connection import (
     ACK_SECONDS,
     RESPONDER_SECONDS,
@@ -51,8 +52,12 @@ FEED_MESSAGES = 4_096
 class NatsBus:
     """One process' connection to the log; implements `bus.port.Bus`."""
 
-    def __init__(self, client: Client, cluster: str, stream: str, link: LinkCounts) -> None:
+    def __init__(
+        self, client: Client, cluster: str, stream: str, link: LinkCounts, api_prefix: str
+    ) -> None:
         """Use `connect`."""
+        self._get = f"{api_prefix}.DIRECT.GET.{stream}"
+        self._info = f"{api_prefix}.STREAM.INFO.{stream}"
         self._client = client
         self._cluster = cluster
         self._stream = stream
@@ -68,22 +73,17 @@ class NatsBus:
         cluster: str,
         stream: str,
         name: str = "foresail",
-        user: str | None = None,
-        password: str | None = None,
+        login: Login = ANONYMOUS,
     ) -> NatsBus:
         """Connect to an existing log.
 
         Raises:
             BusUnavailable, ConfigError, ServerTooOld, JetStreamMissing, StreamMissing: see there.
         """
-        await (
-            await connect_client(url, name=name, user=user, password=password, retry=False)
-        ).close()
+        await (await connect_client(url, name=name, login=login, retry=False)).close()
         link = LinkCounts()
-        client = await connect_client(
-            url, name=name, user=user, password=password, retry=True, on_loss=link.lose
-        )
-        bus = cls(client, cluster, stream, link)
+        client = await connect_client(url, name=name, login=login, retry=True, on_loss=link.lose)
+        bus = cls(client, cluster, stream, link, login.api_prefix)
         try:
             await bus.info()
         except BaseException:
@@ -101,8 +101,7 @@ class NatsBus:
         url: str,
         declaration: StreamDeclaration,
         *,
-        user: str | None = None,
-        password: str | None = None,
+        login: Login = ANONYMOUS,
     ) -> None:
         """Create the log, or bring an existing one to its declaration; for the bootstrap only.
 
@@ -110,9 +109,7 @@ class NatsBus:
             JetStreamMissing: the server has none.
             ConfigError: the server refuses, for example because another stream holds the subjects.
         """
-        client = await connect_client(
-            url, name="foresail-bootstrap", user=user, password=password, retry=False
-        )
+        client = await connect_client(url, name="foresail-bootstrap", login=login, retry=False)
         try:
             config = declaration.config()
             answer = await api_call(client, f"STREAM.CREATE.{declaration.name}", config)
@@ -153,7 +150,7 @@ class NatsBus:
 
     async def newest(self, subject: str) -> Newest:
         """Return the newest message of one subject with its signature."""
-        reply = await self._request(f"$JS.API.DIRECT.GET.{self._stream}", {"last_by_subj": subject})
+        reply = await self._request(self._get, {"last_by_subj": subject})
         if status_of(reply.headers) == NOT_FOUND:
             return Newest(None)
         signature = (reply.headers or {}).get(SIGNATURE, "")
@@ -165,7 +162,7 @@ class NatsBus:
         Raises:
             StreamMissing: there is no such log on the server.
         """
-        answer = json.loads((await self._request(f"$JS.API.STREAM.INFO.{self._stream}", {})).data)
+        answer = json.loads((await self._request(self._info, {})).data)
         if "error" in answer:
             raise StreamMissing(
                 f"nats: no log named {self._stream} on this server; start the stack first"
@@ -264,9 +261,7 @@ class NatsBus:
             }
             batch: list[StoredMessage] = []
             try:
-                await self._client.publish(
-                    f"$JS.API.DIRECT.GET.{self._stream}", json.dumps(wish).encode(), reply=inbox
-                )
+                await self._client.publish(self._get, json.dumps(wish).encode(), reply=inbox)
                 while True:
                     reply = await subscription.next_msg(timeout=ACK_SECONDS)
                     status = status_of(reply.headers)

@@ -13,6 +13,7 @@ from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 
 from bus.errors import BusUnavailable, ConfigError, JetStreamMissing, ServerTooOld
+from bus.login import ANONYMOUS, API, Login
 
 OLDEST_SERVER = (2, 12)
 """Atomic batches."""
@@ -31,8 +32,7 @@ async def connect_client(
     url: str,
     *,
     name: str,
-    user: str | None = None,
-    password: str | None = None,
+    login: Login = ANONYMOUS,
     retry: bool,
     on_loss: Callable[[], None] = lambda: None,
 ) -> Client:
@@ -55,8 +55,9 @@ async def connect_client(
         await client.connect(
             url,
             name=name,
-            user=user,
-            password=password,
+            user=login.user,
+            password=login.password,
+            inbox_prefix=login.inbox_prefix,
             error_cb=_ignore_error,
             disconnected_cb=lost,
             connect_timeout=3,
@@ -88,7 +89,7 @@ async def api_call(client: Client, call: str, body: dict[str, Any]) -> dict[str,
     """
     try:
         reply = await client.request(
-            f"$JS.API.{call}", json.dumps(body).encode(), timeout=ACK_SECONDS
+            f"{API}.{call}", json.dumps(body).encode(), timeout=ACK_SECONDS
         )
     except NoRespondersError as error:
         raise JetStreamMissing(

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from bus.errors import ConfigError, Permanent
+from bus.login import write_private
 
 READY_SECONDS = 15.0
 RECOVERY_SECONDS = 120.0
@@ -27,6 +28,8 @@ POLL_SECONDS = 0.03
 PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)  # loaded before any fork, where loading could lock for ever
 MAX_FILE_STORE = "16GB"
+LOG_FILE = "nats.log"
+WRITE_ERROR = b"Critical write error"
 PID_FILE = "nats.pid"
 """Written by the server itself, for whoever looks after it from outside."""
 
@@ -62,20 +65,28 @@ class NatsServer:
         port: int = 0,
         sync_interval: str = "1s",
         max_file_store: str = MAX_FILE_STORE,
+        accounts: str = "",
     ) -> None:
         """Keep everything in `folder`; port 0 takes a free one; `max_file_store` as nats-server
-        writes sizes.
+        writes sizes; `accounts` as `bus.nats_conf` writes them, one for everybody when empty.
         """
+        self._accounts = accounts
         self._folder = folder
         self._port = port or free_port()
         self._sync_interval = sync_interval
         self.max_file_store = max_file_store
+        self._log_offset = 0
         self._process: asyncio.subprocess.Process | None = None
 
     @property
     def url(self) -> str:
         """Where clients connect."""
         return f"nats://127.0.0.1:{self._port}"
+
+    @property
+    def folder(self) -> Path:
+        """Where its store, settings and log are."""
+        return self._folder
 
     @property
     def pid(self) -> int:
@@ -100,8 +111,9 @@ class NatsServer:
         """
         self._folder.mkdir(parents=True, exist_ok=True)
         config = self._folder / "nats.conf"
-        config.write_text(self._config(), encoding="utf-8")
-        log = self._folder / "nats.log"
+        write_private(config, self._config())
+        log = self._folder / LOG_FILE
+        self._log_offset = log.stat().st_size if log.exists() else 0
         self._process = await asyncio.create_subprocess_exec(
             server_binary(),
             *("-c", str(config), "-l", str(log)),
@@ -136,12 +148,24 @@ class NatsServer:
             process.kill()
             await process.wait()
 
+    def write_error(self) -> str:
+        """Return why the store could not be written since the start; empty when it could.
+
+        The server says it once in its log, and then acknowledges nothing until it is restarted.
+        """
+        with (self._folder / LOG_FILE).open("rb") as log:
+            log.seek(self._log_offset)
+            for line in log:
+                if WRITE_ERROR in line:
+                    return line.decode(errors="replace").strip().rsplit(": ", 1)[-1]
+        return ""
+
     def _config(self) -> str:
         return (
             f'host: "127.0.0.1"\nport: {self._port}\nmax_payload: 1MB\n'
             f'pid_file: "{self._folder / PID_FILE}"\n'
             f'jetstream {{\n  store_dir: "{self._folder}"\n  sync_interval: "{self._sync_interval}"\n'
-            f"  max_file_store: {self.max_file_store}\n}}\n"
+            f"  max_file_store: {self.max_file_store}\n}}\n{self._accounts}"
         )
 
     async def _answers(self) -> bool:

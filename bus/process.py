@@ -26,6 +26,7 @@ from pydantic import BaseModel, ValidationError
 from bus.clock import Clock, SystemClock
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.health import Condition, answering
+from bus.login import Login
 from bus.measured_bus import MeasuredBus
 from bus.metrics import Measures
 from bus.nats_adapter import NatsBus
@@ -135,8 +136,7 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
         cluster=cluster,
         stream=stream,
         name=name,
-        user=environment.get("FORESAIL_NATS_USER"),
-        password=environment.get("FORESAIL_NATS_PASSWORD"),
+        login=Login.from_environment(environment),
     )
     clock, measures = SystemClock(), Measures(name, cluster, incarnation)
     bus = MeasuredBus(connection, connection.link, measures, clock)

@@ -1,0 +1,109 @@
+"""How a process says who it is to the server, and under which names it finds the log there.
+
+Without a login (a server that somebody else runs) the names are JetStream's own. With an account of
+its own, the read calls are imported under another prefix (see `bus/nats_conf.py`) and the inbox is
+the identity's own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bus.errors import InputError
+from bus.identities import IDENTITIES, Identity
+
+API = "$JS.API"
+IMPORTED_API = "JSM.API"
+INBOX = "_INBOX"
+FILE = "logins.json"
+"""Name of the file with one start's passwords, readable by its owner only."""
+PASSWORD_BYTES = 24
+_VARIABLES = {
+    "user": "FORESAIL_NATS_USER",
+    "password": "FORESAIL_NATS_PASSWORD",
+    "api_prefix": "FORESAIL_NATS_API_PREFIX",
+    "inbox_prefix": "FORESAIL_NATS_INBOX_PREFIX",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """One user of a server."""
+
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    api_prefix: str = API
+    """Where the stream's state and its messages are asked for."""
+    inbox_prefix: str = INBOX
+    """Where its answers arrive."""
+
+    @classmethod
+    def of(cls, identity: Identity, password: str) -> Login:
+        """Return the login of an identity with an account of its own."""
+        prefix = API if identity.administers else IMPORTED_API
+        return cls(identity.name, password, prefix, f"{INBOX}_{identity.name}")
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> Login:
+        """Read FORESAIL_NATS_USER and its companions; what is unset keeps JetStream's own name."""
+        given = {name: environment.get(variable) for name, variable in _VARIABLES.items()}
+        return cls(
+            user=given["user"] or None,
+            password=given["password"] or None,
+            api_prefix=given["api_prefix"] or API,
+            inbox_prefix=given["inbox_prefix"] or INBOX,
+        )
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that `from_environment` reads, where they say something."""
+        own = {variable: getattr(self, name) for name, variable in _VARIABLES.items()}
+        usual = {variable: getattr(ANONYMOUS, name) for name, variable in _VARIABLES.items()}
+        return {variable: text for variable, text in own.items() if text != usual[variable]}
+
+
+ANONYMOUS = Login()
+Logins = Mapping[str, Login]
+"""Logins by identity."""
+
+
+def new_logins(identities: Iterable[Identity] = IDENTITIES) -> dict[str, Login]:
+    """Return a login with a random password for each identity."""
+    return {one.name: Login.of(one, secrets.token_urlsafe(PASSWORD_BYTES)) for one in identities}
+
+
+def store_logins(logins: Logins, folder: Path) -> Path:
+    """Write the passwords into `folder`, readable by this user alone; return the file."""
+    path = folder / FILE
+    write_private(path, json.dumps({name: one.password for name, one in logins.items()}) + "\n")
+    return path
+
+
+def stored_logins(folder: Path) -> dict[str, Login]:
+    """Read what `store_logins` wrote; empty when that server has no accounts.
+
+    Raises:
+        InputError: the file is there and cannot be read.
+    """
+    path = folder / FILE
+    try:
+        passwords: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        return {one.name: Login.of(one, passwords[one.name]) for one in IDENTITIES}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            FILE, path.name, "only the user who started the stack can read its logins"
+        ) from error
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only this user can read, at no moment otherwise."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)

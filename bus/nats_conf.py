@@ -1,0 +1,152 @@
+"""The accounts part of nats.conf, made from the table of identities.
+
+Permissions inside one account check the subject that is published, never the reply subject nor the
+body, so a reader there can have the server write into the log (docs/identities.md). Here every
+identity lives in an account of its own. The account MAIN, which holds the stream, lets each in through
+imports only: its own subjects as services (the server replaces the reply subject), direct get and
+the stream's state as services, the live feed as a stream. Beats go from account to account.
+
+    python -m bus.nats_conf --cluster twin --incarnation i1 --out FOLDER
+
+writes accounts.conf (for nats-server: `include accounts.conf`), logins.json and one NAME.env with
+the environment of each process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from bus.identities import BY_NAME, IDENTITIES, Identity
+from bus.login import API, IMPORTED_API, INBOX, Logins, new_logins, store_logins, write_private
+from bus.streams import StreamDeclaration
+from schemas import subjects
+
+MAIN = "MAIN"
+"""The account that holds the stream."""
+ANYBODY = "reader"
+"""Who a client is that gives no name: it can read, as anybody on the same machine could before, and
+write nothing.
+"""
+
+
+def accounts_conf(cluster: str, stream: str, logins: Logins, *, anonymous: bool = True) -> str:
+    """Return the accounts of one cluster's log as nats-server reads them.
+
+    `anonymous` takes clients without a name as `reader`; leave it out where strangers can connect.
+    """
+    members = [one for one in IDENTITIES if not one.administers]
+    accounts = [_main(cluster, stream, logins)]
+    accounts += [_member(one, cluster, stream, logins) for one in members]
+    first = f"no_auth_user: {ANYBODY}\n" if anonymous else ""
+    return f"{first}accounts {{\n" + "".join(accounts) + "}\n"
+
+
+def _main(cluster: str, stream: str, logins: Logins) -> str:
+    bootstrap = next(one for one in IDENTITIES if one.administers)
+    user = _user(bootstrap, logins, [f"{API}.>"], [f"{logins[bootstrap.name].inbox_prefix}.>"])
+    return _account(MAIN, user, list(_exports(cluster, stream)), [], head="jetstream: enabled")
+
+
+def _exports(cluster: str, stream: str) -> Iterator[str]:
+    readers = [one.name for one in IDENTITIES if one.reads]
+    for identity in IDENTITIES:
+        for subject in identity.subjects(cluster):
+            yield _entry("service", subject, [identity.name])
+    yield _entry("service", f"{API}.STREAM.INFO.{stream}", readers)
+    yield _entry("service", f"{API}.DIRECT.GET.{stream}", readers, "response_type: stream")
+    yield _entry("stream", _live(cluster), readers)
+
+
+def _member(identity: Identity, cluster: str, stream: str, logins: Logins) -> str:
+    publish, subscribe = [], [f"{logins[identity.name].inbox_prefix}.>"]
+    imports, exports = [], []
+    for subject in identity.subjects(cluster):
+        publish.append(subject)
+        imports.append(_import("service", MAIN, subject))
+    if identity.reads:
+        for call in (f"STREAM.INFO.{stream}", f"DIRECT.GET.{stream}"):
+            publish.append(f"{IMPORTED_API}.{call}")
+            imports.append(_import("service", MAIN, f"{API}.{call}", f"{IMPORTED_API}.{call}"))
+        subscribe.append(subjects.live(f"{subjects.ROOT}.>"))
+        imports.append(_import("stream", MAIN, _live(cluster)))
+    if identity.beats:
+        publish.append(subjects.health(cluster, identity.name))
+        hearing = [one.name for one in IDENTITIES if one.hears_beats]
+        exports.append(_entry("stream", subjects.health(cluster, identity.name), hearing))
+    if identity.hears_beats:
+        subscribe.append(subjects.health(cluster, "*"))
+        for other in IDENTITIES:
+            if other.beats:
+                beat = subjects.health(cluster, other.name)
+                imports.append(_import("stream", other.name, beat))
+    if identity is BY_NAME[ANYBODY]:
+        subscribe.append(f"{INBOX}.>")
+    return _account(identity.name, _user(identity, logins, publish, subscribe), exports, imports)
+
+
+def _live(cluster: str) -> str:
+    return subjects.live(subjects.pattern(cluster, (">",)))
+
+
+def _account(
+    name: str, user: str, exports: Sequence[str], imports: Sequence[str], head: str = ""
+) -> str:
+    lines = [f"  {json.dumps(name)} {{"]
+    lines += [f"    {head}"] if head else []
+    lines += [f"    users: [\n      {user}\n    ]"]
+    for kind, entries in (("exports", exports), ("imports", imports)):
+        if entries:
+            lines += [f"    {kind}: [", *(f"      {entry}" for entry in entries), "    ]"]
+    return "\n".join([*lines, "  }\n"])
+
+
+def _user(
+    identity: Identity, logins: Logins, publish: Sequence[str], subscribe: Sequence[str]
+) -> str:
+    # An empty list of what is allowed would mean everything.
+    may = {"allow": list(publish)} if publish else {"deny": [">"]}
+    permissions = {"publish": may, "subscribe": {"allow": list(subscribe)}}
+    password = logins[identity.name].password
+    fields = {"user": identity.name, "password": password, "permissions": permissions}
+    return json.dumps(fields)
+
+
+def _entry(kind: str, subject: str, accounts: Sequence[str], more: str = "") -> str:
+    tail = f", {more}" if more else ""
+    return f"{{ {kind}: {json.dumps(subject)}, accounts: {json.dumps(list(accounts))}{tail} }}"
+
+
+def _import(kind: str, account: str, subject: str, name: str = "") -> str:
+    source = json.dumps({"account": account, "subject": subject})
+    tail = f", to: {json.dumps(name)}" if name else ""
+    return f"{{ {kind}: {source}{tail} }}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write accounts.conf, logins.json and one environment file per identity."""
+    parser = argparse.ArgumentParser(prog="python -m bus.nats_conf", description=__doc__)
+    parser.add_argument("--cluster", required=True)
+    parser.add_argument("--incarnation", required=True)
+    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER")
+    parser.add_argument(
+        "--anonymous", action="store_true", help="take clients without a name as reader"
+    )
+    given = parser.parse_args(arguments)
+    logins = new_logins()
+    stream = StreamDeclaration.of(given.cluster, given.incarnation).name
+    given.out.mkdir(parents=True, exist_ok=True, mode=0o700)
+    conf = accounts_conf(given.cluster, stream, logins, anonymous=given.anonymous)
+    write_private(given.out / "accounts.conf", conf)
+    store_logins(logins, given.out)
+    for name, login in logins.items():
+        lines = [f"{variable}={value}\n" for variable, value in login.environment().items()]
+        write_private(given.out / f"{name}.env", "".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
