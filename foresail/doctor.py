@@ -17,11 +17,13 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from bus.errors import ForesailError
+from bus.errors import ForesailError, Temporary
 from bus.nats_connection import connect_client
 from bus.nats_server import server_binary
+from foresail.log_source import connected
 from foresail.output import console, print_json
 from foresail.stack.state_folder import StateFolder
+from foresail.status import hear_beats, troubles
 
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 4 * 1024**3
@@ -56,10 +58,12 @@ async def run(arguments: argparse.Namespace) -> int:
         *_packages(),
         await _nats_binary(),
         _state(Path(arguments.state)),
-        _disk(),
+        _disk(Path(arguments.state)),
         _port(8765),
         _data(),
     ]
+    if StateFolder(Path(arguments.state)).is_locked():
+        findings.append(await _try("running stack", lambda: _stack(Path(arguments.state))))
     if arguments.nats_url:
         findings.append(await _try("nats-server at URL", lambda: _nats(arguments.nats_url)))
     if arguments.kubeconfig:
@@ -115,14 +119,25 @@ def _state(path: Path) -> Finding:
     )
 
 
-def _disk() -> Finding:
-    free = shutil.disk_usage(Path.cwd()).free
+def _disk(state: Path) -> Finding:
+    free = shutil.disk_usage(state if state.exists() else Path.cwd()).free
     return Finding(
         "disk",
         free >= FREE_BYTES,
         f"{free / 1e9:.1f} GB free",
-        "" if free >= FREE_BYTES else "the log may take 2 GiB a run",
+        "" if free >= FREE_BYTES else "make room: the log may take 2 GiB a run",
     )
+
+
+async def _stack(path: Path) -> str:
+    """Return a word of praise; raises Temporary with what the stack's processes complain about."""
+    state = StateFolder(path)
+    stack = state.read()
+    async with connected(stack, state) as bus:
+        found = troubles(await hear_beats(bus))
+    if found:
+        raise Temporary("; ".join(found))
+    return "every process that beats is well"
 
 
 def _port(port: int) -> Finding:

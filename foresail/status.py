@@ -16,6 +16,7 @@ from bus.clock import Clock, SystemClock
 from bus.port import Bus
 from foresail.log_source import connected
 from foresail.output import console, print_json
+from foresail.stack.room import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
 from schemas.registry import EVENT_TYPES
@@ -38,6 +39,8 @@ async def run(arguments: argparse.Namespace) -> int:
     stack = state.read()
     async with connected(stack, state) as bus:
         status = await gather(bus, stack, SystemClock())
+    if stack.running and stack.embedded and (full := disk_trouble(state.path)):
+        status["troubles"].append(full)
     if arguments.json:
         print_json(status)
     else:

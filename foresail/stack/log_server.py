@@ -5,6 +5,7 @@ stream exists afterwards.
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from foresail.settings import StackSettings
 
 TWIN_SYNC_INTERVAL = "1s"
 REAL_SYNC_INTERVAL = "always"
+LEAST_STORE_GB = 16
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,13 @@ class LogServer:
     """One line: what the sync setting can lose."""
     server: NatsServer | None = None
     """The embedded server; None when somebody else runs it."""
+
+
+def max_file_store(max_bytes: int) -> str:
+    """Return the server's limit for a log of `max_bytes`: room for it, and 16 GB at least, since the
+    log's own retention is what bounds it.
+    """
+    return f"{max(LEAST_STORE_GB, math.ceil(max_bytes / 1e9) + 1)}GB"
 
 
 async def start_log(
@@ -55,7 +64,12 @@ async def start_log(
         chosen = nats.sync_interval or (
             REAL_SYNC_INTERVAL if settings.run.kubeconfig else TWIN_SYNC_INTERVAL
         )
-        server = NatsServer(folder / "nats", port=nats.port, sync_interval=chosen)
+        server = NatsServer(
+            folder / "nats",
+            port=nats.port,
+            sync_interval=chosen,
+            max_file_store=max_file_store(nats.max_bytes),
+        )
         url = await server.start()
         cleanup.push_async_callback(server.stop)
         lost = (

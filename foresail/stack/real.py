@@ -18,7 +18,8 @@ from bus.clock import Clock, SystemClock
 from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
-from foresail.output import console
+from bus.recording import RecordingWriter
+from foresail.output import console, print_error
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant
 from foresail.stack.health_ports import answering_specs
@@ -27,6 +28,7 @@ from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_before_start
 from foresail.stack.processes import Connections, process_specs
 from foresail.stack.recording import open_writer
+from foresail.stack.room import keep_room
 from foresail.stack.run_events import announce_start, run_complete
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
@@ -127,7 +129,7 @@ async def _bring_up(
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
     writer = open_writer(settings, origin, workload)
     if writer is not None:
-        cleanup.callback(writer.seal)
+        cleanup.callback(_seal, writer)
 
     def note(name: str, what: str) -> None:
         line = _noted(stack, name, what)
@@ -156,9 +158,20 @@ async def _bring_up(
     for name, server in (("nats-server", log.server), ("twin", plant.twin)):
         if server is not None:
             await cleanup.enter_async_context(kept(name, server, clock, note, give_up))
+    if log.server is not None:
+        room = asyncio.create_task(keep_room(log.server, clock, note), name="room")
+        cleanup.callback(room.cancel)
     _start_services(stack)
     say(f"dashboard {stack.dashboard_url}   log {log.url}   cluster {plant.description}")
     return stack
+
+
+def _seal(writer: RecordingWriter) -> None:
+    """Seal the recording; one that has no room for its end stays readable up to there."""
+    try:
+        writer.seal()
+    except OSError as error:
+        print_error(f"the recording could not be sealed ({error.strerror})")
 
 
 def _start_services(stack: RunningStack) -> None:
@@ -193,8 +206,9 @@ def _noted(stack: RunningStack, name: str, what: str) -> str:
     """Keep what happened to a process where people look; return it as a line."""
     line = f"{name} {what}"
     stack.watch.state.notes.append(line)
-    stack.supervisor.tell(line)
-    _store(stack)
+    with contextlib.suppress(OSError):  # a full disk must not end whoever tells
+        stack.supervisor.tell(line)
+        _store(stack)
     return line
 
 

@@ -69,8 +69,7 @@ class Watch:
         if message.seq <= self.seq:
             return
         self.seq = message.seq
-        if self._recording is not None:
-            self._recording.write(message)
+        self._record(message)
         try:
             event = decode(
                 message.subject,
@@ -86,3 +85,13 @@ class Watch:
         self.tally.add(event)
         for listener in self.listeners:
             listener(event)
+
+    def _record(self, message: StoredMessage) -> None:
+        """Write a message to the recording, if there is one; a full disk ends it, not the stack."""
+        if self._recording is None:
+            return
+        try:
+            self._recording.write(message)
+        except OSError as error:
+            self._recording = None
+            self.state.notes.append(f"the recording ended at seq {message.seq}: {error.strerror}")
