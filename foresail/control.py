@@ -50,7 +50,7 @@ async def run(arguments: argparse.Namespace) -> int:
             "--state", arguments.state, "no stack runs there; start one with `foresail up`"
         )
     wall_seconds = SystemClock().wall_ns() / 1e9
-    async with connected(stack, state) as bus:
+    async with connected(stack, state, "operator") as bus:
         speaker = Speaker(bus, Origin(stack.cluster, stack.incarnation), "operator")
         control = Control(
             command=command,

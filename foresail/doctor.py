@@ -179,8 +179,9 @@ async def _nats(url: str) -> str:
     try:
         found = client.connected_server_version
         return (
-            f"nats-server {found.major}.{found.minor}.{found.patch}; one identity writes every subject there, "
-            "so only manners keep a process to its own"
+            f"nats-server {found.major}.{found.minor}.{found.patch}; not enforced there: that only its owner "
+            "writes a subject, that readers cannot write, that only the bootstrap touches streams "
+            "(one login serves every process; `python -m bus.nats_conf` writes accounts for it)"
         )
     finally:
         await client.close()

@@ -4,12 +4,15 @@ recording.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
+from bus.login import Login, stored_logins
 from bus.nats_adapter import NatsBus
+from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import Bus, Messages
 from bus.recording import open_recording
@@ -52,15 +55,22 @@ class RecordingSource:
 
 
 @asynccontextmanager
-async def connected(stack: StackFile, state: StateFolder) -> AsyncIterator[Bus]:
-    """Connect to a stack's log; when the stack is over, serve its log from disk meanwhile."""
+async def connected(
+    stack: StackFile, state: StateFolder, identity: str = "reader"
+) -> AsyncIterator[Bus]:
+    """Connect to a stack's log as one identity; when the stack is over, serve its log from disk
+    meanwhile.
+    """
     server: NatsServer | None = None
-    url = stack.nats_url
+    url, folder = stack.nats_url, state.incarnation(stack.incarnation)
+    logins = stored_logins(folder) if stack.embedded else {}
+    login = logins.get(identity) or Login.from_environment(os.environ)
     if not stack.running and stack.embedded:
-        server = NatsServer(state.incarnation(stack.incarnation) / "nats")
+        accounts = accounts_conf(stack.cluster, stack.stream, logins) if logins else ""
+        server = NatsServer(folder / "nats", accounts=accounts)
         url = await server.start()
     try:
-        bus = await NatsBus.connect(url, cluster=stack.cluster, stream=stack.stream)
+        bus = await NatsBus.connect(url, cluster=stack.cluster, stream=stack.stream, login=login)
         try:
             yield bus
         finally:

@@ -64,7 +64,7 @@ async def _record(arguments: argparse.Namespace) -> int:
     check_writable("FILE", path)
     state = StateFolder(Path(arguments.state))
     stack = state.read()
-    async with connected(stack, state) as bus:
+    async with connected(stack, state, "recorder") as bus:
         header = {
             "cluster": stack.cluster,
             "incarnation": stack.incarnation,

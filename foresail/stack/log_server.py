@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from bus.identities import IDENTITIES
+from bus.login import Login, Logins, new_logins, store_logins
 from bus.nats_adapter import NatsBus
+from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
 from foresail.settings import StackSettings
@@ -28,6 +32,8 @@ class LogServer:
     embedded: bool
     durability: str
     """One line: what the sync setting can lose."""
+    logins: Logins
+    """One login for each identity; on a server that somebody else runs, all the same one."""
     server: NatsServer | None = None
     """The embedded server; None when somebody else runs it."""
 
@@ -57,6 +63,7 @@ async def start_log(
     )
     if nats.url is not None:
         url, server = nats.url, None
+        logins = same_login(Login.from_environment(os.environ))
         durability = (
             "log: the given nats-server's own sync_interval decides what a power failure can lose"
         )
@@ -64,11 +71,14 @@ async def start_log(
         chosen = nats.sync_interval or (
             REAL_SYNC_INTERVAL if settings.run.kubeconfig else TWIN_SYNC_INTERVAL
         )
+        logins = new_logins()
+        store_logins(logins, folder)
         server = NatsServer(
             folder / "nats",
             port=nats.port,
             sync_interval=chosen,
             max_file_store=max_file_store(nats.max_bytes),
+            accounts=accounts_conf(settings.run.cluster, declaration.name, logins),
         )
         url = await server.start()
         cleanup.push_async_callback(server.stop)
@@ -78,5 +88,10 @@ async def start_log(
             else f"up to {chosen} of acknowledged events"
         )
         durability = f"log: sync_interval {chosen}; a power failure can lose {lost}, a killed process loses nothing"
-    await NatsBus.declare(url, declaration)
-    return LogServer(url, declaration.name, server is not None, durability, server)
+    await NatsBus.declare(url, declaration, login=logins["bootstrap"])
+    return LogServer(url, declaration.name, server is not None, durability, logins, server)
+
+
+def same_login(login: Login) -> dict[str, Login]:
+    """Return one login for everybody."""
+    return {identity.name: login for identity in IDENTITIES}

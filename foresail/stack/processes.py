@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from bus.login import ANONYMOUS, Logins
 from foresail.settings import StackSettings
 from schemas.actions import Agent
 
@@ -19,7 +20,7 @@ class ProcessSpec:
     name: str
     """Process name, also the producer of its events."""
     command: tuple[str, ...]
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     stop_order: int
     """Processes with a smaller number are stopped first; sources before sinks, so that the last
     cycle is told to its end.
@@ -37,6 +38,8 @@ class Connections:
     reader_kubeconfig: str
     writer_kubeconfig: str
     context: str | None
+    logins: Logins = field(default_factory=dict, repr=False)
+    """Login of each process by name."""
 
 
 def process_specs(settings: StackSettings, connections: Connections) -> tuple[ProcessSpec, ...]:
@@ -101,6 +104,7 @@ def _spec(
         "FORESAIL_INCARNATION": connections.incarnation,
         "FORESAIL_STREAM": connections.stream,
         "FORESAIL_NATS_URL": connections.nats_url,
+        **connections.logins.get(name, ANONYMOUS).environment(),
     }
     if kubeconfig:
         environment["FORESAIL_KUBECONFIG"] = kubeconfig

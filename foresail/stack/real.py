@@ -124,7 +124,9 @@ async def _bring_up(
     say(log.durability)
     plant = await start_plant(settings, workload, folder, cleanup)
     origin = Origin(settings.run.cluster, incarnation)
-    bus = await NatsBus.connect(log.url, cluster=origin.cluster, stream=log.stream)
+    bus = await NatsBus.connect(
+        log.url, cluster=origin.cluster, stream=log.stream, login=log.logins["stack"]
+    )
     cleanup.push_async_callback(bus.close)
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
     writer = open_writer(settings, origin, workload)
@@ -185,6 +187,7 @@ def _start_services(stack: RunningStack) -> None:
         reader_kubeconfig=stack.plant.reader_kubeconfig,
         writer_kubeconfig=stack.plant.writer_kubeconfig,
         context=stack.settings.run.context,
+        logins=stack.log.logins,
     )
     specs, stack.health = answering_specs(process_specs(settings, connections))
     if stack.plant.twin is not None:

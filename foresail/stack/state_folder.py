@@ -4,7 +4,8 @@
 .foresail/
   lock                  held by flock while a stack runs; freed by the kernel however it ends
   stack.json            where the running stack listens (URLs, pids); read by status, tap, kill, explain
-  incarnations/<id>/    one folder per world: nats/ (the log), logs/, kubeconfig files, workload/
+  incarnations/<id>/    one folder per world: nats/ (the log), logs/, kubeconfig files, workload/,
+                        logins.json (the log's passwords, mode 0600)
 ```
 """
 
