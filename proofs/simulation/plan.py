@@ -92,7 +92,7 @@ def drawn(seed: int, *, sources: bool) -> Plan:
         cluster_fails=sometimes(0.5, 0.05) if sources else 0.0,
         clock_jump_seconds=sometimes(0.5, 7_200.0),
         outage=rng.choice(DERIVED) if long_outage else "",
-        outage_seconds=125.0 + 60.0 * rng.random() if long_outage else 0.0,
+        outage_seconds=121.0 + 25.0 * rng.random() if long_outage else 0.0,
         zombie=rng.random() < 0.15,
         bus=Faults(
             drop_before_store=sometimes(0.6, 0.15),

@@ -124,7 +124,7 @@ class World:
 
     async def wake_a_zombie(self) -> None:
         """Freeze the referee, let a second one rule, then wake the first."""
-        await asyncio.sleep(20 * INTERVAL_SECONDS)
+        await asyncio.sleep(10 * INTERVAL_SECONDS)
         steps = self.living["referee"]
         steps.freeze()
         second = asyncio.create_task(self.keep("referee"), name="second referee")
@@ -178,7 +178,7 @@ async def _run(plan: Plan, settings: StackSettings, trouble_cycles: int) -> Ran:
     trouble = _trouble(world)
     await asyncio.sleep(trouble_cycles * INTERVAL_SECONDS)
     await _calm_down(world, trouble)
-    await asyncio.sleep(CALM_CYCLES * INTERVAL_SECONDS)
+    await asyncio.sleep((CALM_CYCLES - 0.5) * INTERVAL_SECONDS)
     for name in SOURCES:
         tasks.pop(name).cancel()
     await asyncio.sleep(SETTLE_SECONDS)
