@@ -14,6 +14,7 @@ from nats.errors import TimeoutError as NatsTimeout
 
 from bus.errors import BusUnavailable, ConfigError, JetStreamMissing, ServerTooOld
 from bus.login import ANONYMOUS, API, Login
+from bus.nats_client import LightClient
 
 OLDEST_SERVER = (2, 12)
 """Atomic batches."""
@@ -46,7 +47,7 @@ async def connect_client(
     """
     if not url.startswith(("nats://", "tls://")):
         raise ConfigError("nats.url", url, "write it as nats://HOST:PORT")
-    client = Client()
+    client = LightClient()
 
     async def lost() -> None:
         on_loss()
