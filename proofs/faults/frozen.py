@@ -111,7 +111,9 @@ async def _start_like(process: psutil.Process, log: Path) -> asyncio.subprocess.
 async def _set_window(stack: LiveStack, seconds: float) -> None:
     """Shorten the time for which the server knows repeated messages by their ids."""
     file = stack.file
-    client = await connect_client(file["nats_url"], name="proof", retry=False)
+    client = await connect_client(
+        file["nats_url"], name="proof", login=stack.login("bootstrap"), retry=False
+    )
     try:
         found = await api_call(client, f"STREAM.INFO.{file['stream']}", {})
         config = {**found["config"], "duplicate_window": round(seconds * 1e9)}

@@ -21,6 +21,8 @@ from typing import Any
 
 import psutil
 
+from bus.login import ANONYMOUS, Login, stored_logins
+from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import StoredMessage
 from proofs.faults.log_watch import LogWatch, read_log
@@ -81,6 +83,11 @@ class LiveStack:
             return (self.folder / "up.log").read_text(encoding="utf-8", errors="replace")
         return ""
 
+    def login(self, identity: str) -> Login:
+        """Return the login of one identity on the stack's own server."""
+        folder = self.folder / "state" / "incarnations" / self.file["incarnation"]
+        return stored_logins(folder).get(identity, ANONYMOUS)
+
     def launch(self) -> None:
         """Start `foresail up` and return at once."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -113,7 +120,9 @@ class LiveStack:
             await self.kill()
             raise NotReady(f"foresail up ended or hung: {self.output[-300:]!r}")
         file = self.file
-        self.watch = LogWatch(file["nats_url"], file["cluster"], file["stream"])
+        self.watch = LogWatch(
+            file["nats_url"], file["cluster"], file["stream"], self.login("reader")
+        )
         self._watching = asyncio.create_task(self.watch.run(), name="log-watch")
         if not await self.watch.decided(cycles, READY_SECONDS):
             await self.kill()
@@ -170,10 +179,12 @@ class LiveStack:
         """Read the whole log from disk, after the stack has ended, through a server of our own."""
         file = self.file
         folder = self.folder / "state" / "incarnations" / file["incarnation"] / "nats"
-        server = NatsServer(folder)
+        logins = stored_logins(folder.parent)
+        accounts = accounts_conf(file["cluster"], file["stream"], logins) if logins else ""
+        server = NatsServer(folder, accounts=accounts)
         url = await server.start()
         try:
-            return await read_log(url, file["cluster"], file["stream"])
+            return await read_log(url, file["cluster"], file["stream"], self.login("reader"))
         finally:
             await server.stop()
 

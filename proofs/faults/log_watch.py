@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import aclosing
 
 from bus.errors import Permanent, Temporary
+from bus.login import ANONYMOUS, Login
 from bus.nats_adapter import NatsBus
 from bus.port import StoredMessage
 from proofs.faults.waiting import until
@@ -23,8 +24,9 @@ EVERYTHING = (subjects.pattern("*", (">",)),)
 class LogWatch:
     """What one outside reader has seen of one log."""
 
-    def __init__(self, url: str, cluster: str, stream: str) -> None:
+    def __init__(self, url: str, cluster: str, stream: str, login: Login = ANONYMOUS) -> None:
         """Read the stream of `cluster` on the server at `url`; `run` does it."""
+        self._login = login
         self._url, self._cluster, self._stream = url, cluster, stream
         self.messages: list[StoredMessage] = []
         self.closed: dict[int, ClosedBy] = {}
@@ -56,7 +58,11 @@ class LogWatch:
 
     async def _follow(self) -> None:
         bus = await NatsBus.connect(
-            self._url, cluster=self._cluster, stream=self._stream, name="proof"
+            self._url,
+            cluster=self._cluster,
+            stream=self._stream,
+            name="proof",
+            login=self._login,
         )
         try:
             start = self.messages[-1].seq + 1 if self.messages else 1
@@ -74,13 +80,15 @@ class LogWatch:
                 self.closed[data.cycle] = data.closed_by
 
 
-async def read_log(url: str, cluster: str, stream: str) -> list[StoredMessage]:
+async def read_log(
+    url: str, cluster: str, stream: str, login: Login = ANONYMOUS
+) -> list[StoredMessage]:
     """Return every message that a stream holds.
 
     Raises:
         BusUnavailable, StreamMissing: the log cannot be read.
     """
-    bus = await NatsBus.connect(url, cluster=cluster, stream=stream, name="proof")
+    bus = await NatsBus.connect(url, cluster=cluster, stream=stream, name="proof", login=login)
     try:
         return [message async for message in bus.history(EVERYTHING)]
     finally:
