@@ -60,11 +60,17 @@ def read_message(line: Mapping[str, Any]) -> StoredMessage:
 
     Raises:
         KeyError: it is no message line.
+        TypeError: a field has the wrong type.
+        ValueError: a field has the right type and no meaning.
     """
-    data = base64.b64decode(line["data_base64"]) if "data_base64" in line else to_json(line["data"])
-    return StoredMessage(
-        line["seq"], nanoseconds(line["time"]), line["subject"], line["headers"], data
-    )
+    subject, headers = line["subject"], line["headers"]
+    if not isinstance(subject, str) or not isinstance(headers, dict):
+        raise TypeError("subject is a text, headers are an object")
+    if not all(isinstance(value, str) for value in headers.values()):
+        raise TypeError("headers hold texts")
+    packed = line.get("data_base64")
+    data = to_json(line["data"]) if packed is None else base64.b64decode(packed, validate=True)
+    return StoredMessage(line["seq"], nanoseconds(line["time"]), subject, headers, data)
 
 
 def stamp(time_ns: int) -> str:
