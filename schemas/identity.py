@@ -39,7 +39,10 @@ def cycle_of(correlation_id: str) -> int:
     Raises:
         ValueError: the id does not end in a number.
     """
-    return int(correlation_id.rsplit("/", 1)[-1])
+    number = correlation_id.rsplit("/", 1)[-1]
+    if not (number.isascii() and number.isdecimal()):
+        raise ValueError(f"no cycle number at the end of {correlation_id!r}")
+    return int(number)
 
 
 def event_id(

@@ -16,6 +16,7 @@ from schemas.config import Config
 from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
+from schemas.identity import cycle_of
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
@@ -143,16 +144,19 @@ def _object(data: bytes) -> dict[str, Any]:
 
 
 def _check_place(event: Event[EventData]) -> None:
-    """Raise UnknownEvent where an event stands on a subject that its data does not name."""
+    """Raise UnknownEvent for an event without id, source, time or cycle, or on a subject that its
+    data does not name.
+    """
     try:
         found = parse(event.subject)
-        cycle = event.cycle
+        cycle_of(event.correlation_id)
     except ValueError as error:
         raise UnknownEvent(f"{event.subject}: {error}") from error
     if found.tokens != event.data.tokens():
         raise UnknownEvent(f"{event.subject}: its data belongs on {'.'.join(event.data.tokens())}")
-    if cycle < 0:
-        raise UnknownEvent(f"{event.subject}: cycle {cycle} is negative")
+    for name, value in (("id", event.id), ("source", event.source), ("time", event.time)):
+        if not value:
+            raise UnknownEvent(f"{event.subject}: ce-{name} is empty")
 
 
 def patterns(kinds: Iterable[type[EventData]]) -> tuple[tuple[str, ...], ...]:
