@@ -1,0 +1,194 @@
+"""Readers of events: broken ones are named, accepted ones fit the published schema and come back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from bus.recording import open_recording
+from foresail.settings import resolve
+from foresail.stack.virtual import run_virtual_stack
+from schemas.envelope import Event, attributes_of
+from schemas.frames import FrameMismatch, FullState, unfold
+from schemas.model import EventData
+from schemas.observation import Observation
+from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
+from schemas.run import RunArtifact, RunError, RunTrial
+from schemas.upcast import upcast
+from tests.builders import make_control, stamped
+from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken, mutated
+
+ROOT = Path(__file__).parents[2]
+FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]
+
+
+@cache
+def examples() -> Mapping[str, list[Encoded]]:
+    """Return real events of every type: of a short run, and made where a run makes none."""
+    found: dict[str, list[Encoded]] = {kind.TYPE: [] for kind in EVENT_TYPES}
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "run.fslog"
+        flags = {"virtual_time": True, "for_seconds": 130.0, "nodes": 6, "record": str(path)}
+        given_flags = {f"run.{name}": value for name, value in flags.items()}
+        run_virtual_stack(resolve(None, {}, {**given_flags, "run.exercise": True}), quiet=True)
+        for message in open_recording(path):
+            one = Encoded(message.subject, message.headers, message.data)
+            found[attributes_of(message.headers)["type"]].append(one)
+    about = {"run_id": "r", "process": "lab"}
+    for made in (
+        RunArtifact(**about, label="model", file_name="m.json"),
+        RunTrial(**about, study="s", trial=1, value=0.5, parameters={"depth": 3, "list": [1.5]}),
+        RunError(**about, text="it broke"),
+        make_control(),
+    ):
+        found[made.TYPE].append(encode(stamped(made)))
+    return found
+
+
+@cache
+def validator(event_type: str) -> Draft202012Validator:
+    """Return the published schema of a type, as readers use it: unknown fields are let through."""
+    path = ROOT / "schemas" / "exported" / f"{event_type}.json"
+    text = path.read_text(encoding="utf-8").replace('"additionalProperties": false', '"x": false')
+    return Draft202012Validator(json.loads(text))
+
+
+def read(one: Encoded, data: bytes) -> Event[Any] | None:
+    """Decode; None when it is refused in the documented way."""
+    try:
+        return decode(one.subject, one.headers, data)
+    except UnknownEvent:
+        return None
+
+
+def test_every_type_has_an_example() -> None:
+    """No type escapes: each has a valid event that is read back."""
+    for event_type, ones in examples().items():
+        assert ones, event_type
+        for one in ones:
+            event = read(one, one.data)
+            assert event is not None
+            assert one.data == encode(event).data
+            validator(event_type).validate(json.loads(one.data))
+
+
+@pytest.mark.parametrize("event_type", BY_TYPE)
+@FUZZ
+@given(st.data())
+def test_broken_data_is_refused_or_fits_the_schema(event_type: str, data: st.DataObject) -> None:
+    """UnknownEvent is the only error; what is accepted fits the schema and is read back equal."""
+    one = data.draw(st.sampled_from(examples()[event_type][-4:]))
+    sent = data.draw(broken(json.loads(one.data)))
+    event = read(one, sent)
+
+    if event is not None:
+        validator(event_type).validate(json.loads(sent))
+        again = encode(event)
+        assert event == decode(again.subject, again.headers, again.data)
+
+
+@FUZZ
+@given(st.data())
+def test_broken_headers_are_refused(data: st.DataObject) -> None:
+    """Whatever stands in headers and subject, an event is read that has a place, or none."""
+    event_type = data.draw(st.sampled_from(sorted(BY_TYPE)))
+    one = data.draw(st.sampled_from(examples()[event_type][-4:]))
+    headers = dict(one.headers)
+    for _ in range(data.draw(st.integers(0, 2))):
+        name = data.draw(st.sampled_from(sorted(one.headers)) | st.text(max_size=8))
+        headers[name] = data.draw(st.sampled_from(ODD_TEXTS) | st.text(max_size=10))
+    subject = data.draw(
+        st.just(one.subject)
+        | st.sampled_from(["", ".", "foresail", "foresail.c", "foresail.c..x", "live.foresail.c.x"])
+        | st.text(max_size=12)
+    )
+    event = read(Encoded(subject, headers, one.data), one.data)
+
+    if event is not None:
+        assert event.cycle >= 0
+        assert event.id
+        assert event.data.tokens() == one_of(event).tokens()
+        encode(event)
+
+
+def one_of(event: Event[Any]) -> EventData:
+    """Return the event's data with its type."""
+    assert isinstance(event.data, BY_TYPE[event.type])
+    return event.data
+
+
+@FUZZ
+@given(st.data())
+def test_upcasters_get_objects_only(data: st.DataObject) -> None:
+    """An old version that is no JSON object is refused before an upcaster sees it."""
+    sent = data.draw(broken({"a": 1}))
+    chain = {"old.v1": ("old.v2", lambda content: {**content, "b": 2})}
+    try:
+        content = json.loads(sent)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(content, dict):
+        assert ("old.v2", {**content, "b": 2}) == upcast("old.v1", content, chain)
+
+
+def framed(event_type: str) -> Iterator[tuple[FullState, Any]]:
+    """Yield (state before, delta event) of a type's examples."""
+    state: FullState | None = None
+    for one in examples_in_order(event_type):
+        data = decode(one.subject, one.headers, one.data).data
+        if state is not None and data.frame.frame == "delta":
+            yield state, data
+        state = unfold(state, data)
+
+
+def examples_in_order(event_type: str) -> list[Encoded]:
+    """Return the first events of a type: a keyframe and deltas after it."""
+    return examples()[event_type][:6]
+
+
+@pytest.mark.parametrize("event_type", FRAMED)
+@FUZZ
+@given(st.data())
+def test_a_wrong_delta_is_noticed(event_type: str, data: st.DataObject) -> None:
+    """A delta gives the state whose hash it names, or FrameMismatch; never another state."""
+    state, delta = data.draw(st.sampled_from(list(framed(event_type))))
+    content = delta.model_dump(mode="json")
+    content["frame"] = data.draw(mutated(content["frame"]))
+    try:
+        changed = type(delta).read(json.dumps(content).encode())
+    except ValueError:
+        return
+    try:
+        after = unfold(data.draw(st.sampled_from([state, None])), changed)
+    except FrameMismatch:
+        return
+    assert after.hash == unfold(state, delta).hash or changed.frame.frame == "keyframe"
+
+
+def test_a_keyframe_proves_its_hash() -> None:
+    """A keyframe with one changed cell, or without a table, is not believed."""
+    one = examples_in_order(Observation.TYPE)[0]
+    content = json.loads(one.data)
+    assert "keyframe" == content["frame"]["frame"]
+    content["nodes"]["pods"][0] += 1
+    without = {**json.loads(one.data), "nodes": None}
+
+    for wrong in (content, without):
+        with pytest.raises(FrameMismatch):
+            unfold(None, Observation.read(json.dumps(wrong).encode()))
+
+
+def test_deep_nesting_is_refused() -> None:
+    """Brackets without end are an unreadable event, not a crash."""
+    one = examples()["foresail.config.v1"][0]
+
+    assert read(one, b'{"settings":' + b"[" * DEEP) is None
