@@ -55,7 +55,7 @@ async def read_list(
         answer = await transport.request("GET", path, asked)
         try:
             page = decoder.decode(answer.body)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise ClusterRefused(answer.status, "Unreadable", f"{path}: {error}") from error
         items.extend(page.items)
         if not page.metadata.continue_token:

@@ -30,8 +30,10 @@ _SUFFIXES: dict[str, Decimal] = {
     "Ei": Decimal(2) ** 60,
 }
 _QUANTITY = re.compile(
-    r"([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?:([eE][+-]?[0-9]{1,3})|(n|u|m|k|[KMGTPE]i|[MGTPE]|))"
+    r"([+-]?(?:[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}))"
+    r"(?:([eE][+-]?[0-9]{1,2})|(n|u|m|k|[KMGTPE]i|[MGTPE]|))"
 )
+"""Longer numbers than any cluster has are refused: they would not fit into a float or an int64."""
 
 
 @lru_cache(maxsize=8192)

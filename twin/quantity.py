@@ -7,7 +7,8 @@ from decimal import ROUND_CEILING, Decimal
 from functools import lru_cache
 
 _PATTERN = re.compile(
-    r"^([+-]?(?:\d+\.?\d*|\.\d+))(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d+)?$"
+    r"([+-]?(?:[0-9]{1,20}(?:\.[0-9]{0,20})?|\.[0-9]{1,20}))"
+    r"(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?[0-9]{1,2})?"
 )
 _FACTORS: dict[str, Decimal] = {
     "": Decimal(1),
@@ -22,12 +23,12 @@ _FACTORS: dict[str, Decimal] = {
 @lru_cache(maxsize=65_536)
 def parse_quantity(text: str | float) -> Decimal:
     """Return the exact value; raises ValueError with the bad text."""
-    match = _PATTERN.match(str(text))
+    match = _PATTERN.fullmatch(str(text))
     if match is None:
         raise ValueError(f"not a quantity: {text!r}")
-    number, unit = Decimal(match[1]), match[2] or ""
+    number, unit = match[1], match[2] or ""
     factor = _FACTORS.get(unit)
-    return number * (Decimal(10) ** int(unit[1:]) if factor is None else factor)
+    return Decimal(number + unit) if factor is None else Decimal(number) * factor
 
 
 def millicores(text: str | float) -> int:

@@ -1,0 +1,120 @@
+"""Kubernetes lists and objects: an answer of any form is read or refused, never a crash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.cluster import Answer, ClusterRefused, ClusterUnavailable
+from services.kube_lists import decoder_of, read_list
+from services.kube_objects import (
+    Deployment,
+    Job,
+    KubeStruct,
+    Node,
+    NodeMetrics,
+    Pod,
+    effective_request,
+    gpus_in,
+    parse_time,
+)
+from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken
+from twin.engine import Engine
+from twin.inprocess import InProcessTwin
+from twin.workloads import open_workload
+
+PATHS: Mapping[type[KubeStruct], str] = {
+    Node: "/api/v1/nodes",
+    Pod: "/api/v1/pods",
+    Deployment: "/apis/apps/v1/deployments",
+    Job: "/apis/batch/v1/jobs",
+    NodeMetrics: "/apis/metrics.k8s.io/v1beta1/nodes",
+}
+
+
+@pytest.fixture(scope="module")
+def lists() -> Mapping[type[KubeStruct], Any]:
+    """Return one list of each kind, as the twin's API gives it."""
+    engine = Engine(None, 1)
+    workload = open_workload("openb", nodes=3, seed=1)
+    engine.add_nodes(workload.nodes)
+    engine.load(workload.arrivals)
+    engine.advance(engine.now + 3_600.0)
+    twin = InProcessTwin(engine)
+    found = {}
+    for kind, path in PATHS.items():
+        status, body = twin.request("GET", path, {"limit": "3"}, b"")
+        assert 200 == status
+        found[kind] = json.loads(body)
+    return found
+
+
+class Answering:
+    """A transport that gives one answer."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    async def request(self, *_: Any, **__: Any) -> Any:
+        """Give the answer once, then nothing."""
+        body, self.body = self.body, b'{"items": []}'
+        return Answer(200, body, 1.0)
+
+
+@pytest.mark.parametrize("kind", PATHS, ids=lambda kind: kind.__name__)
+@FUZZ
+@given(data=st.data())
+async def test_a_list_of_any_form(kind: type[KubeStruct], lists: Any, data: st.DataObject) -> None:
+    """ClusterRefused is the only error of a list; its objects answer every question asked of them."""
+    body = data.draw(broken(lists[kind]))
+    try:
+        listed = await read_list(Answering(body), "/x", decoder_of(kind))
+    except (ClusterRefused, ClusterUnavailable):
+        return
+    for one in listed.items:
+        assert isinstance(one, kind)
+        if isinstance(one, Pod):
+            asked = (one.key, one.finished, one.ready, one.unhealthy, one.restarts, one.workload())
+            assert 6 == len(asked)
+        if isinstance(one, Node):
+            assert one.ready in {True, False}
+
+
+@FUZZ
+@given(st.sampled_from(ODD_TEXTS) | st.text(max_size=30) | st.datetimes().map(str))
+def test_a_time_of_any_form(text: str) -> None:
+    """ValueError is the only refusal of a time; what is accepted is a finite number of seconds."""
+    try:
+        seconds = parse_time(text)
+    except ValueError:
+        return
+    assert seconds == seconds
+    assert abs(seconds) < 1e12
+
+
+@FUZZ
+@given(st.data())
+def test_amounts_of_any_form(data: st.DataObject) -> None:
+    """A pod's amounts are numbers, or ValueError where the API would not have stored such a pod."""
+    amounts = st.dictionaries(
+        st.sampled_from(["cpu", "memory", "nvidia.com/gpu"]),
+        st.sampled_from(["1", "100m", "2Gi", *ODD_TEXTS]),
+    )
+    spec = {
+        "containers": [{"resources": {"requests": data.draw(amounts)}}],
+        "initContainers": [{"resources": {"requests": data.draw(amounts)}}],
+        "overhead": data.draw(amounts),
+    }
+    pod = msgspec.convert({"spec": spec}, Pod)
+    try:
+        found = effective_request(pod.spec)
+        gpus_in(pod.spec.overhead)
+    except ValueError:
+        return
+    assert found.cpu_cores == found.cpu_cores
