@@ -185,7 +185,7 @@ class Publisher:
         return settled
 
     async def _compare(self) -> None:
-        """After a lost connection, check that the newest message we stored is still there.
+        """After a lost connection, check that the newest message we read or stored is still there.
 
         What was caused by a lost message must not be published, not even on a subject that has
         lost nothing.
@@ -194,12 +194,15 @@ class Publisher:
             LogWentBack: it is gone.
         """
         losses = self._link.losses
-        if losses != self._compared and self._expected:
-            subject = max(self._expected, key=self._expected.__getitem__)
-            newest = await self._reads.newest(subject)
-            if newest.seq < self._expected[subject]:
-                log = await self._reads.info()
-                check_newest(self._expected[subject], newest.message, log)
+        if losses == self._compared:
+            return
+        for known in (self._expected, self._link.newest):
+            subject = max(known, key=known.__getitem__, default="")
+            if subject:
+                seq = known[subject]
+                newest = await self._reads.newest(subject)
+                if newest.seq < seq:
+                    check_newest(seq, newest.message, await self._reads.info())
         self._compared = losses
 
     async def _expectation(self, subject: str) -> int:
