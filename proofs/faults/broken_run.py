@@ -61,7 +61,7 @@ async def broken_run(
         held = await read_log(server_url, file["cluster"], file["stream"])
     else:
         held = await stack.log_after()
-    verdict.judge(held, () if log_may_shrink else seen)
+    verdict.judge(held, () if log_may_shrink else seen, holes=log_may_shrink)
     return verdict
 
 

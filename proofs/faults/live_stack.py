@@ -33,6 +33,8 @@ READY_SECONDS = 90.0
 STOP_SECONDS = 60.0
 GONE_SECONDS = 5.0
 """After kill -9 of `foresail up` no process may be left for longer."""
+SETTLED_SECONDS = 0.3
+"""A watch that has seen its connection end is closed at once; before, it would wait for an answer."""
 AGENTS = ("agent-admission", "agent-efficiency", "agent-safety")
 SERVICES = (*AGENTS, "collector", "executor", "inference", "referee", "scoreboard", "exerciser")
 """Services whose work the log shows."""
@@ -165,10 +167,11 @@ class LiveStack:
         if up is not None and up.poll() is None:
             up.kill()
             up.wait()
-        await self._forget_watch()
         if up is None:
             return []
         await until(lambda: not self._left(), GONE_SECONDS)
+        await asyncio.sleep(SETTLED_SECONDS)
+        await self._forget_watch()
         left = self._left()
         for process in left:
             with suppress(psutil.NoSuchProcess):

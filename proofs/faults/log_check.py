@@ -86,12 +86,16 @@ class LogCheck:
         return str(self.problems[0]) if self.problems else ""
 
 
-def check(messages: Iterable[StoredMessage], *, open_cycles: int = OPEN_CYCLES) -> LogCheck:
+def check(
+    messages: Iterable[StoredMessage], *, open_cycles: int = OPEN_CYCLES, holes: bool = False
+) -> LogCheck:
     """Check a log from its first stored message to its last.
 
     Args:
         messages: every message, in the order of the log.
         open_cycles: how many of the newest cycles may still be without decision or outcome.
+        holes: positions may be missing: the server lost the end of its store, and counts on from
+            where it had been.
     """
     found = LogCheck()
     events: list[Event[Any]] = []
@@ -108,6 +112,8 @@ def check(messages: Iterable[StoredMessage], *, open_cycles: int = OPEN_CYCLES) 
     executions = [one for one in events if isinstance(one.data, OutcomeExecution)]
     found.executed = sum(one.data.phase is ExecutionPhase.STARTED for one in executions)
     found.problems += _executions(events, executions, settled)
+    if holes:
+        found.problems = [one for one in found.problems if one.defect is not Defect.HOLE]
     found.problems.sort(key=lambda one: one.seq)
     return found
 

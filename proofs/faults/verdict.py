@@ -26,9 +26,15 @@ class Verdict:
         """Whether nothing was wrong."""
         return not self.problems
 
-    def judge(self, held: Sequence[StoredMessage], seen: Sequence[StoredMessage] = ()) -> None:
+    def judge(
+        self,
+        held: Sequence[StoredMessage],
+        seen: Sequence[StoredMessage] = (),
+        *,
+        holes: bool = False,
+    ) -> None:
         """Check the log as it is stored, and that all a reader saw is still in it."""
-        self.log = check(held)
+        self.log = check(held, holes=holes)
         self.problems += [str(one) for one in self.log.problems]
         if self.log.decided == 0:
             self.problems.append("the log holds no decision")

@@ -179,6 +179,16 @@ def test_a_planted_defect_is_found(log: Log, planted: str) -> None:
     assert defect in {one.defect for one in found.problems}, found.problems[:5]
 
 
+def test_holes_are_allowed_only_where_asked(log: Log) -> None:
+    """A log whose server lost its end may have a hole, and is checked for all the rest."""
+    last = log[-1]
+
+    with_hole = [*log[:-1], replace(last, seq=last.seq + 10)]
+
+    assert [Defect.HOLE] == [one.defect for one in check(with_hole).problems]
+    assert [] == check(with_hole, holes=True).problems
+
+
 def test_the_newest_cycles_may_still_be_open(log: Log) -> None:
     """A log that ends in the middle of a cycle is no defect; one that ends long before is."""
     newest = where(log, "decision", -1)
