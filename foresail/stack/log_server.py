@@ -89,6 +89,8 @@ async def start_log(
         )
         durability = f"log: sync_interval {chosen}; a power failure can lose {lost}, a killed process loses nothing"
     await NatsBus.declare(url, declaration, login=logins["bootstrap"])
+    if server is not None:
+        server.persist()
     return LogServer(url, declaration.name, server is not None, durability, logins, server)
 
 
