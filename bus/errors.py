@@ -19,6 +19,9 @@ ForesailError
 
 from __future__ import annotations
 
+LONGEST_LINE = 1_000
+"""Characters of the one line that names a wrong input."""
+
 
 class ForesailError(Exception):
     """The root."""
@@ -95,10 +98,17 @@ class InputError(ForesailError):
 
     def __init__(self, field: str, value: object, remedy: str) -> None:
         """Name the field, the value and the remedy."""
-        super().__init__(f"{field} = {value}: {remedy}")
+        super().__init__(_on_one_line(f"{field} = {value}: {remedy}"))
         self.field = field
         self.value = value
         self.remedy = remedy
+
+
+def _on_one_line(text: str) -> str:
+    """Write what cannot be printed, line ends among them, as escapes; shorten what is endless."""
+    if len(text) > LONGEST_LINE:
+        text = f"{text[: LONGEST_LINE // 2]} ... {text[-LONGEST_LINE // 2 :]}"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 class ConfigError(InputError):

@@ -5,12 +5,14 @@ without a connection.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
+from bus.errors import BusUnavailable
 from bus.port import Message, StoredMessage
 
 EXPECTED = "Nats-Expected-Last-Subject-Sequence"
@@ -24,6 +26,7 @@ DUPLICATE_IN_BATCH = 10201
 BATCH_END = "204"
 NOT_FOUND = "404"
 
+_STAMP = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?Z")
 _SERVER_HEADERS = (
     "nats-stream",
     "nats-subject",
@@ -46,15 +49,26 @@ class PublishAck:
 
 
 def read_ack(data: bytes) -> PublishAck:
-    """Read the server's answer to a publish or to the commit of a batch."""
-    answer: dict[str, Any] = json.loads(data)
-    error = answer.get("error") or {}
-    return PublishAck(
-        seq=answer.get("seq", 0),
-        duplicate=bool(answer.get("duplicate", False)),
-        error_code=error.get("err_code", 0),
-        description=error.get("description", ""),
-    )
+    """Read the server's answer to a publish or to the commit of a batch.
+
+    Raises:
+        BusUnavailable: it cannot be read, so nothing is known; publishing again is safe.
+    """
+    try:
+        answer = json.loads(data)
+        error = answer.get("error") or {}
+        ack = PublishAck(
+            seq=answer.get("seq", 0),
+            duplicate=bool(answer.get("duplicate", False)),
+            error_code=error.get("err_code", 0),
+            description=error.get("description", ""),
+        )
+    except (ValueError, RecursionError, AttributeError) as failure:
+        raise BusUnavailable(f"an acknowledgement cannot be read: {data[:80]!r}") from failure
+    whole = type(ack.seq) is int and ack.seq >= 0 and type(ack.error_code) is int
+    if not whole or not isinstance(ack.description, str):
+        raise BusUnavailable(f"an acknowledgement makes no sense: {data[:80]!r}")
+    return ack
 
 
 def batch_headers(
@@ -80,13 +94,20 @@ def stored_message(headers: Mapping[str, str] | None, data: bytes) -> StoredMess
     """Read a republished or directly fetched message.
 
     Raises:
-        KeyError: the server's own headers are missing.
+        BusUnavailable: the server's own headers are missing or make no sense.
     """
     given = headers or {}
+    try:
+        seq, time_ns = int(given["Nats-Sequence"]), nanoseconds(given["Nats-Time-Stamp"])
+        subject = given["Nats-Subject"]
+    except (KeyError, ValueError) as error:
+        raise BusUnavailable(f"a stored message has unreadable headers: {error!r}") from error
+    if seq < 1:
+        raise BusUnavailable(f"a stored message stands at position {seq}")
     return StoredMessage(
-        seq=int(given["Nats-Sequence"]),
-        time_ns=nanoseconds(given["Nats-Time-Stamp"]),
-        subject=given["Nats-Subject"],
+        seq=seq,
+        time_ns=time_ns,
+        subject=subject,
         headers={name: value for name, value in given.items() if not _is_servers(name)},
         data=data,
     )
@@ -100,9 +121,15 @@ def status_of(headers: Mapping[str, str] | None) -> str:
 def nanoseconds(stamp: str) -> int:
     """Read the server's RFC 3339 time stamp with up to nine decimals as nanoseconds since the Unix
     epoch.
+
+    Raises:
+        ValueError: it is no such time stamp.
     """
-    whole, _, rest = stamp.removesuffix("Z").partition(".")
-    return _seconds(whole) * 1_000_000_000 + int(rest.ljust(9, "0") or "0")
+    match = _STAMP.fullmatch(stamp)
+    if match is None:
+        raise ValueError(f"no time stamp in UTC: {stamp[:40]!r}")
+    whole, rest = match.groups()
+    return _seconds(whole) * 1_000_000_000 + int((rest or "").ljust(9, "0"))
 
 
 @lru_cache(maxsize=64)  # thousands of messages share a second

@@ -123,7 +123,7 @@ def _from_file(file: Path | None) -> dict[str, Value]:
         raise ConfigError(
             "--config", str(file), f"give a file that can be read ({error.strerror})"
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError("--config", str(file), f"write it as TOML ({error})") from error
     found: dict[str, Value] = {}
     for group, table in content.items():

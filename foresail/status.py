@@ -97,13 +97,25 @@ async def hear_beats(bus: Bus) -> dict[str, Any]:
 
     async def listen() -> None:
         async for process, payload in bus.beats():
-            beat = json.loads(payload)
+            beat = read_beat(payload)
+            if beat is None:
+                continue
             pids = {*found.get(process, {}).get("pids", ()), beat["pid"]}
             found[process] = {**beat, "pids": sorted(pids)}
 
     with suppress(TimeoutError):
         await asyncio.wait_for(listen(), LISTEN_SECONDS)
     return found
+
+
+def read_beat(payload: bytes) -> dict[str, Any] | None:
+    """Read a beat; None for what no process of ours sends (beats pass no schema and no log)."""
+    try:
+        beat = json.loads(payload)
+    except (ValueError, RecursionError):
+        return None
+    sound = isinstance(beat, dict) and type(beat.get("pid")) is int
+    return beat if sound and isinstance(beat.get("state"), str) else None
 
 
 def troubles(beats: Mapping[str, Any]) -> list[str]:
