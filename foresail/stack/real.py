@@ -23,7 +23,7 @@ from foresail.output import console, print_error
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant
 from foresail.stack.health_ports import answering_specs
-from foresail.stack.keeper import kept
+from foresail.stack.keeper import OnChange, kept
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_before_start
 from foresail.stack.processes import Connections, process_specs
@@ -156,16 +156,23 @@ async def _bring_up(
         clock=clock,
         started=rfc3339(clock.wall_ns() / 1e9),
     )
-    give_up = stack.supervisor.give_up
-    for name, server in (("nats-server", log.server), ("twin", plant.twin)):
-        if server is not None:
-            await cleanup.enter_async_context(kept(name, server, clock, note, give_up))
-    if log.server is not None:
-        room = asyncio.create_task(keep_room(log.server, clock, note), name="room")
-        cleanup.callback(room.cancel)
+    await _keep_servers(stack, note, cleanup)
     _start_services(stack)
     say(f"dashboard {stack.dashboard_url}   log {log.url}   cluster {plant.description}")
     return stack
+
+
+async def _keep_servers(
+    stack: RunningStack, note: OnChange, cleanup: contextlib.AsyncExitStack
+) -> None:
+    """Keep nats-server and the twin running, and the log's disk in view, until `cleanup`."""
+    give_up = stack.supervisor.give_up
+    for name, server in (("nats-server", stack.log.server), ("twin", stack.plant.twin)):
+        if server is not None:
+            await cleanup.enter_async_context(kept(name, server, stack.clock, note, give_up))
+    if stack.log.server is not None:
+        room = asyncio.create_task(keep_room(stack.log.server, stack.clock, note), name="room")
+        cleanup.callback(room.cancel)
 
 
 def _seal(writer: RecordingWriter) -> None:
