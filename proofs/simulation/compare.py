@@ -80,7 +80,11 @@ def compare(undisturbed: Iterable[StoredMessage], disturbed: Iterable[StoredMess
             continue
         if layer in SAME:
             found.problems.append(f"seq {event.seq}: {_name(event)} differs although nothing may")
-        elif _explains(event, explained, history=history) or _at_the_door(event, other):
+        elif (
+            _explains(event, explained, history=history)
+            or _at_the_door(event, other)
+            or _saw_another_cycle(event, other)
+        ):
             explained.add(identity)
             history = history or layer in {"decision", "outcome"}
             found.different += 1
@@ -122,6 +126,12 @@ def _at_the_door(event: Event[Any], other: tuple[Event[Any], Any] | None) -> boo
     pair = [event] if other is None else [event, other[0]]
     executions = [one.data for one in pair if isinstance(one.data, OutcomeExecution)]
     return any(one.reason in FOUND_AT_THE_DOOR for one in executions)
+
+
+def _saw_another_cycle(event: Event[Any], other: tuple[Event[Any], Any] | None) -> bool:
+    """An outcome of a late decision names the later observation that could first show its effect."""
+    seen = getattr(event.data, "observed_cycle", None)
+    return other is not None and seen != getattr(other[0].data, "observed_cycle", None)
 
 
 def _names_a_reason(event: Event[Any]) -> bool:
