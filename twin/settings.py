@@ -21,6 +21,8 @@ class TwinSettings(BaseModel):
     """Address to listen on; loopback unless told otherwise."""
     port: int = Field(default=0, ge=0, le=65_535)
     """Port to listen on; 0: a free one."""
+    advertise: str = ""
+    """Host name that the kubeconfig files give to clients; empty: the address listened on."""
     seed: int = Field(default=7, ge=0)
     """Every random stream of the cluster derives from it."""
     speed: float = Field(default=1.0, gt=0, le=3_600)
