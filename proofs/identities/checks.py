@@ -1,0 +1,299 @@
+"""Every permission and every refusal of every identity, tried on a real server.
+
+A permission holds when it has its effect. A refusal holds when the server says so and nothing of it
+arrives in the account of the log; where the server cannot say so (a reply subject, a header), it
+holds when nothing arrives and nothing is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from bus.identities import BY_NAME, IDENTITIES, Identity
+from bus.login import IMPORTED_API, Login
+from bus.nats_wire import EXPECTED
+from proofs.identities import attacks
+from proofs.identities.attacks import CLUSTER, LOG
+from proofs.identities.ground import Ground, connect, flushed
+from schemas import subjects
+
+WAIT_SECONDS = 5.0
+Kind = Literal["permission", "refusal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was tried."""
+
+    identity: str
+    kind: Kind
+    group: str
+    what: str
+    held: bool
+
+
+async def all_checks(ground: Ground) -> AsyncIterator[Check]:
+    """Try everything as everybody; permissions last, so that no refusal rests on an empty log."""
+    for identity in IDENTITIES:
+        before = await ground.state()
+        for check in await refused_publishes(ground, identity):
+            yield check
+        for check in await refused_subscriptions(ground, identity):
+            yield check
+        unchanged = await ground.state() == before
+        yield Check(identity.name, "refusal", "streams and consumers as before", "", unchanged)
+        for check in await refused_headers(ground, identity):
+            yield check
+        for check in await injected_replies(ground, identity):
+            yield check
+        for check in await wrong_passwords(ground, identity):
+            yield check
+    for identity in IDENTITIES:
+        async for check in permissions(ground, identity):
+            yield check
+
+
+async def refused_publishes(ground: Ground, identity: Identity) -> list[Check]:
+    """Publish everything that belongs to somebody else."""
+    caller = ground.callers[identity.name]
+    attempts = list(attacks.publishes(identity))
+    ground.seen.clear()
+    for attempt in attempts:
+        await caller.client.publish(attempt.subject, attempt.body)
+    await flushed(caller.client)
+    await ground.settle()
+    return [
+        Check(
+            identity.name,
+            "refusal",
+            one.group,
+            one.subject,
+            caller.was_refused("publish", one.subject)
+            and (one.subject, one.body) not in ground.seen,
+        )
+        for one in attempts
+    ]
+
+
+async def refused_subscriptions(ground: Ground, identity: Identity) -> list[Check]:
+    """Listen where it must not."""
+    caller = ground.callers[identity.name]
+    wanted = list(attacks.subscriptions(identity))
+    for subject in wanted:
+        await caller.client.subscribe(subject)
+    await flushed(caller.client)
+    return [
+        Check(
+            identity.name,
+            "refusal",
+            "listening elsewhere",
+            one,
+            caller.was_refused("subscription", one),
+        )
+        for one in wanted
+    ]
+
+
+async def refused_headers(ground: Ground, identity: Identity) -> list[Check]:
+    """Publish on its own subjects with headers that would reach further."""
+    own = identity.subjects(CLUSTER)
+    if not own:
+        return []
+    client, checks = ground.callers[identity.name].client, []
+    before = await ground.state()
+    for what, headers in attacks.headers():
+        answer = await _answer(client, own[0], b"{}", dict(headers))
+        checks.append(Check(identity.name, "refusal", "a header", what, "error" in answer))
+    trace = {"Nats-Trace-Dest": f"foresail.{CLUSTER}.x"}
+    ground.seen.clear()
+    await client.publish(own[0], b"{}", headers={**trace, "Nats-Trace-Only": "true"})
+    batch = {"Nats-Batch-Id": f"stolen-{identity.name}", "Nats-Batch-Sequence": "1"}
+    await client.publish(own[0], b"{}", headers=batch)
+    foreign = next(one for one in attacks.every_subject() if one not in own)
+    last = {**batch, "Nats-Batch-Sequence": "2", "Nats-Batch-Commit": "1"}
+    await client.publish(foreign, b"{}", headers=last)
+    await flushed(client)
+    await ground.settle()
+    held = not ground.arrived(trace["Nats-Trace-Dest"])
+    checks.append(Check(identity.name, "refusal", "a header", "a trace sent to a subject", held))
+    held = await ground.state() == before
+    checks.append(Check(identity.name, "refusal", "a batch with another's subject", foreign, held))
+    return checks
+
+
+async def injected_replies(ground: Ground, identity: Identity) -> list[Check]:
+    """Ask for answers on subjects that are not its own, at every request it may make."""
+    client, checks = ground.callers[identity.name].client, []
+    targets = list(attacks.reply_targets(identity))
+    for request, body in attacks.requests(identity):
+        ground.seen.clear()
+        for target in targets:
+            await client.publish(request, body, reply=target)
+        await flushed(client)
+        await ground.settle()
+        arrived = {subject for subject, _ in ground.seen}
+        what = f"{request.removesuffix(LOG.name)} {body.decode()}"
+        for target in targets:
+            held = target not in arrived
+            checks.append(
+                Check(identity.name, "refusal", "an injected reply", f"{what} to {target}", held)
+            )
+    names = (await ground.state())[0]
+    held = names == [LOG.name, attacks.OTHER]
+    checks.append(Check(identity.name, "refusal", "an injected reply", "streams as before", held))
+    return checks
+
+
+async def wrong_passwords(ground: Ground, identity: Identity) -> list[Check]:
+    """Log in with no, a wrong, or somebody else's password."""
+    other = next(one for one in IDENTITIES if one is not identity)
+    tries: dict[str, Any] = {
+        "no password": "",
+        "a wrong one": "x" * 32,
+        "another's": ground.logins[other.name].password,
+    }
+    checks = []
+    for what, password in tries.items():
+        refused = not await _lets_in(ground.url, Login(identity.name, password))
+        checks.append(Check(identity.name, "refusal", "a login", what, refused))
+    return checks
+
+
+async def permissions(ground: Ground, identity: Identity) -> AsyncIterator[Check]:
+    """Do everything that the identity may do, and look for the effect."""
+    for what, held in [one async for one in _may_publish(ground, identity)]:
+        yield Check(identity.name, "permission", "publish", what, held)
+    if identity.reads:
+        for what, held in [one async for one in _may_read(ground, identity)]:
+            yield Check(identity.name, "permission", "read", what, held)
+    if identity.beats:
+        yield Check(identity.name, "permission", "beat", "is heard", await _beats(ground, identity))
+    if identity.administers:
+        for what, held in [one async for one in _may_administer(ground, identity)]:
+            yield Check(identity.name, "permission", "administer", what, held)
+
+
+async def _may_publish(ground: Ground, identity: Identity) -> AsyncIterator[tuple[str, bool]]:
+    client = ground.callers[identity.name].client
+    own = identity.subjects(CLUSTER)
+    for subject in own:
+        yield subject, "seq" in await _answer(client, subject, b"{}")
+        refused = await _answer(client, subject, b"{}", {EXPECTED: "0"})
+        yield f"{subject}, expectation checked", refused.get("error", {}).get("err_code") == 10071
+    if len(own) > 1:
+        batch = {"Nats-Batch-Id": f"own-{identity.name}"}
+        for number, subject in enumerate(own[:-1], start=1):
+            headers = {**batch, "Nats-Batch-Sequence": str(number)}
+            await client.publish(subject, b"{}", headers=headers)
+        commit = {**batch, "Nats-Batch-Sequence": str(len(own)), "Nats-Batch-Commit": "1"}
+        answer = await _answer(client, own[-1], b"{}", commit)
+        yield "one atomic batch of all", answer.get("count") == len(own)
+
+
+async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[str, bool]]:
+    client = ground.callers[identity.name].client
+    info = await _answer(client, f"{IMPORTED_API}.STREAM.INFO.{LOG.name}", b"{}")
+    yield "the log's state", info["config"]["name"] == LOG.name
+    get = f"{IMPORTED_API}.DIRECT.GET.{LOG.name}"
+    control = f"foresail.{CLUSTER}.control"
+    newest = await client.request(get, json.dumps({"last_by_subj": control}).encode())
+    yield "the newest event of a subject", (newest.headers or {}).get("Nats-Subject") == control
+    inbox = await client.subscribe(client.new_inbox())
+    wish = {"seq": 1, "batch": 2, "next_by_subj": f"foresail.{CLUSTER}.>"}
+    await client.publish(get, json.dumps(wish).encode(), reply=inbox.subject)
+    statuses = [(await inbox.next_msg(WAIT_SECONDS)).headers or {} for _ in range(3)]
+    yield "history in batches", [one.get("Status") for one in statuses] == [None, None, "204"]
+    feed = await client.subscribe(subjects.live(f"foresail.{CLUSTER}.>"))
+    await flushed(client)
+    await ground.witness.request(control, identity.name.encode())
+    yield "the live feed", (await feed.next_msg(WAIT_SECONDS)).data == identity.name.encode()
+    await feed.unsubscribe()
+
+
+async def _beats(ground: Ground, identity: Identity) -> bool:
+    listener = next(one.name for one in IDENTITIES if one.hears_beats)
+    heard: asyncio.Queue[Msg] = asyncio.Queue()
+    subscription = await ground.callers[listener].client.subscribe(
+        subjects.health(CLUSTER, "*"), cb=heard.put
+    )
+    await flushed(ground.callers[listener].client)
+    subject = subjects.health(CLUSTER, identity.name)
+    await ground.callers[identity.name].client.publish(subject, b"alive")
+    message = await asyncio.wait_for(heard.get(), WAIT_SECONDS)
+    await subscription.unsubscribe()
+    return (message.subject, message.data) == (subject, b"alive")
+
+
+async def _may_administer(ground: Ground, identity: Identity) -> AsyncIterator[tuple[str, bool]]:
+    client = ground.callers[identity.name].client
+    config = {"name": "MADE", "subjects": ["made.>"]}
+    for call, body in (
+        ("STREAM.CREATE.MADE", config),
+        ("STREAM.UPDATE.MADE", {**config, "description": "changed"}),
+        (f"CONSUMER.CREATE.{LOG.name}", {"stream_name": LOG.name, "config": {}}),
+        ("STREAM.DELETE.MADE", {}),
+    ):
+        answer = await _answer(client, f"$JS.API.{call}", json.dumps(body).encode())
+        yield call.split(".")[0] + " " + call.split(".")[1], "error" not in answer
+
+
+async def insider_injections(ground: Ground) -> int:
+    """Return how many injected replies get through for somebody with one harmless right inside the
+    log's own account: the harness sees what it looks for, and accounts are what closes it.
+    """
+    caller = await connect(ground.url, Login("insider", "insider", inbox_prefix="_INBOX_insider"))
+    targets = [*attacks.every_subject(), attacks.OTHER_SUBJECT]
+    ground.seen.clear()
+    for target in targets:
+        await caller.client.publish(f"$JS.API.STREAM.INFO.{LOG.name}", b"{}", reply=target)
+    await flushed(caller.client)
+    await ground.settle()
+    await caller.client.close()
+    return sum(map(ground.arrived, targets))
+
+
+async def anonymous_is_reader(ground: Ground) -> bool:
+    """Say whether a client that gives no name can listen to the live feed and write nothing."""
+    caller = await connect(ground.url, Login())
+    feed = await caller.client.subscribe(subjects.live("foresail.>"))
+    decision = BY_NAME["referee"].subjects(CLUSTER)[0]
+    ground.seen.clear()
+    await caller.client.publish(decision, b"{}")
+    await flushed(caller.client)
+    await ground.witness.request(f"foresail.{CLUSTER}.control", b"{}")
+    heard = await feed.next_msg(WAIT_SECONDS)
+    await caller.client.close()
+    live = subjects.live(f"foresail.{CLUSTER}.control")
+    return heard.subject == live and caller.was_refused("publish", decision)
+
+
+async def _answer(
+    client: Client, subject: str, data: bytes, headers: dict[str, str] | None = None
+) -> dict[str, Any]:
+    reply = await client.request(subject, data, timeout=WAIT_SECONDS, headers=headers)
+    answer: dict[str, Any] = json.loads(reply.data)
+    return answer
+
+
+async def _lets_in(url: str, login: Login) -> bool:
+    try:
+        caller = await asyncio.wait_for(connect(url, login), WAIT_SECONDS)
+    except (NatsError, TimeoutError, OSError):
+        return False
+    await caller.client.close()
+    return True
+
+
+def failures(checks: list[Check]) -> Iterator[str]:
+    """Yield what did not hold, in words."""
+    for one in checks:
+        if not one.held:
+            yield f"{one.identity}: {one.kind} {one.group}: {one.what}"

@@ -1,0 +1,72 @@
+"""Passwords stay where they belong."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from bus.errors import InputError
+from bus.identities import IDENTITIES
+from bus.login import ANONYMOUS, FILE, Login, new_logins, store_logins, stored_logins
+from bus.nats_conf import accounts_conf, main
+
+
+def test_logins_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
+    """The file can be read back, and by nobody else."""
+    logins = new_logins()
+    path = store_logins(logins, tmp_path)
+
+    assert stored_logins(tmp_path) == logins
+    assert 0o600 == stat.S_IMODE(path.stat().st_mode)
+
+
+def test_every_start_has_other_passwords() -> None:
+    """No password is used twice, neither by two identities nor in two starts."""
+    passwords = [one.password for logins in (new_logins(), new_logins()) for one in logins.values()]
+
+    assert len(set(passwords)) == 2 * len(IDENTITIES)
+    assert all(len(password or "") >= 32 for password in passwords)
+
+
+def test_a_password_is_not_in_what_is_logged() -> None:
+    """The text of a login, in a log line or a traceback, does not hold its password."""
+    login = new_logins()["referee"]
+
+    assert login.password
+    assert login.password not in repr(login)
+
+
+def test_a_login_travels_by_environment() -> None:
+    """A process finds in its environment what the stack gave it, and nothing is said by default."""
+    for login in (*new_logins().values(), ANONYMOUS):
+        assert Login.from_environment(login.environment()) == login
+    assert {} == ANONYMOUS.environment()
+
+
+def test_no_file_means_no_accounts(tmp_path: Path) -> None:
+    """A server of somebody else's has no logins of ours."""
+    assert {} == stored_logins(tmp_path)
+
+
+def test_a_damaged_file_is_named(tmp_path: Path) -> None:
+    """What cannot be read is one clear line."""
+    (tmp_path / FILE).write_text("{")
+
+    with pytest.raises(InputError, match=FILE):
+        stored_logins(tmp_path)
+
+
+def test_the_generator_writes_what_containers_need(tmp_path: Path) -> None:
+    """`python -m bus.nats_conf` writes the accounts and one environment file a process, all private."""
+    out = tmp_path / "nats"
+    arguments = ["--cluster", "twin", "--incarnation", "compose", "--out", str(out)]
+
+    assert 0 == main(arguments)
+    conf = (out / "accounts.conf").read_text()
+    assert conf == accounts_conf(
+        "twin", "FORESAIL_twin_compose", stored_logins(out), anonymous=False
+    )
+    assert "FORESAIL_NATS_USER=referee\n" in (out / "referee.env").read_text()
+    assert {0o600} == {stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()}
