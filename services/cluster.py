@@ -46,6 +46,7 @@ _UNUSABLE = (
     TypeError,
     AttributeError,
     KeyError,
+    RecursionError,
 )
 
 
@@ -227,7 +228,7 @@ def _raise_if_refused(status: int, content: bytes) -> None:
         return
     try:
         answer = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         answer = {}
     if not isinstance(answer, dict):
         answer = {}

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.cluster import Answer, ClusterRefused, ClusterUnavailable
+from services.collector.cluster import read_all
+from services.collector.snapshot import Cuts, assemble
 from services.kube_lists import decoder_of, read_list
 from services.kube_objects import (
     Deployment,
@@ -24,7 +26,7 @@ from services.kube_objects import (
     gpus_in,
     parse_time,
 )
-from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken
+from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken, dumped, mutated
 from twin.engine import Engine
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
@@ -118,3 +120,31 @@ def test_amounts_of_any_form(data: st.DataObject) -> None:
     except ValueError:
         return
     assert found.cpu_cores == found.cpu_cores
+
+
+class Serving:
+    """A transport that answers each path with the bytes it was given."""
+
+    def __init__(self, bodies: Mapping[str, bytes]) -> None:
+        self.bodies = bodies
+
+    async def request(self, _method: str, path: str, query: Mapping[str, str]) -> Answer:
+        """Give the path's answer; an empty list for a second page."""
+        body = b'{"items": []}' if "continue" in query else self.bodies[path]
+        return Answer(200, body, 1_767_225_600.0)
+
+
+@FUZZ
+@given(data=st.data())
+async def test_a_cluster_of_any_form(lists: Any, data: st.DataObject) -> None:
+    """The collector makes a snapshot of whatever the API server says; what it cannot read is named."""
+    bodies = {path: json.dumps(lists[kind]).encode() for kind, path in PATHS.items()}
+    for kind in data.draw(st.lists(st.sampled_from(list(PATHS)), min_size=1, max_size=2)):
+        bodies[PATHS[kind]] = data.draw(mutated(lists[kind]).map(dumped))
+    reading = await read_all(Serving(bodies), 0.0)
+    cuts = Cuts(since_seconds=0.0, failed_pod_seconds=600.0, listed_pods=100)
+    found = assemble(reading, 1_767_229_200.0, cuts, simulated=True)
+
+    assert len(PATHS) == len(found.sources)
+    for source in found.sources:
+        assert source.ok or source.message

@@ -63,7 +63,7 @@ def json_of(request: Request) -> Object:
             if "yaml" in content_type
             else json.loads(request.body or b"{}")
         )
-    except (ValueError, yaml.YAMLError) as error:
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise bad_request("the body must be an object")
