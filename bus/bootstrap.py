@@ -1,0 +1,72 @@
+"""`python -m bus.bootstrap`: make sure the log exists, once, before anybody speaks.
+
+Waits for the server as long as FORESAIL_WAIT_SECONDS says (60 unless set), so that containers may
+start in any order; then it ends. Reads the variables that every process reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+
+from bus.clock import Clock, SystemClock
+from bus.errors import BusUnavailable, ConfigError, InputError, Permanent
+from bus.login import Login
+from bus.nats_adapter import NatsBus
+from bus.streams import StreamDeclaration
+
+AGAIN_SECONDS = 0.5
+WAIT_SECONDS = "60"
+BAD_INPUT = 2
+
+
+async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
+    """Declare the log that the environment names; return its name.
+
+    Raises:
+        ConfigError: a variable is unset or does not fit.
+        BusUnavailable: no server answered in time.
+    """
+    url, cluster, incarnation = (
+        _required(environment, f"FORESAIL_{part}")
+        for part in ("NATS_URL", "CLUSTER", "INCARNATION")
+    )
+    declaration = StreamDeclaration.of(cluster, incarnation)
+    if environment.get("FORESAIL_STREAM", declaration.name) != declaration.name:
+        raise ConfigError("FORESAIL_STREAM", environment["FORESAIL_STREAM"], declaration.name)
+    deadline = clock.monotonic() + float(environment.get("FORESAIL_WAIT_SECONDS", WAIT_SECONDS))
+    while True:
+        try:
+            await NatsBus.declare(url, declaration, login=Login.from_environment(environment))
+        except BusUnavailable:
+            if clock.monotonic() > deadline:
+                raise
+            await clock.sleep(AGAIN_SECONDS)
+        else:
+            return declaration.name
+
+
+def _required(environment: Mapping[str, str], variable: str) -> str:
+    if not environment.get(variable):
+        raise ConfigError(variable, "(unset)", "set it")
+    return environment[variable]
+
+
+def main(environment: Mapping[str, str]) -> int:
+    """Declare the log; 2 for bad input, 1 when no server came."""
+    try:
+        name = asyncio.run(declare_log(environment, SystemClock()))
+    except InputError as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
+    except (BusUnavailable, Permanent) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    sys.stdout.write(f"the log {name} is there\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(os.environ))  # noqa: TID251 - the last frame reads the environment
