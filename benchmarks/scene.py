@@ -27,7 +27,7 @@ from schemas.envelope import rfc3339
 from schemas.identity import Origin
 from schemas.snapshot import NodeTable, PlacementTable, PodTable
 from schemas.tables import table_of
-from services.cluster import JSON, TwinTransport
+from services.cluster import JSON, Transport, TwinTransport
 from services.collector.cluster import read_all
 from services.collector.pod_rows import Cuts
 from services.collector.service import Collector
@@ -54,7 +54,7 @@ def messages_of(
 ) -> list[StoredMessage]:
     """Return what the collector published in `cycles` cycles, from the cache if it is there."""
     CACHE.mkdir(exist_ok=True)
-    path = CACHE / f"scene-1-{nodes}-{cycles}-{seed}.fslog"
+    path = CACHE / f"scene-2-{nodes}-{cycles}-{seed}.fslog"
     if not path.exists():
         part = path.with_suffix(f".{time.monotonic_ns()}")
         writer = RecordingWriter(part, {"cluster": CLUSTER, "incarnation": INCARNATION})
@@ -84,6 +84,17 @@ async def _collected(
         tick()
     await bus.close()
     return log.messages
+
+
+async def scenes(transport: Transport, seed: int, count: int = 60) -> list[Snapshot]:
+    """Return some successive snapshots of the cluster behind `transport`."""
+    reading = await read_all(transport, START_SECONDS)
+    now = max(one.read_time_seconds for one in reading.sources)
+    cuts = Cuts(now, 300.0, CollectorSettings().listed_pods)
+    found, dice = [assemble(reading, now, cuts, simulated=True)], random.Random(seed)
+    for cycle in range(1, count):
+        found.append(moved_on(found[-1], cycle, dice))
+    return found
 
 
 class SceneCollector(Collector):
@@ -144,7 +155,7 @@ def _placed(table: PlacementTable, dice: random.Random) -> PlacementTable:
         list(table.cpu_request_cores),
         list(table.memory_request_bytes),
     )
-    for _ in range(max(1, round(len(table) * CHANGED_SHARE))):
+    for _ in range(min(len(table), max(1, round(len(table) * CHANGED_SHARE)))):
         row = dice.randrange(len(table))
         step = 1 if pods[row] < 2 or dice.random() < 0.5 else -1
         cpu[row] = round(cpu[row] * (pods[row] + step) / pods[row], 6)

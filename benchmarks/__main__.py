@@ -1,0 +1,40 @@
+"""`python -m benchmarks`: run every benchmark, one after the other; flags go to all of them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+NAMES = (
+    "adapter",
+    "decision_latency",
+    "bytes_per_cycle",
+    "held_load",
+    "start_up",
+    "cost_curves",
+    "identity_cost",
+    "sync_loss",
+    "virtual_day",
+    "idle_weight",
+)
+JSON_TOO = NAMES[:6]
+"""Those that take the flags of `benchmarks.machine.parser`."""
+
+
+def main(flags: list[str]) -> int:
+    """Return 1 when one of them failed."""
+    failed = []
+    for name in NAMES:
+        print(f"== benchmarks.{name}", file=sys.stderr, flush=True)
+        own = flags if name in JSON_TOO else []
+        if subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{name}", *own], check=False
+        ).returncode:
+            failed.append(name)
+    if failed:
+        sys.stderr.write(f"failed: {', '.join(failed)}\n")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
