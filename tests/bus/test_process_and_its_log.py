@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import sys
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -37,13 +39,17 @@ async def start(url: str) -> asyncio.subprocess.Process:
     )
 
 
-async def stored(url: str, count: int) -> None:
-    """Wait until the log holds so many messages."""
+async def live(url: str) -> int:
+    """Wait until the referee has folded its own first event and follows; return the log's length."""
     bus = await NatsBus.connect(url, cluster="c", stream=DECLARATION.name)
-    async with asyncio.timeout(30):
-        while await bus.last_seq() < count:
-            await asyncio.sleep(0.1)
+    async with asyncio.timeout(30), aclosing(bus.beats("referee")) as beats:
+        async for _, payload in beats:
+            beat = json.loads(payload)
+            if beat["state"] == "live" and beat["seq"] >= 1:
+                break
+    length = await bus.last_seq()
     await bus.close()
+    return length
 
 
 async def test_it_ends_and_its_next_start_goes_on(tmp_path: Path) -> None:
