@@ -1,0 +1,99 @@
+"""The local container engine, for tests: whether there is one, its compose, and what it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).parents[2]
+PYTHON_IMAGE = "python:3.11-slim"
+NATS_IMAGE = "nats:2.12-alpine"
+PIP_ARGUMENTS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_TRUSTED_HOST")
+
+
+def run(command: Sequence[str], *, timeout: float = 60, **environment: str) -> str:
+    """Run a command and return its output; fails with all it said."""
+    done = subprocess.run(
+        command,
+        cwd=REPOSITORY,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert 0 == done.returncode, f"{' '.join(command)}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def missing(*images: str) -> str:
+    """Say what is missing for tests with these images; empty when all is there."""
+    if shutil.which("docker") is None:
+        return "no docker on this machine"
+    if subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
+        return "no container engine answers"
+    for image in images:
+        known = ["docker", "image", "inspect", image]
+        if subprocess.run(known, capture_output=True, check=False).returncode:
+            pulled = ["docker", "pull", "-q", image]
+            if subprocess.run(pulled, capture_output=True, check=False, timeout=120).returncode:
+                return f"the image {image} cannot be had here"
+    return ""
+
+
+def compose_command() -> list[str]:
+    """Return the compose of this machine: the plugin, or else the older program."""
+    plugin = ["docker", "compose"]
+    if not subprocess.run([*plugin, "version"], capture_output=True, check=False).returncode:
+        return plugin
+    return ["docker-compose"] if shutil.which("docker-compose") else []
+
+
+def build(tag: str) -> None:
+    """Build our image with this machine's pip settings, over this machine's network."""
+    given = [name for name in PIP_ARGUMENTS if os.environ.get(name)]
+    arguments = [word for name in given for word in ("--build-arg", f"{name}={os.environ[name]}")]
+    command = ["docker", "build", "--quiet", "--network", "host", *arguments]
+    run([*command, "--file", "deploy/Dockerfile", "--tag", tag, "."], timeout=400)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """One compose project."""
+
+    project: str
+    environment: Mapping[str, str]
+
+    def compose(self, *arguments: str, timeout: float = 120) -> str:
+        """Run one compose command of this project."""
+        command = [*compose_command(), "--project-name", self.project, *arguments]
+        return run(command, timeout=timeout, **self.environment)
+
+    def container(self, service: str) -> dict[str, Any]:
+        """Return what the engine knows of one service's container."""
+        identity = self.compose("ps", "-q", service).strip()
+        found: list[dict[str, Any]] = json.loads(run(["docker", "inspect", identity]))
+        return found[0]
+
+    def address(self, service: str) -> str:
+        """Return the address of a service in the project's network."""
+        networks = self.container(service)["NetworkSettings"]["Networks"]
+        return str(next(iter(networks.values()))["IPAddress"])
+
+    def kill(self, service: str) -> None:
+        """Kill a service's process from outside, as a crash would; the engine brings it back.
+
+        A `docker kill` would count as wanted and leave it down.
+        """
+        os.kill(self.container(service)["State"]["Pid"], signal.SIGKILL)
+
+    def services(self) -> list[str]:
+        """Return the services that this project runs."""
+        return self.compose("ps", "--services").split()

