@@ -43,7 +43,7 @@ FLAGS: tuple[Flag, ...] = (
 )
 FLAG_OF: Mapping[str, str] = {flag.name: flag.flag for flag in FLAGS}
 
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h)?$")
+_DURATION = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(ms|s|m|h)?")
 _UNITS = {"ms": 0.001, "s": 1.0, None: 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -53,7 +53,7 @@ def seconds(text: str) -> float:
     Raises:
         argparse.ArgumentTypeError: it is no duration.
     """
-    found = _DURATION.match(text)
+    found = _DURATION.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no duration; write it as 120s, 2m or 1h")
     return float(found[1]) * _UNITS[found[2]]
