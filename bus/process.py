@@ -141,7 +141,7 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
     clock, measures = SystemClock(), Measures(name, cluster, incarnation)
     bus = MeasuredBus(connection, connection.link, measures, clock)
     context = ProcessContext(name, bus, clock, Origin(cluster, incarnation), dict(environment))
-    _watch(measures, context, bus)
+    watch(measures, context, bus)
     try:
         async with answering(environment, clock, measures, lambda: _condition(context, bus)):
             await _run_until(stop, main, context, bus)
@@ -209,7 +209,8 @@ async def _beat(context: ProcessContext, bus: MeasuredBus) -> None:
         await context.clock.sleep(BEAT_SECONDS)
 
 
-def _watch(measures: Measures, context: ProcessContext, bus: MeasuredBus) -> None:
+def watch(measures: Measures, context: ProcessContext, bus: MeasuredBus) -> None:
+    """Add what is asked for when somebody scrapes: lag, position, connection, publishes sent again."""
     progress = context.progress
     measures.watch("lag_positions", "Stored but not folded yet", lambda: bus.lag(progress.seq))
     measures.watch("folded_seq", "Newest position folded", lambda: progress.seq)
