@@ -1,4 +1,4 @@
-"""Inference as a fold: on each observation both predictions, in one batch.
+"""Inference as a fold: on each observation both predictions.
 
 Older open cycles are superseded.
 """

@@ -19,7 +19,7 @@ class InferenceState(Part):
     risk_open: tuple[OpenCycle, ...] = ()
     """Cycles without a risk prediction in the log, oldest first."""
     demand_open: tuple[OpenCycle, ...] = ()
-    """The same for demand; both change together, since one batch holds both."""
+    """The same for demand; a crash can leave one of the two."""
 
 
 def evolve(state: InferenceState, event: Event[Any]) -> InferenceState:
