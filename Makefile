@@ -43,10 +43,8 @@ format: $(DEV_DONE) ## Rewrite files to the formatter's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(DEV_DONE) ## Run the benchmarks and print their figures
-	@set -e; for script in benchmarks/*.py; do \
-		[ -e "$$script" ] || { echo "no benchmarks yet"; exit 0; }; \
-		echo "== $$script"; $(BIN)/python "$$script"; done
+bench: $(DEV_DONE) ## Run the benchmarks and print their figures. FLAGS="--json" goes to them
+	$(BIN)/python -m benchmarks $(FLAGS)
 
 prove: $(DEV_DONE) ## Break things on purpose, many times, and print what held. PARTS="faults" picks some
 	$(BIN)/python -m proofs $(PARTS)
