@@ -150,7 +150,7 @@ class NatsBus:
 
     async def newest(self, subject: str) -> Newest:
         """Return the newest message of one subject with its signature."""
-        reply = await self._request(self._get, {"last_by_subj": subject})
+        reply = await self._request(f"{self._get}.{subject}")
         if status_of(reply.headers) == NOT_FOUND:
             return Newest(None)
         signature = (reply.headers or {}).get(SIGNATURE, "")
@@ -162,7 +162,7 @@ class NatsBus:
         Raises:
             StreamMissing: there is no such log on the server.
         """
-        answer = json.loads((await self._request(self._info, {})).data)
+        answer = json.loads((await self._request(self._info)).data)
         if "error" in answer:
             raise StreamMissing(
                 f"nats: no log named {self._stream} on this server; start the stack first"
@@ -280,13 +280,11 @@ class NatsBus:
             f"the nats-server does not answer reads of {self._stream} ({short_text(error)})"
         )
 
-    async def _request(self, subject: str, body: dict[str, Any]) -> Msg:
+    async def _request(self, subject: str) -> Msg:
         error: Exception | None = None
         for _ in range(TRIES):
             try:
-                return await self._client.request(
-                    subject, json.dumps(body).encode(), timeout=ACK_SECONDS
-                )
+                return await self._client.request(subject, timeout=ACK_SECONDS)
             except NoRespondersError as failure:
                 error = JetStreamMissing(
                     f"nats: {self._stream} cannot be read; the server has no JetStream or not this log"

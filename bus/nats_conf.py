@@ -56,8 +56,8 @@ def _exports(cluster: str, stream: str) -> Iterator[str]:
     for identity in IDENTITIES:
         for subject in identity.subjects(cluster):
             yield _entry("service", subject, [identity.name])
-    yield _entry("service", f"{API}.STREAM.INFO.{stream}", readers)
-    yield _entry("service", f"{API}.DIRECT.GET.{stream}", readers, "response_type: stream")
+    for call, more in _read_calls(stream).items():
+        yield _entry("service", f"{API}.{call}", readers, more)
     yield _entry("stream", _live(cluster), readers)
 
 
@@ -68,7 +68,7 @@ def _member(identity: Identity, cluster: str, stream: str, logins: Logins) -> st
         publish.append(subject)
         imports.append(_import("service", MAIN, subject))
     if identity.reads:
-        for call in (f"STREAM.INFO.{stream}", f"DIRECT.GET.{stream}"):
+        for call in _read_calls(stream):
             publish.append(f"{IMPORTED_API}.{call}")
             imports.append(_import("service", MAIN, f"{API}.{call}", f"{IMPORTED_API}.{call}"))
         subscribe.append(subjects.live(f"{subjects.ROOT}.>"))
@@ -86,6 +86,19 @@ def _member(identity: Identity, cluster: str, stream: str, logins: Logins) -> st
     if identity is BY_NAME[ANYBODY]:
         subscribe.append(f"{INBOX}.>")
     return _account(identity.name, _user(identity, logins, publish, subscribe), exports, imports)
+
+
+def _read_calls(stream: str) -> dict[str, str]:
+    """Return the calls of readers with the form of their answer.
+
+    The server remembers who asked for a stream of answers until that inbox is given up, so the call
+    with one answer, the newest event of a subject, is an export of its own.
+    """
+    return {
+        f"STREAM.INFO.{stream}": "",
+        f"DIRECT.GET.{stream}": "response_type: stream",
+        f"DIRECT.GET.{stream}.>": "",
+    }
 
 
 def _live(cluster: str) -> str:

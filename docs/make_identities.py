@@ -30,8 +30,9 @@ reply subject and not the body, so whoever may ask for the state of a stream can
 event, and whoever may create a consumer can have it deliver anywhere. Therefore:
 
 - The stream lives in the account `MAIN`, where only `bootstrap` has a user. It declares the log and leaves.
-- Each identity reaches `MAIN` through imports alone: its own subjects as services, `$JS.API.DIRECT.GET.<stream>` and
-  `$JS.API.STREAM.INFO.<stream>` as services (under `JSM.API.`), the live feed as a stream. The server replaces the
+- Each identity reaches `MAIN` through imports alone: its own subjects as services, `$JS.API.DIRECT.GET.<stream>`,
+  `$JS.API.DIRECT.GET.<stream>.>` and `$JS.API.STREAM.INFO.<stream>` as services (under `JSM.API.`), the live feed
+  as a stream. The server replaces the
   reply subject of a service request, so an answer can only go back to who asked. Expectations, atomic batches and
   acknowledgements pass through unchanged.
 - Beats do not touch `MAIN`: each account exports its own beat, and `reader` imports them all.
@@ -68,6 +69,8 @@ client without a name is refused unless `--anonymous` is given.
 - Whoever runs as the same user of the machine can read the passwords.
 - Connections are not encrypted; the embedded server listens on loopback only.
 - `bootstrap` could do anything to the stream. Its password serves the start, and repairs.
+- The server remembers about 3 kB for each batched read until its inbox is given up. Our readers give theirs up at
+  once; somebody with a login who never did could fill the server's memory, until disconnected.
 - An identity can still write nonsense on its own subjects; readers skip what is no event.
 """
 

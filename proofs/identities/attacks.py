@@ -47,7 +47,6 @@ CALLS = (
     f"STREAM.LEADER.STEPDOWN.{LOG.name}",
     f"DIRECT.GET.{OTHER}",
     f"DIRECT.GET.{OTHER}.{OTHER_SUBJECT}",
-    f"DIRECT.GET.{LOG.name}.foresail.{CLUSTER}.decision",
     f"CONSUMER.NAMES.{LOG.name}",
     f"CONSUMER.LIST.{LOG.name}",
     f"CONSUMER.INFO.{LOG.name}.{DURABLE}",
@@ -112,8 +111,9 @@ def _calls() -> Iterator[Attempt]:
         for call in CONSUMER_CALLS:
             for target in DELIVER_TO:
                 yield Attempt("a consumer that delivers", f"{prefix}.{call}", _consumer(target))
-    for call in ("STREAM.INFO", "DIRECT.GET"):
-        yield Attempt("a JetStream call", f"{API}.{call}.{LOG.name}")
+    for call in (f"STREAM.INFO.{LOG.name}", f"DIRECT.GET.{LOG.name}"):
+        yield Attempt("a JetStream call", f"{API}.{call}")
+    yield Attempt("a JetStream call", f"{API}.DIRECT.GET.{LOG.name}.foresail.{CLUSTER}.decision")
 
 
 def _consumer(deliver_to: str) -> bytes:
@@ -141,6 +141,7 @@ def requests(identity: Identity) -> Iterator[tuple[str, bytes]]:
         yield subject, b'{"injected": true}'
     if identity.reads:
         yield f"{IMPORTED_API}.STREAM.INFO.{LOG.name}", b"{}"
+        yield f"{IMPORTED_API}.DIRECT.GET.{LOG.name}.foresail.{CLUSTER}.control", b""
         bodies: tuple[dict[str, Any], ...] = (
             {"seq": 1},
             {"last_by_subj": f"foresail.{CLUSTER}.control"},

@@ -204,7 +204,7 @@ async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[s
     yield "the log's state", info["config"]["name"] == LOG.name
     get = f"{IMPORTED_API}.DIRECT.GET.{LOG.name}"
     control = f"foresail.{CLUSTER}.control"
-    newest = await client.request(get, json.dumps({"last_by_subj": control}).encode())
+    newest = await client.request(f"{get}.{control}")
     yield "the newest event of a subject", (newest.headers or {}).get("Nats-Subject") == control
     inbox = await client.subscribe(client.new_inbox())
     wish = {"seq": 1, "batch": 2, "next_by_subj": f"foresail.{CLUSTER}.>"}
