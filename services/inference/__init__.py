@@ -1,8 +1,8 @@
 """Inference: failure risk and demand of every node, from the newest observation.
 
 Reads:     observation, its own prediction.risk and prediction.demand.
-Publishes: prediction.risk and prediction.demand, exactly one of each per cycle, as one batch: a
-           result, or skipped with the reason.
+Publishes: prediction.risk and prediction.demand, exactly one of each per cycle: a result, or
+           skipped with the reason.
 Keeps:     the newest full observation, and the cycles that still wait for a prediction.
 Touches:   nothing but the bus.
 """
