@@ -4,7 +4,7 @@ of proofs/ run them so.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from bus.clock import Clock
@@ -25,9 +25,18 @@ from services.referee.service import build as build_referee
 from services.scoreboard.service import build as build_scoreboard
 
 AGENTS = {f"agent-{agent}": agent for agent in Agent}
-EFFECTFUL = {"collector": run_collector, "executor": run_executor, "exerciser": run_exerciser}
+Run = Callable[..., Coroutine[Any, Any, None]]
+EFFECTFUL: Mapping[str, Run] = {
+    "collector": run_collector,
+    "executor": run_executor,
+    "exerciser": run_exerciser,
+}
 """Services that touch the cluster."""
-FOLDS = ("inference", *AGENTS, "referee", "scoreboard")
+BUILD: Mapping[str, Callable[[Any, Origin], Fold[Any]]] = {
+    "inference": build_inference,
+    "referee": build_referee,
+    "scoreboard": build_scoreboard,
+}
 
 
 def service_names(settings: StackSettings) -> tuple[str, ...]:
@@ -56,9 +65,4 @@ def service(
 def _fold(name: str, group: Any, origin: Origin) -> tuple[Fold[Any], dict[str, Any]]:
     if name in AGENTS:
         return build_agent(group, origin, AGENTS[name]), group.announcement(AGENTS[name])
-    build = {
-        "inference": build_inference,
-        "referee": build_referee,
-        "scoreboard": build_scoreboard,
-    }[name]
-    return build(group, origin), group.announcement()
+    return BUILD[name](group, origin), group.announcement()
