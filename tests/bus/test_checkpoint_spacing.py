@@ -1,0 +1,27 @@
+"""Large states are stored less often, small ones as often as asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from bus.clock import SystemClock
+from bus.follow import CHECKPOINT_BYTES_A_CYCLE, Follower, Speaker
+from bus.memory_adapter import MemoryBus, MemoryLog
+from schemas.identity import Origin
+from services.inference.service import build
+from services.inference.settings import InferenceSettings
+
+
+@pytest.mark.parametrize(("state_bytes", "cycles"), [(0, 20), (100_000, 20), (600_000, 100)])
+def test_a_checkpoint_costs_a_bounded_number_of_bytes_a_cycle(
+    state_bytes: int, cycles: int
+) -> None:
+    """The spacing is the one asked for until the state costs more than its bytes a cycle."""
+    origin = Origin("bench", "1")
+    bus = MemoryBus(MemoryLog(), origin.cluster)
+    fold = build(InferenceSettings(), origin)
+    speaker = Speaker(bus, origin, fold.name)
+    follower = Follower(fold, bus, SystemClock(), speaker, checkpoint_cycles=20)
+    follower._space(state_bytes)
+    assert follower._spacing == cycles
+    assert state_bytes / follower._spacing <= CHECKPOINT_BYTES_A_CYCLE
