@@ -96,4 +96,6 @@ class Stack:
 
     def services(self) -> list[str]:
         """Return the services that this project runs."""
-        return self.compose("ps", "--services").split()
+        label = "com.docker.compose"
+        mine = ["--all", "--filter", f"label={label}.project={self.project}"]
+        return run(["docker", "ps", *mine, "--format", f'{{{{.Label "{label}.service"}}}}']).split()

@@ -1,0 +1,144 @@
+"""docker-compose.yml, driven to decisions: started in order, killed at two places, taken down."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from bus.errors import ForesailError
+from bus.nats_adapter import NatsBus
+from bus.nats_server import free_port
+from foresail.audit import Audit, audit
+from schemas.registry import LAYERS
+from tests.containers.engine import (
+    NATS_IMAGE,
+    PYTHON_IMAGE,
+    Stack,
+    build,
+    compose_command,
+    missing,
+    run,
+)
+
+IMAGE = "foresail:test"
+STREAM = "FORESAIL_twin_compose"
+ENDED = {"log", "volumes"}
+"""Services that do one thing and end."""
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module")
+def stack() -> Iterator[Stack]:
+    """Give the stack of docker-compose.yml, up and running; take it down with its volumes."""
+    lacking = missing(PYTHON_IMAGE, NATS_IMAGE) or ("" if compose_command() else "no compose")
+    if lacking:
+        pytest.skip(lacking)
+    if os.geteuid() != 0:
+        pytest.skip("killing a container's process from outside needs root")
+    build(IMAGE)
+    port = free_port()
+    project = Stack(
+        f"foresail-{uuid.uuid4().hex[:8]}",
+        {
+            "FORESAIL_IMAGE": IMAGE,
+            "FORESAIL_NODES": "20",
+            "FORESAIL_DASHBOARD_PORT": str(port),
+            "COMPOSE_PROFILES": "twin",
+        },
+    )
+    try:
+        project.compose("up", "--detach", "--no-build", timeout=180)
+        yield project
+    finally:
+        project.compose("down", "--volumes", "--timeout", "5", timeout=120)
+    left = run(["docker", "ps", "-aq", "--filter", f"name={project.project}"])
+    assert not left.strip()
+
+
+@pytest_asyncio.fixture
+async def bus(stack: Stack) -> AsyncIterator[NatsBus]:
+    """Give a connection to the stack's log."""
+    url = f"nats://{stack.address('nats')}:4222"
+    connection = await NatsBus.connect(url, cluster="twin", stream=STREAM)
+    yield connection
+    await connection.close()
+
+
+async def found_in(bus: NatsBus) -> Audit:
+    """Check the whole log."""
+    return audit([message async for message in bus.history(["foresail.twin.>"])])
+
+
+async def until(bus: NatsBus, holds: Callable[[Audit], bool], what: str) -> Audit:
+    """Check the log until something holds."""
+    found = Audit()
+    for _ in range(180):
+        try:
+            found = await found_in(bus)
+        except ForesailError:  # the server is on its way back
+            await asyncio.sleep(0.5)
+            continue
+        if holds(found):
+            return found
+        await asyncio.sleep(0.5)
+    pytest.fail(f"not in 90 s: {what}; {found}")
+
+
+async def test_it_decides_and_its_page_answers(stack: Stack, bus: NatsBus) -> None:
+    """Every layer speaks, decisions follow from snapshots, and the dashboard is published."""
+    found = await until(
+        bus, lambda one: one.decisions >= 2 and set(LAYERS) <= set(one.layers), "two decisions"
+    )
+    page = HTTPConnection("127.0.0.1", int(stack.environment["FORESAIL_DASHBOARD_PORT"]), timeout=9)
+    page.request("GET", "/api/state")
+    status = page.getresponse().status
+    page.close()
+
+    assert [] == found.problems
+    assert 200 == status
+
+
+async def test_every_container_is_healthy_and_may_do_little(stack: Stack) -> None:
+    """Health checks pass; nobody is root, writes to its image or holds a capability."""
+    containers = {name: stack.container(name) for name in stack.services() if name not in ENDED}
+    for name in set(containers) - {"nats"}:
+        await _healthy(stack, name)
+
+    assert 12 <= len(containers)
+    for name, one in containers.items():
+        assert one["Config"]["User"] not in {"", "root", "0"}, name
+        assert one["HostConfig"]["ReadonlyRootfs"], name
+        assert ["ALL"] == one["HostConfig"]["CapDrop"], name
+        assert not one["HostConfig"]["Privileged"], name
+
+
+@pytest.mark.parametrize("victim", ["referee", "nats"])
+async def test_a_killed_container_comes_back_and_the_log_holds(
+    stack: Stack, bus: NatsBus, victim: str
+) -> None:
+    """After a crash the engine starts it again, decisions go on, and no promise is broken."""
+    before = (await found_in(bus)).decisions
+    stack.kill(victim)
+    after = await until(bus, lambda one: one.decisions >= before + 2, f"decisions after {victim}")
+
+    assert [] == after.problems
+    assert after.decisions == after.complete_chains
+    assert stack.container(victim)["RestartCount"] >= 1
+
+
+async def _healthy(stack: Stack, name: str) -> None:
+    state: dict[str, Any] = {}
+    for _ in range(120):
+        state = stack.container(name)["State"]
+        if state["Health"]["Status"] == "healthy":
+            return
+        await asyncio.sleep(0.5)
+    pytest.fail(f"{name} is not healthy: {state}")
