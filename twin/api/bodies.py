@@ -12,6 +12,26 @@ from twin.api.messages import Object, Request
 from twin.errors import ApiError, bad_request
 from twin.kinds import Kind
 
+DEEPEST = 64
+MAPS = frozenset({
+    "metadata", "spec", "template", "selector", "matchLabels", "labels", "annotations", "resources",
+    "requests", "limits", "nodeSelector", "strategy", "rollingUpdate", "securityContext", "capacity",
+    "allocatable", "overhead",
+})  # fmt: skip
+LISTS_OF_MAPS = frozenset(
+    [
+        "containers",
+        "initContainers",
+        "tolerations",
+        "taints",
+        "ownerReferences",
+        "conditions",
+        "matchExpressions",
+    ]
+)
+LISTS = LISTS_OF_MAPS | frozenset({"values", "finalizers"})
+"""Members that have one form wherever the kinds served here use their names."""
+
 
 def object_of(request: Request, kind: Kind) -> Object:
     """Read an object of a kind; raises ApiError 400 or 415."""
@@ -25,12 +45,33 @@ def object_of(request: Request, kind: Kind) -> Object:
 
 
 def sound(obj: Object) -> Object:
-    """Return an object whose parts have the right form; raises ApiError 400."""
+    """Return an object whose parts have the right form, null members left out as if never given.
+
+    Raises:
+        ApiError: 400, a part that must be an object or a list is something else, or it nests too
+            deeply.
+    """
     for name in ("metadata", "spec", "status"):
         map_of(obj, name)
-    if not isinstance((obj.get("spec") or {}).get("taints") or [], list):
-        raise bad_request("spec.taints must be a list")
-    return obj
+    cleaned: Object = _cleaned(obj, "the object", 0)
+    return cleaned
+
+
+def _cleaned(value: Any, name: str, depth: int) -> Any:
+    if depth > DEEPEST:
+        raise bad_request(f"{name} nests more than {DEEPEST} levels deep")
+    if name in MAPS and not isinstance(value, dict):
+        raise bad_request(f"{name} must be an object")
+    if name in LISTS and not isinstance(value, list):
+        raise bad_request(f"{name} must be a list")
+    if isinstance(value, dict):
+        kept = {key: each for key, each in value.items() if each is not None}
+        return {key: _cleaned(each, key, depth + 1) for key, each in kept.items()}
+    if isinstance(value, list):
+        if name in LISTS_OF_MAPS and not all(isinstance(each, dict) for each in value):
+            raise bad_request(f"{name} must hold objects")
+        return [_cleaned(each, "", depth + 1) for each in value]
+    return value
 
 
 def map_of(owner: Object, name: str) -> Object:
