@@ -27,6 +27,8 @@ from schemas.upcast import upcast
 from tests.builders import make_control, stamped
 from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken, mutated
 
+pytestmark = pytest.mark.timeout(300)
+
 ROOT = Path(__file__).parents[2]
 FRAMED = [kind.TYPE for kind in EVENT_TYPES if "frame" in kind.model_fields]
 

@@ -14,6 +14,8 @@ from bus.errors import InputError
 from services.cluster import OfficialClientTransport
 from tests.fuzz.mutation import FUZZ, broken, mutated_bytes
 
+pytestmark = pytest.mark.timeout(300)
+
 KUBECONFIG = {
     "apiVersion": "v1",
     "kind": "Config",

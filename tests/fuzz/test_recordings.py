@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,8 @@ from bus.errors import InputError
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from tests.fuzz.mutation import FUZZ, broken, dumped, mutated, mutated_bytes
+
+pytestmark = pytest.mark.timeout(300)
 
 MESSAGES = tuple(
     StoredMessage(

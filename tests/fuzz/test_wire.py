@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from bus.nats_wire import nanoseconds, read_ack, status_of, stored_message
 from bus.recording.format import stamp
 from foresail.status import read_beat
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken
+
+pytestmark = pytest.mark.timeout(300)
 
 ACK = {"stream": "s", "seq": 7, "duplicate": True, "error": {"err_code": 10071, "description": "x"}}
 TIMES = (

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from bus.errors import InputError
 from tests.fuzz.mutation import FUZZ, ODD, ODD_TEXTS, broken, dumped, mutated, mutated_bytes
 from twin.workloads.rows import ALL_FIELDS
 from twin.workloads.trace_file import read_trace_file, write_trace_file
+
+pytestmark = pytest.mark.timeout(300)
 
 NODE = {"record": "node", "name": "n-0", "cpu_millicores": 4000, "memory_bytes": 2**33}
 ARRIVAL = {
