@@ -50,6 +50,7 @@ async def connect_client(
     client = LightClient()
 
     async def lost() -> None:
+        client.forget_unsent()
         on_loss()
 
     try:

@@ -109,6 +109,8 @@ class Publisher:
             self._link.retries += failures + refusals > 0
             await self._compare()
             expected = {one.subject: await self._expectation(one.subject) for one in messages}
+            if self._compared != self._link.losses:
+                continue  # the connection was lost while the positions were asked for
             try:
                 ack = await self._send(messages, expected)
             except NoRespondersError as failure:
