@@ -16,6 +16,7 @@ from contextlib import aclosing, suppress
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
+from pydantic import ValidationError
 
 from bus.clock import Clock
 from bus.errors import LogWentBack
@@ -322,7 +323,11 @@ class Follower(Generic[S]):
             self._log.warning("ignored a checkpoint of another log", seq=data.folded_seq)
             return
         if isinstance(data, Checkpoint) and data.state_version == self._fold.state_version:
-            self._state = type(self._state).model_validate(data.state, extra="ignore")
+            try:
+                self._state = type(self._state).model_validate(data.state, extra="ignore")
+            except ValidationError as error:
+                self._log.warning("ignored a checkpoint that does not fit", error=str(error)[:200])
+                return
             self._seq = data.folded_seq
             self._checkpoint_cycle = self._newest_cycle = data.cycle
             self._space(len(to_json(data.state)))
