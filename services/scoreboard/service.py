@@ -20,7 +20,7 @@ class ScoreboardFold:
         ("decision",),
         ("outcome", "*"),
     )
-    state_version = 1
+    state_version = 2
     deadline_seconds: float | None = None
     """Nothing to wait for: it speaks when an observation has settled something."""
 

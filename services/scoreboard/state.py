@@ -79,6 +79,8 @@ class ScoreboardState(Part):
     befores: tuple[Before, ...] = ()
     decisions: tuple[PendingDecision, ...] = ()
     forecasts: tuple[PendingForecast, ...] = ()
+    foreseen_cycle: Cycle = 0
+    """Newest cycle whose forecast is settled; a prediction of it that comes later still is not scored."""
     owed: tuple[Owed, ...] = ()
     sum_total: Rounded = 0.0
     """Sum of the observed totals so far."""
@@ -133,7 +135,14 @@ def _foreseen(state: ScoreboardState, view: ObservationView) -> ScoreboardState:
         if one.end_seconds <= time_seconds
     )
     waiting = tuple(one for one in seen if one.end_seconds > time_seconds)
-    return state.model_copy(update={"forecasts": waiting, "owed": (*state.owed, *owed)})
+    newest = max((one.cycle for one in owed), default=state.foreseen_cycle)
+    return state.model_copy(
+        update={
+            "forecasts": waiting,
+            "owed": (*state.owed, *owed),
+            "foreseen_cycle": max(newest, state.foreseen_cycle),
+        }
+    )
 
 
 def _settled(
@@ -207,6 +216,8 @@ def _forecast(
         else one
         for one in state.befores
     )
+    if data.cycle <= state.foreseen_cycle:
+        return state.model_copy(update={"befores": befores})
     same = next((one for one in state.forecasts if one.cycle == data.cycle), None)
     new = with_prediction(same, data, event.id, settings.forecast_targets)
     others = (one for one in state.forecasts if one.cycle != data.cycle)

@@ -161,6 +161,18 @@ def test_a_risk_forecast_is_scored_when_its_horizon_has_passed() -> None:
     assert (one.cycle, one.observed_cycle, one.uncertain_targets) == (1, 3, ())
 
 
+def test_a_prediction_that_comes_after_its_score_is_not_scored_again() -> None:
+    """A demand prediction stored after its cycle was scored for risk makes no second score."""
+    risk, demand = predictions(1, {"n1": 0.9}, {"n1": 0.5})
+    later = [observed(cycle) for cycle in range(2, 7)]
+    settled = folded(observed(1), risk, *later)
+    assert [one.cycle for one in forecasts(settled)] == [1]
+
+    late = folded(demand, *(observed(cycle) for cycle in range(7, 12)), state=settled)
+
+    assert [one.cycle for one in forecasts(late)] == [1]
+
+
 def test_what_failed_before_the_prediction_is_no_outcome() -> None:
     """The observation that was predicted from does not count as the outcome."""
     state = folded(observed(1, {"node-0": {"ready": False}}), *predictions(1, {"node-0": 0.9}, {}))
