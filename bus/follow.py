@@ -202,42 +202,19 @@ class Follower(Generic[S]):
             await self._follow(messages)
 
     async def _follow(self, messages: Messages) -> None:
-        queue: asyncio.Queue[StoredMessage] = asyncio.Queue(BACKLOG)
-        reader = asyncio.create_task(_pump(messages, queue), name=f"{self._fold.name}-reader")
+        backlog = _Backlog()
+        reader = asyncio.create_task(backlog.fill(messages), name=f"{self._fold.name}-reader")
+        reader.add_done_callback(backlog.end)
         try:
             while True:
-                message = await self._next(queue, reader)
-                if message is not None:
+                for message in await backlog.take(self._wait_seconds()):
                     self._fold_message(message)
-                    while not queue.empty():
-                        self._fold_message(queue.get_nowait())
-                    self._on_progress("live", self._seq)
+                self._on_progress("live", self._seq)
                 await self._step()
         finally:
             reader.cancel()
             with suppress(asyncio.CancelledError):
                 await reader
-
-    async def _next(
-        self, queue: asyncio.Queue[StoredMessage], reader: asyncio.Task[None]
-    ) -> StoredMessage | None:
-        """Wait for a message, for the open cycle's deadline (None), or for the reader's failure
-        (raised).
-        """
-        getter = asyncio.ensure_future(queue.get())
-        try:
-            await asyncio.wait(
-                {getter, reader}, timeout=self._wait_seconds(), return_when=asyncio.FIRST_COMPLETED
-            )
-            if getter.done():
-                return getter.result()
-            if reader.done():
-                reader.result()
-                raise RuntimeError("the bus ended its feed")
-            return None
-        finally:
-            if not getter.done():
-                getter.cancel()
 
     def _fold_message(self, message: StoredMessage) -> None:
         if message.seq <= self._seq:
@@ -341,6 +318,44 @@ def _decoded(message: StoredMessage) -> AnyEvent:
     )
 
 
-async def _pump(messages: Messages, queue: asyncio.Queue[StoredMessage]) -> None:
-    async for message in messages:
-        await queue.put(message)
+class _Backlog:
+    """Messages between the bus and the fold: read ahead up to BACKLOG, taken all at once."""
+
+    def __init__(self) -> None:
+        self._messages: list[StoredMessage] = []
+        self._change = asyncio.Event()
+        self._room = asyncio.Event()
+        self._reader: asyncio.Task[None] | None = None
+
+    async def fill(self, messages: Messages) -> None:
+        """Read until cancelled; waits while the backlog is full."""
+        async for message in messages:
+            self._messages.append(message)
+            self._change.set()
+            if len(self._messages) >= BACKLOG:
+                self._room.clear()
+                await self._room.wait()
+
+    def end(self, reader: asyncio.Task[None]) -> None:
+        """Note that nothing more comes; `take` says why, after what came before."""
+        self._reader = reader
+        self._change.set()
+
+    async def take(self, wait_seconds: float | None) -> list[StoredMessage]:
+        """Return what has arrived, waiting for at least one message; nothing when the time is up.
+
+        Raises:
+            ForesailError: what ended the bus' feed.
+            RuntimeError: the feed ended without an error.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(wait_seconds):
+                await self._change.wait()
+        taken, self._messages = self._messages, []
+        self._room.set()
+        if self._reader is None:
+            self._change.clear()
+        elif not taken:
+            self._reader.result()
+            raise RuntimeError("the bus ended its feed")
+        return taken

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
@@ -28,6 +27,7 @@ from bus.errors import (
 )
 from bus.link import LinkCounts
 from bus.login import ANONYMOUS, Login
+from bus.nats_client import LightClient
 from bus.nats_connection import (
     ACK_SECONDS,
     RESPONDER_SECONDS,
@@ -37,7 +37,7 @@ from bus.nats_connection import (
     short_text,
 )
 from bus.nats_publish import Newest, Publisher
-from bus.nats_wire import BATCH_END, NOT_FOUND, SIGNATURE, status_of, stored_message
+from bus.nats_wire import BATCH_END, NOT_FOUND, SIGNATURE, place_of, status_of, stored_message
 from bus.ordered_read import read_ordered, wanted
 from bus.port import Beats, LogInfo, Message, Messages, StoredMessage
 from bus.streams import NANOSECONDS, StreamDeclaration
@@ -53,7 +53,7 @@ class NatsBus:
     """One process' connection to the log; implements `bus.port.Bus`."""
 
     def __init__(
-        self, client: Client, cluster: str, stream: str, link: LinkCounts, api_prefix: str
+        self, client: LightClient, cluster: str, stream: str, link: LinkCounts, api_prefix: str
     ) -> None:
         """Use `connect`."""
         self._get = f"{api_prefix}.DIRECT.GET.{stream}"
@@ -222,18 +222,21 @@ class NatsBus:
     async def _read(self, patterns: tuple[str, ...], start_seq: int) -> Messages:
         feed: asyncio.Queue[StoredMessage] = asyncio.Queue(FEED_MESSAGES)
 
-        async def take(message: Msg) -> None:
-            if not feed.full():
-                stored = stored_message(message.headers, message.data)
+        everything = subjects.live("")
+
+        def take(raw_subject: bytes, raw_headers: bytes, data: bytes) -> None:
+            if feed.full():
+                return
+            with suppress(BusUnavailable, ValueError):  # unreadable: a hole, fetched by position
+                subject = raw_subject.decode().removeprefix(everything)
+                if wanted(patterns, subject):
+                    stored = stored_message(LightClient.headers_in(raw_headers), data)
+                else:
+                    stored = place_of(subject, raw_headers)
                 self._link.newest[stored.subject] = stored.seq
                 feed.put_nowait(stored)
 
-        subscription = await self._client.subscribe(
-            subjects.live(self._everything),
-            cb=take,
-            pending_msgs_limit=65_536,
-            pending_bytes_limit=256 * 1024**2,
-        )
+        subscription = await self._client.feed(subjects.live(self._everything), take)
         try:
             await self._client.flush()
             async for message in read_ordered(

@@ -36,7 +36,7 @@ async def connect_client(
     login: Login = ANONYMOUS,
     retry: bool,
     on_loss: Callable[[], None] = lambda: None,
-) -> Client:
+) -> LightClient:
     """Connect to a server that is new enough; `on_loss` hears of each lost connection, before
     anything that comes over the next one.
 

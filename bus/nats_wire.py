@@ -34,6 +34,8 @@ _SERVER_HEADERS = (
     "nats-last-sequence",
     SIGNATURE.lower(),
 )
+_SEQ = re.compile(rb"\r\nNats-Sequence: *([1-9][0-9]*)(?=\r\n)")
+_TIME = re.compile(rb"\r\nNats-Time-Stamp: *([^\r]+)(?=\r\n)")
 _PUBLISH_HEADERS = ("nats-expected-", "nats-batch-", "nats-num-pending", "nats-upto-")
 
 
@@ -110,6 +112,20 @@ def stored_message(headers: Mapping[str, str] | None, data: bytes) -> StoredMess
         headers={name: value for name, value in given.items() if not _is_servers(name)},
         data=data,
     )
+
+
+def place_of(subject: str, headers: bytes) -> StoredMessage:
+    """Return a republished message without its own headers and payload: where it stands, no more.
+
+    Raises:
+        BusUnavailable: the server's own headers are missing.
+        ValueError: the time stamp is none.
+    """
+    seqs, stamps = _SEQ.findall(headers), _TIME.findall(headers)
+    if not seqs or not stamps:
+        raise BusUnavailable("a stored message has no position or no time")
+    # The last of each counts: the server writes its headers behind what the publisher wrote.
+    return StoredMessage(int(seqs[-1]), nanoseconds(stamps[-1].decode()), subject, {}, b"")
 
 
 def status_of(headers: Mapping[str, str] | None) -> str:

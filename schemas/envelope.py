@@ -7,9 +7,11 @@ are percent-encoded as the NATS protocol binding of CloudEvents asks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Generic, TypeVar
 from urllib.parse import unquote
 
@@ -21,6 +23,8 @@ SPEC_VERSION = "1.0"
 CONTENT_TYPE = "application/json"
 MESSAGE_ID = "Nats-Msg-Id"
 """Header by which JetStream itself drops duplicates; always the event's id."""
+
+_PLAIN = re.compile("[ !#$&-~]*")  # printable ASCII without % and "
 
 D = TypeVar("D", bound=EventData, covariant=True)
 
@@ -121,16 +125,25 @@ def attributes_of(headers: Mapping[str, str]) -> dict[str, str]:
     case.
     """
     return {
-        name.lower()[3:]: unquote(value)
+        attribute: unquote(value) if "%" in value else value
         for name, value in headers.items()
-        if name.lower().startswith("ce-")
+        if (attribute := _attribute(name)) is not None
     }
+
+
+@lru_cache(maxsize=1_024)  # the same few names on every message
+def _attribute(header: str) -> str | None:
+    """Return the attribute that a header carries, None for any other header."""
+    lowered = header.lower()
+    return lowered[3:] if lowered.startswith("ce-") else None
 
 
 def _encode(value: str) -> str:
     """Percent-encode what the binding forbids in header values: `%`, `"` and all but printable
     ASCII.
     """
+    if _PLAIN.fullmatch(value):
+        return value
     return "".join(
         char
         if " " <= char <= "~" and char not in '%"'
