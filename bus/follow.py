@@ -35,7 +35,7 @@ AnyEvent = Event[Any]
 
 BACKLOG = 2_000
 """Messages read ahead of the fold; more wait in the bus."""
-CHECKPOINT_BYTES_A_CYCLE = 6_000
+CHECKPOINT_BYTES_A_CYCLE = 4_000
 """Most bytes a cycle that one process spends on checkpoints: large states are stored less often."""
 REMEMBERED_IDS = 20_000
 """Own ids kept so that an event waiting in the bus is not published again."""

@@ -12,7 +12,7 @@ from services.inference.service import build
 from services.inference.settings import InferenceSettings
 
 
-@pytest.mark.parametrize(("state_bytes", "cycles"), [(0, 20), (100_000, 20), (600_000, 100)])
+@pytest.mark.parametrize(("state_bytes", "cycles"), [(0, 20), (80_000, 20), (600_000, 150)])
 def test_a_checkpoint_costs_a_bounded_number_of_bytes_a_cycle(
     state_bytes: int, cycles: int
 ) -> None:
