@@ -29,7 +29,7 @@ from lab.workloads.prepare import GPU_MODEL_LABEL, SHAPE_LABEL
 from lab.workloads.provenance import provenance
 from lab.workloads.trace import SECONDS_PER_HOUR, Trace
 from lab.workloads.traces import READERS, read_trace
-from lab.workloads.usage import USAGE_FILE, fit_usage
+from lab.workloads.usage import USAGE_FILE, fit_usage, own_usage
 from twin.workloads.model import (
     HOURS_PER_DAY,
     FittedModel,
@@ -66,7 +66,7 @@ def fit_model(trace: Trace, data_dir: Path, usage: Usage) -> FittedModel:
         nodes=_node_rows(trace.nodes),
         classes=_classes(trace, near),
         running=_running(trace, running),
-        usage=usage,
+        usage=own_usage(trace, usage),
         provenance=[
             provenance(trace.name, data_dir, trace.files),
             provenance("google2019", data_dir, (USAGE_FILE,)),

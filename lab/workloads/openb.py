@@ -15,17 +15,16 @@ import polars as pl
 from lab.workloads.trace import (
     NODE_COLUMNS,
     POD_COLUMNS,
-    SECONDS_PER_HOUR,
     PodClass,
     Trace,
     TraceFile,
+    hour_weights,
     require,
 )
 
 NODE_FILE = "k8s/openb_node_list.csv"
 POD_FILE = "k8s/openb_pod_list.csv"
 BYTES_PER_MIB = 2**20
-HOURS_PER_DAY = 24
 REFERENCE_NODES = 100
 CLASSES = (
     PodClass("ls", "service", 0),
@@ -50,7 +49,7 @@ def read_openb(data_dir: Path) -> Trace:
             f"the pods of {len(nodes)} trace nodes are played on {REFERENCE_NODES} nodes: by its "
             "own times the pod list never requests more than 0.5 % of the node list's cpu"
         ),
-        hour_weights=_hour_weights(raw),
+        hour_weights=hour_weights(raw["creation_time"]),
         dropped="no row",
         files=(
             TraceFile(NODE_FILE, "machine shapes"),
@@ -103,8 +102,3 @@ def _pods(raw: pl.DataFrame) -> pl.DataFrame:
         (pl.col("deletion_time") - began).cast(pl.Float64).alias("running_seconds"),
         outcome.alias("outcome"),
     ).select(POD_COLUMNS)
-
-
-def _hour_weights(raw: pl.DataFrame) -> tuple[float, ...]:
-    hours = (raw["creation_time"] // SECONDS_PER_HOUR % HOURS_PER_DAY).to_list()
-    return tuple(hours.count(hour) * HOURS_PER_DAY / len(hours) for hour in range(HOURS_PER_DAY))

@@ -1,4 +1,4 @@
-"""Write a real trace, from its busiest hour onward, as a workload file for the twin.
+"""Write a real trace, from its busiest hour onward or whole, as a workload file for the twin.
 
 Guarantee: names, times between arrivals, requests, durations and outcomes are the trace's own;
 the same trace, size and seed give the same file. What the trace does not hold (usage) is drawn
@@ -7,7 +7,7 @@ per pod from the documented quantiles of another trace, and the description says
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -19,10 +19,11 @@ from bus.errors import InputError
 from lab.workloads.thinning import every_kth, sample_machines
 from lab.workloads.trace import SECONDS_PER_HOUR, Trace
 from lab.workloads.traces import read_trace
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.workloads.arrival import NodeShape, UsageWindow, WorkloadArrival
 from twin.workloads.catalog import load_model
 from twin.workloads.model import Usage
 from twin.workloads.quantiles import at_rank
+from twin.workloads.room import Room
 from twin.workloads.trace_file import write_trace_file
 from twin.workloads.workload import CARRIED_IN_SECONDS, carried_in_time
 
@@ -39,24 +40,49 @@ class PreparedWorkload:
     description: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class TracePart:
+    """A trace cut to a cluster of some size: machines, arrivals, and how they were chosen."""
+
+    machines: list[NodeShape]
+    arrivals: list[WorkloadArrival]
+    description: list[str]
+
+
 def prepare(
     name: str, data_dir: Path, out_file: Path, *, nodes: int, seed: int
 ) -> PreparedWorkload:
-    """Convert trace `name` (openb or google2011) in `data_dir` to `out_file` (.jsonl).
+    """Convert trace `name` (see `lab.workloads.traces`) in `data_dir` to `out_file` (.jsonl).
 
     `nodes` is the cluster's size. Raises InputError for an unknown name, a missing trace file or
     a bad size.
     """
+    trace = read_trace(name, data_dir)
+    start = trace.busiest_hour()[0] * SECONDS_PER_HOUR
+    part = cut(trace, nodes=nodes, seed=seed, start_seconds=start)
+    write_trace_file(out_file, part.machines, part.arrivals, part.description)
+    return PreparedWorkload(path=out_file, description=part.description)
+
+
+def cut(trace: Trace, *, nodes: int, seed: int, start_seconds: float) -> TracePart:
+    """Take `nodes` machines and their share of the pods, from `start_seconds` of the trace on.
+
+    Raises InputError for a bad size.
+    """
     if nodes < 1:
         raise InputError(field="nodes", value=nodes, remedy="give 1 or more")
-    trace = read_trace(name, data_dir)
-    machines = sample_machines(trace.nodes, nodes, Random(f"{seed}/nodes"))
+    chosen = sample_machines(trace.nodes, nodes, Random(f"{seed}/nodes"))
+    machines = [_machine(row) for row in chosen.iter_rows(named=True)]
     share = min(1.0, len(machines) / trace.reference_nodes)
-    usage = load_model(name).usage
-    arrivals = list(_arrivals(trace, share, seed, usage))
-    description = _describe(trace, machines, share, arrivals, usage)
-    write_trace_file(out_file, map(_machine, machines.iter_rows(named=True)), arrivals, description)
-    return PreparedWorkload(path=out_file, description=description)
+    usage = load_model(trace.name).usage
+    arrivals = list(_arrivals(trace, start_seconds, share, seed, usage))
+    room = Room(machines)
+    kept = [arrival for arrival in arrivals if room.holds(arrival)]
+    description = _describe(trace, start_seconds, machines, share, kept, usage)
+    if len(kept) < len(arrivals):
+        lost = len(arrivals) - len(kept)
+        description.append(f"{lost} pods left out: none of the sampled machines could hold them")
+    return TracePart(machines, kept, description)
 
 
 def _machine(row: dict[str, Any]) -> NodeShape:
@@ -72,32 +98,40 @@ def _machine(row: dict[str, Any]) -> NodeShape:
     )
 
 
-def _arrivals(trace: Trace, share: float, seed: int, usage: Usage) -> Iterator[WorkloadArrival]:
-    start = trace.busiest_hour()[0] * SECONDS_PER_HOUR
+def _arrivals(
+    trace: Trace, start: float, share: float, seed: int, usage: Usage
+) -> Iterator[WorkloadArrival]:
     running = trace.running_at(start).sort("cpu_millicores", "memory_bytes", "name")
     kept = every_kth(range(len(running)), share, Random(f"{seed}/carried-in"))
     carried = list(running[kept].iter_rows(named=True))
     Random(f"{seed}/carried-in-order").shuffle(carried)
     for index, row in enumerate(carried):
-        row["running_seconds"] = row["left_seconds"]
+        if row["left_seconds"] is not None:
+            row["ran_seconds"] = row["running_seconds"] - row["left_seconds"]
+            row["running_seconds"] = row["left_seconds"]
         yield _arrival(carried_in_time(index, len(carried)), row, trace, usage, seed)
     later = trace.pods.filter(pl.col("arrive_seconds") >= start).sort("arrive_seconds", "name")
     kept = every_kth(range(len(later)), share, Random(f"{seed}/arrivals"))
+    earliest = CARRIED_IN_SECONDS if carried else 0.0
     for row in later[kept].iter_rows(named=True):
         since = row["arrive_seconds"] - start
-        yield _arrival(max(since, CARRIED_IN_SECONDS), row, trace, usage, seed)
+        yield _arrival(max(since, earliest), row, trace, usage, seed)
 
 
 def _arrival(
-    time_seconds: float,
-    row: dict[str, Any],
-    trace: Trace,
-    usage: Usage,
-    seed: int,
+    time_seconds: float, row: dict[str, Any], trace: Trace, usage: Usage, seed: int
 ) -> WorkloadArrival:
     entry = next(known for known in trace.classes if known.name == row["class_name"])
     rng = Random(f"{seed}/usage/{row['name']}")
     goes_on = row["end_seconds"] is None
+    cpu_ratio = round(at_rank(usage.cpu_ratio_quantiles, rng.random()), 4)
+    memory_ratio = round(at_rank(usage.memory_ratio_quantiles, rng.random()), 4)
+    windows = tuple(
+        UsageWindow(seconds, ratio, memory_ratio)
+        for seconds, ratio in _later(
+            trace.cpu_windows.get(row["name"], ()), row.get("ran_seconds", 0.0)
+        )
+    )
     return WorkloadArrival(
         time_seconds=round(time_seconds, 6),
         name=row["name"],
@@ -105,31 +139,45 @@ def _arrival(
         cpu_request_millicores=row["cpu_millicores"],
         memory_request_bytes=row["memory_bytes"],
         gpus=row["gpus"],
-        cpu_usage_ratio=round(at_rank(usage.cpu_ratio_quantiles, rng.random()), 4),
-        memory_usage_ratio=round(at_rank(usage.memory_ratio_quantiles, rng.random()), 4),
+        cpu_usage_ratio=cpu_ratio,
+        memory_usage_ratio=memory_ratio,
         duration_seconds=None if goes_on else round(row["running_seconds"], 6),
         outcome=row["outcome"],
         priority=entry.priority,
         labels={CLASS_LABEL: entry.name},
         namespace=trace.name,
+        usage_windows=windows,
     )
+
+
+def _later(
+    windows: Sequence[tuple[float, float]], ran_seconds: float
+) -> Iterator[tuple[float, float]]:
+    """What is left of `windows` after `ran_seconds` of them."""
+    for seconds, ratio in windows:
+        left = seconds - max(ran_seconds, 0.0)
+        ran_seconds -= seconds
+        if left > 0:
+            yield round(min(left, seconds), 3), ratio
 
 
 def _describe(
     trace: Trace,
-    machines: pl.DataFrame,
+    start: float,
+    machines: list[NodeShape],
     share: float,
     arrivals: list[WorkloadArrival],
     usage: Usage,
 ) -> list[str]:
-    hour, count = trace.busiest_hour()
-    carried = sum(entry.time_seconds < CARRIED_IN_SECONDS for entry in arrivals)
+    carried = len(trace.running_at(start)) and sum(
+        entry.time_seconds < CARRIED_IN_SECONDS for entry in arrivals
+    )
     hours = arrivals[-1].time_seconds / SECONDS_PER_HOUR if arrivals else 0.0
+    held_out = (
+        "about 20 % of the trace's pods were held out of the files, so loads are about 80 % of "
+    )
     return [
-        (
-            f"trace {trace.name}, real pods by name from hour {hour}, its busiest "
-            f"({count} arrivals), to its end {hours:.1f} h later"
-        ),
+        f"trace {trace.name}, real pods by name {_since(trace, start)}, {hours:.1f} h",
         f"{len(machines)} of {len(trace.nodes)} machines, every shape in its share",
         trace.reference_note,
         (
@@ -140,9 +188,14 @@ def _describe(
             f"{carried} pods already ran and arrive in the first {CARRIED_IN_SECONDS:.0f} s, "
             f"{len(arrivals) - carried} arrive later; left out: {trace.dropped}"
         ),
-        f"usage is not in this trace: {usage.source}",
-        (
-            "about 20 % of the trace's pods were held out of the files, so loads are about 80 % of "
-            "the recorded ones"
-        ),
+        f"usage: {usage.source}",
+        held_out + "the recorded ones",
     ]
+
+
+def _since(trace: Trace, start: float) -> str:
+    hour, count = trace.busiest_hour()
+    if start == hour * SECONDS_PER_HOUR:
+        why = "busiest" if trace.busiest_by == "arrivals" else "fullest"
+        return f"from hour {hour}, its {why} ({count} arrivals), to its end"
+    return f"from second {start:.0f} to its end"

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 
+import polars as pl
+
 from lab.workloads.trace import TraceFile, require
 from twin.workloads.model import Provenance, SourceFile
 
@@ -13,6 +15,8 @@ CC_BY = "CC BY 4.0"
 CC_BY_URL = "https://creativecommons.org/licenses/by/4.0/"
 APACHE = "Apache-2.0"
 APACHE_URL = "https://www.apache.org/licenses/LICENSE-2.0"
+MIT = "MIT"
+MIT_URL = "https://opensource.org/license/mit"
 REDUCED = "reduced to counts, rates and quantiles; no row of the trace is kept as it was"
 
 
@@ -56,6 +60,45 @@ SOURCES = {
             "parts 0 to 13 of 500 of the task events; 20 % of the jobs were held out beforehand",
         ),
     ),
+    "azure": Source(
+        title="Azure Public Dataset V1 (2017), VM arrivals",
+        publisher="github.com/Azure/AzurePublicDataset; as sequences by "
+        "github.com/huaweicloud/trace_generation_rnn",
+        licence=CC_BY,
+        licence_url=CC_BY_URL,
+        attribution="Azure Public Dataset V1, Cortez et al., SOSP'17, Microsoft; processed by "
+        "Huawei Cloud",
+        changes=(
+            REDUCED,
+            "durations are known as bins only and spread evenly within them",
+            "machines assumed; 20 % of the VMs were held out beforehand",
+        ),
+    ),
+    "philly": Source(
+        title="Microsoft Philly traces (2017)",
+        publisher="github.com/msr-fiddle/philly-traces; as a job list by github.com/pkusys/ElasticFlow",
+        licence=CC_BY,
+        licence_url=CC_BY_URL,
+        attribution="msr-fiddle/philly-traces, Microsoft; Jeon et al., Analysis of Large-Scale "
+        "Multi-Tenant GPU Clusters for DNN Training Workloads, USENIX ATC'19",
+        changes=(
+            REDUCED,
+            "jobs of more than 8 GPUs as several pods; cpu and memory assumed from the GPUs",
+            "20 % of the jobs were held out beforehand",
+        ),
+    ),
+    "surf": Source(
+        title="SURF Lisa cluster, October 2022, in the form of OpenDC",
+        publisher="github.com/atlarge-research/trace-archive",
+        licence=MIT,
+        licence_url=MIT_URL,
+        attribution="SURF Lisa workload trace, trace-archive, (c) 2024 AtLarge Research",
+        changes=(
+            REDUCED,
+            "memory requests assumed; machines from SURF's page on Lisa's hardware",
+            "20 % of the jobs were held out beforehand",
+        ),
+    ),
     "google2019": Source(
         title="Google cluster-usage traces v3, 2019",
         publisher="github.com/google/cluster-data; windows joined with requests by "
@@ -83,10 +126,17 @@ def provenance(name: str, data_dir: Path, used: tuple[TraceFile, ...]) -> Proven
                 path=entry.path,
                 sha256=_sha256(require(data_dir, entry.path)),
                 used_for=entry.used_for,
+                rows=_rows(require(data_dir, entry.path)),
             )
             for entry in used
         ],
     )
+
+
+def _rows(path: Path) -> int:
+    """Rows of a parquet or CSV file."""
+    scan = pl.scan_parquet(path) if path.suffix == ".parquet" else pl.scan_csv(path)
+    return int(scan.select(pl.len()).collect().item())
 
 
 def _sha256(path: Path) -> str:

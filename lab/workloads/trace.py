@@ -6,14 +6,18 @@ pods in Kubernetes units (millicores, bytes, seconds), one row per pod life, wha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
 from bus.errors import InputError
 
 SECONDS_PER_HOUR = 3600
+HOURS_PER_DAY = 24
 
 NODE_COLUMNS = ("name", "shape", "cpu_millicores", "memory_bytes", "gpus", "gpu_model")
 POD_COLUMNS = (
@@ -53,6 +57,9 @@ class Trace:
     """Machines and pods of one trace; times in seconds of the trace.
 
     `reference_nodes` is the cluster size at which every pod of the trace is played.
+    `cpu_windows` holds, by pod name, consecutive (seconds, cpu use over request) where the trace
+    has them; `cpu_ratios` the mean use over request of each of its pods. Traces whose hours with
+    most arrivals are bursts of one user's short jobs are played from their fullest hour instead.
     """
 
     name: str
@@ -65,11 +72,16 @@ class Trace:
     hour_weights: tuple[float, ...]
     dropped: str
     files: tuple[TraceFile, ...]
+    cpu_windows: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    cpu_ratios: tuple[float, ...] = ()
+    busiest_by: Literal["arrivals", "load"] = "arrivals"
 
     def busiest_hour(self) -> tuple[int, int]:
-        """Number of the clock hour with most arrivals (earlier wins a tie), and that count.
+        """Number of the clock hour that a play begins with, and its arrivals.
 
-        Pods that were there when the trace began count for no hour, nor does a cut last hour.
+        The one with most arrivals, or at whose beginning most cpu is requested (`busiest_by`); the
+        earlier wins a tie. Pods that were there when the trace began count for no hour, nor does a
+        cut last hour.
         """
         hour = (pl.col("arrive_seconds") // SECONDS_PER_HOUR).cast(pl.Int64).alias("hour")
         counts = (
@@ -77,9 +89,30 @@ class Trace:
             .group_by(hour)
             .len()
             .filter((pl.col("hour") + 1) * SECONDS_PER_HOUR <= self.end_seconds)
-            .sort(["len", "hour"], descending=[True, False])
         )
-        return int(counts["hour"][0]), int(counts["len"][0])
+        if self.busiest_by == "load":
+            counts = counts.join(self._requested_by_hour(), on="hour")
+        else:
+            counts = counts.with_columns(pl.col("len").alias("weight"))
+        ordered = counts.sort(["weight", "hour"], descending=[True, False])
+        return int(ordered["hour"][0]), int(ordered["len"][0])
+
+    def _requested_by_hour(self) -> pl.DataFrame:
+        """Cpu requested by the pods there when each clock hour begins: hour, weight."""
+        edges = [
+            self.pods.select(
+                (pl.col(column) / SECONDS_PER_HOUR).ceil().cast(pl.Int64).alias("hour"),
+                (pl.col("cpu_millicores") * sign).alias("change"),
+            ).drop_nulls()
+            for column, sign in (("arrive_seconds", 1), ("end_seconds", -1))
+        ]
+        hours = pl.DataFrame({"hour": range(ceil(self.end_seconds / SECONDS_PER_HOUR) + 1)})
+        changes = pl.concat(edges).group_by("hour").agg(pl.col("change").sum())
+        return (
+            hours.join(changes, on="hour", how="left")
+            .sort("hour")
+            .select("hour", pl.col("change").fill_null(0).cum_sum().alias("weight"))
+        )
 
     def running_at(self, seconds: float) -> pl.DataFrame:
         """Pods placed at some time that had arrived and not ended; `left_seconds` is what they
@@ -100,6 +133,14 @@ class Trace:
             float(pods["cpu_millicores"].sum()) / float(self.nodes["cpu_millicores"].sum()),
             float(pods["memory_bytes"].sum()) / float(self.nodes["memory_bytes"].sum()),
         )
+
+
+def hour_weights(arrive_seconds: pl.Series) -> tuple[float, ...]:
+    """Weight of each hour of day among arrivals; they add up to 24."""
+    hours = (arrive_seconds // SECONDS_PER_HOUR % HOURS_PER_DAY).cast(pl.Int64)
+    counts = dict(hours.value_counts().rows())
+    total = len(arrive_seconds)
+    return tuple(counts.get(hour, 0) * HOURS_PER_DAY / total for hour in range(HOURS_PER_DAY))
 
 
 def require(data_dir: Path, relative: str) -> Path:

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from math import fsum, isfinite
+from typing import Literal, NamedTuple
+
+LONGEST_WINDOWS = 64
+"""Windows of one pod at most; they travel as one annotation (about 1 kB)."""
+
+
+class UsageWindow(NamedTuple):
+    """What a pod uses for `seconds` of its running time, as ratios of its request."""
+
+    seconds: float
+    cpu_ratio: float
+    memory_ratio: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +36,9 @@ class WorkloadArrival:
 
     `duration_seconds` is how long each pod runs before it comes to `outcome`: `succeed`, `fail`,
     or `run` (deleted while running then; with duration None it runs on). Usage ratios are of
-    the request.
+    the request; `usage_windows` take their place where a pod's use changes over its life: one
+    after the other from the moment it runs, and what follows the last is as the last.
+    `start_nodes` are where the first replicas already run when the arrival is a start state's.
     """
 
     time_seconds: float
@@ -41,3 +55,52 @@ class WorkloadArrival:
     priority: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     namespace: str = "default"
+    usage_windows: tuple[UsageWindow, ...] = ()
+    start_nodes: tuple[str, ...] = ()
+
+
+def windows_text(windows: Sequence[UsageWindow]) -> str:
+    """Write windows as `seconds:cpu:memory;...`, as annotations and CSV cells hold them."""
+    return ";".join(":".join(f"{number:.6g}" for number in window) for window in windows)
+
+
+def windows_from_text(text: str) -> tuple[UsageWindow, ...]:
+    """Read what `windows_text` wrote; empty text gives no windows.
+
+    Raises ValueError for another form, a negative number, or more than LONGEST_WINDOWS windows.
+    """
+    if not text:
+        return ()
+    parts = [[float(number) for number in part.split(":")] for part in text.split(";")]
+    return checked_windows(parts)
+
+
+def checked_windows(parts: Sequence[Sequence[float]]) -> tuple[UsageWindow, ...]:
+    """Make windows of [seconds, cpu, memory] rows; raises ValueError as `windows_from_text`."""
+    if len(parts) > LONGEST_WINDOWS:
+        raise ValueError(f"{len(parts)} windows; at most {LONGEST_WINDOWS}")
+    for part in parts:
+        if len(part) != len(UsageWindow._fields):
+            raise ValueError("each window is seconds:cpu_ratio:memory_ratio")
+        if not all(isfinite(number) and number >= 0 for number in part) or not part[0]:
+            raise ValueError("seconds must be over 0 and ratios 0 or more")
+    return tuple(UsageWindow(*part) for part in parts)
+
+
+def merged_windows(windows: Sequence[UsageWindow], most: int) -> tuple[UsageWindow, ...]:
+    """At most `most` windows with the same total time and the same integral of use.
+
+    Neighbours are merged in runs of equal number (the last run may be shorter), each into its
+    mean weighted by time.
+    """
+    run = -(-len(windows) // most) if windows else 1
+    return tuple(_mean(windows[start : start + run]) for start in range(0, len(windows), run))
+
+
+def _mean(windows: Sequence[UsageWindow]) -> UsageWindow:
+    seconds = fsum(window.seconds for window in windows)
+    return UsageWindow(
+        round(seconds, 3),
+        round(fsum(window.seconds * window.cpu_ratio for window in windows) / seconds, 4),
+        round(fsum(window.seconds * window.memory_ratio for window in windows) / seconds, 4),
+    )

@@ -19,7 +19,7 @@ from twin.workloads.trace_file import read_trace_file
 from twin.workloads.workload import CARRIED_IN_SECONDS, Workload
 
 IDLE = "idle"
-FITTED = ("openb", "google2011")
+FITTED = ("openb", "google2011", "azure", "philly", "surf")
 NAMES = (*FITTED, IDLE)
 PLAIN_CPU_MILLICORES = 16_000  # a common general-purpose machine: 4 GiB for each core
 PLAIN_MEMORY_BYTES = 64 * 2**30
@@ -90,8 +90,9 @@ def _idle(nodes: int) -> Workload:
 
 
 def _from_file(path: Path, nodes: int) -> Workload:
-    file_nodes, arrivals, comments = read_trace_file(path)
-    machines = file_nodes or plain_nodes(nodes)
+    plain = plain_nodes(nodes)
+    file_nodes, arrivals, comments = read_trace_file(path, plain)
+    machines = file_nodes or plain
     origin = "from its node rows" if file_nodes else "16 cores and 64 GiB each (no node rows)"
     return Workload(
         nodes=machines,

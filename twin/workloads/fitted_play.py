@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import fsum
 from random import Random
 
-from twin.workloads.arrival import WorkloadArrival
+from twin.workloads.arrival import UsageWindow, WorkloadArrival
 from twin.workloads.model import (
     HOURS_PER_DAY,
     Ending,
@@ -47,6 +47,11 @@ def _describe(model: FittedModel, nodes: int, share: float, rate: float, seed: i
         f"workload {model.name}: fitted model, seed {seed}, no trace file is read",
         f"{nodes} nodes in the trace's mix of {len(model.nodes)} machine shapes",
         model.reference_note,
+        (
+            f"sampled: {nodes} nodes get {share:.4f} of what {model.reference_nodes} nodes carry "
+            "(machines by largest remainder, running pods by even steps through their sizes, "
+            "submissions thinned), so requests over capacity stay the same"
+        ),
         (
             f"{carried_in} pods already run at the start, then {rate:.1f} arrivals per hour "
             "in the first hour, following the hour of day after that"
@@ -97,6 +102,8 @@ class _Player:
         batches = [entry.share / _mean_batch_size(entry) for entry in model.classes]
         self._batch_classes = WeightedTable(batches)
         self._batches_per_arrival = fsum(batches) / fsum(entry.share for entry in model.classes)
+        profiles = model.usage.life_profiles
+        self._profiles = WeightedTable([row.weight for row in profiles]) if profiles else None
         self._number = 0
 
     def arrivals(self) -> Iterator[WorkloadArrival]:
@@ -163,6 +170,8 @@ class _Player:
         name = f"{self._model.name}-{entry.name}-{self._number:06d}"
         self._number += 1
         usage = self._model.usage
+        cpu_ratio = round(at_rank(usage.cpu_ratio_quantiles, rng.random()), 4)
+        memory_ratio = round(at_rank(usage.memory_ratio_quantiles, rng.random()), 4)
         return WorkloadArrival(
             time_seconds=time_seconds,
             name=name,
@@ -170,11 +179,26 @@ class _Player:
             cpu_request_millicores=request.cpu_millicores,
             memory_request_bytes=request.memory_bytes,
             gpus=request.gpus,
-            cpu_usage_ratio=round(at_rank(usage.cpu_ratio_quantiles, rng.random()), 4),
-            memory_usage_ratio=round(at_rank(usage.memory_ratio_quantiles, rng.random()), 4),
+            cpu_usage_ratio=cpu_ratio,
+            memory_usage_ratio=memory_ratio,
             duration_seconds=ending[1],
             outcome=ending[0],
             priority=entry.priority,
             labels={"foresail.dev/workload-class": entry.name},
             namespace=self._model.name,
+            usage_windows=self._windows(ending[1], cpu_ratio, memory_ratio, rng),
+        )
+
+    def _windows(
+        self, duration_seconds: float | None, cpu_ratio: float, memory_ratio: float, rng: Random
+    ) -> tuple[UsageWindow, ...]:
+        """Return the life profile drawn for one pod; none without profiles or without an end."""
+        if self._profiles is None or not duration_seconds:
+            return ()
+        factors = self._model.usage.life_profiles[self._profiles.draw(rng)].cpu_factors
+        part = round(duration_seconds / len(factors), 3)
+        if part <= 0:
+            return ()
+        return tuple(
+            UsageWindow(part, round(cpu_ratio * factor, 4), memory_ratio) for factor in factors
         )

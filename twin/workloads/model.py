@@ -11,6 +11,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from twin.workloads.arrival import LONGEST_WINDOWS
+
 HOURS_PER_DAY = 24
 
 Kind = Literal["service", "task"]
@@ -27,6 +29,7 @@ class SourceFile(_Figures):
     path: str
     sha256: str
     used_for: str
+    rows: int = Field(default=0, ge=0)
 
 
 class Provenance(_Figures):
@@ -99,12 +102,20 @@ class RunningClass(_Figures):
     endings: list[Ending] = Field(min_length=1)
 
 
+class LifeProfile(_Figures):
+    """How cpu use moves over a pod's life: factors on its mean in equal parts of its duration."""
+
+    weight: int = Field(gt=0)
+    cpu_factors: list[float] = Field(min_length=1, max_length=LONGEST_WINDOWS)
+
+
 class Usage(_Figures):
-    """What pods use of what they request, as ratios."""
+    """What pods use of what they request, as ratios; a profile is drawn for each pod that ends."""
 
     source: str
     cpu_ratio_quantiles: list[float] = Field(min_length=2)
     memory_ratio_quantiles: list[float] = Field(min_length=2)
+    life_profiles: list[LifeProfile] = []
 
 
 class FittedModel(_Figures):

@@ -12,7 +12,13 @@ from math import isfinite
 from typing import Literal
 
 from bus.errors import InputError
-from twin.workloads.arrival import NodeShape, WorkloadArrival
+from twin.workloads.arrival import (
+    NodeShape,
+    UsageWindow,
+    WorkloadArrival,
+    checked_windows,
+    windows_from_text,
+)
 
 Cell = object  # CSV gives str, JSON Lines gives its own types; both are read by the same checks
 Row = Mapping[str, Cell]
@@ -31,6 +37,8 @@ ARRIVAL_FIELDS = (
     "replicas",
     "priority",
     "namespace",
+    "usage_windows",
+    "start_nodes",
 )
 ALL_FIELDS = (*SHARED_FIELDS, *NODE_FIELDS, *ARRIVAL_FIELDS)
 LONGEST_NAME = 253
@@ -44,10 +52,11 @@ class Place:
 
     file: str
     line: int
+    unit: str = "line"  # a parquet file has rows
 
     def error(self, field: str, value: object, remedy: str) -> InputError:
         """The error for one bad field of this row."""
-        where = f"{self.file} line {self.line}: {field}"
+        where = f"{self.file} {self.unit} {self.line}: {field}"
         shown = str(value).encode("unicode_escape").decode("ascii")[:LONGEST_SHOWN]
         return InputError(field=where, value=shown, remedy=remedy)
 
@@ -125,6 +134,30 @@ class Fields:
             raise self.place.error("labels", value, remedy)
         return dict(value)
 
+    def windows(self) -> tuple[UsageWindow, ...]:
+        """Usage windows: `seconds:cpu:memory;...`, or a list of such triples in JSON Lines."""
+        value = self.row.get("usage_windows")
+        try:
+            if value is None or isinstance(value, str):
+                return windows_from_text(value or "")
+            if isinstance(value, list) and all(isinstance(part, list) for part in value):
+                return checked_windows([[float(cell) for cell in part] for part in value])
+        except (ValueError, TypeError) as error:
+            remedy = f"give seconds:cpu_ratio:memory_ratio;... ({error})"
+            raise self.place.error("usage_windows", value, remedy) from error
+        remedy = "give seconds:cpu_ratio:memory_ratio;... or a list of [seconds, cpu, memory]"
+        raise self.place.error("usage_windows", value, remedy)
+
+    def node_names(self) -> tuple[str, ...]:
+        """Start nodes: names separated by `;`, or a list of strings in JSON Lines."""
+        value = self.row.get("start_nodes")
+        if value is None or value == "":
+            return ()
+        names = value.split(";") if isinstance(value, str) else value
+        if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+            raise self.place.error("start_nodes", value, "give names of node rows: n1;n1;n2")
+        return tuple(names)
+
 
 def read_row(row: Row, place: Place) -> NodeShape | WorkloadArrival:
     """Turn one row into what its `record` field says; raises InputError on any bad field."""
@@ -178,6 +211,10 @@ def _outcome(fields: Fields) -> Literal["succeed", "fail", "run"]:
 def _arrival(fields: Fields) -> WorkloadArrival:
     outcome = _outcome(fields)
     lasting = fields.number("duration_seconds", 0, 10**10, -1.0)
+    replicas, start_nodes = fields.whole("replicas", 1, 10**5, 1), fields.node_names()
+    if len(start_nodes) > replicas:
+        remedy = f"name at most as many nodes as replicas ({replicas})"
+        raise fields.place.error("start_nodes", f"{len(start_nodes)} nodes", remedy)
     if lasting < 0 and outcome != "run":
         raise fields.place.error(
             "duration_seconds",
@@ -195,8 +232,10 @@ def _arrival(fields: Fields) -> WorkloadArrival:
         memory_usage_ratio=fields.number("memory_usage_ratio", 0, 100, 0.5),
         duration_seconds=None if lasting < 0 else lasting,
         outcome=outcome,
-        replicas=fields.whole("replicas", 1, 10**5, 1),
+        replicas=replicas,
         priority=fields.whole("priority", -(10**9), 10**9, 0),
         labels=fields.labels(),
         namespace=fields.name("namespace", "default"),
+        usage_windows=fields.windows(),
+        start_nodes=start_nodes,
     )

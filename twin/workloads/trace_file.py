@@ -1,53 +1,118 @@
-"""Read and write workload files: node and arrival rows as CSV or JSON Lines.
+"""Read, check and write workload files: node and arrival rows as CSV or JSON Lines.
 
 The schema is in docs/workloads.md. Guarantee: what is written reads back equal; reading checks
-every row before anything is played, so that a bad row cannot stop a run half way.
+every row, and whether every request fits some node, before anything is played, so that a bad row
+cannot stop a run half way.
 """
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from bus.errors import InputError
 from twin.workloads.arrival import NodeShape, WorkloadArrival
-from twin.workloads.rows import ALL_FIELDS, Place, Row, read_row
+from twin.workloads.room import Room
+from twin.workloads.row_files import COMMENT, Complain, PlacedRow, read_rows
+from twin.workloads.rows import Place, read_row
 
-CSV_SUFFIX = ".csv"
-JSON_LINES_SUFFIX = ".jsonl"
-COMMENT = "#"  # lines that start with it describe the file and are shown at start
+_OPTIONAL_LISTS = ("usage_windows", "start_nodes")  # left out of written rows when empty
+
+
+@dataclass(slots=True)
+class FileContent:
+    """What a workload file holds."""
+
+    nodes: list[NodeShape] = field(default_factory=list)
+    arrivals: list[WorkloadArrival] = field(default_factory=list)
+    comments: list[str] = field(default_factory=list)
 
 
 def read_trace_file(
-    path: Path,
+    path: Path, plain_nodes: Sequence[NodeShape] = ()
 ) -> tuple[list[NodeShape], list[WorkloadArrival], list[str]]:
     """Nodes in file order, arrivals in order of time, and the comment lines.
 
-    Raises InputError for a missing or unreadable file, an unknown suffix, or a bad row.
+    `plain_nodes` are what a file without node rows is played on. Raises InputError for a missing
+    or unreadable file, an unknown suffix, a bad row, or a request that no node could hold.
     """
-    nodes: list[NodeShape] = []
-    arrivals: list[WorkloadArrival] = []
-    comments: list[str] = []
+
+    def complain(error: InputError) -> None:
+        raise error
+
+    content = FileContent()
+    rows = read_rows(path, content.comments, complain)
+    collect(rows, path.name, content, plain_nodes, complain)
+    return content.nodes, content.arrivals, content.comments
+
+
+def check_trace_file(
+    path: Path, plain_nodes: Sequence[NodeShape] = ()
+) -> tuple[FileContent, list[InputError]]:
+    """All that is wrong with a file, one error for each bad row, beside what is good in it."""
+    content, errors = FileContent(), list[InputError]()
+    try:
+        rows = read_rows(path, content.comments, errors.append)
+        collect(rows, path.name, content, plain_nodes, errors.append)
+    except InputError as error:
+        errors.append(error)
+    return content, errors
+
+
+def collect(
+    rows: Iterable[PlacedRow],
+    file_name: str,
+    content: FileContent,
+    plain_nodes: Sequence[NodeShape],
+    complain: Complain,
+) -> None:
+    """Check `rows` and add them to `content`, arrivals in order of time."""
+    placed: list[tuple[Place, WorkloadArrival]] = []
     seen: set[tuple[str, str, str]] = set()
-    for line, row in _rows(path, comments):
-        place = Place(path.name, line)
-        item = read_row(row, place)
-        owner = "" if isinstance(item, NodeShape) else item.namespace
-        key = (type(item).__name__, owner, item.name)
-        if key in seen:
-            raise place.error("name", item.name, "give every node and every arrival its own name")
-        seen.add(key)
+    for place, row in rows:
+        try:
+            item = read_row(row, place)
+            _note_name(item, place, seen)
+        except InputError as error:
+            complain(error)
+            continue
         if isinstance(item, NodeShape):
-            nodes.append(item)
+            content.nodes.append(item)
         else:
-            arrivals.append(item)
-    if not nodes and not arrivals:
-        raise InputError(field=str(path.name), value="no rows", remedy="add node and arrival rows")
-    arrivals.sort(key=lambda arrival: arrival.time_seconds)
-    return nodes, arrivals, comments
+            placed.append((place, item))
+    if not content.nodes and not placed:
+        complain(InputError(field=file_name, value="no rows", remedy="add node and arrival rows"))
+    _check_room(placed, content.nodes or plain_nodes, complain)
+    content.arrivals += [arrival for _, arrival in placed]
+    content.arrivals.sort(key=lambda arrival: arrival.time_seconds)
+
+
+def _note_name(
+    item: NodeShape | WorkloadArrival, place: Place, seen: set[tuple[str, str, str]]
+) -> None:
+    owner = "" if isinstance(item, NodeShape) else item.namespace
+    key = (type(item).__name__, owner, item.name)
+    if key in seen:
+        raise place.error("name", item.name, "give every node and every arrival its own name")
+    seen.add(key)
+
+
+def _check_room(
+    placed: Iterable[tuple[Place, WorkloadArrival]], nodes: Sequence[NodeShape], complain: Complain
+) -> None:
+    if not nodes:
+        return
+    room = Room(nodes)
+    names = {node.name for node in nodes}
+    for place, arrival in placed:
+        misfit = room.misfit(arrival)
+        if misfit is not None:
+            complain(place.error(*misfit))
+        for name in arrival.start_nodes:
+            if name not in names:
+                complain(place.error("start_nodes", name, "name a node row of this file"))
 
 
 def write_trace_file(
@@ -61,68 +126,12 @@ def write_trace_file(
     partial.parent.mkdir(parents=True, exist_ok=True)
     with partial.open("w", encoding="utf-8") as out:
         out.writelines(f"{COMMENT} {comment}\n" for comment in comments)
-        for record, items in (("node", nodes), ("arrival", arrivals)):
-            for item in items:
-                out.write(json.dumps({"record": record, **asdict(item)}) + "\n")
+        for node in nodes:
+            out.write(json.dumps({"record": "node", **asdict(node)}) + "\n")
+        for arrival in arrivals:
+            row = asdict(arrival)
+            for name in _OPTIONAL_LISTS:
+                if not row[name]:
+                    del row[name]
+            out.write(json.dumps({"record": "arrival", **row}) + "\n")
     partial.replace(path)
-
-
-def _rows(path: Path, comments: list[str]) -> Iterator[tuple[int, Row]]:
-    readers = {CSV_SUFFIX: _csv_rows, JSON_LINES_SUFFIX: _json_rows}
-    reader = readers.get(path.suffix)
-    if reader is None:
-        raise InputError(
-            field="workload file",
-            value=path.name,
-            remedy="name it .csv or .jsonl (JSON Lines)",
-        )
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            field="workload file",
-            value=str(path),
-            remedy=f"give a readable UTF-8 file ({error})",
-        ) from error
-    lines: list[tuple[int, str]] = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith(COMMENT):
-            comments.append(line.removeprefix(COMMENT).strip())
-        elif line.strip():
-            lines.append((number, line))
-    yield from reader(path, lines)
-
-
-def _csv_rows(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
-    numbers = [number for number, _ in lines]
-    cells = csv.reader((line for _, line in lines), strict=True)
-    try:
-        header = next(cells, [])
-        for field in header:
-            if field not in ALL_FIELDS or header.count(field) > 1:
-                raise Place(path.name, numbers[0]).error(
-                    "header", field, "use each once of: " + ", ".join(ALL_FIELDS)
-                )
-        for values in cells:
-            place = Place(path.name, numbers[cells.line_num - 1])
-            if len(values) != len(header):
-                raise place.error("row", f"{len(values)} cells", f"give {len(header)} cells")
-            yield place.line, dict(zip(header, values, strict=True))
-    except csv.Error as error:
-        line = numbers[min(cells.line_num, len(numbers)) - 1]
-        raise Place(path.name, line).error("row", str(error), "write valid CSV") from error
-
-
-def _json_rows(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, Row]]:
-    for number, line in lines:
-        place = Place(path.name, number)
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise place.error("row", line[:60], f"write one JSON object ({error})") from error
-        if not isinstance(row, dict):
-            raise place.error("row", line[:60], "write one JSON object per line")
-        for field in row:
-            if field not in ALL_FIELDS:
-                raise place.error(field, row[field], "use only: " + ", ".join(ALL_FIELDS))
-        yield number, row

@@ -45,23 +45,35 @@ def test_openb_plays_its_own_pods_at_100_nodes(tmp_path: Path) -> None:
     assert workload.arrivals_per_hour == pytest.approx(47, rel=0.02)
 
 
-@pytest.mark.parametrize(("name", "nodes"), [("openb", 40), ("google2011", 100)])
-def test_converted_load_ratio_is_the_traces(name: str, nodes: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "nodes", "ratio"),
+    [
+        ("openb", 40, 0.0477),
+        ("google2011", 100, 0.8565),
+        ("azure", 60, 0.5998),
+        ("philly", 60, 0.1535),
+        ("surf", 60, 0.3541),
+    ],
+)
+def test_converted_load_ratio_is_the_traces(
+    name: str, nodes: int, ratio: float, tmp_path: Path
+) -> None:
     """Right after the start the cluster requests what the trace does, times its density."""
     folder = data_dir()
     path = prepare(name, folder, tmp_path / "w.jsonl", nodes=nodes, seed=7).path
     workload = open_workload(str(path), nodes=nodes, seed=7)
     early = takewhile(lambda a: a.time_seconds < CARRIED_IN_SECONDS, workload.arrivals)
     cores = sum(node.cpu_millicores for node in workload.nodes)
-    ratio = sum(entry.cpu_request_millicores for entry in early) / cores
-    assert ratio == pytest.approx({"openb": 0.0477, "google2011": 0.8565}[name], rel=0.12)
+    requested = sum(entry.cpu_request_millicores for entry in early) / cores
+    assert requested == pytest.approx(ratio, rel=0.12)
 
 
-def test_shipped_openb_model_is_what_the_command_makes() -> None:
+@pytest.mark.parametrize("name", ["openb", "azure", "philly", "surf"])
+def test_shipped_models_are_what_the_command_makes(name: str) -> None:
     """Fitting the files again gives the model in the repository, figure by figure."""
     folder = data_dir()
-    model = fit_model(read_trace("openb", folder), folder, fit_usage(folder))
-    assert model == load_model("openb")
+    model = fit_model(read_trace(name, folder), folder, fit_usage(folder))
+    assert model == load_model(name)
 
 
 def test_openb_model_stays_close_to_its_trace() -> None:

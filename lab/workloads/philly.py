@@ -1,0 +1,96 @@
+"""Read the Microsoft Philly trace (2017): jobs of a GPU cluster, as sanitised for Pollux.
+
+Read as: each job is a task. A job of more than 8 GPUs was spread over machines: it becomes pods of
+8 GPUs and one of the rest, submitted together. The jobs have no status here, so all succeed.
+Machines: the trace's machine list has 321 machines of 2 GPUs and 231 of 8 GPUs, and its memory
+table shows 504 GiB. Not published, and assumed here: 48 cores a machine, and 4 cores and 32 GiB
+requested for each GPU. GPU figures are the trace's; those of cpu and memory follow from them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from lab.workloads.machines import BYTES_PER_GIB, MachineKind, machine_rows
+from lab.workloads.trace import (
+    POD_COLUMNS,
+    PodClass,
+    Trace,
+    TraceFile,
+    hour_weights,
+    require,
+)
+
+JOB_FILE = "replay/philly_gpu_jobs.parquet"
+MACHINES = (MachineKind(321, 48, 504, 2, "12GB"), MachineKind(231, 48, 504, 8, "24GB"))
+LARGEST_GPUS = 8
+MILLICORES_PER_GPU = 4_000
+BYTES_PER_GPU = 32 * BYTES_PER_GIB
+CLASSES = (PodClass("training", "task", 0),)
+
+
+def read_philly(data_dir: Path) -> Trace:
+    """Read the job list; raises InputError when it is missing."""
+    nodes = machine_rows("philly-machine", MACHINES)
+    jobs = _jobs(pl.read_parquet(require(data_dir, JOB_FILE)))
+    pods = _pods(jobs)
+    return Trace(
+        name="philly",
+        nodes=nodes,
+        pods=pods,
+        classes=CLASSES,
+        end_seconds=float(jobs.select(pl.col("arrive_seconds").max()).item()),
+        reference_nodes=len(nodes),
+        reference_note=(
+            f"load ratio of GPUs kept: {len(nodes)} machines with 2,490 GPUs carry all jobs; "
+            "cpu and memory are assumed from the GPUs (4 cores, 32 GiB each)"
+        ),
+        hour_weights=hour_weights(jobs["arrive_seconds"]),
+        dropped="no row",
+        files=(TraceFile(JOB_FILE, "arrivals, durations, GPUs (machine counts: trace's list)"),),
+        busiest_by="load",
+    )
+
+
+def _jobs(raw: pl.DataFrame) -> pl.DataFrame:
+    """Jobs in order of submission; times in seconds since midnight before the first."""
+    at = pl.col("submit_time")
+    stamps = raw.with_row_index("row").sort("submit_time", "row")
+    return stamps.select(
+        pl.format("philly-{}", pl.int_range(pl.len())).alias("job"),
+        (at - at.min().dt.truncate("1d"))
+        .dt.total_seconds()
+        .cast(pl.Float64)
+        .alias("arrive_seconds"),
+        pl.col("duration_s").cast(pl.Float64).alias("running_seconds"),
+        pl.col("num_gpus").cast(pl.Int64),
+    )
+
+
+def _pods(jobs: pl.DataFrame) -> pl.DataFrame:
+    """One row per pod: full machines of 8 GPUs, then the rest."""
+    parts = (pl.col("num_gpus") + LARGEST_GPUS - 1) // LARGEST_GPUS
+    part = pl.col("part")
+    left = pl.col("num_gpus") - part * LARGEST_GPUS
+    suffix = pl.when(pl.col("num_gpus") > LARGEST_GPUS).then(pl.format("-{}", part))
+    return (
+        jobs.with_columns(pl.int_ranges(parts.clip(1)).alias("part"))
+        .explode("part")
+        .with_columns(pl.min_horizontal(left, LARGEST_GPUS).alias("gpus"))
+        .select(
+            (pl.col("job") + suffix.otherwise(pl.lit(""))).alias("name"),
+            pl.lit("training").alias("class_name"),
+            pl.col("job").alias("batch"),
+            (pl.col("gpus") * MILLICORES_PER_GPU).alias("cpu_millicores"),
+            (pl.col("gpus") * BYTES_PER_GPU).alias("memory_bytes"),
+            "gpus",
+            "arrive_seconds",
+            pl.col("arrive_seconds").alias("start_seconds"),
+            (pl.col("arrive_seconds") + pl.col("running_seconds")).alias("end_seconds"),
+            "running_seconds",
+            pl.lit("succeed").alias("outcome"),
+        )
+        .select(POD_COLUMNS)
+    )

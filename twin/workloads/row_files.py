@@ -1,0 +1,92 @@
+"""Rows of a workload file, before anybody asks what they mean: CSV and JSON Lines.
+
+Guarantee: each row comes with its line number, and what is no row is complained about, not skipped
+in silence.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bus.errors import InputError
+from twin.workloads.rows import ALL_FIELDS, Place, Row
+
+CSV_SUFFIX = ".csv"
+JSON_LINES_SUFFIX = ".jsonl"
+PARQUET_SUFFIX = ".parquet"
+COMMENT = "#"  # lines that start with it describe the file and are shown at start
+LONGEST_SHOWN = 60
+
+Complain = Callable[[InputError], None]
+"""Raises (a run must not start), or collects (somebody wants to see every bad row)."""
+PlacedRow = tuple[Place, Row]
+
+
+def read_rows(path: Path, comments: list[str], complain: Complain) -> Iterator[PlacedRow]:
+    """Rows in file order; comment lines are added to `comments`.
+
+    Raises InputError for a file that cannot be read or has another suffix.
+    """
+    readers = {CSV_SUFFIX: _csv_rows, JSON_LINES_SUFFIX: _json_rows}
+    reader = readers.get(path.suffix)
+    if reader is None:
+        hint = "convert it: python -m lab.workloads.convert IN.parquet OUT.jsonl"
+        plain = "name it .csv or .jsonl (JSON Lines)"
+        remedy = hint if path.suffix == PARQUET_SUFFIX else plain
+        raise InputError(field="workload file", value=path.name, remedy=remedy)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        remedy = f"give a readable UTF-8 file ({error})"
+        raise InputError(field="workload file", value=str(path), remedy=remedy) from error
+    lines: list[tuple[int, str]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.startswith(COMMENT):
+            comments.append(line.removeprefix(COMMENT).strip())
+        elif line.strip():
+            lines.append((number, line))
+    yield from reader(path, lines, complain)
+
+
+def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> Iterator[PlacedRow]:
+    numbers = [number for number, _ in lines]
+    cells = csv.reader((line for _, line in lines), strict=True)
+    try:
+        header = next(cells, [])
+        for field in header:
+            if field not in ALL_FIELDS or header.count(field) > 1:
+                remedy = "use each once of: " + ", ".join(ALL_FIELDS)
+                complain(Place(path.name, numbers[0]).error("header", field, remedy))
+        for values in cells:
+            place = Place(path.name, numbers[cells.line_num - 1])
+            if len(values) != len(header):
+                remedy = f"give {len(header)} cells"
+                complain(place.error("row", f"{len(values)} cells", remedy))
+                continue
+            yield place, {key: value for key, value in zip(header, values, strict=True)
+                          if key in ALL_FIELDS}  # fmt: skip
+    except csv.Error as error:
+        line = numbers[min(cells.line_num, len(numbers)) - 1]
+        complain(Place(path.name, line).error("row", str(error), "write valid CSV"))
+
+
+def _json_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> Iterator[PlacedRow]:
+    for number, line in lines:
+        place = Place(path.name, number)
+        shown = line[:LONGEST_SHOWN]
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            complain(place.error("row", shown, f"write one JSON object ({error})"))
+            continue
+        if not isinstance(row, dict):
+            complain(place.error("row", shown, "write one JSON object per line"))
+            continue
+        unknown = [field for field in row if field not in ALL_FIELDS]
+        for field in unknown:
+            complain(place.error(field, row[field], "use only: " + ", ".join(ALL_FIELDS)))
+        if not unknown:
+            yield place, row
