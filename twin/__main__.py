@@ -26,6 +26,8 @@ from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.journal import MARK_SECONDS, Journal, JournalUnwritable, WorldKey
 from twin.kubeconfig import write_kubeconfig
+from twin.pace import Pace
+from twin.resuming import Checkpoints, resume
 from twin.settings import TwinSettings, read_settings
 from twin.workloads import open_workload
 
@@ -44,8 +46,7 @@ def main() -> int:
         settings = read_settings(sys.argv[1:])
         check_folder(settings)
         address_from(os.environ)
-        engine = build_engine(settings)
-        journal = resume(settings, engine)
+        engine, journal = open_world(settings)
         listener = listen(settings)
     except InputError as error:
         sys.stderr.write(f"{error}\n")
@@ -59,18 +60,19 @@ def main() -> int:
     return 0
 
 
-def resume(settings: TwinSettings, engine: Engine) -> Journal | None:
-    """Bring the engine to where its journal ends; raises ConfigError for one that does not fit."""
+def open_world(settings: TwinSettings) -> tuple[Engine, Journal | None]:
+    """Build the cluster, or bring it to where its journal ends; raises InputError."""
     if settings.journal is None:
-        return None
-    world = WorldKey.of(
+        return build_engine(settings), None
+    began = settings.start_time_seconds
+    return resume(settings.journal, world_of(settings), began, lambda: build_engine(settings))
+
+
+def world_of(settings: TwinSettings) -> WorldKey:
+    """Name the world that these settings make."""
+    return WorldKey.of(
         settings.seed, settings.nodes, settings.workload, settings.start_time_seconds
     )
-    journal = Journal(settings.journal, world)
-    writes, began = journal.replay(engine), settings.start_time_seconds
-    if engine.now > began:
-        sys.stderr.write(f"re-ran {engine.now - began:.0f} s of cluster time, {writes} writes\n")
-    return journal
 
 
 def build_engine(settings: TwinSettings) -> Engine:
@@ -124,8 +126,9 @@ async def serve(
     tokens = (
         Tokens.drawn() if journal is None else Tokens.kept(settings.kubeconfig_dir / TOKENS_FILE)
     )
+    pace = Pace(clock, settings.speed, engine.now)
     config = uvicorn.Config(
-        ApiServer(engine, tokens, journal),
+        ApiServer(engine, tokens, journal, pace),
         http="httptools",
         lifespan="off",
         log_level="warning",
@@ -136,7 +139,10 @@ async def serve(
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    driving = asyncio.create_task(drive(engine, clock, settings.speed, journal), name="engine")
+    kept = None
+    if settings.journal is not None:
+        kept = Checkpoints(settings.journal, world_of(settings), clock)
+    driving = asyncio.create_task(drive(engine, clock, pace, journal, kept), name="engine")
     driving.add_done_callback(lambda _task: setattr(server, "should_exit", True))
     announcing = asyncio.create_task(_announce(server, settings, tokens, listener), name="ready")
     measures = _measures(engine)
@@ -163,16 +169,25 @@ def _measures(engine: Engine) -> Measures:
     return measures
 
 
-async def drive(engine: Engine, clock: Clock, speed: float, journal: Journal | None = None) -> None:
+async def drive(
+    engine: Engine,
+    clock: Clock,
+    pace: Pace,
+    journal: Journal | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> None:
     """Advance the engine with wall time, in slices, for ever; never beyond what the journal says."""
-    began, wall = engine.now, clock.monotonic()
     while True:
-        until = began + (clock.monotonic() - wall) * speed
-        if until > engine.now:
+        began, until = engine.now, pace.until(engine.now)
+        if until > began:
             if journal is not None:
-                journal.reserve(until, MARK_SECONDS * speed)
+                journal.reserve(until, pace.ahead_seconds(MARK_SECONDS))
+            pace.started()
             engine.advance(until)
-        await clock.sleep(SLICE_SECONDS)
+            pace.ended(engine.now - began)
+        if journal is not None and checkpoints is not None:
+            await checkpoints.keep(engine, journal)
+        await clock.sleep(0.0 if pace.behind else SLICE_SECONDS)
 
 
 async def _announce(

@@ -9,13 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from twin.behaviour.pod_work import CPU_USAGE_RATIO, MEMORY_USAGE_RATIO, OUTCOME, WORK_SECONDS
+from twin.behaviour.pod_work import (
+    CPU_USAGE_RATIO,
+    MEMORY_USAGE_RATIO,
+    OUTCOME,
+    WORK_SECONDS,
+)
 from twin.controllers.job import IGNORE_DISRUPTION
 from twin.controllers.pods_of import FIRST_NAME
 from twin.errors import ApiError
 from twin.intake import GPU
+from twin.part import Kept, Part
 from twin.quantity import cpu_text
 from twin.records import Object
+from twin.tape import Tape
 from twin.workloads.arrival import WorkloadArrival
 from twin.world import World
 
@@ -26,43 +33,59 @@ _MAX_LABEL = 63
 _TASK_RETRIES = 6
 
 
-class Arrivals:
+class Arrivals(Part):
     """Pulls arrivals one at a time and creates what they stand for."""
+
+    KEEPS = ("refused", "_place")
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self._source: Iterator[WorkloadArrival] = iter(())
-        self._next: WorkloadArrival | None = None
+        self._place: Tape | None = None
         self.refused = 0  # arrivals whose name was still taken
         world.clock.handle("arrivals.next", self._arrive)
         world.clock.handle("arrivals.end", self._end)
 
     def load(self, source: Iterator[WorkloadArrival]) -> None:
         """Play `source` (in order of time) from now on instead of what was played before."""
-        playing = self._next is not None
-        self._source = iter(source)
-        self._next = next(self._source, None)
-        if self._next is not None and not playing:
-            self._plan(self._next)
+        playing = self._place is not None
+        self._place = Tape.begin(iter(source))
+        if self._place is not None and not playing:
+            self._plan(self._place.arrival)
 
-    def state(self) -> object:
-        """Return the next arrival; the source itself is not part of the state."""
-        return [None if self._next is None else [self._next.time_seconds, self._next.name]]
+    def share(self, other: Arrivals) -> None:
+        """Stand where `other` stands; what both read is drawn once."""
+        self._place = other._place
+
+    def kept(self) -> Kept:
+        """Return where it stands in the source; the source itself comes from the workload."""
+        at = self._place
+        here = None if at is None else (at.number, at.arrival.time_seconds, at.arrival.name)
+        return {"refused": self.refused, "_place": here}
+
+    def restore(self, kept: Kept) -> None:
+        """Go on in the loaded source to where the other stood.
+
+        Raises ValueError when something else stands there: it is not the same workload.
+        """
+        self.refused, here = kept["refused"], kept["_place"]
+        while self._place is not None and (here is None or self._place.number < here[0]):
+            self._place = self._place.after()
+        if self.kept()["_place"] != here:
+            raise ValueError(f"the workload has no arrival {here} at this place")
 
     def _plan(self, arrival: WorkloadArrival) -> None:
         self._world.clock.at(self._world.config.start_time + arrival.time_seconds, "arrivals.next")
 
     def _arrive(self) -> None:
-        arrival = self._next
-        if arrival is None:
+        if self._place is None:
             return
         try:
-            self._create(arrival)
+            self._create(self._place.arrival)
         except ApiError:
             self.refused += 1
-        self._next = next(self._source, None)
-        if self._next is not None:
-            self._plan(self._next)
+        self._place = self._place.after()
+        if self._place is not None:
+            self._plan(self._place.arrival)
 
     def _create(self, arrival: WorkloadArrival) -> None:
         world = self._world
@@ -113,10 +136,11 @@ def job_of(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
 
 
 def _metadata(arrival: WorkloadArrival) -> Object:
+    annotations = {FIRST_NAME: arrival.name}
     return {
         "name": arrival.name,
         "labels": {**arrival.labels, APP: _label(arrival.name)},
-        "annotations": {FIRST_NAME: arrival.name},
+        "annotations": annotations,
     }
 
 

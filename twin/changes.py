@@ -69,6 +69,11 @@ class ChangeLog:
             self._dropped_through = self._changes[excess - 1].rv
             del self._changes[:excess]
 
+    def begin_after(self, version: int) -> None:
+        """Know nothing of what was up to `version`."""
+        self._changes.clear()
+        self._dropped_through = version
+
     def since(self, version: int, namespace: str | None) -> list[Change]:
         """Return what came after `version`; raises ApiError 410 when some of it is gone."""
         if version < self._dropped_through:

@@ -8,9 +8,7 @@ a wall clock. Reads see the cluster as of the last `advance`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-
-import orjson
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from twin.arrivals import Arrivals
 from twin.behaviour.contention import Contention
@@ -31,11 +29,13 @@ from twin.controllers.job import Jobs
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.node_lifecycle import NodeLifecycle
 from twin.controllers.replicaset import ReplicaSets
+from twin.copying import Copier
+from twin.encoding import state_lines
 from twin.intake import DEFAULT_PODS_PER_NODE, GPU
-from twin.kinds import KINDS
 from twin.kube_events import Reporter
+from twin.part import Kept, parts_of
 from twin.quantity import cpu_text, memory_text
-from twin.records import Ended, NodeRecord, Object, PodRecord, PodShape, Record
+from twin.records import NodeRecord, Object, PodRecord, Record
 from twin.store import Store
 from twin.streams import Streams
 from twin.workloads.arrival import NodeShape, WorkloadArrival
@@ -53,6 +53,7 @@ class Engine:
     def __init__(self, config: TwinConfig | None = None, seed: int = 0) -> None:
         config = config or TwinConfig()
         self.config = config
+        self.seed = seed
         self.clock = Clock(config.start_time)
         self.store = Store(lambda: self.clock.now, seed=seed, log_size=config.change_log_size)
         self.world = World(
@@ -62,6 +63,7 @@ class Engine:
         self._build_controllers()
         self.arrivals = Arrivals(self.world)
         self.store.subscribe(self._follow)
+        self.parts = parts_of(self)
         for name in NAMESPACES:
             self.store.create("namespaces", "", {"metadata": {"name": name}})
 
@@ -96,6 +98,10 @@ class Engine:
     def now(self) -> float:
         """Cluster time in unix seconds, exact to the microsecond."""
         return self.clock.now
+
+    def step(self, events: int = 1) -> int:
+        """Let at most so many events happen; return how many did."""
+        return self.clock.step(events)
 
     def advance(self, until: float) -> None:
         """Let everything happen up to and including `until` (unix seconds); never goes back."""
@@ -146,27 +152,40 @@ class Engine:
     # ---- what can be checked
 
     def state_hash(self) -> str:
-        """Return the SHA-256 of the whole state: equal hashes mean equal futures."""
-        parts = [
-            self.clock.state(),
-            self.store.resource_version,
-            self.world.streams.state(),
-            self.nodes.state(),
-            self.usage.state(),
-            self.kubelet.state(),
-            self.contention.state(),
-            self.metrics.state(),
-            self.scheduler.state(),
-            self.loop.state(),
-            self.jobs.state(),
-            self.lifecycle.state(),
-            self.arrivals.state(),
-        ]
-        digest = hashlib.sha256(_canonical(parts))
-        for resource in KINDS:
-            for record in self.store.records(resource):
-                digest.update(_canonical(record.state()))
+        """Return the SHA-256 of the whole state: equal hashes mean equal futures, given the same
+        arrivals ahead.
+        """
+        return self.hash_of(state_lines(self.seed, self.config, self.parts))
+
+    @staticmethod
+    def hash_of(lines: Iterable[bytes]) -> str:
+        """Return the state hash of the lines of a state."""
+        digest = hashlib.sha256()
+        for line in lines:
+            digest.update(line)
         return digest.hexdigest()
+
+    # ---- what it can be continued from
+
+    def clone(self) -> Engine:
+        """Return an engine whose future equals this one's; neither notices the other.
+
+        Watches have to list again there: its change logs are empty.
+        """
+        other, copier = type(self)(self.config, self.seed), Copier()
+        other.arrivals.share(self.arrivals)
+        other.take({name: copier.copy(part.kept()) for name, part in self.parts.items()})
+        return other
+
+    def take(self, kept: Mapping[str, Kept]) -> None:
+        """Become the engine whose parts kept this; it has to have been built and loaded alike.
+
+        Raises ValueError when the loaded workload is another.
+        """
+        for name, part in self.parts.items():
+            part.restore(kept[name])
+        for part in self.parts.values():
+            part.restored()
 
     # ---- what it hears
 
@@ -212,16 +231,3 @@ def _node_labels(shape: NodeShape) -> dict[str, str]:
         **shape.labels,
         SIMULATED: "true",
     }
-
-
-def _canonical(value: object) -> bytes:
-    options = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATACLASS
-    return orjson.dumps(value, option=options, default=_plain)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, PodShape):
-        return value.spec
-    if isinstance(value, Ended):
-        return [value.exit_code, value.reason, value.started_at, value.finished_at]
-    raise TypeError(f"not part of a state: {type(value)}")

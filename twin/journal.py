@@ -4,7 +4,8 @@ The engine is deterministic, so a world is its seed, its workload, and what clie
 Every request that changed the cluster is one line, given to the operating system before it is
 answered. Time marks are written ahead of time: the engine never passes the newest mark, so a
 restarted twin that continues from it never shows a time or a resourceVersion older than one that a
-client has seen.
+client has seen. A checkpoint (`checkpoint.py`) says how much of the journal it holds, so that only
+the rest is re-run; the journal alone is always enough.
 
 Guarantee: a twin killed at any moment and started again on its journal is in the state it would
 have been in. What a client sent and got no answer to may be lost. A last line that a kill cut off
@@ -77,11 +78,13 @@ class Journal:
         """
         self._path = path
         self._marked = 0.0
+        self._size = 0
         self.failure: JournalUnwritable | None = None
         """Why the journal cannot be written any more."""
         try:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-            os.ftruncate(self._file, _whole_lines(path))
+            self._size = _whole_lines(path)
+            os.ftruncate(self._file, self._size)
         except OSError as error:
             raise ConfigError(
                 "--journal", path, f"choose a file that can be written ({error.strerror})"
@@ -97,14 +100,34 @@ class Journal:
                 "give those, or a new file",
             )
 
-    def replay(self, engine: Engine, *, until: float = math.inf) -> int:
+    @property
+    def size_bytes(self) -> int:
+        """How long the journal is now."""
+        return self._size
+
+    @property
+    def marked(self) -> float:
+        """The newest time mark: cluster time that the engine may reach."""
+        return self._marked
+
+    def replay(
+        self,
+        engine: Engine,
+        *,
+        until: float = math.inf,
+        after_bytes: int = 0,
+        marked: float = 0.0,
+    ) -> int:
         """Bring a fresh engine to where the journal ends, or to an earlier engine time; return how
         many writes were re-run.
+
+        An engine that a checkpoint was restored to gets what comes after the first `after_bytes`,
+        in which the newest time mark was `marked`.
         """
-        router, writes, marked = Router(engine), 0, engine.now
-        for number, line in enumerate(self._lines(), start=1):
+        router, writes, marked = Router(engine), 0, max(engine.now, marked)
+        for number, line in enumerate(self._lines(after_bytes), start=1):
             at = float(line.get("t", 0.0))
-            if number == 1 or at > until:
+            if (number == 1 and not after_bytes) or at > until:
                 continue
             if "m" in line:
                 _advance(engine, at)
@@ -146,6 +169,18 @@ class Journal:
             }
         )
 
+    def sync(self) -> None:
+        """Have what is written on the disk itself, before a checkpoint counts on it.
+
+        Raises:
+            JournalUnwritable: the disk refused.
+        """
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            self.failure = JournalUnwritable(f"{self._path.name}: {error.strerror}")
+            raise self.failure from error
+
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
@@ -160,10 +195,12 @@ class Journal:
         if written != len(data):
             self.failure = JournalUnwritable(f"{self._path.name}: no room for a whole line")
             raise self.failure
+        self._size += written
 
-    def _lines(self) -> Iterator[dict[str, Any]]:
+    def _lines(self, after_bytes: int = 0) -> Iterator[dict[str, Any]]:
         with self._path.open("rb") as file:
-            for number, data in enumerate(file, start=1):
+            before = file.read(after_bytes).count(b"\n")
+            for number, data in enumerate(file, start=before + 1):
                 try:
                     line = json.loads(data)
                     if number > 1:

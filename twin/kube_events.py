@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from twin.config import TwinConfig
 from twin.names import object_uid
+from twin.part import Part
 from twin.records import Object, ObjectRecord, Record
 from twin.store import Store
 from twin.timestamps import rfc3339
@@ -24,8 +25,10 @@ class Topic:
     uid: str
 
 
-class Reporter:
+class Reporter(Part):
     """Writes core/v1 Events; (object, reason, message) that repeats raises the count."""
+
+    KEEPS = ("_kept", "_latest")
 
     def __init__(self, store: Store, config: TwinConfig, seed: int) -> None:
         self._store = store

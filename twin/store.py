@@ -15,6 +15,7 @@ from twin import admission, errors, intake
 from twin.changes import Change, ChangeLog, ChangeType
 from twin.kinds import KINDS, Kind, kind_of
 from twin.names import generated_name, object_uid
+from twin.part import Kept, Part
 from twin.records import Object, PodRecord, Record
 from twin.render import render
 
@@ -42,9 +43,21 @@ class Shelf:
         del self.records[record.key]
         del self.keys[bisect_left(self.keys, record.key)]
 
+    def fill(self, records: dict[Key, Record]) -> None:
+        """Hold these records instead of what was there."""
+        self.records = records
+        self.keys = sorted(records)
 
-class Store:
-    """Objects of all served resources. `now` gives cluster time in unix seconds."""
+
+class Store(Part):
+    """Objects of all served resources. `now` gives cluster time in unix seconds.
+
+    A restored store has the objects and goes on with their versions; its change logs start empty,
+    so that a watch from an older version is told 410 and lists again.
+    """
+
+    KEEPS = ("resource_version", "_shelves", "dependents")
+    LEAVES = ("_subscribers", "_tickets")  # who listens, not what there is
 
     def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
         self.resource_version = 1
@@ -54,6 +67,23 @@ class Store:
         self._subscribers: dict[int, Subscriber] = {}
         self._tickets = 0
         self.dependents: dict[str, dict[tuple[str, Key], Record]] = {}  # by uid of any owner
+
+    def kept(self) -> Kept:
+        """Return the version and all records; the sorted keys follow from them."""
+        records = {name: shelf.records for name, shelf in self._shelves.items() if shelf.records}
+        return {
+            "resource_version": self.resource_version,
+            "_shelves": records,
+            "dependents": self.dependents,
+        }
+
+    def restore(self, kept: Kept) -> None:
+        """Take over all records."""
+        self.resource_version = kept["resource_version"]
+        self.dependents = kept["dependents"]
+        for name, shelf in self._shelves.items():
+            shelf.fill(kept["_shelves"].get(name, {}))
+            shelf.log.begin_after(self.resource_version)
 
     # ---- reading
 

@@ -7,20 +7,23 @@ that watchers see changes in order of version.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from twin.changes import Change
 from twin.clock import Clock
 from twin.config import TwinConfig
 from twin.kube_events import Reporter
+from twin.part import Part
 from twin.records import NodeRecord, PodRecord
 from twin.store import Store
 from twin.streams import Streams
 
 
-@dataclass(slots=True)
-class World:
+@dataclass(slots=True, eq=False)
+class World(Part):
     """The shared parts of one simulated cluster."""
 
+    KEEPS: ClassVar[tuple[str, ...]] = ("pods", "pods_on", "down")
     config: TwinConfig
     seed: int
     clock: Clock

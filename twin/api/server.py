@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote
 
+from twin.api import clock_control
 from twin.api.messages import Request, Response, WatchResponse, respond
 from twin.api.router import WRITING, Router
 from twin.changes import Change
 from twin.engine import Engine
 from twin.errors import ApiError
 from twin.journal import Journal
+from twin.pace import Pace
 
 BOOKMARK_SECONDS = 30.0
 """Wall seconds between two bookmarks of a silent watch; a real server sends one about once a
@@ -78,10 +80,19 @@ class Tokens:
 class ApiServer:
     """The ASGI application."""
 
-    def __init__(self, engine: Engine, tokens: Tokens, journal: Journal | None = None) -> None:
-        """Serve `engine` to whoever has a token; keep what changes it in `journal`."""
+    def __init__(
+        self,
+        engine: Engine,
+        tokens: Tokens,
+        journal: Journal | None = None,
+        pace: Pace | None = None,
+    ) -> None:
+        """Serve `engine` to whoever has a token; keep what changes it in `journal`. With a `pace`
+        the administrator may change how fast cluster time passes.
+        """
         self._engine = engine
         self._journal = journal
+        self._pace = pace
         self._router = Router(engine)
         self._tokens = tokens
 
@@ -109,6 +120,10 @@ class ApiServer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any
         watch line leaves, since nothing is sent in between.
         """
+        if self._pace is not None and request.path == clock_control.PATH:
+            return clock_control.control_clock(
+                request, self._engine, self._pace, may_write=may_write
+            )
         before = self._engine.store.resource_version
         answer = self._router.handle(request, may_write=may_write)
         if self._journal is None or request.method not in WRITING or not may_write:

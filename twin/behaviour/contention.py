@@ -19,6 +19,7 @@ from twin.behaviour.metrics import Metrics
 from twin.behaviour.node_table import Floats, NodeTable, node_sums
 from twin.behaviour.usage_table import UsageTable
 from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, variation
+from twin.part import Part
 from twin.world import World
 
 SLEEP_CLOCK_SCALE = 0.35
@@ -27,8 +28,10 @@ _COLD_RATIO = 0.6
 _LEAST_VARIATION = 0.05
 
 
-class Contention:
+class Contention(Part):
     """Grants CPU and memory to running pods, and says when their work will be done."""
+
+    KEEPS = ("_stepped_at", "_rates")
 
     def __init__(
         self,
@@ -78,10 +81,6 @@ class Contention:
         for row in np.flatnonzero(usage.active & self._soon_done()).tolist():
             self.plan_finish(row)
         self._world.clock.after(self._world.config.scrape_seconds, "contention.step")
-
-    def state(self) -> Any:
-        """Return what the next step depends on."""
-        return [self._stepped_at, self._rates.tolist()]
 
     def _soon_done(self) -> Any:
         usage = self._usage

@@ -14,6 +14,7 @@ from twin.behaviour.node_table import NodeTable
 from twin.behaviour.pod_work import work_of
 from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
+from twin.part import Part
 from twin.records import Ended, NodeRecord, PodRecord
 from twin.world import World
 
@@ -32,8 +33,10 @@ def image_bytes(image: str) -> int:
     return _LEAST_IMAGE_BYTES + int.from_bytes(digest, "big") % _IMAGE_SPREAD_BYTES
 
 
-class Kubelet:
+class Kubelet(Part):
     """Runs pods. `contention` is set once both exist: each needs the other."""
+
+    KEEPS = ("_crashes", "_stopping")
 
     contention: Contention
 
@@ -94,10 +97,6 @@ class Kubelet:
             return
         self._report(pod, "OOMKilling", f"{sentence}: killed container {pod.shape.containers[0]}")
         self._exit(pod, KILLED, "OOMKilled", "", backs_off=True)
-
-    def state(self) -> object:
-        """Return the back-off counters."""
-        return sorted(self._crashes.items())
 
     # ---- one handler per event
 

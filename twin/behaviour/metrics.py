@@ -12,6 +12,7 @@ import numpy as np
 
 from twin.behaviour.node_table import Floats, NodeTable, node_sums
 from twin.behaviour.usage_table import UsageTable
+from twin.part import Part
 from twin.records import Object, PodRecord
 from twin.timestamps import rfc3339
 from twin.world import World
@@ -19,8 +20,10 @@ from twin.world import World
 API_VERSION = "metrics.k8s.io/v1beta1"
 
 
-class Metrics:
+class Metrics(Part):
     """The newest scrape, rendered on demand."""
+
+    KEEPS = ("_scraped_at", "_pods", "_node_cpu", "_node_memory", "_answering", "_cpu")
 
     def __init__(self, world: World, nodes: NodeTable, usage: UsageTable) -> None:
         self._world = world
@@ -85,11 +88,6 @@ class Metrics:
             head = self._head("PodMetrics", {**metadata, "labels": record.labels})
             found.append({**head, "containers": containers})
         return found
-
-    def state(self) -> Any:
-        """Return the newest scrape, for the state hash."""
-        nodes = [self._node_cpu.tolist(), self._node_memory.tolist()]
-        return [self._scraped_at, sorted(self._pods.items()), nodes]
 
     def _head(self, kind: str, metadata: Object) -> Object:
         assert self._scraped_at is not None

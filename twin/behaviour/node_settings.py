@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from twin.part import keepable
+
 POWER_STATE = "foresail.dev/power-state"
 CLOCK_SCALE = "foresail.dev/clock-scale"
 MEMORY_SCALE = "foresail.dev/memory-scale"
@@ -14,6 +16,7 @@ MEMORY_CAP = "foresail.dev/memory-cap"
 _LEAST = 0.05  # a ratio below this is taken as this: a clock does not stop
 
 
+@keepable
 @dataclass(frozen=True, slots=True)
 class NodeSettings:
     """What is set on one node; 1.0 everywhere on an untouched one. Caps are of allocatable."""

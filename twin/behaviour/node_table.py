@@ -5,13 +5,12 @@ Rows are never reused for another name, so a row number stays valid for a run.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from twin.behaviour.node_settings import NodeSettings, read_settings
 from twin.changes import Change
+from twin.part import Part
 from twin.records import NodeRecord, PodRecord
 
 Ints = npt.NDArray[np.int64]
@@ -22,8 +21,23 @@ _NONZERO_CPU_MILLICORES = 100  # what scoring assumes for a pod without requests
 _NONZERO_MEMORY_BYTES = 200 * 2**20
 
 
-class NodeTable:
+class NodeTable(Part):
     """Columns by node row; `free` and `offered` have one row per RESOURCES entry."""
+
+    KEEPS = (
+        "names",
+        "row_of",
+        "count",
+        "settings",
+        "generation",
+        "_looks",
+        "_size",
+        "offered",
+        "free",
+        "scored",
+        "present",
+        "_counted",
+    )
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -47,10 +61,6 @@ class NodeTable:
         elif isinstance(record, PodRecord):
             holds = change.type != "DELETED" and bool(record.node_name) and not record.terminal
             self._follow_pod(record, holds)
-
-    def state(self) -> Any:
-        """Return what is requested, for the state hash."""
-        return [self.names, self.free[:, : self.count].tolist()]
 
     def _follow_node(self, node: NodeRecord, *, gone: bool) -> None:
         row = self.row_of.get(node.name)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from twin.behaviour.placement_rules import refusal
 from twin.behaviour.scores import total_scores
 from twin.behaviour.waiting import FLUSH_SECONDS, Waiter, WaitingPods
 from twin.changes import Change
+from twin.part import Part
 from twin.records import NodeRecord, PodRecord, PodShape
 from twin.world import World
 
@@ -45,8 +45,11 @@ class Rules:
     reasons: list[str | None]
 
 
-class Scheduler:
+class Scheduler(Part):
     """Binds waiting pods."""
+
+    KEEPS = ("_start_row", "_planned", "_seen_generation")
+    LEAVES = ("_known_rules",)
 
     def __init__(self, world: World, nodes: NodeTable) -> None:
         self._world = world
@@ -78,10 +81,6 @@ class Scheduler:
             elif record.uid not in self.waiting:
                 self.waiting.add(record)
                 self._plan()
-
-    def state(self) -> Any:
-        """Return what decides the next placements."""
-        return [self._start_row, self._planned, self.waiting.state()]
 
     def _plan(self) -> None:
         if not self._planned:

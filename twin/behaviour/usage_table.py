@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from twin.behaviour.pod_work import PodWork
+from twin.part import Part
 from twin.records import PodRecord
 
 Floats = npt.NDArray[np.float64]
@@ -29,8 +29,10 @@ _COLUMNS = (
 _QOS_RANK = {"BestEffort": 0, "Burstable": 1, "Guaranteed": 2}
 
 
-class UsageTable:
+class UsageTable(Part):
     """One row per running pod; a row is free again when the pod stops."""
+
+    KEEPS = ("row_of", "uids", "_free", "active", "node", "qos", "seed", "columns")
 
     def __init__(self) -> None:
         self.row_of: dict[str, int] = {}
@@ -83,12 +85,6 @@ class UsageTable:
     def rows(self) -> npt.NDArray[np.int64]:
         """Return the rows in use, in order."""
         return np.flatnonzero(self.active)
-
-    def state(self) -> Any:
-        """Return every column of the rows in use, for the state hash."""
-        rows = self.rows()
-        columns = [self.columns[name][rows].tolist() for name in _COLUMNS]
-        return [sorted(self.row_of.items()), self._free, columns]
 
     def _grow(self) -> None:
         size = len(self.uids)

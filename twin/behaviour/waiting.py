@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import Any
 
 from twin.config import TwinConfig
+from twin.part import Part, keepable
 from twin.records import PodRecord, PodShape
 
 FLUSH_SECONDS = 300.0
 
 
+@keepable
 @dataclass(slots=True)
 class Waiter:
     """One unbound pod."""
@@ -29,8 +30,10 @@ class Waiter:
     parked: bool = False  # waits for a change
 
 
-class WaitingPods:
+class WaitingPods(Part):
     """All unbound pods by uid, and the heap of those that may be tried."""
+
+    KEEPS = ("_waiters", "_active", "_parked", "_number")
 
     def __init__(self, config: TwinConfig) -> None:
         self._config = config
@@ -110,12 +113,6 @@ class WaitingPods:
             return False
         heapq.heappush(self._active, (waiter.order, uid))
         return True
-
-    def state(self) -> Any:
-        """Return every waiter, for the state hash."""
-        rows = [[w.uid, *w.order, w.attempts, w.next_try_at, w.parked]
-                for w in self._waiters.values()]  # fmt: skip
-        return [rows, sorted(self._active)]
 
     def _unpark(self, waiter: Waiter) -> None:
         waiter.parked = False

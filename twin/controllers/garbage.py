@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from twin.changes import Change
 from twin.kinds import KINDS
+from twin.part import Part
 from twin.records import Object, ObjectRecord, Record
 from twin.world import World
 
 _FOREGROUND, _ORPHAN = "foregroundDeletion", "orphan"
 
 
-class Garbage:
+class Garbage(Part):
     """Collects dependents, finishes foreground deletion, empties namespaces."""
+
+    KEEPS = ("_awaited",)
 
     def __init__(self, world: World) -> None:
         self._world = world

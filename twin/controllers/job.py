@@ -9,6 +9,7 @@ from __future__ import annotations
 from twin.changes import Change
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import FIRST_NAME, create_pod, owned_pods, set_status
+from twin.part import Part
 from twin.records import Object, ObjectRecord, PodRecord
 from twin.timestamps import rfc3339
 from twin.world import World
@@ -24,8 +25,10 @@ IGNORE_DISRUPTION: Object = {
 }
 
 
-class Jobs:
+class Jobs(Part):
     """Reconciles jobs."""
+
+    KEEPS = ("_lost", "_last_failure")
 
     def __init__(self, world: World, loop: ControllerLoop) -> None:
         self._world = world
@@ -84,10 +87,6 @@ class Jobs:
         job = self._world.store.find("jobs", namespace, name)
         if job is not None and job.uid == uid:
             self._world.store.delete("jobs", namespace, name)
-
-    def state(self) -> object:
-        """Return the counters that no object holds."""
-        return [sorted(self._lost.items()), sorted(self._last_failure.items())]
 
     def _ignores_disruption(self, pod: PodRecord) -> bool:
         name = next(owner["name"] for owner in pod.owners if owner["kind"] == "Job")

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from twin.clock import Clock
+from twin.part import Part
 
 DELAY_SECONDS = 0.05  # watch latency of a controller manager at rest
 Reconcile = Callable[[str, str], None]
 """(namespace, name)"""
 
 
-class ControllerLoop:
+class ControllerLoop(Part):
     """A queue of (resource, namespace, name) without duplicates."""
+
+    KEEPS = ("_noted",)
+    LEAVES = ("_reconcilers",)  # registered when the engine is built
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -39,7 +43,3 @@ class ControllerLoop:
         noted, self._noted = self._noted, {}
         for resource, namespace, name in noted:
             self._reconcilers[resource](namespace, name)
-
-    def state(self) -> object:
-        """Return what is noted."""
-        return list(self._noted)

@@ -11,6 +11,7 @@ from twin.admission.pods import UNREACHABLE
 from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.placement_rules import covers
 from twin.changes import Change
+from twin.part import Part
 from twin.records import NodeRecord, Object, PodRecord
 from twin.world import World
 
@@ -18,8 +19,10 @@ _DAY_SECONDS = 86_400.0
 _TAINT_EVICTION = "DeletionByTaintManager"
 
 
-class NodeLifecycle:
+class NodeLifecycle(Part):
     """Fails and recovers machines, and runs the taint manager."""
+
+    KEEPS = ("_tainted_at", "_back_at")
 
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         self._world = world
@@ -67,14 +70,6 @@ class NodeLifecycle:
             if bound and record.node_name in self._tainted_at:
                 node = self._world.node(record.node_name)
                 self._start_clocks(record, [] if node is None else _no_execute(node))
-
-    def state(self) -> object:
-        """Return what no object holds."""
-        world = self._world
-        taints = [
-            [node, sorted(self._tainted_at[node].items())] for node in sorted(self._tainted_at)
-        ]
-        return [sorted(world.down.items()), sorted(self._back_at.items()), taints]
 
     def _follow_node(self, node: NodeRecord, *, gone: bool) -> None:
         known = self._tainted_at.get(node.name, {})

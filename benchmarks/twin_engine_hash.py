@@ -1,0 +1,53 @@
+"""One world of the embedded cluster, many events, one hash: across processes, slicing and CPythons.
+
+Each row is a process of its own that plays the same drawn workload on 20 nodes whose machines fail
+now and then. CPU seconds are of that process; the hashes must be one.
+
+    python -m benchmarks.twin_engine_hash [--events 10000000]
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from benchmarks.machine import parser, progress, report
+from proofs.determinism.environments import ENVIRONMENTS
+from proofs.determinism.interpreters import CURRENT, ROOT, Missing, other, this
+
+EVENTS = 10_000_000
+
+
+def main() -> int:
+    """Compare; return 1 when two hashes differ."""
+    flags = parser(__doc__)
+    flags.add_argument("--events", type=int, default=EVENTS)
+    given = flags.parse_args()
+    newest = other("3.13") if CURRENT != "3.13" else this()
+    runs = [(this(), 0, False), (this(), 1, True), (newest, 2, False)]
+    rows = []
+    with progress(quiet=given.json) as shown:
+        task = shown.add_task("runs", total=len(runs))
+        for python, number, sliced in runs:
+            environment = ENVIRONMENTS[number]
+            row = {"Python": str(python), "environment": environment.name, "sliced": str(sliced)}
+            if not isinstance(python, Missing):
+                words = [str(given.events), str(given.seed), str(int(sliced))]
+                ran = subprocess.run(
+                    [str(python.path), "-m", "benchmarks.twin_engine_world", *words],
+                    cwd=ROOT,
+                    env={"PATH": "/usr/bin:/bin", **environment.variables},
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+                found, seconds = ran.stdout.split()
+                row |= {"hash": found[:16], "CPU s": float(seconds)}  # type: ignore[dict-item]
+                rows.append(row)
+            shown.advance(task)
+    report(f"{given.events:,} events, one hash", given, rows)
+    return int(len({row["hash"] for row in rows}) != 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

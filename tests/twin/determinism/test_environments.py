@@ -1,0 +1,82 @@
+"""The state hash is the same in other processes: hash seeds, interpreters, slicing and reading."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from random import Random
+
+import pytest
+
+from proofs.determinism.environments import ENVIRONMENTS, Environment
+from proofs.determinism.interpreters import CURRENT, ROOT, Interpreter, Missing, other, this
+from twin.api.messages import Request
+from twin.api.router import Router
+from twin.engine import Engine
+
+Build = Callable[..., Engine]
+EVENTS = 200_000
+SMALL = 20_000
+
+
+def hash_elsewhere(python: Interpreter, environment: Environment, events: int) -> str:
+    """Return the hash that the long run prints in a process of its own."""
+    words = ["-m", "benchmarks.twin_engine_world", str(events), "1", "0"]
+    command = [str(python.path), *environment.flags, *words]
+    ran = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", **environment.variables},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ran.stdout.split()[0]
+
+
+@pytest.fixture(scope="module")
+def small() -> str:
+    """The hash of the short run in the first environment."""
+    return hash_elsewhere(this(), ENVIRONMENTS[0], SMALL)
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS[1:3], ids=lambda one: one.name)
+def test_the_environment_changes_nothing(small: str, environment: Environment) -> None:
+    """Hash seed, time zone and locale are not in the state."""
+    assert small == hash_elsewhere(this(), environment, SMALL)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_the_interpreter_changes_nothing(version: str) -> None:
+    """200,000 events end in one hash on every supported CPython."""
+    python = this() if version == CURRENT else other(version)
+    if isinstance(python, Missing):
+        pytest.skip(f"not tried: {python}")
+
+    assert hash_elsewhere(this(), ENVIRONMENTS[0], EVENTS) == hash_elsewhere(
+        python, ENVIRONMENTS[1], EVENTS
+    )
+
+
+def test_slicing_and_reading_change_nothing(build: Build) -> None:
+    """One advance, many odd ones, single events, and lists and watches in between: one hash."""
+    span = 500.0
+    whole, sliced, stepped, read = (build(9) for _ in range(4))
+    end = whole.now + span
+    whole.advance(end)
+    random = Random(2)
+    while sliced.now < end:
+        sliced.advance(min(end, sliced.now + random.choice((1e-6, 0.013, 5.0, 33.3))))
+    while stepped.now < end - 60.0:
+        stepped.step(random.randrange(1, 50))
+    stepped.advance(end)
+    router = Router(read)
+    while read.now < end:
+        read.advance(min(end, read.now + 20.0))
+        for path in ("/api/v1/pods", "/apis/metrics.k8s.io/v1beta1/nodes", "/foresail/v1/state"):
+            router.handle(Request("GET", path))
+        router.handle(Request("GET", "/api/v1/pods", {"watch": "true"}))
+
+    assert {whole.state_hash()} == {each.state_hash() for each in (sliced, stepped, read)}
