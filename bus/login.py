@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bus.errors import InputError
+from bus.errors import ConfigError, InputError
 from bus.identities import IDENTITIES, Identity
 
 API = "$JS.API"
@@ -23,6 +23,8 @@ INBOX = "_INBOX"
 FILE = "logins.json"
 """Name of the file with one start's passwords, readable by its owner only."""
 PASSWORD_BYTES = 24
+FILE_VARIABLE = "FORESAIL_NATS_LOGIN_FILE"
+"""Names a file like `login.env`: a password in a file is in no process' environment."""
 _VARIABLES = {
     "user": "FORESAIL_NATS_USER",
     "password": "FORESAIL_NATS_PASSWORD",
@@ -50,7 +52,14 @@ class Login:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Login:
-        """Read FORESAIL_NATS_USER and its companions; what is unset keeps JetStream's own name."""
+        """Read FORESAIL_NATS_USER and its companions, or the file of them that
+        FORESAIL_NATS_LOGIN_FILE names; what is unset keeps JetStream's own name.
+
+        Raises:
+            ConfigError: the file cannot be read.
+        """
+        if file := environment.get(FILE_VARIABLE):
+            environment = _variables_in(Path(file))
         given = {name: environment.get(variable) for name, variable in _VARIABLES.items()}
         return cls(
             user=given["user"] or None,
@@ -99,6 +108,29 @@ def stored_logins(folder: Path) -> dict[str, Login]:
         raise InputError(
             FILE, path.name, "only the user who started the stack can read its logins"
         ) from error
+
+
+def env_lines(login: Login) -> str:
+    """Return a login as the text of a `login.env`."""
+    return "".join(f"{name}={value}\n" for name, value in login.environment().items())
+
+
+def login_in(path: Path) -> Login:
+    """Read a `login.env`.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    return Login.from_environment(_variables_in(path))
+
+
+def _variables_in(path: Path) -> dict[str, str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return dict(line.split("=", 1) for line in lines if line)
+    except (OSError, ValueError) as error:
+        remedy = "name a file that `python -m bus.nats_conf` wrote and this user can read"
+        raise ConfigError(FILE_VARIABLE, path, remedy) from error
 
 
 def write_private(path: Path, text: str) -> None:

@@ -8,8 +8,8 @@ the stream's state as services, the live feed as a stream. Beats go from account
 
     python -m bus.nats_conf --cluster twin --incarnation i1 --out FOLDER
 
-writes accounts.conf (for nats-server: `include accounts.conf`), logins.json and one NAME.env with
-the environment of each process.
+writes server/accounts.conf (for nats-server to include) and NAME/login.env for each process, every
+one in a folder of its own, so that each can be mounted where it belongs and nowhere else.
 """
 
 from __future__ import annotations
@@ -21,12 +21,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bus.identities import BY_NAME, IDENTITIES, Identity
-from bus.login import API, IMPORTED_API, INBOX, Logins, new_logins, store_logins, write_private
+from bus.login import (
+    API,
+    IMPORTED_API,
+    INBOX,
+    Login,
+    Logins,
+    env_lines,
+    login_in,
+    new_logins,
+    write_private,
+)
 from bus.streams import StreamDeclaration
 from schemas import subjects
 
 MAIN = "MAIN"
 """The account that holds the stream."""
+SERVER = "server"
+"""The folder of what nats-server reads."""
+LOGIN_FILE = "login.env"
 ANYBODY = "reader"
 """Who a client is that gives no name: it can read, as anybody on the same machine could before, and
 write nothing.
@@ -140,7 +153,7 @@ def _import(kind: str, account: str, subject: str, name: str = "") -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write accounts.conf, logins.json and one environment file per identity."""
+    """Write the accounts and one login per identity."""
     parser = argparse.ArgumentParser(prog="python -m bus.nats_conf", description=__doc__)
     parser.add_argument("--cluster", required=True)
     parser.add_argument("--incarnation", required=True)
@@ -148,17 +161,30 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--anonymous", action="store_true", help="take clients without a name as reader"
     )
+    parser.add_argument("--keep", action="store_true", help="keep passwords that are there")
+    parser.add_argument("--group", action="store_true", help="let this user's group read, too")
     given = parser.parse_args(arguments)
+    mode = 0o640 if given.group else 0o600
     logins = new_logins()
+    if given.keep:
+        logins |= _kept(given.out)
     stream = StreamDeclaration.of(given.cluster, given.incarnation).name
-    given.out.mkdir(parents=True, exist_ok=True, mode=0o700)
     conf = accounts_conf(given.cluster, stream, logins, anonymous=given.anonymous)
-    write_private(given.out / "accounts.conf", conf)
-    store_logins(logins, given.out)
+    _write(given.out / SERVER / "accounts.conf", conf, mode)
     for name, login in logins.items():
-        lines = [f"{variable}={value}\n" for variable, value in login.environment().items()]
-        write_private(given.out / f"{name}.env", "".join(lines))
+        _write(given.out / name / LOGIN_FILE, env_lines(login), mode)
     return 0
+
+
+def _kept(folder: Path) -> dict[str, Login]:
+    files = {one.name: folder / one.name / LOGIN_FILE for one in IDENTITIES}
+    return {name: login_in(file) for name, file in files.items() if file.exists()}
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    write_private(path, text)
+    path.chmod(mode)
 
 
 if __name__ == "__main__":

@@ -61,8 +61,9 @@ still found out and stopped. To enforce it, write the accounts and include them 
 
     python -m bus.nats_conf --cluster NAME --incarnation ID --out FOLDER
 
-`FOLDER/accounts.conf` is for the server (`include accounts.conf`), `FOLDER/<identity>.env` for each process. There a
-client without a name is refused unless `--anonymous` is given.
+`FOLDER/server/accounts.conf` is for the server to include, `FOLDER/<identity>/login.env` for each process, as its
+environment or named by `FORESAIL_NATS_LOGIN_FILE`. There a client without a name is refused unless `--anonymous` is
+given. docker-compose.yml does this, with a volume for each login.
 
 ## What it does not cover
 

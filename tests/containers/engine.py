@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bus.login import Login
+
 REPOSITORY = Path(__file__).parents[2]
 PYTHON_IMAGE = "python:3.11-slim"
 NATS_IMAGE = "nats:2.12-alpine"
@@ -86,6 +88,14 @@ class Stack:
         """Return the address of a service in the project's network."""
         networks = self.container(service)["NetworkSettings"]["Networks"]
         return str(next(iter(networks.values()))["IPAddress"])
+
+    def login(self, identity: str) -> Login:
+        """Return the login that the project made for an identity."""
+        volume = f"{self.project}_login-{identity}:/login:ro"
+        image = self.environment["FORESAIL_IMAGE"]
+        show = ["--entrypoint", "cat", image, "/login/login.env"]
+        lines = run(["docker", "run", "--rm", "--volume", volume, *show]).splitlines()
+        return Login.from_environment(dict(line.split("=", 1) for line in lines))
 
     def kill(self, service: str) -> None:
         """Kill a service's process from outside, as a crash would; the engine brings it back.

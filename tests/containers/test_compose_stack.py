@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from bus.errors import ForesailError
+from bus.errors import BusUnavailable, ForesailError
 from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
+from bus.port import Message
 from foresail.audit import Audit, audit
 from schemas.registry import LAYERS
 from tests.containers.engine import (
@@ -29,7 +30,7 @@ from tests.containers.engine import (
 
 IMAGE = "foresail:test"
 STREAM = "FORESAIL_twin_compose"
-ENDED = {"log", "volumes"}
+ENDED = {"log", "prepare"}
 """Services that do one thing and end."""
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(900)]
@@ -66,10 +67,15 @@ def stack() -> Iterator[Stack]:
 @pytest_asyncio.fixture
 async def bus(stack: Stack) -> AsyncIterator[NatsBus]:
     """Give a connection to the stack's log."""
-    url = f"nats://{stack.address('nats')}:4222"
-    connection = await NatsBus.connect(url, cluster="twin", stream=STREAM)
+    login = stack.login("reader")
+    connection = await NatsBus.connect(bus_url(stack), cluster="twin", stream=STREAM, login=login)
     yield connection
     await connection.close()
+
+
+def bus_url(stack: Stack) -> str:
+    """Return where NATS listens in the project's network."""
+    return f"nats://{stack.address('nats')}:4222"
 
 
 async def found_in(bus: NatsBus) -> Audit:
@@ -118,6 +124,28 @@ async def test_every_container_is_healthy_and_may_do_little(stack: Stack) -> Non
         assert one["HostConfig"]["ReadonlyRootfs"], name
         assert ["ALL"] == one["HostConfig"]["CapDrop"], name
         assert not one["HostConfig"]["Privileged"], name
+
+
+async def test_each_container_can_say_only_what_is_its_own(stack: Stack, bus: NatsBus) -> None:
+    """Nobody connects without a login, and the reader's does not write the log."""
+    with pytest.raises(BusUnavailable, match="Authorization"):
+        await NatsBus.connect(bus_url(stack), cluster="twin", stream=STREAM)
+    mounts = {name: stack.container(name)["Mounts"] for name in ("referee", "executor")}
+    logins = {
+        name: [one["Name"] for one in found if one["Destination"] == "/login"]
+        for name, found in mounts.items()
+    }
+    forged = Message("foresail.twin.decision", {"Nats-Msg-Id": "forged"}, b"{}")
+    before = (await found_in(bus)).decisions
+    with pytest.raises(ForesailError):
+        async with asyncio.timeout(60):
+            await bus.publish([forged])
+
+    assert [f"{stack.project}_login-{name}" for name in logins] == [
+        one for (one,) in logins.values()
+    ]
+    assert [] == (await found_in(bus)).problems
+    assert before >= 1
 
 
 @pytest.mark.parametrize("victim", ["referee", "nats"])

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from bus.errors import InputError
-from bus.identities import IDENTITIES
-from bus.login import ANONYMOUS, FILE, Login, new_logins, store_logins, stored_logins
+from bus.errors import ConfigError, InputError
+from bus.identities import BY_NAME, IDENTITIES
+from bus.login import ANONYMOUS, FILE, Login, login_in, new_logins, store_logins, stored_logins
 from bus.nats_conf import accounts_conf, main
+
+GENERATE = ["--cluster", "twin", "--incarnation", "compose", "--out"]
 
 
 def test_logins_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
@@ -59,14 +61,32 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 
 def test_the_generator_writes_what_containers_need(tmp_path: Path) -> None:
-    """`python -m bus.nats_conf` writes the accounts and one environment file a process, all private."""
-    out = tmp_path / "nats"
-    arguments = ["--cluster", "twin", "--incarnation", "compose", "--out", str(out)]
+    """`python -m bus.nats_conf` writes the accounts and one login a process, all private; a process
+    finds its own by the file's name alone.
+    """
+    assert 0 == main([*GENERATE, str(tmp_path)])
+    logins = {name: login_in(tmp_path / name / "login.env") for name in BY_NAME}
+    referee = {"FORESAIL_NATS_LOGIN_FILE": str(tmp_path / "referee" / "login.env")}
 
-    assert 0 == main(arguments)
-    conf = (out / "accounts.conf").read_text()
-    assert conf == accounts_conf(
-        "twin", "FORESAIL_twin_compose", stored_logins(out), anonymous=False
-    )
-    assert "FORESAIL_NATS_USER=referee\n" in (out / "referee.env").read_text()
-    assert {0o600} == {stat.S_IMODE(path.stat().st_mode) for path in out.iterdir()}
+    conf = (tmp_path / "server" / "accounts.conf").read_text()
+    assert conf == accounts_conf("twin", "FORESAIL_twin_compose", logins, anonymous=False)
+    assert Login.from_environment(referee) == logins["referee"] != logins["executor"]
+    assert "referee" == logins["referee"].user
+    assert {0o600} == {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob("*/*")}
+
+
+def test_passwords_are_kept_on_request(tmp_path: Path) -> None:
+    """A second run makes new passwords, unless it is told to keep those that are there."""
+    main([*GENERATE, str(tmp_path)])
+    first = (tmp_path / "server" / "accounts.conf").read_text()
+    main([*GENERATE, str(tmp_path), "--keep"])
+    kept = (tmp_path / "server" / "accounts.conf").read_text()
+    main([*GENERATE, str(tmp_path)])
+
+    assert first == kept != (tmp_path / "server" / "accounts.conf").read_text()
+
+
+def test_a_login_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """One line says which variable, which file, and what to do."""
+    with pytest.raises(ConfigError, match=r"FORESAIL_NATS_LOGIN_FILE.*absent\.env"):
+        Login.from_environment({"FORESAIL_NATS_LOGIN_FILE": str(tmp_path / "absent.env")})
