@@ -20,6 +20,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from bus.errors import ConfigError
 from bus.identities import BY_NAME, IDENTITIES, Identity
 from bus.login import (
     API,
@@ -37,6 +38,7 @@ from schemas import subjects
 
 MAIN = "MAIN"
 """The account that holds the stream."""
+BAD_INPUT = 2
 SERVER = "server"
 """The folder of what nats-server reads."""
 LOGIN_FILE = "login.env"
@@ -166,13 +168,21 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     mode = 0o640 if given.group else 0o600
     logins = new_logins()
-    if given.keep:
-        logins |= _kept(given.out)
+    try:
+        logins |= _kept(given.out) if given.keep else {}
+    except ConfigError as error:
+        sys.stderr.write(f"{error}\n")
+        return BAD_INPUT
     stream = StreamDeclaration.of(given.cluster, given.incarnation).name
     conf = accounts_conf(given.cluster, stream, logins, anonymous=given.anonymous)
-    _write(given.out / SERVER / "accounts.conf", conf, mode)
-    for name, login in logins.items():
-        _write(given.out / name / LOGIN_FILE, env_lines(login), mode)
+    try:
+        _write(given.out / SERVER / "accounts.conf", conf, mode)
+        for name, login in logins.items():
+            _write(given.out / name / LOGIN_FILE, env_lines(login), mode)
+    except OSError as error:
+        why = f"name a folder that can be written ({error.filename}: {error.strerror})"
+        sys.stderr.write(f"{ConfigError('--out', given.out, why)}\n")
+        return BAD_INPUT
     return 0
 
 

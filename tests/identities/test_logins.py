@@ -90,3 +90,15 @@ def test_a_login_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """One line says which variable, which file, and what to do."""
     with pytest.raises(ConfigError, match=r"FORESAIL_NATS_LOGIN_FILE.*absent\.env"):
         Login.from_environment({"FORESAIL_NATS_LOGIN_FILE": str(tmp_path / "absent.env")})
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The generator ends with 2 and one line that names the folder and what is wrong with it."""
+    (tmp_path / "server").write_text("a file where a folder belongs")
+
+    assert 2 == main([*GENERATE, str(tmp_path)])
+    said = capsys.readouterr().err
+    assert 1 == said.count("\n")
+    assert "--out" in said and "server" in said
