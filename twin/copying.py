@@ -58,6 +58,16 @@ class Copier:
         return made
 
 
+def copied(value: Any) -> Any:
+    """Return a copy of a Kubernetes object: its dicts and lists are new, all else is shared."""
+    kind = type(value)
+    if kind is dict:
+        return {key: copied(entry) for key, entry in value.items()}
+    if kind is list:
+        return [copied(entry) for entry in value]
+    return value
+
+
 def _dict(copier: Copier, value: dict[Any, Any]) -> dict[Any, Any]:
     copy = copier.copy
     return {copy(key): copy(entry) for key, entry in value.items()}

@@ -105,24 +105,26 @@ def _free_name(name: str, taken: dict[str, Part]) -> str:
 
 
 def _neighbours(owner: object) -> Iterator[object]:
-    keeps = owner.KEEPS if isinstance(owner, Part) else ()
+    keeps, leaves = (owner.KEEPS, owner.LEAVES) if isinstance(owner, Part) else ((), ())
     for name, value in attributes(owner).items():
         if isinstance(value, Part) or name not in keeps:
-            yield from _objects_in(value)
+            yield from _objects_in(value, cached=name in leaves)
 
 
-def _objects_in(value: object) -> Iterator[object]:
-    """Yield the twin's own objects in a value that is wiring."""
+def _objects_in(value: object, *, cached: bool) -> Iterator[object]:
+    """Yield the twin's own objects in a value that is wiring or, when `cached`, may be a cache,
+    whose entries are of no interest.
+    """
     if isinstance(value, MethodType):
-        value = value.__self__
-    if isinstance(value, Part) or _is_ours(value):
+        value, cached = value.__self__, False
+    if isinstance(value, Part) or (_is_ours(value) and not cached):
         yield value
     elif isinstance(value, list | tuple):
         for entry in value:
-            yield from _objects_in(entry)
+            yield from _objects_in(entry, cached=cached)
     elif isinstance(value, dict):
         for entry in value.values():
-            yield from _objects_in(entry)
+            yield from _objects_in(entry, cached=cached)
 
 
 def _is_ours(value: object) -> bool:

@@ -7,12 +7,12 @@ Rendered objects share parts with the store: copy before you change one.
 
 from __future__ import annotations
 
-import copy
 from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping
 
 from twin import admission, errors, intake
 from twin.changes import Change, ChangeLog, ChangeType
+from twin.copying import copied
 from twin.kinds import KINDS, Kind, kind_of
 from twin.names import generated_name, object_uid
 from twin.part import Kept, Part
@@ -57,7 +57,7 @@ class Store(Part):
     """
 
     KEEPS = ("resource_version", "_shelves", "dependents")
-    LEAVES = ("_subscribers", "_tickets")  # who listens, not what there is
+    LEAVES = ("_subscribers", "_callbacks", "_tickets")  # who listens, not what there is
 
     def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
         self.resource_version = 1
@@ -65,6 +65,7 @@ class Store(Part):
         self._seed = seed
         self._shelves = {name: Shelf(kind, log_size) for name, kind in KINDS.items()}
         self._subscribers: dict[int, Subscriber] = {}
+        self._callbacks: tuple[Subscriber, ...] = ()
         self._tickets = 0
         self.dependents: dict[str, dict[tuple[str, Key], Record]] = {}  # by uid of any owner
 
@@ -134,7 +135,13 @@ class Store(Part):
         self._tickets += 1
         ticket = self._tickets
         self._subscribers[ticket] = callback
-        return lambda: self._subscribers.pop(ticket, None) and None
+        self._callbacks = tuple(self._subscribers.values())
+
+        def stop() -> None:
+            self._subscribers.pop(ticket, None)
+            self._callbacks = tuple(self._subscribers.values())
+
+        return stop
 
     # ---- writing
 
@@ -150,7 +157,7 @@ class Store(Part):
         """As `create`, without rendering the answer."""
         shelf = self._shelf(resource)
         kind = shelf.kind
-        obj = copy.deepcopy(obj)
+        obj = copied(obj)
         metadata = obj.setdefault("metadata", {})
         self._place(kind, namespace, metadata)
         name = metadata.get("name") or self._draw_name(resource, metadata)
@@ -194,7 +201,7 @@ class Store(Part):
         record = self.record(resource, namespace, name)
         self._check_version(shelf.kind, record, obj.get("metadata", {}))
         candidate = record.clone()
-        new = copy.deepcopy(obj)
+        new = copied(obj)
         admission.admit_change(shelf.kind, render(resource, record), new, subresource, self._lookup)
         intake.apply(candidate, new, subresource)
         if dry_run or candidate.state() == record.state():
@@ -259,8 +266,10 @@ class Store(Part):
     # ---- inner parts
 
     def _shelf(self, resource: str) -> Shelf:
-        kind_of(resource)
-        return self._shelves[resource]
+        found = self._shelves.get(resource)
+        if found is None:
+            raise errors.unknown_resource(resource)
+        return found
 
     def _lookup(self, resource: str, namespace: str, name: str) -> Object | None:
         found = self.find(resource, namespace, name)
@@ -347,5 +356,5 @@ class Store(Part):
             previous_fields=fields,
         )
         shelf.log.append(change)
-        for subscriber in tuple(self._subscribers.values()):
-            subscriber(change)
+        for callback in self._callbacks:
+            callback(change)

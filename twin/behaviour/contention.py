@@ -16,6 +16,7 @@ import numpy as np
 
 from twin.behaviour.memory import MemoryKeeper
 from twin.behaviour.metrics import Metrics
+from twin.behaviour.node_settings import NodeSettings
 from twin.behaviour.node_table import Floats, NodeTable, node_sums
 from twin.behaviour.usage_table import UsageTable
 from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, variation
@@ -28,10 +29,26 @@ _COLD_RATIO = 0.6
 _LEAST_VARIATION = 0.05
 
 
+class Columns:
+    """What is set on all nodes, by row."""
+
+    def __init__(self, settings: list[NodeSettings]) -> None:
+        self.settings = settings
+        self.clock_scale = np.array(
+            [_clock_scale(entry.asleep, entry.clock_scale_ratio) for entry in settings]
+        )
+        self.cpu_cap = np.array([entry.cpu_cap_ratio for entry in settings])
+        self.memory_scale = np.array([entry.memory_scale_ratio for entry in settings])
+        self.capped = tuple(
+            row for row, entry in enumerate(settings) if math.isfinite(entry.memory_cap_ratio)
+        )
+
+
 class Contention(Part):
     """Grants CPU and memory to running pods, and says when their work will be done."""
 
     KEEPS = ("_stepped_at", "_rates")
+    LEAVES = ("_set",)
 
     def __init__(
         self,
@@ -48,6 +65,7 @@ class Contention(Part):
         self._memory = memory
         self._stepped_at = world.now
         self._rates: Floats = np.ones(0)  # by node row, since the last step
+        self._set = Columns([])
         world.clock.handle("contention.step", self.step)
         world.clock.after(world.config.scrape_seconds, "contention.step")
 
@@ -74,6 +92,8 @@ class Contention(Part):
         usage["work_left"][rows] -= usage["rate"][rows] * worked
         self._metrics.scrape_cpu(rows, self._stepped_at)
         previous, self._stepped_at = self._stepped_at, now
+        if self._set.settings != self._nodes.settings:
+            self._set = Columns(list(self._nodes.settings))
         self._grant_cpu(rows)
         self._grant_memory(rows)
         self._metrics.scrape_memory(rows, previous)
@@ -96,10 +116,8 @@ class Contention(Part):
         factor = variation(usage.seed[rows], self._elapsed(), CPU_WAVES)
         factor = np.maximum(factor, _LEAST_VARIATION)
         wanted = np.minimum(usage["cpu_mean"][rows] * factor, usage["cpu_limit"][rows])
-        scale = np.array([_clock_scale(entry.asleep, entry.clock_scale_ratio)
-                          for entry in nodes.settings])  # fmt: skip
-        cap = np.array([entry.cpu_cap_ratio for entry in nodes.settings])
-        given = nodes.offered[0, :count] * np.minimum(scale, cap)
+        scale = self._set.clock_scale
+        given = nodes.offered[0, :count] * np.minimum(scale, self._set.cpu_cap)
         asked = node_sums(node, wanted, count) * scale
         part = np.minimum(1.0, given / np.maximum(asked, 1e-9))
         self._rates = scale * part
@@ -114,15 +132,11 @@ class Contention(Part):
         warm = np.minimum(1.0, _COLD_RATIO + (1.0 - _COLD_RATIO) * age / _WARM_UP_SECONDS)
         wanted = usage["memory_mean"][rows] * warm
         wanted *= variation(usage.seed[rows], self._elapsed(), MEMORY_WAVES)
-        scale = np.array([entry.memory_scale_ratio for entry in nodes.settings])
-        held = wanted * scale[node]
-        capped = [
-            i for i, entry in enumerate(nodes.settings) if math.isfinite(entry.memory_cap_ratio)
-        ]
-        if capped:
+        held = wanted * self._set.memory_scale[node]
+        if self._set.capped:
             total = node_sums(node, held, count)
             part = np.ones(count)
-            for index in capped:
+            for index in self._set.capped:
                 room = nodes.settings[index].memory_cap_ratio * float(nodes.offered[1, index])
                 part[index] = min(1.0, room / max(float(total[index]), 1.0))
             held = held * part[node]

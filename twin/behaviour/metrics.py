@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from twin.behaviour.node_table import Floats, NodeTable, node_sums
+from twin.behaviour.node_table import Floats, Ints, NodeTable, node_sums
 from twin.behaviour.usage_table import UsageTable
 from twin.part import Part
 from twin.records import Object, PodRecord
@@ -23,18 +23,31 @@ API_VERSION = "metrics.k8s.io/v1beta1"
 class Metrics(Part):
     """The newest scrape, rendered on demand."""
 
-    KEEPS = ("_scraped_at", "_pods", "_node_cpu", "_node_memory", "_answering", "_cpu")
+    KEEPS = (
+        "_scraped_at",
+        "_rows",
+        "_uids",
+        "_cpu",
+        "_memory",
+        "_node_cpu",
+        "_node_memory",
+        "_silent",
+    )
+    LEAVES = ("_by_uid",)
 
     def __init__(self, world: World, nodes: NodeTable, usage: UsageTable) -> None:
         self._world = world
         self._nodes = nodes
         self._usage = usage
         self._scraped_at: float | None = None
-        self._pods: dict[str, tuple[float, float]] = {}  # uid: millicores, bytes
+        self._rows: Ints = np.zeros(0, np.int64)  # of the usage table, seen twice by now
+        self._uids: list[str] = []
+        self._cpu: Floats = np.zeros(0)  # millicores of these pods
+        self._memory: Floats = np.zeros(0)  # bytes
+        self._by_uid: dict[str, tuple[float, float]] | None = None  # made when somebody asks
         self._node_cpu: Floats = np.zeros(0)
         self._node_memory: Floats = np.zeros(0)
-        self._answering: frozenset[str] = frozenset()
-        self._cpu: list[tuple[str, float]] = []
+        self._silent: frozenset[str] = frozenset()  # nodes that did not answer
 
     def scrape_cpu(self, rows: Any, previous: float) -> None:
         """Take the mean CPU since the `previous` scrape, before new grants are made."""
@@ -44,20 +57,19 @@ class Metrics(Part):
         part = np.minimum(1.0, (self._world.now - usage["started_at"][rows])
                           / self._world.config.scrape_seconds)  # fmt: skip
         self._node_cpu = node_sums(usage.node[rows], cpu * part, self._nodes.count)
-        old = rows[seen]
-        uids = [usage.uids[row] for row in old.tolist()]
-        self._cpu = list(zip(uids, usage["cpu_now"][old].tolist(), strict=True))
+        self._rows = rows[seen]
+        self._cpu = cpu[seen]
 
     def scrape_memory(self, rows: Any, previous: float) -> None:
         """Take the working sets of now, and publish the scrape."""
         del previous  # memory is a reading, not a rate
-        usage, world = self._usage, self._world
-        held = usage["memory_now"]
+        usage, held = self._usage, self._usage["memory_now"]
         self._node_memory = node_sums(usage.node[rows], held[rows], self._nodes.count)
-        self._pods = {uid: (cpu, float(held[usage.row_of[uid]])) for uid, cpu in self._cpu}
-        names = (node for node in self._nodes.names if world.up(node))
-        self._answering = frozenset(names)
-        self._scraped_at = world.now
+        self._uids = list(map(usage.uids.__getitem__, self._rows.tolist()))
+        self._memory = held[self._rows]
+        self._by_uid = None
+        self._silent = frozenset(self._world.down)
+        self._scraped_at = self._world.now
 
     def node_metrics(self) -> list[Object]:
         """Return NodeMetrics by name: usage of nodes that answered the newest scrape."""
@@ -66,7 +78,7 @@ class Metrics(Part):
         found = []
         for record in self._world.store.records("nodes"):
             row = self._nodes.row_of[record.name]
-            if record.name not in self._answering or row >= len(self._node_cpu):
+            if record.name in self._silent or row >= len(self._node_cpu):
                 continue
             usage = _usage(float(self._node_cpu[row]), float(self._node_memory[row]))
             metadata = {"name": record.name, "labels": record.labels}
@@ -75,11 +87,11 @@ class Metrics(Part):
 
     def pod_metrics(self, namespace: str | None = None) -> list[Object]:
         """Return PodMetrics by (namespace, name), of one namespace or of all."""
-        found = []
+        found, samples = [], self._samples()
         for record in self._world.store.records("pods", namespace):
-            sample = self._pods.get(record.uid)
+            sample = samples.get(record.uid)
             assert isinstance(record, PodRecord)
-            if sample is None or record.node_name not in self._answering:
+            if sample is None or not self._answered(record.node_name):
                 continue
             metadata = {"name": record.name, "namespace": record.namespace}
             names = record.shape.containers
@@ -88,6 +100,16 @@ class Metrics(Part):
             head = self._head("PodMetrics", {**metadata, "labels": record.labels})
             found.append({**head, "containers": containers})
         return found
+
+    def _samples(self) -> dict[str, tuple[float, float]]:
+        """Return (millicores, bytes) by pod uid, as the newest scrape has them."""
+        if self._by_uid is None:
+            amounts = zip(self._cpu.tolist(), self._memory.tolist(), strict=True)
+            self._by_uid = dict(zip(self._uids, amounts, strict=True))
+        return self._by_uid
+
+    def _answered(self, node_name: str) -> bool:
+        return node_name not in self._silent and self._world.node(node_name) is not None
 
     def _head(self, kind: str, metadata: Object) -> Object:
         assert self._scraped_at is not None
