@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from twin.controllers.config import ControllerConfig
+from twin.scheduling.settings import SchedulerConfig
 
 START_2026 = 1_767_225_600.0
 
@@ -31,10 +34,10 @@ class TwinConfig:
     """Longest delay before a crashed container runs again."""
     restart_reset_seconds: float = 600.0
     """A container that ran this long starts its back-off anew."""
-    scheduler_backoff_seconds: float = 1.0
-    """First delay before an unschedulable pod is tried again."""
-    scheduler_backoff_max_seconds: float = 10.0
-    """Longest delay before an unschedulable pod is tried again after a change that may help."""
+    scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
+    """Which scheduler plugins run, with which weights, and how its queue waits."""
+    controllers: ControllerConfig = field(default_factory=ControllerConfig)
+    """Settings of the control plane's controllers."""
     job_ttl_seconds: int = 300
     """Time after which a finished Job of the workload vanishes."""
     event_ttl_seconds: float = 3_600.0

@@ -22,20 +22,15 @@ from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
 from twin.clock import Clock
 from twin.config import TwinConfig
-from twin.controllers.budget import Budgets
-from twin.controllers.deployment import Deployments
-from twin.controllers.garbage import Garbage
-from twin.controllers.job import Jobs
-from twin.controllers.loop import ControllerLoop
 from twin.controllers.node_lifecycle import NodeLifecycle
-from twin.controllers.replicaset import ReplicaSets
+from twin.controllers.plane import ControlPlane
 from twin.copying import Copier
 from twin.encoding import state_lines
 from twin.intake import DEFAULT_PODS_PER_NODE, GPU
 from twin.kube_events import Reporter
 from twin.part import Kept, parts_of
 from twin.quantity import cpu_text, memory_text
-from twin.records import NodeRecord, Object, PodRecord, Record
+from twin.records import NodeRecord, Object
 from twin.store import Store
 from twin.streams import Streams
 from twin.workloads.arrival import NodeShape, WorkloadArrival
@@ -43,8 +38,6 @@ from twin.world import World
 
 SIMULATED = "foresail.dev/simulated"
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-_OWNER_RESOURCES = {"ReplicaSet": "replicasets", "Job": "jobs"}
-_RECONCILED = ("deployments", "replicasets", "jobs", "poddisruptionbudgets")
 
 
 class Engine:
@@ -81,16 +74,8 @@ class Engine:
 
     def _build_controllers(self) -> None:
         world = self.world
-        self.loop = ControllerLoop(self.clock)
-        self.jobs = Jobs(world, self.loop)
-        self.budgets = Budgets(world)
-        self.garbage = Garbage(world)
+        self.plane = ControlPlane(world, self.metrics.sample)
         self.lifecycle = NodeLifecycle(world, self.kubelet)
-        self.loop.register("deployments", Deployments(world).reconcile)
-        self.loop.register("replicasets", ReplicaSets(world).reconcile)
-        self.loop.register("jobs", self.jobs.reconcile)
-        self.loop.register("poddisruptionbudgets", self.budgets.reconcile)
-        self.clock.handle("job.expire", self.jobs.expire)
 
     # ---- what drives it
 
@@ -141,7 +126,7 @@ class Engine:
         grace_period_seconds: int | None = None,
     ) -> Object:
         """Evict a pod within its PodDisruptionBudget; see `Budgets.evict`."""
-        return self.budgets.evict(
+        return self.plane.budgets.evict(
             namespace, name, dry_run=dry_run, uid=uid, grace_period_seconds=grace_period_seconds
         )
 
@@ -197,30 +182,9 @@ class Engine:
         self.scheduler.follow(change)
         self.kubelet.follow(change)
         self.lifecycle.follow(change)
-        self.jobs.follow(change)
-        self.garbage.follow(change)
-        if isinstance(record, PodRecord):
-            self._note_pod(record)
-        elif isinstance(record, NodeRecord):
-            if change.type == "ADDED":
-                self.lifecycle.expect_failures(record.name)
-        elif change.resource in _RECONCILED and change.type != "DELETED":
-            self.loop.note(change.resource, record.namespace, record.name)
-        if change.resource == "replicasets":
-            self._note_owners(record)
-
-    def _note_pod(self, pod: PodRecord) -> None:
-        for owner in pod.owners:
-            resource = _OWNER_RESOURCES.get(owner["kind"])
-            if resource and owner.get("controller"):
-                self.loop.note(resource, pod.namespace, owner["name"])
-        for budget in self.budgets.covering(pod):
-            self.loop.note("poddisruptionbudgets", budget.namespace, budget.name)
-
-    def _note_owners(self, record: Record) -> None:
-        for owner in record.owners:
-            if owner["kind"] == "Deployment":
-                self.loop.note("deployments", record.namespace, owner["name"])
+        self.plane.follow(change)
+        if isinstance(record, NodeRecord) and change.type == "ADDED":
+            self.lifecycle.expect_failures(record.name)
 
 
 def _node_labels(shape: NodeShape) -> dict[str, str]:

@@ -16,6 +16,8 @@ class Kind:
     group: str
     version: str
     namespaced: bool
+    other_versions: tuple[str, ...] = ()
+    """Versions of the group that the kind is served in as well, converted (`twin.conversion`)."""
 
     @property
     def api_version(self) -> str:
@@ -33,9 +35,22 @@ KINDS: dict[str, Kind] = {
         Kind("services", "Service", "", "v1", True),
         Kind("configmaps", "ConfigMap", "", "v1", True),
         Kind("resourcequotas", "ResourceQuota", "", "v1", True),
+        Kind("limitranges", "LimitRange", "", "v1", True),
         Kind("deployments", "Deployment", "apps", "v1", True),
         Kind("replicasets", "ReplicaSet", "apps", "v1", True),
+        Kind("statefulsets", "StatefulSet", "apps", "v1", True),
+        Kind("daemonsets", "DaemonSet", "apps", "v1", True),
+        Kind("controllerrevisions", "ControllerRevision", "apps", "v1", True),
         Kind("jobs", "Job", "batch", "v1", True),
+        Kind("cronjobs", "CronJob", "batch", "v1", True),
+        Kind(
+            "horizontalpodautoscalers",
+            "HorizontalPodAutoscaler",
+            "autoscaling",
+            "v2",
+            True,
+            other_versions=("v1",),
+        ),
         Kind("poddisruptionbudgets", "PodDisruptionBudget", "policy", "v1", True),
         Kind("priorityclasses", "PriorityClass", "scheduling.k8s.io", "v1", False),
         Kind("leases", "Lease", "coordination.k8s.io", "v1", True),

@@ -6,13 +6,14 @@ from collections import deque
 from dataclasses import dataclass
 
 from twin.config import TwinConfig
+from twin.kinds import KINDS
 from twin.names import object_uid
 from twin.part import Part
 from twin.records import Object, ObjectRecord, Record
 from twin.store import Store
 from twin.timestamps import rfc3339
 
-_VERSIONS = {"Pod": "v1", "Node": "v1", "Job": "batch/v1"}
+_VERSIONS = {kind.kind: kind.api_version for kind in KINDS.values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Reporter(Part):
         event.namespace, event.name = namespace, f"{topic.name[:230]}.{uid.replace('-', '')[:16]}"
         event.uid, event.resource_version, event.created_at = uid, 0, now
         event.labels, event.annotations, event.owners, event.finalizers = {}, {}, (), ()
+        event.managed = ()
         event.deletion_at, event.deletion_grace_seconds, event.generation = None, None, 0
         involved: Object = {"kind": topic.kind, "name": topic.name, "uid": topic.uid}
         involved["apiVersion"] = _VERSIONS.get(topic.kind, "apps/v1")
@@ -118,6 +120,21 @@ _WARNINGS = frozenset(
         "BackoffLimitExceeded",
         "Evicted",
         "DeadlineExceeded",
+        "PodFailurePolicy",
+        "FailedGetScale",
+        "FailedGetResourceMetric",
+        "FailedGetContainerResourceMetric",
+        "FailedGetPodsMetric",
+        "FailedGetObjectMetric",
+        "FailedGetExternalMetric",
+        "FailedComputeMetricsReplicas",
+        "FailedDaemonPod",
+        "MissSchedule",
+        "TooManyMissedTimes",
+        "UnexpectedJob",
+        "UnparseableSchedule",
+        "UnmanagedPods",
+        "NotDeleted",
     }
 )
 _REPEATING = ("FailedScheduling", "BackOff", "OOMKilling", "Scheduled", "Started", "Killing",

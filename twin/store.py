@@ -11,6 +11,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping
 
 from twin import admission, errors, intake
+from twin.admission.gates import Gate
 from twin.changes import Change, ChangeLog, ChangeType
 from twin.copying import copied
 from twin.kinds import KINDS, Kind, kind_of
@@ -18,10 +19,13 @@ from twin.names import generated_name, object_uid
 from twin.part import Kept, Part
 from twin.records import Object, PodRecord, Record
 from twin.render import render
+from twin.snapshot import Snapshot
 
 Key = tuple[str, str]
 Changes = list[Change]
 Subscriber = Callable[[Change], None]
+Own = Callable[[Object | None, Object], None]
+"""Sets who owns which field of an admitted object, given it as it was before."""
 
 
 class Shelf:
@@ -57,7 +61,7 @@ class Store(Part):
     """
 
     KEEPS = ("resource_version", "_shelves", "dependents")
-    LEAVES = ("_subscribers", "_callbacks", "_tickets")  # who listens, not what there is
+    LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates")  # who listens, not what there is
 
     def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
         self.resource_version = 1
@@ -67,6 +71,7 @@ class Store(Part):
         self._subscribers: dict[int, Subscriber] = {}
         self._callbacks: tuple[Subscriber, ...] = ()
         self._tickets = 0
+        self.gates: list[Gate] = []
         self.dependents: dict[str, dict[tuple[str, Key], Record]] = {}  # by uid of any owner
 
     def kept(self) -> Kept:
@@ -130,6 +135,12 @@ class Store(Part):
         """Return changes after version `since`; raises ApiError 410 when the log is shorter."""
         return self._shelf(resource).log.since(since, namespace)
 
+    def snapshot(self, resource: str, namespace: str | None, version: int) -> Snapshot:
+        """Return the records as of `version`; raises ApiError 410 when the log is shorter."""
+        shelf = self._shelf(resource)
+        scope = namespace if shelf.kind.namespaced else None
+        return Snapshot(shelf, scope, version, shelf.log.since(version, scope))
+
     def subscribe(self, callback: Subscriber) -> Callable[[], None]:
         """Call `callback` at each commit, in order; returns what ends it. It must not block."""
         self._tickets += 1
@@ -146,13 +157,26 @@ class Store(Part):
     # ---- writing
 
     def create(
-        self, resource: str, namespace: str, obj: Object, *, dry_run: bool = False
+        self,
+        resource: str,
+        namespace: str,
+        obj: Object,
+        *,
+        dry_run: bool = False,
+        own: Own | None = None,
     ) -> Object:
         """Create an object and return it; raises ApiError 404, 409 AlreadyExists or 422."""
-        return render(resource, self.create_record(resource, namespace, obj, dry_run=dry_run))
+        record = self.create_record(resource, namespace, obj, dry_run=dry_run, own=own)
+        return render(resource, record)
 
     def create_record(
-        self, resource: str, namespace: str, obj: Object, *, dry_run: bool = False
+        self,
+        resource: str,
+        namespace: str,
+        obj: Object,
+        *,
+        dry_run: bool = False,
+        own: Own | None = None,
     ) -> Record:
         """As `create`, without rendering the answer."""
         shelf = self._shelf(resource)
@@ -162,10 +186,17 @@ class Store(Part):
         self._place(kind, namespace, metadata)
         name = metadata.get("name") or self._draw_name(resource, metadata)
         metadata["name"] = name
+        home = metadata.get("namespace", "")
+        for gate in self.gates:
+            gate.prepare(kind, home, obj)
         admission.admit_new(kind, obj, self._lookup)
-        key = (metadata.get("namespace", ""), name)
+        key = (home, name)
         if key in shelf.records:
             raise errors.already_exists(resource, name, group=kind.group)
+        for gate in self.gates:
+            gate.charge(kind, home, obj, None, dry_run=dry_run)
+        if own is not None:
+            own(None, obj)
         record = intake.new_record(resource, obj)
         record.uid = object_uid(self._seed, self.resource_version, resource, key)
         record.created_at = self.now()
@@ -179,7 +210,7 @@ class Store(Part):
         shelf = self._shelf(resource)
         shelf.put(record)
         self._index(resource, record)
-        self._commit(shelf, "ADDED", record, None, None)
+        self._commit(shelf, "ADDED", record, None, None, None)
 
     def replace(
         self,
@@ -190,6 +221,7 @@ class Store(Part):
         *,
         subresource: str | None = None,
         dry_run: bool = False,
+        own: Own | None = None,
     ) -> Object:
         """Write an object and return it; an equal one changes nothing.
 
@@ -202,7 +234,10 @@ class Store(Part):
         self._check_version(shelf.kind, record, obj.get("metadata", {}))
         candidate = record.clone()
         new = copied(obj)
-        admission.admit_change(shelf.kind, render(resource, record), new, subresource, self._lookup)
+        old = render(resource, record)
+        admission.admit_change(shelf.kind, old, new, subresource, self._lookup)
+        if own is not None:
+            own(old, new)
         intake.apply(candidate, new, subresource)
         if dry_run or candidate.state() == record.state():
             return render(resource, candidate)
@@ -214,12 +249,10 @@ class Store(Part):
         self._finish_if_released(resource, record)
         return render(resource, record)
 
-    def touch(self, resource: str, record: Record, before: Record | None = None) -> None:
+    def touch(self, resource: str, record: Record, before: Record) -> None:
         """Commit changes that were made on a live record; `before` is its clone from earlier."""
-        labels = record.labels if before is None else before.labels
-        old = record if before is None else before
-        fields = old.index_fields if isinstance(old, PodRecord) else None
-        self._commit(self._shelf(resource), "MODIFIED", record, labels, fields)
+        fields = before.index_fields if isinstance(before, PodRecord) else None
+        self._commit(self._shelf(resource), "MODIFIED", record, before.labels, fields, before)
 
     def delete(
         self,
@@ -250,18 +283,21 @@ class Store(Part):
         )
         if not dry_run:
             if gone_now:
-                self.remove(resource, record)
+                self.remove(resource, record, before)
             elif record.state() != before.state():
                 self.touch(resource, record, before)
         return render(resource, target)
 
-    def remove(self, resource: str, record: Record) -> None:
-        """Take a record away at once (its grace has passed)."""
+    def remove(self, resource: str, record: Record, before: Record | None = None) -> None:
+        """Take a record away at once (its grace has passed); `before` as it was, if it was
+        changed since its last commit.
+        """
         shelf = self._shelf(resource)
         shelf.drop(record)
         self._unindex(resource, record)
         fields = record.index_fields if isinstance(record, PodRecord) else None
-        self._commit(shelf, "DELETED", record, record.labels, fields)
+        before = before or record.clone()
+        self._commit(shelf, "DELETED", record, record.labels, fields, before)
 
     # ---- inner parts
 
@@ -344,6 +380,7 @@ class Store(Part):
         record: Record,
         labels: Mapping[str, str] | None,
         fields: tuple[str, str] | None,
+        before: Record | None,
     ) -> None:
         self.resource_version += 1
         record.resource_version = self.resource_version
@@ -354,6 +391,7 @@ class Store(Part):
             record=record.clone(),
             previous_labels=labels,
             previous_fields=fields,
+            before=before,
         )
         shelf.log.append(change)
         for callback in self._callbacks:

@@ -20,3 +20,9 @@ def rfc3339_micro(unix_seconds: float) -> str:
     """Return `2026-01-01T00:00:00.000000Z`, as metav1.MicroTime."""
     whole, micro = divmod(round(unix_seconds * 1e6), 1_000_000)
     return f"{_seconds(whole)[:-1]}.{micro:06d}Z"
+
+
+@lru_cache(maxsize=8_192)
+def unix(text: str) -> float:
+    """Return unix seconds of an RFC 3339 time; raises ValueError for another text."""
+    return datetime.fromisoformat(text).timestamp()

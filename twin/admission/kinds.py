@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twin.admission import metadata, pods
+from twin.admission import limit_ranges, quota_scopes, workloads
 from twin.admission.findings import Findings
 from twin.records import Object
 
-_ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -21,17 +20,67 @@ def admit(resource: str, obj: Object, findings: Findings) -> None:
 
 def check_unchanged(resource: str, old: Object, new: Object, findings: Findings) -> None:
     """Check the immutable fields of an update."""
+    before, after = old.get("spec") or {}, new.get("spec") or {}
     for path in _IMMUTABLE.get(resource, ()):
-        before, after = old.get("spec", {}), new.get("spec", {})
-        if before.get(path) != after.get(path):
-            findings.add(f"spec.{path}", "Invalid value: field is immutable")
+        if before.get(path) == after.get(path):
+            continue
+        if resource == "jobs" and _job_may_change(path, old, before, after):
+            continue
+        findings.add(f"spec.{path}", "Invalid value: field is immutable")
+    if resource == "statefulsets":
+        _statefulset_unchanged(before, after, findings)
+    if resource == "controllerrevisions" and old.get("data") != new.get("data"):
+        findings.add("data", "Invalid value: field is immutable")
 
 
 _IMMUTABLE = {
     "deployments": ("selector",),
     "replicasets": ("selector",),
+    "daemonsets": ("selector",),
     "jobs": ("selector", "template", "completions", "completionMode"),
 }
+_STATEFULSET_CHANGEABLE = (
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "revisionHistoryLimit",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+)
+
+
+def _job_may_change(field: str, old: Object, before: Object, after: Object) -> bool:
+    """True for what queues may change: the scheduling directives of a Job that has not started, and
+    completions together with parallelism of an indexed one.
+    """
+    if field == "completions":
+        indexed = before.get("completionMode") == "Indexed"
+        return bool(indexed and after.get("completions") == after.get("parallelism"))
+    started = "startTime" in (old.get("status") or {})
+    if field != "template" or not before.get("suspend") or started:
+        return False
+    return _fixed_part(before["template"]) == _fixed_part(after.get("template") or {})
+
+
+def _fixed_part(template: Object) -> Object:
+    """Return a pod template without labels, annotations and scheduling directives."""
+    free = ("nodeSelector", "tolerations", "schedulingGates", "affinity")
+    spec = {key: value for key, value in (template.get("spec") or {}).items() if key not in free}
+    head = {key: value for key, value in (template.get("metadata") or {}).items()
+            if key not in ("labels", "annotations")}  # fmt: skip
+    return {"metadata": head, "spec": spec}
+
+
+def _statefulset_unchanged(before: Object, after: Object, findings: Findings) -> None:
+    fixed = {key for key in (*before, *after) if key not in _STATEFULSET_CHANGEABLE}
+    if any(before.get(key) != after.get(key) for key in sorted(fixed)):
+        listed = ", ".join(f"'{name}'" for name in _STATEFULSET_CHANGEABLE[:-1])
+        findings.add(
+            "spec",
+            f"Forbidden: updates to statefulset spec for fields other than {listed} and "
+            f"'{_STATEFULSET_CHANGEABLE[-1]}' are forbidden",
+        )
 
 
 def _namespace(obj: Object, findings: Findings) -> None:
@@ -55,98 +104,17 @@ def _node(obj: Object, findings: Findings) -> None:
         findings.quantities(f"status.{field}", status.get(field) or {})
 
 
-def _template(spec: Object, findings: Findings) -> None:
-    template = spec.get("template")
-    if not isinstance(template, dict):
-        findings.required("spec.template")
-        return
-    template.setdefault("metadata", {})
-    metadata.check_labels(
-        "spec.template.metadata.labels", template["metadata"].get("labels"), findings
-    )
-    pods.admit_template(template.setdefault("spec", {}), findings, "spec.template.spec")
-
-
-def _selector(spec: Object, findings: Findings) -> None:
-    wanted = (spec.get("selector") or {}).get("matchLabels") or {}
-    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
-    if not spec.get("selector"):
-        findings.required("spec.selector")
-    elif any(labels.get(key) != value for key, value in wanted.items()):
-        findings.bad(
-            "spec.template.metadata.labels", labels, "`selector` does not match template `labels`"
-        )
-
-
-def _always(spec: Object, findings: Findings) -> None:
-    policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy")
-    if policy not in (None, "Always"):
-        path = "spec.template.spec.restartPolicy"
-        findings.add(path, f'Unsupported value: "{policy}": supported values: "Always"')
-
-
-def _replicas(spec: Object, findings: Findings) -> None:
-    findings.count("spec.replicas", spec.setdefault("replicas", 1))
-
-
-def _deployment(obj: Object, findings: Findings) -> None:
-    spec = obj.setdefault("spec", {})
-    _replicas(spec, findings)
-    _template(spec, findings)
-    _selector(spec, findings)
-    _always(spec, findings)
-    strategy = spec.setdefault("strategy", {})
-    strategy.setdefault("type", "RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        rolling = strategy.setdefault("rollingUpdate", {})
-        for field, value in _ROLLING["rollingUpdate"].items():  # type: ignore[attr-defined]
-            rolling.setdefault(field, value)
-    elif strategy["type"] != "Recreate":
-        findings.bad("spec.strategy.type", strategy["type"], "must be RollingUpdate or Recreate")
-    spec.setdefault("revisionHistoryLimit", 10)
-    spec.setdefault("progressDeadlineSeconds", 600)
-    obj.setdefault("status", {})
-
-
-def _replicaset(obj: Object, findings: Findings) -> None:
-    spec = obj.setdefault("spec", {})
-    _replicas(spec, findings)
-    _template(spec, findings)
-    _selector(spec, findings)
-    _always(spec, findings)
-    obj.setdefault("status", {"replicas": 0})
-
-
-def _job(obj: Object, findings: Findings) -> None:
-    spec = obj.setdefault("spec", {})
-    findings.count("spec.parallelism", spec.setdefault("parallelism", 1))
-    if spec.get("completions") is not None:
-        findings.count("spec.completions", spec["completions"])
-    elif spec["parallelism"] == 1:
-        spec["completions"] = 1
-    findings.count("spec.backoffLimit", spec.setdefault("backoffLimit", 6))
-    spec.setdefault("completionMode", "NonIndexed")
-    spec.setdefault("suspend", False)
-    if spec.get("ttlSecondsAfterFinished") is not None:
-        findings.count("spec.ttlSecondsAfterFinished", spec["ttlSecondsAfterFinished"])
-    _template(spec, findings)
-    policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy")
-    if policy == "Always":
-        findings.add("spec.template.spec.restartPolicy",
-                     'Required value: valid values: "OnFailure", "Never"')  # fmt: skip
-    name = obj["metadata"].get("name", "")
-    labels = (spec.get("template") or {}).get("metadata", {}).setdefault("labels", {})
-    labels.setdefault("batch.kubernetes.io/job-name", name[:63].rstrip("-."))
-    labels.setdefault("job-name", name[:63].rstrip("-."))
-    marker = {"batch.kubernetes.io/job-name": labels["batch.kubernetes.io/job-name"]}
-    spec.setdefault("selector", {"matchLabels": marker})
-    obj.setdefault("status", {})
-
-
 def _budget(obj: Object, findings: Findings) -> None:
     spec = obj.setdefault("spec", {})
     if "minAvailable" in spec and "maxUnavailable" in spec:
         findings.bad("spec", "both", "minAvailable and maxUnavailable cannot be both set")
+    for field in ("minAvailable", "maxUnavailable"):
+        if field in spec:
+            workloads.amount(f"spec.{field}", spec[field], findings)
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy not in (None, "IfHealthyBudget", "AlwaysAllow"):
+        findings.add("spec.unhealthyPodEvictionPolicy", f'Unsupported value: "{policy}": supported '
+                     'values: "AlwaysAllow", "IfHealthyBudget"')  # fmt: skip
     obj.setdefault(
         "status",
         {"currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0, "disruptionsAllowed": 0},
@@ -160,17 +128,44 @@ def _priority_class(obj: Object, findings: Findings) -> None:
 
 
 def _quota(obj: Object, findings: Findings) -> None:
-    findings.quantities("spec.hard", obj.setdefault("spec", {}).get("hard") or {})
+    spec = obj.setdefault("spec", {})
+    findings.quantities("spec.hard", spec.get("hard") or {})
+    quota_scopes.check(spec, findings)
     obj.setdefault("status", {})
+
+
+def _limit_range(obj: Object, findings: Findings) -> None:
+    spec = obj.setdefault("spec", {})
+    if not isinstance(spec.get("limits"), list):
+        findings.required("spec.limits")
+        return
+    for index, entry in enumerate(spec["limits"]):
+        path = f"spec.limits[{index}]"
+        if entry.get("type") not in ("Pod", "Container", "PersistentVolumeClaim"):
+            findings.required(f"{path}.type")
+        for field in ("min", "max", "default", "defaultRequest", "maxLimitRequestRatio"):
+            findings.quantities(f"{path}.{field}", entry.get(field) or {})
+        if not findings.causes:
+            limit_ranges.complete(entry)
+
+
+def _revision(obj: Object, findings: Findings) -> None:
+    findings.count("revision", obj.setdefault("revision", 0))
 
 
 _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "namespaces": _namespace,
     "nodes": _node,
-    "deployments": _deployment,
-    "replicasets": _replicaset,
-    "jobs": _job,
+    "deployments": workloads.deployment,
+    "replicasets": workloads.replicaset,
+    "statefulsets": workloads.statefulset,
+    "daemonsets": workloads.daemonset,
+    "controllerrevisions": _revision,
+    "jobs": workloads.job,
+    "cronjobs": workloads.cronjob,
+    "horizontalpodautoscalers": workloads.autoscaler,
     "poddisruptionbudgets": _budget,
     "priorityclasses": _priority_class,
     "resourcequotas": _quota,
+    "limitranges": _limit_range,
 }

@@ -85,6 +85,15 @@ class Metrics(Part):
             found.append({**self._head("NodeMetrics", metadata), "usage": usage})
         return found
 
+    def sample(self, uid: str) -> tuple[float, float, float] | None:
+        """Return (millicores, bytes, unix seconds of the scrape) that a pod's metric shows."""
+        found, pod = self._samples().get(uid), self._world.pods.get(uid)
+        if found is None or self._scraped_at is None or pod is None:
+            return None
+        if not self._answered(pod.node_name):
+            return None
+        return (*found, self._scraped_at)
+
     def pod_metrics(self, namespace: str | None = None) -> list[Object]:
         """Return PodMetrics by (namespace, name), of one namespace or of all."""
         found, samples = [], self._samples()

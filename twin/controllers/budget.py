@@ -1,39 +1,55 @@
-"""PodDisruptionBudgets: their status, and the evictions that they allow."""
+"""PodDisruptionBudgets: their status, and the evictions that they allow.
+
+Sources: kubernetes/kubernetes pkg/controller/disruption/disruption.go (status, disruptedPods) and
+pkg/registry/core/pod/storage/eviction.go (what an eviction is answered).
+Guarantee: an eviction that is let through leaves at least `desiredHealthy` ready pods, those
+excepted that the budget's policy gives up.
+"""
 
 from __future__ import annotations
 
 import math
 
 from twin import errors
-from twin.controllers.pods_of import set_status
+from twin.controllers.conditions import changed
+from twin.controllers.loop import ControllerLoop
+from twin.controllers.pods_of import report, set_status
+from twin.controllers.rollout import part_of
 from twin.records import Object, ObjectRecord, PodRecord
 from twin.selectors import matches
-from twin.timestamps import rfc3339
+from twin.timestamps import rfc3339, unix
 from twin.world import World
 
+_RESOURCE = "poddisruptionbudgets"
 _EVICTED = "EvictionByEvictionAPI"
+_ALLOWED = "DisruptionAllowed"
+_SCALED = {"ReplicaSet": "replicasets", "StatefulSet": "statefulsets"}
 
 
 class Budgets:
     """Reconciles poddisruptionbudgets and answers evictions."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, loop: ControllerLoop) -> None:
         self._world = world
+        self._loop = loop
 
     def covering(self, pod: PodRecord) -> list[ObjectRecord]:
-        """Return the budgets that select `pod`."""
+        """Return the budgets that select `pod`; an empty selector selects nothing here."""
+        if not self._world.store.count(_RESOURCE):
+            return []
         return [
             record
-            for record in self._world.store.records("poddisruptionbudgets", pod.namespace)
+            for record in self._world.store.records(_RESOURCE, pod.namespace)
             if isinstance(record, ObjectRecord)
-            and matches(record.body["spec"].get("selector"), pod.labels)
+            and record.body["spec"].get("selector")
+            and matches(record.body["spec"]["selector"], pod.labels)
         ]
 
     def reconcile(self, namespace: str, name: str) -> None:
         """Write the status of one budget."""
-        record = self._world.store.find("poddisruptionbudgets", namespace, name)
+        record = self._world.store.find(_RESOURCE, namespace, name)
         if isinstance(record, ObjectRecord):
-            set_status(self._world, "poddisruptionbudgets", record, self._status(record))
+            set_status(self._world, _RESOURCE, record, self._status(record, tell=True))
 
     def evict(
         self,
@@ -42,18 +58,18 @@ class Budgets:
         *,
         dry_run: bool = False,
         uid: str | None = None,
+        resource_version: str | None = None,
         grace_period_seconds: int | None = None,
     ) -> Object:
         """Delete a pod if its budget allows it; returns a Success Status.
 
-        Raises ApiError 404, 409 (another uid), 429 with the budget's numbers, or 500 when several
-        budgets select the pod, as the real API does.
+        Pods that are pending, over or being deleted need no budget. Raises ApiError 404, 409
+        (another uid or version), 429 with the budget's numbers, or 500 when several budgets select
+        the pod, as the real API does.
         """
         pod = self._world.store.record("pods", namespace, name)
         assert isinstance(pod, PodRecord)
-        if uid is not None and uid != pod.uid:
-            why = f"the UID in the precondition ({uid}) does not match the UID ({pod.uid})"
-            raise errors.conflict("pods", name, why)
+        _check_preconditions(pod, uid, resource_version)
         exempt = pod.terminal or pod.phase == "Pending" or pod.deletion_at is not None
         budgets = [] if exempt else self.covering(pod)
         if len(budgets) > 1:
@@ -78,62 +94,157 @@ class Budgets:
         store.delete("pods", pod.namespace, pod.name, grace_period_seconds=grace_period_seconds)
 
     def _spend(self, record: ObjectRecord, pod: PodRecord, *, dry_run: bool) -> None:
-        status = self._status(record)  # not the stored one: that may be a moment behind
-        if status["disruptionsAllowed"] <= 0 and pod.ready:
+        """Take one disruption from the budget; raises ApiError 429 when there is none."""
+        status = self._status(record, tell=False)  # the stored one may be a moment behind
+        if not pod.ready and _gives_up_unhealthy(record, status):
+            return
+        if status["disruptionsAllowed"] <= 0:
             raise errors.eviction_refused(
                 record.name, status["desiredHealthy"], status["currentHealthy"]
             )
-        if not dry_run and pod.ready:
-            status["disruptionsAllowed"] -= 1
-            disrupted = {pod.name: rfc3339(self._world.now)}
-            status["disruptedPods"] = {**status.get("disruptedPods", {}), **disrupted}
-            set_status(self._world, "poddisruptionbudgets", record, status)
+        if dry_run:
+            return
+        now = rfc3339(self._world.now)
+        allowed = status["disruptionsAllowed"] - 1
+        status["disruptionsAllowed"] = allowed
+        status["disruptedPods"] = {**status.get("disruptedPods", {}), pod.name: now}
+        status["conditions"] = self._conditions(record, status)
+        set_status(self._world, _RESOURCE, record, status)
+        self._recheck(record)
 
-    def _status(self, record: ObjectRecord) -> Object:
-        spec = record.body["spec"]
-        pods = [
-            pod
-            for pod in self._world.store.records("pods", record.namespace)
-            if isinstance(pod, PodRecord)
-            and not pod.terminal
-            and matches(spec.get("selector"), pod.labels)
-        ]
-        expected = self._expected(pods)
-        healthy = sum(pod.ready and pod.deletion_at is None for pod in pods)
-        if "minAvailable" in spec:
-            desired = _rounded_up(spec["minAvailable"], expected)
-        else:
-            desired = max(0, expected - _rounded_up(spec.get("maxUnavailable", 0), expected))
-        return {
+    # ---- status
+
+    def _status(self, record: ObjectRecord, *, tell: bool) -> Object:
+        pods = self._pods(record)
+        expected, desired = self._wanted(record, pods, tell=tell)
+        disrupted = self._disrupted(record, pods, tell=tell)
+        healthy = sum(
+            pod.ready and pod.deletion_at is None and pod.name not in disrupted for pod in pods
+        )
+        status: Object = {
             "currentHealthy": healthy,
             "desiredHealthy": desired,
             "expectedPods": expected,
-            "disruptionsAllowed": max(0, healthy - desired) if expected else 0,
+            "disruptionsAllowed": max(0, healthy - desired) if expected > 0 else 0,
             "observedGeneration": record.generation,
         }
+        if disrupted:
+            status["disruptedPods"] = disrupted
+        status["conditions"] = self._conditions(record, status)
+        return status
 
-    def _expected(self, pods: list[PodRecord]) -> int:
-        """Return what the owners want; pods without a known owner count as they are."""
+    def _pods(self, record: ObjectRecord) -> list[PodRecord]:
+        selector = record.body["spec"].get("selector")
+        return [
+            pod
+            for pod in self._world.store.records("pods", record.namespace)
+            if isinstance(pod, PodRecord) and matches(selector, pod.labels)
+        ]
+
+    def _conditions(self, record: ObjectRecord, status: Object) -> list[Object]:
+        known = (record.body.get("status") or {}).get("conditions") or []
+        truth = status["disruptionsAllowed"] > 0
+        reason = "SufficientPods" if truth else "InsufficientPods"
+        now = rfc3339(self._world.now)
+        fresh = changed(known, _ALLOWED, str(truth), reason, "", now)
+        return [{**entry, "observedGeneration": record.generation} for entry in fresh]
+
+    def _wanted(
+        self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool
+    ) -> tuple[int, int]:
+        """Return (expected pods, healthy pods that must stay)."""
+        spec = record.body["spec"]
+        least = spec.get("minAvailable")
+        if isinstance(least, int):
+            return len(pods), least
+        expected = self._expected(record, pods, tell=tell)
+        if least is not None:
+            return expected, math.ceil(part_of(least, expected))
+        most = math.ceil(part_of(spec.get("maxUnavailable", 0), expected))
+        return expected, max(0, expected - most)
+
+    def _expected(self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool) -> int:
+        """Return what the owners want; pods without a scalable owner do not count."""
         wanted: dict[str, int] = {}
-        loose = 0
+        unmanaged = False
         for pod in pods:
-            scale = self._wanted_of(pod)
+            scale = self._scale_of(pod)
             if scale is None:
-                loose += pod.deletion_at is None
+                unmanaged = True
             else:
-                wanted[pod.controller_uid() or ""] = scale
-        return loose + sum(wanted.values())
+                wanted[scale[0]] = scale[1]
+        if unmanaged and tell:
+            text = (
+                "Pods selected by this PodDisruptionBudget were found to be unmanaged. As a "
+                "result, the status of the PDB cannot be calculated correctly, which may result in "
+                "undefined behavior. To account for these pods please set .spec.minAvailable "
+                "field of the PDB to an integer value."
+            )
+            report(self._world, _RESOURCE, record, "UnmanagedPods", text)
+        return sum(wanted.values())
 
-    def _wanted_of(self, pod: PodRecord) -> int | None:
+    def _scale_of(self, pod: PodRecord) -> tuple[str, int] | None:
+        """Return (uid, replicas) of what scales a pod: its Deployment, or its set."""
+        store = self._world.store
         for owner in pod.owners:
-            if owner.get("controller") and owner["kind"] == "ReplicaSet":
-                record = self._world.store.find("replicasets", pod.namespace, owner["name"])
-                if isinstance(record, ObjectRecord):
-                    return int(record.body["spec"]["replicas"])
+            resource = _SCALED.get(owner["kind"])
+            if not owner.get("controller") or resource is None:
+                continue
+            record = store.find(resource, pod.namespace, owner["name"])
+            if not isinstance(record, ObjectRecord):
+                return None
+            for above in record.owners:
+                found = store.find("deployments", pod.namespace, above["name"])
+                if above["kind"] == "Deployment" and isinstance(found, ObjectRecord):
+                    record = found
+            return record.uid, int(record.body["spec"]["replicas"])
         return None
 
+    def _disrupted(
+        self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool
+    ) -> dict[str, str]:
+        """Return evictions that were granted and whose pod is not being deleted yet."""
+        known = (record.body.get("status") or {}).get("disruptedPods") or {}
+        if not known:
+            return {}
+        standing = {pod.name for pod in pods if pod.deletion_at is None}
+        kept = {}
+        for name, at in known.items():
+            if name not in standing:
+                continue
+            if unix(at) + self._timeout <= self._world.now:
+                if tell:
+                    text = f"Pod was expected by PDB {record.namespace}/{record.name} to be deleted"
+                    report(self._world, _RESOURCE, record, "NotDeleted", f"{text} but it wasn't")
+                continue
+            kept[name] = at
+        return kept
 
-def _rounded_up(amount: int | str, of: int) -> int:
-    if isinstance(amount, str) and amount.endswith("%"):
-        return math.ceil(int(amount[:-1]) * of / 100)
-    return int(amount)
+    @property
+    def _timeout(self) -> float:
+        return self._world.config.controllers.disruption_timeout_seconds
+
+    def _recheck(self, record: ObjectRecord) -> None:
+        wait = self._timeout + 1.0
+        self._loop.note_later(wait, _RESOURCE, record.namespace, record.name)
+
+
+def _gives_up_unhealthy(record: ObjectRecord, status: Object) -> bool:
+    """True when a pod that is not ready may go without spending (unhealthyPodEvictionPolicy)."""
+    if record.body["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    desired = status["desiredHealthy"]
+    return bool(status["currentHealthy"] >= desired > 0)
+
+
+def _check_preconditions(pod: PodRecord, uid: str | None, resource_version: str | None) -> None:
+    if uid is not None and uid != pod.uid:
+        why = f"the UID in the precondition ({uid}) does not match the UID ({pod.uid})"
+        raise errors.conflict("pods", pod.name, why)
+    if resource_version is not None and resource_version != str(pod.resource_version):
+        why = (
+            f"the ResourceVersion in the precondition ({resource_version}) does not match the "
+            f"ResourceVersion in record ({pod.resource_version}). The object might have been "
+            "modified"
+        )
+        raise errors.conflict("pods", pod.name, why)

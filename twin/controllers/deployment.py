@@ -1,46 +1,85 @@
-"""Deployment: one ReplicaSet per template, rolled over within maxSurge and maxUnavailable."""
+"""Deployment: one ReplicaSet per template, rolled over within maxSurge and maxUnavailable.
+
+Recreate, pausing, proportional scaling during a rollout, the progress deadline and the revision
+history work as in kubernetes/kubernetes pkg/controller/deployment; `kubectl rollout undo` writes an
+earlier template, whose ReplicaSet is found again and gets a new revision.
+"""
 
 from __future__ import annotations
 
-import math
-
 import orjson
 
+from twin.controllers.conditions import find
+from twin.controllers.deployment_status import Counts, Look, conditions
+from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import (
     FIRST_NAME,
+    START_NODES,
+    available_pods,
     owned_pods,
     owner_reference,
-    set_spec,
+    report,
     set_status,
 )
-from twin.controllers.replicaset import live_pods
+from twin.controllers.replicaset import REPLICA_FAILURE, live_pods
+from twin.controllers.rollout import Size, new_replicas, old_replicas, proportional, room
 from twin.names import suffix
 from twin.records import Object, ObjectRecord
-from twin.timestamps import rfc3339
 from twin.world import World
 
 HASH_LABEL = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"
+HISTORY = "deployment.kubernetes.io/revision-history"
+DESIRED = "deployment.kubernetes.io/desired-replicas"
+MAXIMUM = "deployment.kubernetes.io/max-replicas"
+_NOT_COPIED = frozenset(
+    {"kubectl.kubernetes.io/last-applied-configuration", REVISION, HISTORY, DESIRED, MAXIMUM}
+)
+_FIRST_ONLY = (FIRST_NAME, START_NODES)
 
 
 class Deployments:
     """Reconciles deployments."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, loop: ControllerLoop) -> None:
         self._world = world
+        self._loop = loop
 
     def reconcile(self, namespace: str, name: str) -> None:
         """Bring the ReplicaSets towards the template and the number of replicas."""
         record = self._world.store.find("deployments", namespace, name)
         if not isinstance(record, ObjectRecord):
             return
+        event = resized = ""
         if record.deletion_at is None:
-            owned = self._owned(record)
-            current = self._current(record, owned)
-            old = [entry for entry in owned if entry is not current]
+            event, resized = self._sync(record)
+        self._write_status(record, event, resized=bool(resized))
+
+    def _sync(self, record: ObjectRecord) -> tuple[str, str]:
+        """Return ("created" or "found" or nothing, "resized" or nothing)."""
+        spec, owned = record.body["spec"], self._owned(record)
+        current = self._current(record, owned)
+        old = [entry for entry in owned if entry is not current]
+        paused = bool(spec.get("paused"))
+        recreate = spec["strategy"]["type"] == "Recreate"
+        event = "found" if current else ""
+        if not paused and current is None and not (recreate and self._left(old)):
+            current, event = self._create(record, old), "created"
+        elif current is not None:
+            self._renew(record, current, owned)
+        resized = any(_note(entry, DESIRED) not in (None, spec["replicas"]) for entry in owned
+                      if _replicas(entry))  # fmt: skip
+        if paused or (resized and event != "created"):
+            self._rescale(record, current, old)
+        elif recreate:
+            self._recreate(record, current, old)
+        elif current is not None:
             self._roll(record, current, old)
-            self._forget_old(record, old)
-        self._write_status(record)
+        if not paused and current is not None:
+            self._forget_old(record, current, old)
+        return event, "resized" if resized else ""
+
+    # ---- ReplicaSets and revisions
 
     def _owned(self, record: ObjectRecord) -> list[ObjectRecord]:
         found = self._world.store.dependents.get(record.uid, {})
@@ -50,162 +89,261 @@ class Deployments:
             if resource == "replicasets" and isinstance(entry, ObjectRecord)
         ]
 
-    def _current(self, record: ObjectRecord, owned: list[ObjectRecord]) -> ObjectRecord:
+    def _current(self, record: ObjectRecord, owned: list[ObjectRecord]) -> ObjectRecord | None:
         template = record.body["spec"]["template"]
-        newest = max((_revision(entry) for entry in owned), default=0)
         for entry in owned:
-            if _plain(entry.body["spec"]["template"]) == template:
-                if _revision(entry) < newest:
-                    self._annotate("replicasets", entry, newest + 1)
-                self._annotate("deployments", record, _revision(entry))
+            if plain_template(entry.body["spec"]["template"]) == template:
                 return entry
-        return self._create(record, template, newest + 1)
+        return None
 
-    def _create(self, record: ObjectRecord, template: Object, revision: int) -> ObjectRecord:
+    def _create(self, record: ObjectRecord, old: list[ObjectRecord]) -> ObjectRecord:
+        spec = record.body["spec"]
+        template, selector = spec["template"], spec["selector"]
         mark = suffix(orjson.dumps(template, option=orjson.OPT_SORT_KEYS), length=10)
         labels = {**((template.get("metadata") or {}).get("labels") or {}), HASH_LABEL: mark}
-        spec = record.body["spec"]
-        annotations = {**record.annotations, REVISION: str(revision)}
-        if revision > 1:
-            annotations.pop(FIRST_NAME, None)
-        selector = spec["selector"]
-        wanted = {**(selector.get("matchLabels") or {}), HASH_LABEL: mark}
-        obj = {
-            "metadata": {
-                "name": f"{record.name}-{mark}",
-                "labels": labels,
-                "annotations": annotations,
-                "ownerReferences": [owner_reference("deployments", record)],
-            },
-            "spec": {
-                "replicas": 0,
-                "selector": {**selector, "matchLabels": wanted},
-                "template": {
-                    **template,
-                    "metadata": {**(template.get("metadata") or {}), "labels": labels},
-                },
-            },
+        revision = max((_revision(entry) for entry in old), default=0) + 1
+        surge, _ = room(spec["strategy"], spec["replicas"])
+        total = sum(_replicas(entry) for entry in old)
+        replicas = new_replicas(spec["replicas"], surge, 0, total)
+        dropped = _FIRST_ONLY if revision > 1 else ()
+        copied = {k: v for k, v in record.annotations.items() if k not in (*_NOT_COPIED, *dropped)}
+        annotations = {**copied, **_sizes(spec), REVISION: str(revision)}
+        set_spec: Object = {
+            "replicas": replicas,
+            "selector": {**selector, "matchLabels": {**(selector.get("matchLabels") or {}),
+                                                     HASH_LABEL: mark}},
+            "template": {**template, "metadata": {**(template.get("metadata") or {}),
+                                                  "labels": labels}},
+        }  # fmt: skip
+        if spec.get("minReadySeconds"):
+            set_spec["minReadySeconds"] = spec["minReadySeconds"]
+        head = {
+            "name": f"{record.name}-{mark}",
+            "labels": labels,
+            "annotations": annotations,
+            "ownerReferences": [owner_reference("deployments", record)],
         }
+        obj = {"metadata": head, "spec": set_spec}
         made = self._world.store.create_record("replicasets", record.namespace, obj)
         assert isinstance(made, ObjectRecord)
-        self._annotate("deployments", record, revision)
+        self._annotate("deployments", record, {REVISION: str(revision)})
+        if replicas:
+            self._tell(record, made, 0, replicas)
         return made
 
-    def _annotate(self, resource: str, record: ObjectRecord, revision: int) -> None:
-        if record.annotations.get(REVISION) != str(revision):
+    def _renew(
+        self, record: ObjectRecord, current: ObjectRecord, owned: list[ObjectRecord]
+    ) -> None:
+        """Give the current ReplicaSet the newest revision and the Deployment's annotations."""
+        own = _revision(current)
+        newest = max(_revision(entry) for entry in owned)
+        fresh = {
+            key: value
+            for key, value in record.annotations.items()
+            if key not in _NOT_COPIED and key not in _FIRST_ONLY
+        }
+        if own < newest:
+            past = current.annotations.get(HISTORY)
+            fresh[HISTORY] = f"{past},{own}" if past else str(own)
+            fresh[REVISION] = str(newest + 1)
+        self._annotate("replicasets", current, fresh)
+        self._annotate("deployments", record, {REVISION: str(_revision(current))})
+
+    def _annotate(self, resource: str, record: ObjectRecord, fresh: dict[str, str]) -> None:
+        known = record.annotations
+        if any(known.get(key) != value for key, value in fresh.items()):
             before = record.clone()
-            record.annotations = {**record.annotations, REVISION: str(revision)}
+            record.annotations = {**known, **fresh}
             self._world.store.touch(resource, record, before)
+
+    def _forget_old(
+        self, record: ObjectRecord, current: ObjectRecord, old: list[ObjectRecord]
+    ) -> None:
+        """Delete what the history limit does not keep, once the rollout is complete."""
+        surplus = len(old) - record.body["spec"]["revisionHistoryLimit"]
+        if surplus <= 0 or self._size(record, current).available < record.body["spec"]["replicas"]:
+            return
+        idle = [entry for entry in sorted(old, key=_revision)
+                if not _replicas(entry) and not owned_pods(self._world, entry.uid)]  # fmt: skip
+        for entry in idle[:surplus]:
+            self._world.store.delete("replicasets", entry.namespace, entry.name)
+
+    # ---- replicas
 
     def _roll(self, record: ObjectRecord, current: ObjectRecord, old: list[ObjectRecord]) -> None:
         spec = record.body["spec"]
-        wanted = spec["replicas"]
-        running_old = [entry for entry in old if _replicas(entry)]
-        if spec.get("paused") and running_old:
-            return
-        if not running_old:
-            self._set_replicas(current, wanted)
-        elif spec["strategy"]["type"] == "Recreate":
-            for entry in running_old:
-                self._set_replicas(entry, 0)
-            if not any(owned_pods(self._world, entry.uid) for entry in old):
-                self._set_replicas(current, wanted)
-        else:
-            surge, unavailable = _room(spec["strategy"]["rollingUpdate"], wanted)
-            total = _replicas(current) + sum(_replicas(entry) for entry in running_old)
-            grown = min(wanted, _replicas(current) + max(0, wanted + surge - total))
-            self._set_replicas(current, grown)
-            self._shrink(running_old, current, wanted - unavailable)
+        wanted, active = spec["replicas"], [entry for entry in old if _replicas(entry)]
+        surge, unavailable = room(spec["strategy"], wanted)
+        total = _replicas(current) + sum(_replicas(entry) for entry in active)
+        own = _replicas(current)
+        self._resize(record, current, wanted if own > wanted else
+                     new_replicas(wanted, surge, own, total))  # fmt: skip
+        if active:
+            active.sort(key=lambda entry: (entry.created_at, _revision(entry)))
+            sizes = [self._size(record, entry) for entry in active]
+            least = wanted - unavailable
+            counts = old_replicas(sizes, self._size(record, current), least)
+            for entry, replicas in zip(active, counts, strict=True):
+                self._resize(record, entry, replicas)
 
-    def _shrink(self, old: list[ObjectRecord], current: ObjectRecord, least: int) -> None:
-        """Scale old ReplicaSets down, unready pods first, keeping `least` pods ready."""
-        standing = {entry.uid: min(self._ready(entry), _replicas(entry)) for entry in old}
-        ready = self._ready(current) + sum(standing.values())
-        spare = max(0, ready - least)
-        for entry in sorted(old, key=_revision):
-            replicas = _replicas(entry)
-            unready = replicas - standing[entry.uid]
-            taken = min(replicas - unready, spare)
-            spare -= taken
-            self._set_replicas(entry, replicas - unready - taken)
+    def _recreate(
+        self, record: ObjectRecord, current: ObjectRecord | None, old: list[ObjectRecord]
+    ) -> None:
+        for entry in old:
+            self._resize(record, entry, 0)
+        if current is not None and not self._left(old):
+            self._resize(record, current, record.body["spec"]["replicas"])
 
-    def _forget_old(self, record: ObjectRecord, old: list[ObjectRecord]) -> None:
-        idle = [
-            entry
-            for entry in sorted(old, key=_revision)
-            if not _replicas(entry) and not owned_pods(self._world, entry.uid)
-        ]
-        surplus = len(idle) - record.body["spec"]["revisionHistoryLimit"]
-        for entry in idle[: max(0, surplus)]:
-            self._world.store.delete("replicasets", entry.namespace, entry.name)
-
-    def _set_replicas(self, record: ObjectRecord, replicas: int) -> None:
-        set_spec(self._world, "replicasets", record, replicas=replicas)
-
-    def _ready(self, record: ObjectRecord) -> int:
-        return sum(pod.ready for pod in live_pods(owned_pods(self._world, record.uid)))
-
-    def _write_status(self, record: ObjectRecord) -> None:
-        owned = self._owned(record)
-        template, wanted = record.body["spec"]["template"], record.body["spec"]["replicas"]
-        counts = [
-            (entry, len(live_pods(owned_pods(self._world, entry.uid))), self._ready(entry))
-            for entry in owned
-        ]
-        total, ready = sum(row[1] for row in counts), sum(row[2] for row in counts)
-        updated = sum(
-            row[1] for row in counts if _plain(row[0].body["spec"]["template"]) == template
+    def _left(self, old: list[ObjectRecord]) -> bool:
+        """True while pods of old ReplicaSets run, even if they are being deleted."""
+        return any(
+            _replicas(entry) or not all(p.terminal for p in owned_pods(self._world, entry.uid))
+            for entry in old
         )
+
+    def _rescale(
+        self, record: ObjectRecord, current: ObjectRecord | None, old: list[ObjectRecord]
+    ) -> None:
+        """Follow a change of replicas outside of a rollout's steps."""
+        spec = record.body["spec"]
+        wanted = spec["replicas"]
+        every = [*old, *([current] if current is not None else [])]
+        active = [entry for entry in every if _replicas(entry)]
+        if len(active) <= 1:
+            latest = active or ([current] if current is not None else
+                                sorted(old, key=_revision)[-1:])  # fmt: skip
+            for entry in latest:
+                self._resize(record, entry, wanted)
+        elif current is not None and self._saturated(record, current):
+            for entry in old:
+                self._resize(record, entry, 0)
+        elif spec["strategy"]["type"] == "RollingUpdate":
+            surge, _ = room(spec["strategy"], wanted)
+            grows = wanted + surge > sum(_replicas(entry) for entry in active)
+            age = -1.0 if grows else 1.0
+            active.sort(key=lambda entry: (-_replicas(entry), age * entry.created_at, entry.name))
+            sizes = [self._size(record, entry) for entry in active]
+            for entry, replicas in zip(active, proportional(sizes, wanted, surge), strict=True):
+                self._resize(record, entry, replicas)
+
+    def _saturated(self, record: ObjectRecord, current: ObjectRecord) -> bool:
+        wanted = int(record.body["spec"]["replicas"])
+        full = _replicas(current) == wanted == _note(current, DESIRED)
+        return full and self._size(record, current).available == wanted
+
+    def _resize(self, record: ObjectRecord, entry: ObjectRecord, replicas: int) -> None:
+        before, own = entry.clone(), _replicas(entry)
+        notes = {**entry.annotations, **_sizes(record.body["spec"])}
+        if own == replicas and notes == entry.annotations:
+            return
+        entry.annotations = notes
+        if own != replicas:
+            entry.body = {**entry.body, "spec": {**entry.body["spec"], "replicas": replicas}}
+            entry.generation += 1
+        self._world.store.touch("replicasets", entry, before)
+        if own != replicas:
+            self._tell(record, entry, own, replicas)
+
+    def _tell(self, record: ObjectRecord, entry: ObjectRecord, before: int, after: int) -> None:
+        if self._world.config.controllers.success_events:
+            word = "up" if after > before else "down"
+            text = f"Scaled {word} replica set {entry.name} from {before} to {after}"
+            report(self._world, "deployments", record, "ScalingReplicaSet", text)
+
+    def _size(self, record: ObjectRecord, entry: ObjectRecord) -> Size:
+        live = live_pods(owned_pods(self._world, entry.uid))
+        least = record.body["spec"].get("minReadySeconds", 0)
+        return Size(
+            replicas=_replicas(entry),
+            available=available_pods(live, least, self._world.now),
+            room_before=_note(entry, MAXIMUM),
+        )
+
+    # ---- status
+
+    def _write_status(self, record: ObjectRecord, event: str, *, resized: bool) -> None:
+        spec, owned = record.body["spec"], self._owned(record)
+        current, wanted = self._current(record, owned), spec["replicas"]
+        counts = self._counts(record, owned, current)
         status: Object = {"observedGeneration": record.generation}
         amounts = {
-            "replicas": total,
-            "updatedReplicas": updated,
-            "readyReplicas": ready,
-            "availableReplicas": ready,
-            "unavailableReplicas": max(0, max(wanted, total) - ready),
+            "replicas": counts.replicas,
+            "updatedReplicas": counts.updated,
+            "readyReplicas": counts.ready,
+            "availableReplicas": counts.available,
+            "unavailableReplicas": max(0, sum(map(_replicas, owned)) - counts.available),
         }
         status.update({key: value for key, value in amounts.items() if value})
-        rolling = record.body["spec"]["strategy"].get("rollingUpdate")
-        least = wanted - (_room(rolling, wanted)[1] if rolling else 0)
-        done = updated == wanted == total and ready >= wanted
-        old = (record.body.get("status") or {}).get("conditions") or []
-        now = rfc3339(self._world.now)
-        status["conditions"] = [
-            _condition(old, now, "Available", ready >= least, "MinimumReplicasAvailable",
-                       "MinimumReplicasUnavailable"),
-            _condition(old, now, "Progressing", True,
-                       "NewReplicaSetAvailable" if done else "ReplicaSetUpdated", ""),
-        ]  # fmt: skip
+        stored = record.body.get("status") or {}
+        look = Look(
+            name=record.name,
+            wanted=wanted,
+            least_available=wanted - room(spec["strategy"], wanted)[1],
+            new_set="" if current is None else current.name,
+            event=event,
+            counts=counts,
+            paused=bool(spec.get("paused")),
+            resized=resized,
+            deadline_seconds=spec.get("progressDeadlineSeconds", 600),
+            failure=_failure(current, owned),
+            now=self._world.now,
+        )
+        status["conditions"] = conditions(stored, look)
+        self._watch_deadline(record, stored, status, look.deadline_seconds)
         set_status(self._world, "deployments", record, status)
 
+    def _counts(
+        self, record: ObjectRecord, owned: list[ObjectRecord], current: ObjectRecord | None
+    ) -> Counts:
+        world, least = self._world, record.body["spec"].get("minReadySeconds", 0)
+        replicas = updated = ready = available = 0
+        for entry in owned:
+            live = live_pods(owned_pods(world, entry.uid))
+            replicas += len(live)
+            updated += len(live) if entry is current else 0
+            ready += sum(pod.ready for pod in live)
+            available += available_pods(live, least, world.now)
+        return Counts(replicas, updated, ready, available)
 
-def _condition(
-    old: list[Object], now: str, kind: str, truth: bool, when_true: str, when_false: str
-) -> Object:
-    fresh = {
-        "type": kind,
-        "status": str(truth),
-        "reason": when_true if truth else when_false,
-        "message": "Deployment has minimum availability."
-        if kind == "Available" and truth
-        else "Deployment does not have minimum availability."
-        if kind == "Available"
-        else "",
-    }
-    for known in old:
-        if known["type"] == kind and known["status"] == fresh["status"]:
-            same = known["reason"] == fresh["reason"]
-            updated = known["lastUpdateTime"] if same else now
-            transition = known["lastTransitionTime"]
-            return {**fresh, "lastUpdateTime": updated, "lastTransitionTime": transition}
-    return {**fresh, "lastUpdateTime": now, "lastTransitionTime": now}
+    def _watch_deadline(
+        self, record: ObjectRecord, stored: Object, status: Object, deadline_seconds: int
+    ) -> None:
+        """Look again when a rollout that has just moved would be late."""
+        before = find(stored.get("conditions") or [], "Progressing")
+        after = find(status["conditions"], "Progressing")
+        if after is None or after == before or after["status"] == "False":
+            return
+        if after["reason"] != "NewReplicaSetAvailable":
+            wait = deadline_seconds + 1.0
+            self._loop.note_later(wait, "deployments", record.namespace, record.name)
 
 
-def _plain(template: Object) -> Object:
+def plain_template(template: Object) -> Object:
     """Return a ReplicaSet's template without the hash label, as the Deployment wrote it."""
     head = template.get("metadata") or {}
     labels = {k: v for k, v in (head.get("labels") or {}).items() if k != HASH_LABEL}
     return {**template, "metadata": {**head, "labels": labels}}
+
+
+def _failure(current: ObjectRecord | None, owned: list[ObjectRecord]) -> Object | None:
+    first = [current] if current is not None else []
+    for entry in [*first, *owned]:
+        known = (entry.body.get("status") or {}).get("conditions") or []
+        found = find(known, REPLICA_FAILURE)
+        if found is not None:
+            return found
+    return None
+
+
+def _sizes(spec: Object) -> dict[str, str]:
+    replicas = spec["replicas"]
+    surge, _ = room(spec["strategy"], replicas)
+    return {DESIRED: str(replicas), MAXIMUM: str(replicas + surge)}
+
+
+def _note(record: ObjectRecord, key: str) -> int | None:
+    text = record.annotations.get(key)
+    return int(text) if text is not None and text.isdigit() else None
 
 
 def _replicas(record: ObjectRecord) -> int:
@@ -213,17 +351,4 @@ def _replicas(record: ObjectRecord) -> int:
 
 
 def _revision(record: ObjectRecord) -> int:
-    return int(record.annotations.get(REVISION, "0"))
-
-
-def _room(rolling: Object, replicas: int) -> tuple[int, int]:
-    """Return (surge, unavailable) in pods; percentages round up and down, never both zero."""
-    surge = math.ceil(_part(rolling["maxSurge"], replicas))
-    unavailable = math.floor(_part(rolling["maxUnavailable"], replicas))
-    return surge, (1 if surge == unavailable == 0 else unavailable)
-
-
-def _part(amount: int | str, replicas: int) -> float:
-    if isinstance(amount, str) and amount.endswith("%"):
-        return int(amount[:-1]) * replicas / 100
-    return int(amount)
+    return _note(record, REVISION) or 0

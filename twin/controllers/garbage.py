@@ -1,18 +1,25 @@
-"""Garbage: what deleted owners and namespaces leave behind."""
+"""Garbage: what deleted owners leave behind, in all three ways of deleting.
+
+Background: dependents go after their last owner. Foreground: the owner stays, marked, until the
+dependents that block it (blockOwnerDeletion) are gone, and theirs before them. Orphan: dependents
+lose the reference. An object that is made for an owner that no longer exists goes too.
+Source: kubernetes/kubernetes pkg/controller/garbagecollector.
+"""
 
 from __future__ import annotations
 
 from twin.changes import Change
 from twin.kinds import KINDS
 from twin.part import Part
-from twin.records import Object, ObjectRecord, Record
+from twin.records import Object, Record
 from twin.world import World
 
 _FOREGROUND, _ORPHAN = "foregroundDeletion", "orphan"
+_RESOURCE_OF = {(kind.kind, kind.group): name for name, kind in KINDS.items()}
 
 
 class Garbage(Part):
-    """Collects dependents, finishes foreground deletion, empties namespaces."""
+    """Collects dependents and finishes foreground deletion and orphaning."""
 
     KEEPS = ("_awaited",)
 
@@ -21,7 +28,7 @@ class Garbage(Part):
         self._awaited: dict[str, tuple[str, str, str]] = {}  # owners in foreground deletion by uid
         world.clock.handle("garbage.collect", self._collect)
         world.clock.handle("garbage.finish", self._finish)
-        world.clock.handle("garbage.empty", self._empty)
+        world.clock.handle("garbage.check", self._check)
 
     def follow(self, change: Change) -> None:
         """Plan what a deletion asks for."""
@@ -32,23 +39,28 @@ class Garbage(Part):
             for owner in record.owners:
                 if owner["uid"] in self._awaited:
                     clock.after(0.0, "garbage.finish", *self._awaited[owner["uid"]])
-            namespace = self._world.store.find("namespaces", "", record.namespace)
-            if namespace is not None and namespace.deletion_at is not None:
-                clock.after(0.0, "garbage.empty", record.namespace)
         elif record.deletion_at is not None:
-            if change.resource == "namespaces":
-                clock.after(0.0, "garbage.empty", record.name)
-            elif _FOREGROUND in record.finalizers or _ORPHAN in record.finalizers:
+            if record.finalizers and (
+                _FOREGROUND in record.finalizers or _ORPHAN in record.finalizers
+            ):
                 place = (change.resource, record.namespace, record.name)
                 clock.after(0.0, "garbage.finish", *place)
+        elif change.type == "ADDED" and record.owners and not self._owned(record):
+            clock.after(0.0, "garbage.check", change.resource, record.namespace, record.name)
 
     def _collect(self, uid: str) -> None:
         for resource, record in self._dependents(uid):
-            owners = tuple(owner for owner in record.owners if owner["uid"] != uid)
-            if any(self._exists(owner["uid"]) for owner in owners):
-                self._set_owners(resource, record, owners)
+            rest = tuple(owner for owner in record.owners if owner["uid"] != uid)
+            if any(self._exists(record.namespace, owner) for owner in rest):
+                self._set_owners(resource, record, rest)
             else:
                 self._world.store.delete(resource, record.namespace, record.name)
+
+    def _check(self, resource: str, namespace: str, name: str) -> None:
+        """Delete an object none of whose owners exists."""
+        record = self._world.store.find(resource, namespace, name)
+        if record is not None and record.owners and not self._owned(record):
+            self._world.store.delete(resource, namespace, name)
 
     def _finish(self, resource: str, namespace: str, name: str) -> None:
         store = self._world.store
@@ -65,8 +77,9 @@ class Garbage(Part):
             self._awaited[owner.uid] = (resource, namespace, name)
             for kind, record in dependents:
                 if record.deletion_at is None:
-                    store.delete(kind, record.namespace, record.name)
-            if not self._dependents(owner.uid):
+                    deeper = "Foreground" if self._dependents(record.uid) else None
+                    store.delete(kind, record.namespace, record.name, propagation=deeper)
+            if not any(_blocks(record, owner.uid) for _, record in self._dependents(owner.uid)):
                 del self._awaited[owner.uid]
                 self._release(resource, owner, _FOREGROUND)
 
@@ -78,37 +91,31 @@ class Garbage(Part):
         else:
             store.remove(resource, owner)
 
-    def _empty(self, namespace: str) -> None:
-        store = self._world.store
-        home = store.find("namespaces", "", namespace)
-        if not isinstance(home, ObjectRecord) or home.deletion_at is None:
-            return
-        if home.body["status"]["phase"] != "Terminating":
-            before = home.clone()
-            home.body = {**home.body, "status": {"phase": "Terminating"}}
-            store.touch("namespaces", home, before)
-        left = 0
-        for resource, kind in KINDS.items():
-            for record in list(store.records(resource, namespace)) if kind.namespaced else []:
-                if record.deletion_at is None:
-                    store.delete(resource, namespace, record.name)
-                left += store.find(resource, namespace, record.name) is record
-        if not left and store.find("namespaces", "", namespace) is home:
-            store.remove("namespaces", home)
-
     def _dependents(self, uid: str) -> list[tuple[str, Record]]:
         found = self._world.store.dependents.get(uid, {})
         return [(resource, record) for (resource, _), record in found.items()]
 
-    def _exists(self, uid: str) -> bool:
-        return any(
-            record.uid == uid
-            for resource in ("deployments", "replicasets", "jobs", "nodes", "pods", "configmaps")
-            for record in self._world.store.records(resource)
-        )
+    def _owned(self, record: Record) -> bool:
+        return any(self._exists(record.namespace, owner) for owner in record.owners)
+
+    def _exists(self, namespace: str, owner: Object) -> bool:
+        """True when an owner is there, or of a kind that is not kept here."""
+        group = owner.get("apiVersion", "").rpartition("/")[0]
+        resource = _RESOURCE_OF.get((owner["kind"], group))
+        if resource is None:
+            return True
+        place = namespace if KINDS[resource].namespaced else ""
+        found = self._world.store.find(resource, place, owner["name"])
+        return found is not None and found.uid == owner["uid"]
 
     def _set_owners(self, resource: str, record: Record, owners: tuple[Object, ...]) -> None:
         store = self._world.store
         obj = store.get(resource, record.namespace, record.name)
         metadata = {**obj["metadata"], "ownerReferences": list(owners)}
         store.replace(resource, record.namespace, record.name, {**obj, "metadata": metadata})
+
+
+def _blocks(record: Record, uid: str) -> bool:
+    return any(
+        owner["uid"] == uid and owner.get("blockOwnerDeletion", False) for owner in record.owners
+    )

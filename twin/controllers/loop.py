@@ -1,26 +1,34 @@
-"""Runs controllers: what changed is noted once and reconciled a moment later, in order."""
+"""Runs controllers: what changed is noted once and reconciled a moment later, in order.
+
+A reconciliation that fails is tried again after 5 ms, 10 ms, 20 ms ... 1,000 s, as the work queues
+of a controller manager do; a change of the object lets it be tried at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from twin.clock import Clock
+from twin.controllers.config import ControllerConfig
 from twin.part import Part
 
 DELAY_SECONDS = 0.05  # watch latency of a controller manager at rest
-Reconcile = Callable[[str, str], None]
-"""(namespace, name)"""
+Reconcile = Callable[[str, str], bool | None]
+"""(namespace, name); False when it has to be tried again"""
+Key = tuple[str, str, str]
 
 
 class ControllerLoop(Part):
     """A queue of (resource, namespace, name) without duplicates."""
 
-    KEEPS = ("_noted",)
+    KEEPS = ("_noted", "_failures")
     LEAVES = ("_reconcilers",)  # registered when the engine is built
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, config: ControllerConfig) -> None:
         self._clock = clock
-        self._noted: dict[tuple[str, str, str], None] = {}
+        self._config = config
+        self._noted: dict[Key, None] = {}
+        self._failures: dict[Key, int] = {}  # in a row
         self._reconcilers: dict[str, Reconcile] = {}
         clock.handle("controllers.run", self._run)
         clock.handle("controllers.note", self.note)
@@ -30,7 +38,9 @@ class ControllerLoop(Part):
         self._reconcilers[resource] = reconcile
 
     def note(self, resource: str, namespace: str, name: str) -> None:
-        """Have an object looked at soon; writes nothing now."""
+        """Have an object looked at soon, if it has a controller; writes nothing now."""
+        if resource not in self._reconcilers:
+            return
         if not self._noted:
             self._clock.after(DELAY_SECONDS, "controllers.run")
         self._noted[(resource, namespace, name)] = None
@@ -41,5 +51,15 @@ class ControllerLoop(Part):
 
     def _run(self) -> None:
         noted, self._noted = self._noted, {}
-        for resource, namespace, name in noted:
-            self._reconcilers[resource](namespace, name)
+        for key in noted:
+            if self._reconcilers[key[0]](key[1], key[2]) is False:
+                self._retry(key)
+            elif self._failures:
+                self._failures.pop(key, None)
+
+    def _retry(self, key: Key) -> None:
+        count = self._failures.get(key, 0)
+        self._failures[key] = count + 1
+        config = self._config
+        delay = min(config.retry_first_seconds * 2.0 ** min(count, 40), config.retry_most_seconds)
+        self.note_later(delay, *key)

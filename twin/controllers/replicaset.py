@@ -2,50 +2,93 @@
 
 from __future__ import annotations
 
-from twin.controllers.pods_of import FIRST_NAME, by_least_loss, create_pod, owned_pods, set_status
-from twin.records import ObjectRecord, PodRecord
+from twin.controllers.conditions import changed, without
+from twin.controllers.loop import ControllerLoop
+from twin.controllers.pods_of import (
+    FIRST_NAME,
+    available_pods,
+    by_least_loss,
+    create_pod,
+    delete_pod,
+    first_availability,
+    owned_pods,
+    set_status,
+)
+from twin.errors import ApiError
+from twin.records import Object, ObjectRecord, PodRecord
+from twin.timestamps import rfc3339
 from twin.world import World
+
+REPLICA_FAILURE = "ReplicaFailure"
 
 
 class ReplicaSets:
     """Reconciles replicasets."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, loop: ControllerLoop) -> None:
         self._world = world
+        self._loop = loop
 
-    def reconcile(self, namespace: str, name: str) -> None:
-        """Create or delete pods, then write the status."""
+    def reconcile(self, namespace: str, name: str) -> bool:
+        """Create or delete pods, then write the status; False when a pod was refused."""
         record = self._world.store.find("replicasets", namespace, name)
         if not isinstance(record, ObjectRecord):
-            return
-        if record.deletion_at is None:
-            self._scale(record)
-        self._write_status(record)
+            return True
+        refusal = self._scale(record) if record.deletion_at is None else None
+        self._write_status(record, refusal)
+        return refusal is None
 
-    def _scale(self, record: ObjectRecord) -> None:
+    def _scale(self, record: ObjectRecord) -> ApiError | None:
         live = live_pods(owned_pods(self._world, record.uid))
         missing = record.body["spec"]["replicas"] - len(live)
         for _ in range(missing):
             first = FIRST_NAME in record.annotations
-            if not create_pod(self._world, "replicasets", record, first=first):
-                break
+            refusal = create_pod(self._world, "replicasets", record, first=first)
+            if refusal is not None:
+                return refusal
             if first:  # the name is for the first pod ever
                 before = record.clone()
                 kept = {k: v for k, v in record.annotations.items() if k != FIRST_NAME}
                 record.annotations = kept
                 self._world.store.touch("replicasets", record, before)
-        for pod in by_least_loss(live)[: max(0, -missing)]:
-            self._world.store.delete("pods", pod.namespace, pod.name)
+        if missing < 0:
+            for pod in by_least_loss(live)[:-missing]:
+                delete_pod(self._world, "replicasets", record, pod)
+        return None
 
-    def _write_status(self, record: ObjectRecord) -> None:
-        live = live_pods(owned_pods(self._world, record.uid))
+    def _write_status(self, record: ObjectRecord, refusal: ApiError | None) -> None:
+        world, spec = self._world, record.body["spec"]
+        live = live_pods(owned_pods(world, record.uid))
         ready = sum(pod.ready for pod in live)
-        status = {"replicas": len(live), "observedGeneration": record.generation}
+        status: Object = {"replicas": len(live), "observedGeneration": record.generation}
         if live:
             status["fullyLabeledReplicas"] = len(live)
         if ready:
-            status["readyReplicas"] = status["availableReplicas"] = ready
-        set_status(self._world, "replicasets", record, status)
+            status["readyReplicas"] = ready
+            status["availableReplicas"] = self._available(record, live, spec, ready)
+            if not status["availableReplicas"]:
+                del status["availableReplicas"]
+        known = (record.body.get("status") or {}).get("conditions") or []
+        if refusal is not None:
+            reason, now = "FailedCreate", rfc3339(world.now)
+            known = changed(known, REPLICA_FAILURE, "True", reason, refusal.message, now)
+        elif known:
+            known = without(known, REPLICA_FAILURE)
+        if known:
+            status["conditions"] = known
+        set_status(world, "replicasets", record, status)
+
+    def _available(
+        self, record: ObjectRecord, live: list[PodRecord], spec: Object, ready: int
+    ) -> int:
+        least = spec.get("minReadySeconds", 0)
+        if not least:
+            return ready
+        now = self._world.now
+        wait = first_availability(live, least, now)
+        if wait is not None:
+            self._loop.note_later(wait, "replicasets", record.namespace, record.name)
+        return available_pods(live, least, now)
 
 
 def live_pods(pods: list[PodRecord]) -> list[PodRecord]:

@@ -140,8 +140,9 @@ def test_arrivals_become_pods_by_name(
     assert [name.startswith("svc-") for name in names].count(True) == 1
     assert (phases["task-ok"], phases["task-bad"]) == ("Succeeded", "Failed")
     jobs = {obj["metadata"]["name"]: obj["status"] for obj in engine.store.list("jobs")}
-    assert [c["type"] for c in jobs["task-ok"]["conditions"]] == ["Complete"]
-    assert [c["type"] for c in jobs["task-bad"]["conditions"]] == ["Failed"]
+    kinds = {name: [c["type"] for c in jobs[name]["conditions"]] for name in jobs}
+    assert kinds["task-ok"] == ["SuccessCriteriaMet", "Complete"]
+    assert kinds["task-bad"] == ["FailureTarget", "Failed"]
     engine.advance(engine.now + 400)
     assert [engine.store.count(kind) for kind in ("jobs", "deployments", "pods")] == [0, 0, 0]
 

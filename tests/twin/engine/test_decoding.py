@@ -27,6 +27,12 @@ MODELS = {
     "poddisruptionbudgets": "V1PodDisruptionBudget",
     "priorityclasses": "V1PriorityClass",
     "leases": "V1Lease",
+    "limitranges": "V1LimitRange",
+    "statefulsets": "V1StatefulSet",
+    "daemonsets": "V1DaemonSet",
+    "controllerrevisions": "V1ControllerRevision",
+    "cronjobs": "V1CronJob",
+    "horizontalpodautoscalers": "V2HorizontalPodAutoscaler",
 }
 
 
@@ -55,6 +61,7 @@ def busy(
     store.create("resourcequotas", "default", {"metadata": {"name": "q"}, "spec": {"hard": {}}})
     store.create("leases", "default", {"metadata": {"name": "l"}, "spec": {}})
     store.create("priorityclasses", "", {"metadata": {"name": "p"}, "value": 5})
+    _create_controlled(engine, deployment)
     ends = [arrival("good", duration_seconds=5.0), arrival("bad", duration_seconds=5.0,
             outcome="fail"), arrival("long", duration_seconds=None, outcome="run")]  # fmt: skip
     engine.load(iter(ends))
@@ -62,6 +69,29 @@ def busy(
     engine.fail_node("n1", 1_000.0)
     engine.advance(engine.now + 60)
     return engine
+
+
+def _create_controlled(engine: Engine, deployment: Callable[..., dict[str, Any]]) -> None:
+    """Create one object of each further kind that a controller works on."""
+    store, plain = engine.store, deployment("x", 2)["spec"]
+    both = {key: plain[key] for key in ("selector", "template")}
+    job = {"template": {"spec": {**plain["template"]["spec"], "restartPolicy": "Never"}}}
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    behavior = {"scaleDown": {"stabilizationWindowSeconds": 60}}
+    bounds = {"type": "Container", "max": {"cpu": "100"}, "default": {"cpu": "90"}}
+    specs: dict[str, dict[str, Any]] = {
+        "statefulsets": {**plain, "serviceName": "x"},
+        "daemonsets": both,
+        "cronjobs": {"schedule": "* * * * *", "jobTemplate": {"spec": job}},
+        "horizontalpodautoscalers": {
+            "scaleTargetRef": target,
+            "maxReplicas": 3,
+            "behavior": behavior,
+        },
+        "limitranges": {"limits": [bounds]},
+    }
+    for resource, spec in specs.items():
+        store.create(resource, "default", {"metadata": {"name": f"one-{resource}"}, "spec": spec})
 
 
 @pytest.mark.parametrize("resource", sorted(KINDS))

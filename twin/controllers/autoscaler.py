@@ -1,0 +1,286 @@
+"""HorizontalPodAutoscaler: replicas that follow a resource metric.
+
+Each autoscaler is looked at every 15 s, first 15 s after it was made. It reads what metrics.k8s.io
+would answer, with its lag and its gaps. The arithmetic is in `replica_calculator`, the speed limits
+in `scaling_policy`. Without an autoscaler in the cluster nothing of this runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from twin.changes import Change
+from twin.controllers.autoscaler_status import Status, metric_status, shortage_reason
+from twin.controllers.pods_of import set_spec, set_status
+from twin.controllers.replica_calculator import (
+    NoProposal,
+    Proposal,
+    Rules,
+    ScaledPod,
+    by_average,
+    by_utilization,
+)
+from twin.controllers.scaling_policy import (
+    Ask,
+    longest_period,
+    longest_window,
+    with_behavior,
+    without_behavior,
+)
+from twin.kinds import KINDS
+from twin.part import Part
+from twin.quantity import parse_quantity
+from twin.records import Object, ObjectRecord, PodRecord, PodShape
+from twin.selectors import matches
+from twin.timestamps import rfc3339
+from twin.world import World
+
+_RESOURCE = "horizontalpodautoscalers"
+_COMPONENT = "horizontal-pod-autoscaler"
+_SCALED = {KINDS[name].kind: name for name in ("deployments", "replicasets", "statefulsets")}
+Sample = Callable[[str], tuple[float, float, float] | None]
+"""Pod uid to (millicores, bytes, unix seconds of the scrape) as metrics.k8s.io shows it."""
+
+
+class Autoscalers(Part):
+    """Runs horizontalpodautoscalers."""
+
+    KEEPS = ("_recommended", "_added", "_removed")
+
+    def __init__(self, world: World, sample: Sample) -> None:
+        self._world = world
+        self._sample = sample
+        config = world.config.controllers
+        self._rules = Rules(
+            tolerance=config.hpa_tolerance,
+            cpu_initialization_seconds=config.hpa_cpu_initialization_seconds,
+            initial_readiness_seconds=config.hpa_initial_readiness_seconds,
+        )
+        self._recommended: dict[str, list[tuple[float, int]]] = {}  # by uid of the autoscaler
+        self._added: dict[str, list[tuple[float, int]]] = {}
+        self._removed: dict[str, list[tuple[float, int]]] = {}
+        world.clock.handle("hpa.sync", self._sync)
+
+    def follow(self, change: Change) -> None:
+        """Start to look after a new autoscaler; later edits wait for its next turn."""
+        if change.type == "ADDED":
+            self._plan(change.record.uid, change.record.namespace, change.record.name)
+
+    def _plan(self, uid: str, namespace: str, name: str) -> None:
+        period = self._world.config.controllers.hpa_sync_seconds
+        self._world.clock.after(period, "hpa.sync", uid, namespace, name)
+
+    def _sync(self, uid: str, namespace: str, name: str) -> None:
+        record = self._world.store.find(_RESOURCE, namespace, name)
+        if not isinstance(record, ObjectRecord) or record.uid != uid:
+            for past in (self._recommended, self._added, self._removed):
+                past.pop(uid, None)
+            return
+        self._plan(uid, namespace, name)
+        status = Status(record.body.get("status") or {}, self._world.now)
+        self._reconcile(record, status)
+        set_status(self._world, _RESOURCE, record, status.as_object())
+
+    # ---- one look at one autoscaler
+
+    def _reconcile(self, record: ObjectRecord, status: Status) -> None:
+        spec = record.body["spec"]
+        found = self._target(record)
+        if isinstance(found, str):
+            text = f"the HPA controller was unable to get the target's current scale: {found}"
+            self._report(record, "FailedGetScale", found)
+            status.condition("AbleToScale", False, "FailedGetScale", text)
+            return
+        resource, target = found
+        text = "the HPA controller was able to get the target's current scale"
+        status.condition("AbleToScale", True, "SucceededGetScale", text)
+        current = int(target.body["spec"]["replicas"])
+        self._recommended.setdefault(record.uid, [(self._world.now, current)])
+        least, most = int(spec.get("minReplicas", 1)), int(spec["maxReplicas"])
+        status.counts(current=current)
+        if not current and least:
+            text = "scaling is disabled since the replica count of the target is zero"
+            status.condition("ScalingActive", False, "ScalingDisabled", text)
+            status.counts(current=current, desired=0)
+        elif current > most:
+            why = "Current number of replicas above Spec.MaxReplicas"
+            self._rescale(record, status, resource, target, most, why)
+        elif current < least:
+            why = "Current number of replicas below Spec.MinReplicas"
+            self._rescale(record, status, resource, target, least, why)
+        else:
+            self._follow_metrics(record, status, resource, target)
+
+    def _follow_metrics(
+        self, record: ObjectRecord, status: Status, resource: str, target: ObjectRecord
+    ) -> None:
+        spec, current = record.body["spec"], int(target.body["spec"]["replicas"])
+        found = self._best(record, status, target, current)
+        if found is None:
+            return
+        desired, metric = found
+        ask = Ask(self._world.now, current, desired, int(spec.get("minReplicas", 1)),
+                  int(spec["maxReplicas"]))  # fmt: skip
+        replicas = self._limited(record, status, ask)
+        if replicas == current:
+            status.counts(current=current, desired=current)
+            return
+        above = desired > current
+        why = f"{metric} above target" if above else "All metrics below target"
+        self._rescale(record, status, resource, target, replicas, why)
+
+    def _limited(self, record: ObjectRecord, status: Status, ask: Ask) -> int:
+        behavior, uid = record.body["spec"].get("behavior"), record.uid
+        window = self._world.config.controllers.hpa_down_window_seconds
+        past = self._recommended[uid]
+        if behavior is None:
+            answer = without_behavior(ask, past, window)
+        else:
+            answer = with_behavior(
+                ask, behavior, past, self._added.get(uid, ()), self._removed.get(uid, ()), window
+            )
+        horizon = ask.now - longest_window(behavior, window)
+        kept = [entry for entry in past if entry[0] >= horizon]
+        self._recommended[uid] = [*kept, (ask.now, ask.desired)]
+        status.condition("AbleToScale", *answer.able)
+        status.condition("ScalingLimited", *answer.limited)
+        return answer.replicas
+
+    def _rescale(
+        self, record: ObjectRecord, status: Status, resource: str, target: ObjectRecord,
+        replicas: int, why: str,
+    ) -> None:  # fmt: skip
+        current = int(target.body["spec"]["replicas"])
+        set_spec(self._world, resource, target, replicas=replicas)
+        text = f"the HPA controller was able to update the target scale to {replicas}"
+        status.condition("AbleToScale", True, "SucceededRescale", text)
+        status.counts(current=current, desired=replicas)
+        status.scaled(rfc3339(self._world.now))
+        self._report(record, "SuccessfulRescale", f"New size: {replicas}; reason: {why}")
+        behavior = record.body["spec"].get("behavior")
+        if behavior is not None:
+            self._note_scaling(record.uid, behavior, replicas - current)
+
+    def _note_scaling(self, uid: str, behavior: Object, change: int) -> None:
+        now = self._world.now
+        past = self._added if change > 0 else self._removed
+        rules = behavior["scaleUp" if change > 0 else "scaleDown"]
+        recent = [entry for entry in past.get(uid, ()) if entry[0] >= now - longest_period(rules)]
+        past[uid] = [*recent, (now, abs(change))]
+
+    # ---- metrics
+
+    def _best(
+        self, record: ObjectRecord, status: Status, target: ObjectRecord, current: int
+    ) -> tuple[int, str] | None:
+        """Return the highest proposal and its metric, None when there is none to act on."""
+        specs = record.body["spec"]["metrics"]
+        failures: list[tuple[str, str]] = []
+        best: tuple[int, str] | None = None
+        shown: list[Object] = []
+        for spec in specs:
+            try:
+                proposal, name = self._proposal(spec, record.namespace, target, current)
+            except NoProposal as error:
+                failures.append((shortage_reason(spec), str(error)))
+                self._report(record, *failures[-1])
+                continue
+            shown.append(metric_status(spec, proposal))
+            if best is None or proposal.replicas > best[0]:
+                best = (proposal.replicas, name)
+        status.metrics(shown)
+        if best is None or (failures and best[0] < current):
+            reason, why = failures[0] if failures else ("InvalidMetricSourceType", "no metrics")
+            text = f"the HPA was unable to compute the replica count: {why}"
+            status.condition("ScalingActive", False, reason, text)
+            text = f"invalid metrics ({len(failures)} invalid out of {len(specs)}), "
+            self._report(record, "FailedComputeMetricsReplicas", f"{text}first error is: {why}")
+            return None
+        text = f"the HPA was able to successfully calculate a replica count from {best[1]}"
+        status.condition("ScalingActive", True, "ValidMetricFound", text)
+        return best
+
+    def _proposal(
+        self, spec: Object, namespace: str, target: ObjectRecord, current: int
+    ) -> tuple[Proposal, str]:
+        if spec["type"] != "Resource":
+            api = "external" if spec["type"] == "External" else "custom"
+            raise NoProposal(
+                f"unable to fetch metrics from {api} metrics API: "
+                "no known available metric versions found"
+            )
+        name, goal = spec["resource"]["name"], spec["resource"]["target"]
+        cpu, now = name == "cpu", self._world.now
+        pods = self._pods(namespace, target, cpu=cpu)
+        try:
+            if "averageValue" in goal:
+                wanted = int(parse_quantity(goal["averageValue"]) * 1000)
+                found = by_average(pods, current, wanted, now, cpu=cpu, rules=self._rules)
+                return found, f"{name} resource"
+            percent = goal["averageUtilization"]
+            found = by_utilization(pods, current, percent, now, cpu=cpu, rules=self._rules)
+        except NoProposal as error:
+            raise NoProposal(f"failed to get {name} utilization: {error}") from error
+        return found, f"{name} resource utilization (percentage of request)"
+
+    def _pods(self, namespace: str, target: ObjectRecord, *, cpu: bool) -> list[ScaledPod]:
+        selector = target.body["spec"].get("selector")
+        requests: dict[PodShape, int | None] = {}
+        pods = []
+        for pod in self._world.store.records("pods", namespace):
+            assert isinstance(pod, PodRecord)
+            if not matches(selector, pod.labels):
+                continue
+            if pod.shape not in requests:
+                requests[pod.shape] = _request(pod.shape, "cpu" if cpu else "memory")
+            pods.append(self._scaled_pod(pod, requests[pod.shape], cpu=cpu))
+        return pods
+
+    def _scaled_pod(self, pod: PodRecord, request: int | None, *, cpu: bool) -> ScaledPod:
+        sample = self._sample(pod.uid)
+        usage, at = None, 0.0
+        if sample is not None:
+            millicores, held_bytes, at = sample
+            usage = int(millicores) if cpu else int(held_bytes) * 1000
+        started = pod.started_at is not None
+        return ScaledPod(
+            name=pod.name,
+            phase=pod.phase,
+            deleting=pod.deletion_at is not None,
+            ready=pod.ready if started else None,
+            ready_since=max(pod.ready_at, pod.started_at or 0.0),
+            started_at=pod.started_at,
+            request=request,
+            usage=usage,
+            measured_at=at,
+            window_seconds=self._world.config.scrape_seconds,
+        )
+
+    # ---- small things
+
+    def _target(self, record: ObjectRecord) -> tuple[str, ObjectRecord] | str:
+        """Return (resource, record) of what is scaled, or why it cannot be had."""
+        reference = record.body["spec"]["scaleTargetRef"]
+        group = reference.get("apiVersion", "").rpartition("/")[0]
+        resource = _SCALED.get(reference["kind"])
+        if resource is None or KINDS[resource].group != group:
+            return f'no matches for kind "{reference["kind"]}" in group "{group}"'
+        found = self._world.store.find(resource, record.namespace, reference["name"])
+        if not isinstance(found, ObjectRecord):
+            return f'{resource}.{group} "{reference["name"]}" not found'
+        return resource, found
+
+    def _report(self, record: ObjectRecord, reason: str, text: str) -> None:
+        kind = "HorizontalPodAutoscaler"
+        self._world.reporter.report(record, kind, reason, text, _COMPONENT)
+
+
+def _request(shape: PodShape, resource: str) -> int | None:
+    """Return what a pod requests in milli-units; None when a container requests nothing."""
+    total = 0
+    for container in shape.spec["containers"]:
+        amount = ((container.get("resources") or {}).get("requests") or {}).get(resource)
+        if amount is None:
+            return None
+        total += int(parse_quantity(amount) * 1000)
+    return total

@@ -1,0 +1,86 @@
+"""The status of a HorizontalPodAutoscaler while one look at it goes on."""
+
+from __future__ import annotations
+
+from twin.controllers.replica_calculator import Proposal
+from twin.records import Object
+from twin.timestamps import rfc3339
+
+
+class Status:
+    """A copy of the stored status that is changed and then written back."""
+
+    def __init__(self, stored: Object, now: float) -> None:
+        self._stored = stored
+        self._conditions: list[Object] = list(stored.get("conditions") or [])
+        self._metrics: list[Object] | None = stored.get("currentMetrics")
+        self._current = int(stored.get("currentReplicas", 0))
+        self._desired = int(stored.get("desiredReplicas", 0))
+        self._scaled_at = stored.get("lastScaleTime")
+        self._now = now
+
+    def condition(self, kind: str, truth: bool, reason: str, message: str) -> None:
+        """Set a condition; its transition time moves with its truth only."""
+        fresh = {
+            "type": kind,
+            "status": str(truth),
+            "lastTransitionTime": rfc3339(self._now),
+            "reason": reason,
+            "message": message,
+        }
+        for place, known in enumerate(self._conditions):
+            if known["type"] == kind:
+                if known["status"] == fresh["status"]:
+                    fresh["lastTransitionTime"] = known["lastTransitionTime"]
+                self._conditions[place] = fresh
+                return
+        self._conditions.append(fresh)
+
+    def counts(self, *, current: int, desired: int | None = None) -> None:
+        """Set the replicas that are, and those that are wanted."""
+        self._current = current
+        self._desired = self._desired if desired is None else desired
+
+    def scaled(self, at: str) -> None:
+        """Note a rescale."""
+        self._scaled_at = at
+
+    def metrics(self, shown: list[Object]) -> None:
+        """Set what the metrics read."""
+        self._metrics = shown
+
+    def as_object(self) -> Object:
+        """Return the status as the API shows it."""
+        status: Object = {
+            "currentReplicas": self._current,
+            "desiredReplicas": self._desired,
+            "currentMetrics": self._metrics,
+            "conditions": self._conditions,
+        }
+        if self._scaled_at is not None:
+            status["lastScaleTime"] = self._scaled_at
+        return status
+
+
+def metric_status(spec: Object, proposal: Proposal) -> Object:
+    """Return the `currentMetrics` entry of a Resource metric."""
+    current: Object = {"averageValue": _milli_text(proposal.average)}
+    if proposal.utilization_percent is not None:
+        current["averageUtilization"] = proposal.utilization_percent
+    return {"type": "Resource", "resource": {"name": spec["resource"]["name"], "current": current}}
+
+
+def shortage_reason(spec: Object) -> str:
+    """Return the reason of the condition and the KubeEvent when a metric says nothing."""
+    return f"FailedGet{spec['type']}Metric"
+
+
+def _milli_text(amount: int) -> str:
+    """Return a milli-amount as a canonical decimal quantity."""
+    whole, rest = divmod(amount, 1000)
+    if rest:
+        return f"{amount}m"
+    for unit, factor in (("G", 10**9), ("M", 10**6), ("k", 1000)):
+        if whole and whole % factor == 0:
+            return f"{whole // factor}{unit}"
+    return str(whole)

@@ -1,0 +1,243 @@
+"""DaemonSet: one pod on every node that takes it.
+
+Each pod is made for one node, by required affinity to its name, and bound by the scheduler, as
+upstream does since 1.12; it tolerates what upstream's daemon pods tolerate, so it stays on a node
+that fails and starts on a cordoned one. A rolling update replaces pods within maxUnavailable.
+Source: kubernetes/kubernetes pkg/controller/daemon. Not modelled: maxSurge (kept, not acted upon).
+"""
+
+from __future__ import annotations
+
+import math
+
+from twin.behaviour.placement_rules import covers, refusal
+from twin.changes import Change
+from twin.controllers.loop import ControllerLoop
+from twin.controllers.pods_of import create_pod, delete_pod, owned_pods, report, set_status
+from twin.controllers.revisions import POD_REVISION, current_revision, forget_revisions
+from twin.controllers.rollout import part_of
+from twin.intake import pod_shape
+from twin.part import Part
+from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape
+from twin.world import World
+
+_RESOURCE = "daemonsets"
+GENERATION = "pod-template-generation"
+TOLERATIONS: tuple[Object, ...] = tuple(
+    {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect}
+    for key, effect in (
+        ("not-ready", "NoExecute"),
+        ("unreachable", "NoExecute"),
+        ("disk-pressure", "NoSchedule"),
+        ("memory-pressure", "NoSchedule"),
+        ("pid-pressure", "NoSchedule"),
+        ("unschedulable", "NoSchedule"),
+    )
+)
+"""What AddOrUpdateDaemonPodTolerations gives each pod (pkg/controller/daemon/util)."""
+
+
+class DaemonSets(Part):
+    """Reconciles daemonsets."""
+
+    KEEPS = ("_looks",)
+
+    def __init__(self, world: World, loop: ControllerLoop) -> None:
+        self._world = world
+        self._loop = loop
+        self._looks: dict[str, Object] = {}  # what placement depends on, by node, as last seen
+
+    def follow_node(self, change: Change) -> None:
+        """Look at every DaemonSet when a node came, went, or takes other pods than before."""
+        node = change.record
+        assert isinstance(node, NodeRecord)
+        if not self._world.store.count(_RESOURCE):
+            self._looks.clear()
+            return
+        look: Object = {"labels": node.labels, "taints": node.taints}
+        if change.type != "DELETED" and self._looks.get(node.name) == look:
+            return
+        if change.type == "DELETED":
+            self._looks.pop(node.name, None)
+        else:
+            self._looks[node.name] = look
+        for record in self._world.store.records(_RESOURCE):
+            self._loop.note(_RESOURCE, record.namespace, record.name)
+
+    def reconcile(self, namespace: str, name: str) -> bool:
+        """Make, replace and remove pods, then write the status; False when one was refused."""
+        record = self._world.store.find(_RESOURCE, namespace, name)
+        if not isinstance(record, ObjectRecord) or record.deletion_at is not None:
+            return True
+        revision = current_revision(self._world, _RESOURCE, record)
+        shape = _shape(record)
+        nodes = [node for node in self._world.store.records("nodes")
+                 if isinstance(node, NodeRecord) and node.deletion_at is None]  # fmt: skip
+        runs = {node.name: _verdict(node, shape) for node in nodes}
+        accepted = self._manage(record, revision, runs)
+        if (record.body["spec"].get("updateStrategy") or {}).get("type") != "OnDelete":
+            self._roll(record, revision, runs)
+        self._write_status(record, revision, runs)
+        in_use = {f"{record.name}-{pod.labels.get(POD_REVISION, '')}" for pod in self._pods(record)}
+        forget_revisions(self._world, record, {*in_use, revision.name})
+        return accepted
+
+    # ---- pods
+
+    def _manage(
+        self, record: ObjectRecord, revision: ObjectRecord, runs: dict[str, tuple[bool, bool]]
+    ) -> bool:
+        """Make missing pods and remove what does not belong; False when a pod was refused."""
+        by_node = self._by_node(record)
+        for node, pods in by_node.items():
+            stays = runs.get(node, (False, False))[1]
+            live = [pod for pod in pods if pod.deletion_at is None]
+            healthy = [pod for pod in live if not pod.terminal]
+            for pod in live:
+                if pod.terminal:
+                    self._report_ended(record, pod, node)
+                    delete_pod(self._world, _RESOURCE, record, pod)
+                elif not stays or pod is not min(healthy, key=lambda p: (p.created_at, p.name)):
+                    delete_pod(self._world, _RESOURCE, record, pod)
+        for node, (starts, _) in runs.items():
+            if starts and node not in by_node and not self._create(record, revision, node):
+                return False
+        return True
+
+    def _roll(
+        self, record: ObjectRecord, revision: ObjectRecord, runs: dict[str, tuple[bool, bool]]
+    ) -> None:
+        """Delete outdated pods: unavailable ones at once, others within maxUnavailable."""
+        mark = revision.labels[POD_REVISION]
+        by_node = self._by_node(record)
+        unavailable, candidates = 0, []
+        for node, (starts, _) in runs.items():
+            if not starts:
+                continue
+            pods = by_node.get(node, [])
+            outdated = [pod for pod in pods if pod.labels.get(POD_REVISION) != mark]
+            if not any(self._available(record, pod) for pod in pods):
+                unavailable += 1
+                for pod in outdated:
+                    if pod.deletion_at is None:
+                        delete_pod(self._world, _RESOURCE, record, pod)
+            else:
+                candidates += [pod for pod in outdated if pod.deletion_at is None]
+        room = max(0, _most_unavailable(record, sum(starts for starts, _ in runs.values()))
+                   - unavailable)  # fmt: skip
+        for pod in candidates[:room]:
+            delete_pod(self._world, _RESOURCE, record, pod)
+
+    def _create(self, record: ObjectRecord, revision: ObjectRecord, node: str) -> bool:
+        mark = revision.labels[POD_REVISION]
+        labels = {
+            **((record.body["spec"]["template"].get("metadata") or {}).get("labels") or {}),
+            POD_REVISION: mark,
+            GENERATION: str(record.generation),
+        }
+        spec = _bound_to(_daemon_spec(record), node)
+        metadata = {"labels": labels}
+        return create_pod(self._world, _RESOURCE, record, metadata=metadata, spec=spec) is None
+
+    def _report_ended(self, record: ObjectRecord, pod: PodRecord, node: str) -> None:
+        failed = pod.phase == "Failed"
+        word, rest = ("failed", "kill") if failed else ("succeeded", "delete")
+        text = f"Found {word} daemon pod {pod.namespace}/{pod.name} on node {node}, will try to "
+        reason = "FailedDaemonPod" if failed else "SucceededDaemonPod"
+        report(self._world, _RESOURCE, record, reason, f"{text}{rest} it")
+
+    def _pods(self, record: ObjectRecord) -> list[PodRecord]:
+        return owned_pods(self._world, record.uid)
+
+    def _by_node(self, record: ObjectRecord) -> dict[str, list[PodRecord]]:
+        found: dict[str, list[PodRecord]] = {}
+        for pod in self._pods(record):
+            found.setdefault(target_node(pod), []).append(pod)
+        return found
+
+    def _available(self, record: ObjectRecord, pod: PodRecord) -> bool:
+        least = record.body["spec"].get("minReadySeconds", 0)
+        if not pod.ready or pod.deletion_at is not None:
+            return False
+        wait = pod.ready_at + least - self._world.now
+        if least and wait > 0.0:
+            self._loop.note_later(wait, _RESOURCE, record.namespace, record.name)
+            return False
+        return True
+
+    # ---- status
+
+    def _write_status(
+        self, record: ObjectRecord, revision: ObjectRecord, runs: dict[str, tuple[bool, bool]]
+    ) -> None:
+        mark = revision.labels[POD_REVISION]
+        by_node = self._by_node(record)
+        wanted = [node for node, (starts, _) in runs.items() if starts]
+        first = {node: min(pods, key=lambda p: (p.created_at, p.name))
+                 for node, pods in by_node.items()}  # fmt: skip
+        scheduled = [first[node] for node in wanted if node in first]
+        stray = [node for node in by_node if not runs.get(node, (False, False))[0]]
+        available = sum(self._available(record, pod) for pod in scheduled)
+        status: Object = {
+            "currentNumberScheduled": len(scheduled),
+            "numberMisscheduled": len(stray),
+            "desiredNumberScheduled": len(wanted),
+            "numberReady": sum(pod.ready for pod in scheduled),
+            "observedGeneration": record.generation,
+        }
+        counts = {
+            "updatedNumberScheduled": sum(p.labels.get(POD_REVISION) == mark for p in scheduled),
+            "numberAvailable": available,
+            "numberUnavailable": len(wanted) - available,
+        }
+        status.update({name: count for name, count in counts.items() if count})
+        set_status(self._world, _RESOURCE, record, status)
+
+
+def target_node(pod: PodRecord) -> str:
+    """Return the node that a daemon pod is bound to or made for."""
+    if pod.node_name:
+        return pod.node_name
+    for term in pod.shape.node_affinity:
+        for field in term.get("matchFields") or ():
+            if field.get("key") == "metadata.name" and field.get("values"):
+                return str(field["values"][0])
+    return ""
+
+
+def _daemon_spec(record: ObjectRecord) -> Object:
+    spec: Object = record.body["spec"]["template"]["spec"]
+    known = spec.get("tolerations") or []
+    added = [entry for entry in TOLERATIONS if entry not in known]
+    if spec.get("hostNetwork"):
+        key = "node.kubernetes.io/network-unavailable"
+        added.append({"key": key, "operator": "Exists", "effect": "NoSchedule"})
+    return {**spec, "tolerations": [*known, *added]}
+
+
+def _bound_to(spec: Object, node: str) -> Object:
+    """Return the spec with required affinity to one node by name, instead of any other."""
+    affinity = spec.get("affinity") or {}
+    field = {"key": "metadata.name", "operator": "In", "values": [node]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    by_node = {**(affinity.get("nodeAffinity") or {}),
+               "requiredDuringSchedulingIgnoredDuringExecution": required}  # fmt: skip
+    return {**spec, "affinity": {**affinity, "nodeAffinity": by_node}}
+
+
+def _shape(record: ObjectRecord) -> PodShape:
+    return pod_shape(_daemon_spec(record))
+
+
+def _verdict(node: NodeRecord, shape: PodShape) -> tuple[bool, bool]:
+    """Return (a pod should start here, a pod that is here may stay)."""
+    if refusal(node, shape, ("NodeAffinity",)):
+        return False, False
+    open_ = [taint for taint in node.taints if taint["effect"] in ("NoSchedule", "NoExecute")
+             and not any(covers(entry, taint) for entry in shape.tolerations)]  # fmt: skip
+    return not open_, not any(taint["effect"] == "NoExecute" for taint in open_)
+
+
+def _most_unavailable(record: ObjectRecord, wanted: int) -> int:
+    rolling = (record.body["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
+    return math.ceil(part_of(rolling.get("maxUnavailable", 1), wanted))

@@ -1,0 +1,112 @@
+"""When a Job is over, and how its status says so.
+
+Since 1.31 a Job first shows SuccessCriteriaMet or FailureTarget, and Complete or Failed once its
+last pod is gone (kubernetes/kubernetes pkg/controller/job/job_controller.go).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from twin.controllers.conditions import without
+from twin.records import Object
+from twin.timestamps import unix
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How a Job ends."""
+
+    complete: bool
+    reason: str
+    message: str
+
+    def conditions(self, known: list[Object], now: str, *, final: bool) -> list[Object]:
+        """Return the conditions with the interim one, and with the final one when `final`."""
+        interim = "SuccessCriteriaMet" if self.complete else "FailureTarget"
+        last = "Complete" if self.complete else "Failed"
+        kinds = [interim, *([last] if final else [])]
+        present = [entry["type"] for entry in known]
+        return [*known, *(self._condition(kind, now) for kind in kinds if kind not in present)]
+
+    def _condition(self, kind: str, now: str) -> Object:
+        return {
+            "type": kind,
+            "status": "True",
+            "lastProbeTime": now,
+            "lastTransitionTime": now,
+            "reason": self.reason,
+            "message": self.message,
+        }
+
+
+def judged(
+    spec: Object, status: Object, succeeded: int, failed: int, active: int, fatal: str, now: float
+) -> Verdict | None:
+    """Return the verdict when the Job is over; `fatal` is what a FailJob rule said."""
+    targeted = _targeted(status)
+    if targeted is not None:
+        return targeted
+    if fatal:
+        return Verdict(complete=False, reason="PodFailurePolicy", message=fatal)
+    if failed > spec["backoffLimit"]:
+        text = "Job has reached the specified backoff limit"
+        return Verdict(complete=False, reason="BackoffLimitExceeded", message=text)
+    limit, started = spec.get("activeDeadlineSeconds"), status.get("startTime")
+    if limit is not None and started and not spec.get("suspend") and now - unix(started) >= limit:
+        text = "Job was active longer than specified deadline"
+        return Verdict(complete=False, reason="DeadlineExceeded", message=text)
+    wanted = spec.get("completions")
+    enough = succeeded >= wanted if wanted is not None else succeeded > 0 and not active
+    text = "Reached expected number of succeeded pods"
+    return Verdict(complete=True, reason="CompletionsReached", message=text) if enough else None
+
+
+def finished(status: Object) -> bool:
+    """True when a Job is complete or has failed."""
+    return any(
+        entry["type"] in ("Complete", "Failed") and entry["status"] == "True"
+        for entry in status.get("conditions") or ()
+    )
+
+
+def succeeded(status: Object) -> bool:
+    """True when a Job is complete."""
+    return any(
+        entry["type"] == "Complete" and entry["status"] == "True"
+        for entry in status.get("conditions") or ()
+    )
+
+
+def finished_at(status: Object) -> float | None:
+    """Return when a Job was over (unix seconds), None while it is not."""
+    for entry in status.get("conditions") or ():
+        if entry["type"] in ("Complete", "Failed") and entry["status"] == "True":
+            return unix(entry["lastTransitionTime"])
+    return None
+
+
+def with_suspension(status: Object, *, truth: bool, now: str) -> bool:
+    """Set the condition Suspended in `status`; False when it was so already."""
+    known = status.get("conditions") or []
+    if any(entry["type"] == "Suspended" and entry["status"] == str(truth) for entry in known):
+        return False
+    fresh = {
+        "type": "Suspended",
+        "status": str(truth),
+        "lastProbeTime": now,
+        "lastTransitionTime": now,
+        "reason": "JobSuspended" if truth else "JobResumed",
+        "message": "Job suspended" if truth else "Job resumed",
+    }
+    status["conditions"] = [*without(known, "Suspended"), fresh]
+    return True
+
+
+def _targeted(status: Object) -> Verdict | None:
+    """Return the verdict that was reached before and whose pods are not all gone yet."""
+    for entry in status.get("conditions") or ():
+        if entry["type"] in ("SuccessCriteriaMet", "FailureTarget"):
+            complete = entry["type"] == "SuccessCriteriaMet"
+            return Verdict(complete=complete, reason=entry["reason"], message=entry["message"])
+    return None

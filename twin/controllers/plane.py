@@ -1,0 +1,109 @@
+"""The control plane: every controller, what each is told of a change, and what it then looks at.
+
+A change is told to a controller only if it is about something that the controller cares for, so a
+cluster without autoscalers, sets, CronJobs and quotas pays nothing for them.
+"""
+
+from __future__ import annotations
+
+from twin.changes import Change
+from twin.controllers.autoscaler import Autoscalers, Sample
+from twin.controllers.budget import Budgets
+from twin.controllers.cron_job import CronJobs
+from twin.controllers.daemon_set import DaemonSets
+from twin.controllers.deployment import Deployments
+from twin.controllers.garbage import Garbage
+from twin.controllers.job import Jobs
+from twin.controllers.loop import ControllerLoop, Reconcile
+from twin.controllers.namespaces import Namespaces
+from twin.controllers.quota import Quotas
+from twin.controllers.replicaset import ReplicaSets
+from twin.controllers.stateful_set import StatefulSets
+from twin.records import NodeRecord, PodRecord, Record
+from twin.world import World
+
+_POD_OWNERS = {
+    "ReplicaSet": "replicasets",
+    "Job": "jobs",
+    "StatefulSet": "statefulsets",
+    "DaemonSet": "daemonsets",
+}
+_SET_OWNERS = {"replicasets": ("Deployment", "deployments"), "jobs": ("CronJob", "cronjobs")}
+
+
+class ControlPlane:
+    """All controllers but the node lifecycle, which the kubelet's side needs too."""
+
+    def __init__(self, world: World, sample: Sample) -> None:
+        self._world = world
+        off = world.config.controllers.switched_off
+        self.loop = loop = ControllerLoop(world.clock, world.config.controllers)
+        self.jobs = Jobs(world, loop)
+        self.budgets = Budgets(world, loop)
+        self.garbage = Garbage(world)
+        self.namespaces = Namespaces(world)
+        self.daemons = DaemonSets(world, loop)
+        self.crons = CronJobs(world, loop)
+        self.quotas = Quotas(world, loop)
+        self.autoscalers = Autoscalers(world, sample)
+        self._autoscales = "horizontalpodautoscalers" not in off
+        reconcilers: tuple[tuple[str, Reconcile], ...] = (
+            ("deployments", Deployments(world, loop).reconcile),
+            ("replicasets", ReplicaSets(world, loop).reconcile),
+            ("statefulsets", StatefulSets(world, loop).reconcile),
+            ("daemonsets", self.daemons.reconcile),
+            ("jobs", self.jobs.reconcile),
+            ("cronjobs", self.crons.reconcile),
+            ("poddisruptionbudgets", self.budgets.reconcile),
+            ("resourcequotas", self.quotas.reconcile),
+        )
+        for resource, reconcile in reconcilers:
+            if resource not in off:
+                loop.register(resource, reconcile)
+        world.store.gates.append(self.quotas)
+
+    def follow(self, change: Change) -> None:
+        """Take in one change; nothing is written from here."""
+        resource, record = change.resource, change.record
+        if resource == "events":
+            if change.type == "DELETED":
+                self.namespaces.follow(change)
+            return
+        self.garbage.follow(change)
+        self.namespaces.follow(change)
+        self.quotas.follow(change)
+        if isinstance(record, PodRecord):
+            self.jobs.follow(change)
+            self._note_pod(record)
+        elif isinstance(record, NodeRecord):
+            self.daemons.follow_node(change)
+        elif resource == "horizontalpodautoscalers":
+            if self._autoscales:
+                self.autoscalers.follow(change)
+        else:
+            self._note_object(change)
+
+    def _note_object(self, change: Change) -> None:
+        resource, record = change.resource, change.record
+        if change.type != "DELETED":
+            if resource != "resourcequotas":
+                self.loop.note(resource, record.namespace, record.name)
+        elif resource == "jobs":
+            self.jobs.forget(change)
+        elif resource == "cronjobs":
+            self.crons.forget(change)
+        if resource in _SET_OWNERS:
+            self._note_owner(record, *_SET_OWNERS[resource])
+
+    def _note_owner(self, record: Record, kind: str, resource: str) -> None:
+        for owner in record.owners:
+            if owner["kind"] == kind:
+                self.loop.note(resource, record.namespace, owner["name"])
+
+    def _note_pod(self, pod: PodRecord) -> None:
+        for owner in pod.owners:
+            resource = _POD_OWNERS.get(owner["kind"])
+            if resource and owner.get("controller"):
+                self.loop.note(resource, pod.namespace, owner["name"])
+        for budget in self.budgets.covering(pod):
+            self.loop.note("poddisruptionbudgets", budget.namespace, budget.name)

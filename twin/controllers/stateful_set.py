@@ -1,0 +1,206 @@
+"""StatefulSet: pods with stable names, made and replaced one after the other.
+
+OrderedReady waits for each pod to be available before the next one; Parallel does not. A rolling
+update replaces pods from the highest ordinal down to the partition, one at a time, in both modes;
+OnDelete replaces none. Source: kubernetes/kubernetes pkg/controller/statefulset.
+Not modelled: volume claims (a claim template is kept, no volume is made) and maxUnavailable.
+"""
+
+from __future__ import annotations
+
+from twin.controllers.loop import ControllerLoop
+from twin.controllers.pods_of import create_pod, owned_pods, report, set_status
+from twin.controllers.revisions import (
+    POD_REVISION,
+    current_revision,
+    forget_revisions,
+    revisions_of,
+    template_of,
+)
+from twin.records import Object, ObjectRecord, PodRecord
+from twin.world import World
+
+_RESOURCE = "statefulsets"
+POD_NAME = "statefulset.kubernetes.io/pod-name"
+POD_INDEX = "apps.kubernetes.io/pod-index"
+
+
+class StatefulSets:
+    """Reconciles statefulsets."""
+
+    def __init__(self, world: World, loop: ControllerLoop) -> None:
+        self._world = world
+        self._loop = loop
+
+    def reconcile(self, namespace: str, name: str) -> bool:
+        """Take the next step, then write the status; False when a pod was refused."""
+        record = self._world.store.find(_RESOURCE, namespace, name)
+        if not isinstance(record, ObjectRecord):
+            return True
+        if record.deletion_at is not None:
+            return True
+        update = current_revision(self._world, _RESOURCE, record)
+        stored = record.body.get("status") or {}
+        names = {entry.name: entry for entry in revisions_of(self._world, record)}
+        current = names.get(stored.get("currentRevision", ""), update)
+        accepted = self._step(record, current, update)
+        self._write_status(record, current, update)
+        in_use = {pod.labels.get(POD_REVISION, "") for pod in self._pods(record)}
+        forget_revisions(self._world, record, {*in_use, current.name, update.name})
+        return accepted
+
+    # ---- one step
+
+    def _step(self, record: ObjectRecord, current: ObjectRecord, update: ObjectRecord) -> bool:
+        spec, pods = record.body["spec"], self._pods(record)
+        start = int((spec.get("ordinals") or {}).get("start", 0))
+        ordered = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
+        by_ordinal = {ordinal: pod for pod in pods if (ordinal := ordinal_of(record, pod)) >= 0}
+        wanted = range(start, start + int(spec["replicas"]))
+        condemned = sorted((o for o in by_ordinal if o not in wanted), reverse=True)
+        for ordinal in wanted:
+            pod = by_ordinal.get(ordinal)
+            if pod is None:
+                revision = self._revision_for(record, ordinal, current, update)
+                if not self._create(record, ordinal, revision):
+                    return False
+                if ordered:
+                    return True
+            elif (self._ends(record, pod) or not self._available(record, pod)) and ordered:
+                return True
+        if self._remove(record, condemned, by_ordinal, ordered=ordered) and ordered:
+            return True
+        if (spec.get("updateStrategy") or {}).get("type") != "OnDelete":
+            self._update(record, wanted, by_ordinal, update)
+        return True
+
+    def _ends(self, record: ObjectRecord, pod: PodRecord) -> bool:
+        """Delete a pod that has ended; its successor comes when it is gone."""
+        if pod.terminal and pod.deletion_at is None:
+            self._delete(record, pod)
+        return pod.terminal
+
+    def _remove(
+        self, record: ObjectRecord, condemned: list[int], pods: dict[int, PodRecord], *,
+        ordered: bool,
+    ) -> bool:  # fmt: skip
+        """Delete pods beyond the replicas, highest first; True when there was something to do."""
+        unhealthy = next((o for o in reversed(condemned) if not self._available(record, pods[o])),
+                         None)  # fmt: skip
+        for ordinal in condemned:
+            pod = pods[ordinal]
+            if pod.deletion_at is not None:
+                if ordered:
+                    return True
+                continue
+            if ordered and ordinal != unhealthy and not self._available(record, pod):
+                return True
+            self._delete(record, pod)
+            if ordered:
+                return True
+        return bool(condemned)
+
+    def _update(
+        self, record: ObjectRecord, wanted: range, pods: dict[int, PodRecord], update: ObjectRecord
+    ) -> None:
+        """Replace the highest pod that is not up to date; wait while one is unavailable."""
+        rolling = (record.body["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
+        least = max(wanted.start, int(rolling.get("partition", 0)))
+        for ordinal in reversed(wanted):
+            pod = pods.get(ordinal)
+            if ordinal < least:
+                return
+            if pod is None:  # made a moment ago, and not ready yet
+                return
+            if pod.labels.get(POD_REVISION) != update.name and pod.deletion_at is None:
+                self._delete(record, pod)
+                return
+            if not self._available(record, pod):
+                return
+
+    # ---- pods
+
+    def _revision_for(
+        self, record: ObjectRecord, ordinal: int, current: ObjectRecord, update: ObjectRecord
+    ) -> ObjectRecord:
+        strategy = record.body["spec"].get("updateStrategy") or {}
+        start = int((record.body["spec"].get("ordinals") or {}).get("start", 0))
+        if strategy.get("type", "RollingUpdate") != "RollingUpdate":
+            return update
+        partition = int((strategy.get("rollingUpdate") or {}).get("partition", 0))
+        return current if ordinal < start + partition else update
+
+    def _create(self, record: ObjectRecord, ordinal: int, revision: ObjectRecord) -> bool:
+        name = f"{record.name}-{ordinal}"
+        template = template_of(revision)
+        labels = {
+            **((template.get("metadata") or {}).get("labels") or {}),
+            POD_NAME: name,
+            POD_INDEX: str(ordinal),
+            POD_REVISION: revision.name,
+        }
+        spec = {**template["spec"], "hostname": name}
+        service = record.body["spec"].get("serviceName")
+        if service:
+            spec["subdomain"] = service
+        metadata = {"name": name, "labels": labels}
+        refusal = create_pod(self._world, _RESOURCE, record, metadata=metadata, spec=spec)
+        self._tell(record, "create", name)
+        return refusal is None
+
+    def _delete(self, record: ObjectRecord, pod: PodRecord) -> None:
+        self._world.store.delete("pods", pod.namespace, pod.name)
+        self._tell(record, "delete", pod.name)
+
+    def _tell(self, record: ObjectRecord, verb: str, name: str) -> None:
+        if self._world.config.controllers.success_events:
+            text = f"{verb} Pod {name} in StatefulSet {record.name} successful"
+            report(self._world, _RESOURCE, record, f"Successful{verb.capitalize()}", text)
+
+    def _pods(self, record: ObjectRecord) -> list[PodRecord]:
+        return owned_pods(self._world, record.uid)
+
+    def _available(self, record: ObjectRecord, pod: PodRecord) -> bool:
+        if not pod.ready or pod.phase != "Running" or pod.deletion_at is not None:
+            return False
+        least = record.body["spec"].get("minReadySeconds", 0)
+        wait = pod.ready_at + least - self._world.now
+        if least and wait > 0.0:
+            self._loop.note_later(wait, _RESOURCE, record.namespace, record.name)
+            return False
+        return True
+
+    # ---- status
+
+    def _write_status(
+        self, record: ObjectRecord, current: ObjectRecord, update: ObjectRecord
+    ) -> None:
+        pods = self._pods(record)
+        live = [pod for pod in pods if pod.deletion_at is None]
+        updated = sum(pod.labels.get(POD_REVISION) == update.name for pod in live)
+        ready = sum(pod.ready for pod in pods)
+        on_current = sum(pod.labels.get(POD_REVISION) == current.name for pod in live)
+        rolling = (record.body["spec"].get("updateStrategy") or {}).get("type") != "OnDelete"
+        if rolling and updated == len(pods) == ready:
+            current, on_current = update, updated
+        status: Object = {
+            "observedGeneration": record.generation,
+            "replicas": len(pods),
+            "availableReplicas": sum(self._available(record, pod) for pod in pods),
+            "currentRevision": current.name,
+            "updateRevision": update.name,
+            "collisionCount": 0,
+        }
+        counts = {
+            "readyReplicas": ready,
+            "currentReplicas": on_current,
+            "updatedReplicas": updated,
+        }
+        status.update({name: count for name, count in counts.items() if count})
+        set_status(self._world, _RESOURCE, record, status)
+
+
+def ordinal_of(record: ObjectRecord, pod: PodRecord) -> int:
+    """Return the ordinal in a pod's name, -1 when the name is another's."""
+    parent, _, number = pod.name.rpartition("-")
+    return int(number) if parent == record.name and number.isdigit() else -1
