@@ -64,6 +64,15 @@ class LogWentBack(Permanent):
         self.last_seq = last_seq
 
 
+class NotPermitted(Permanent):
+    """The server does not let this login write a subject."""
+
+    def __init__(self, subject: str) -> None:
+        """Name the subject."""
+        super().__init__(f"this login may not publish {subject}; give the login of its owner")
+        self.subject = subject
+
+
 class StreamMissing(Permanent):
     """The log does not exist on that server."""
 

@@ -14,12 +14,15 @@ again anyway, and looks first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from nats.aio.client import Client
 from nats.aio.subscription import Subscription
+
+_REFUSAL = re.compile('permissions violation for publish to "([^"]+)"')  # the library lowers it
 
 Feed = Callable[[bytes, bytes, bytes], None]
 """Takes subject, headers as they came, and payload of one message; must not raise."""
@@ -31,6 +34,7 @@ class LightClient(Client):
     def __init__(self) -> None:
         super().__init__()
         self._feeds: dict[int, Feed] = {}
+        self._refused: set[str] = set()
 
     async def feed(self, subject: str, take: Feed) -> Subscription:
         """Subscribe with a callback that runs while the connection is read."""
@@ -57,6 +61,16 @@ class LightClient(Client):
             take(subject, headers, data)
         else:
             del self._feeds[sid]
+
+    def may_publish(self, subject: str) -> bool:
+        """Say whether the server has not refused this login's messages on a subject."""
+        return subject.lower() not in self._refused
+
+    async def _process_err(self, err_msg: str) -> None:
+        found = _REFUSAL.search(err_msg)
+        if found:
+            self._refused.add(found.group(1))
+        await super()._process_err(err_msg)
 
     def forget_unsent(self) -> None:
         """Drop what waits to be sent; subscriptions are renewed by the library in any case."""

@@ -13,14 +13,20 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import structlog
-from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 from nats.errors import TimeoutError as NatsTimeout
 
-from bus.errors import BusUnavailable, MessageTooLarge, Permanent, StreamMissing
+from bus.errors import (
+    BusUnavailable,
+    MessageTooLarge,
+    NotPermitted,
+    Permanent,
+    StreamMissing,
+)
 from bus.expectations import check_newest, check_signature, settle_refusal
 from bus.link import LinkCounts
+from bus.nats_client import LightClient
 from bus.nats_connection import ACK_SECONDS, RESPONDER_SECONDS, TRIES, short_text
 from bus.nats_wire import (
     DUPLICATE_IN_BATCH,
@@ -73,7 +79,7 @@ class Reads(Protocol):
 class Publisher:
     """The writing half of one connection."""
 
-    def __init__(self, client: Client, reads: Reads, link: LinkCounts) -> None:
+    def __init__(self, client: LightClient, reads: Reads, link: LinkCounts) -> None:
         """Publish over `client`; what happens is counted in `link`."""
         self._client = client
         self._reads = reads
@@ -119,6 +125,9 @@ class Publisher:
                 continue
             except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
                 failures += 1
+                for name in expected:
+                    if not self._client.may_publish(name):
+                        raise NotPermitted(name) from failure
                 if failures >= UNANSWERED_TRIES:
                     await self._check_alive(messages[0].subject, failure)
                     pause = await self._wait_for_room("it acknowledges nothing", pause)

@@ -101,4 +101,5 @@ def test_a_folder_that_cannot_be_written_is_named(
     assert 2 == main([*GENERATE, str(tmp_path)])
     said = capsys.readouterr().err
     assert 1 == said.count("\n")
-    assert "--out" in said and "server" in said
+    assert "--out" in said
+    assert "server" in said

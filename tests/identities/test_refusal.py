@@ -1,0 +1,38 @@
+"""A process with somebody else's login is told so, instead of waiting for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bus.errors import NotPermitted
+from bus.login import new_logins
+from bus.nats_adapter import NatsBus
+from bus.nats_conf import accounts_conf
+from bus.nats_server import NatsServer
+from bus.port import Message
+from bus.streams import StreamDeclaration
+
+pytestmark = pytest.mark.nats
+
+LOG = StreamDeclaration.of("c", "i1")
+DECISION = "foresail.c.decision"
+
+
+async def test_a_subject_of_somebody_else_is_refused_by_name(tmp_path: Path) -> None:
+    """The reader's decision is refused in one sentence, nothing is stored, and reading goes on."""
+    logins = new_logins()
+    server = NatsServer(tmp_path, accounts=accounts_conf("c", LOG.name, logins))
+    url = await server.start()
+    try:
+        await NatsBus.declare(url, LOG, login=logins["bootstrap"])
+        bus = await NatsBus.connect(url, cluster="c", stream=LOG.name, login=logins["reader"])
+        with pytest.raises(NotPermitted, match=f"may not publish {DECISION}"):
+            await bus.publish([Message(DECISION, {}, b"{}")])
+        stored = (await bus.info()).messages
+        await bus.close()
+    finally:
+        await server.stop()
+
+    assert 0 == stored
