@@ -137,7 +137,7 @@ async def test_each_container_can_say_only_what_is_its_own(stack: Stack, bus: Na
     }
     forged = Message("foresail.twin.decision", {"Nats-Msg-Id": "forged"}, b"{}")
     before = (await found_in(bus)).decisions
-    with pytest.raises(NotPermitted, match="foresail.twin.decision"):
+    with pytest.raises(NotPermitted, match=r"foresail\.twin\.decision"):
         await bus.publish([forged])
 
     assert [f"{stack.project}_login-{name}" for name in logins] == [
