@@ -13,17 +13,18 @@ from twin.behaviour.pod_work import (
     CPU_USAGE_RATIO,
     MEMORY_USAGE_RATIO,
     OUTCOME,
+    USAGE_WINDOWS,
     WORK_SECONDS,
 )
 from twin.controllers.job import IGNORE_DISRUPTION
-from twin.controllers.pods_of import FIRST_NAME
+from twin.controllers.pods_of import FIRST_NAME, START_NODES
 from twin.errors import ApiError
 from twin.intake import GPU
 from twin.part import Kept, Part
 from twin.quantity import cpu_text
 from twin.records import Object
 from twin.tape import Tape
-from twin.workloads.arrival import WorkloadArrival
+from twin.workloads.arrival import WorkloadArrival, windows_text
 from twin.world import World
 
 APP = "app.kubernetes.io/name"
@@ -137,6 +138,8 @@ def job_of(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
 
 def _metadata(arrival: WorkloadArrival) -> Object:
     annotations = {FIRST_NAME: arrival.name}
+    if arrival.start_nodes:
+        annotations[START_NODES] = " ".join(arrival.start_nodes)
     return {
         "name": arrival.name,
         "labels": {**arrival.labels, APP: _label(arrival.name)},
@@ -149,6 +152,8 @@ def _template(arrival: WorkloadArrival, restart_policy: str) -> Object:
         CPU_USAGE_RATIO: f"{arrival.cpu_usage_ratio:.6g}",
         MEMORY_USAGE_RATIO: f"{arrival.memory_usage_ratio:.6g}",
     }
+    if arrival.usage_windows:
+        annotations[USAGE_WINDOWS] = windows_text(arrival.usage_windows)
     if arrival.kind == "task":
         ends = arrival.duration_seconds is not None
         work = arrival.duration_seconds if ends else _ENDLESS_SECONDS

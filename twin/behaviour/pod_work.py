@@ -17,6 +17,7 @@ CPU_USAGE_RATIO = "foresail.dev/cpu-usage-ratio"
 MEMORY_USAGE_RATIO = "foresail.dev/memory-usage-ratio"
 WORK_SECONDS = "foresail.dev/work-seconds"
 OUTCOME = "foresail.dev/outcome"
+USAGE_WINDOWS = "foresail.dev/usage-windows"
 _BEST_EFFORT_CPU_MILLICORES = 50.0
 _BEST_EFFORT_MEMORY_BYTES = 64.0 * 2**20
 
