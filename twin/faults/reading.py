@@ -1,0 +1,116 @@
+"""Scenario files: YAML or JSON to a checked `Scenario`, or one clear line saying what is wrong."""
+
+from __future__ import annotations
+
+import json
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from bus.errors import InputError
+from twin.faults.scenario import Fault, Scenario
+
+LARGEST_BYTES = 1_000_000
+_OF_FAULT: dict[str, type[BaseModel]] = {
+    get_args(kind.model_fields["fault"].annotation)[0]: kind for kind in get_args(Fault)
+}
+
+
+def read_scenario(path: Path) -> Scenario:
+    """Read and check a scenario file.
+
+    Raises:
+        InputError: it cannot be read, or a key or value in it is wrong; names file and key or line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError("scenario", path, f"give a readable file ({error.strerror})") from error
+    except UnicodeDecodeError as error:
+        raise InputError("scenario", path, "write it in UTF-8") from error
+    if len(text) > LARGEST_BYTES:
+        raise InputError("scenario", path, f"keep it below {LARGEST_BYTES} bytes")
+    return scenario_of(_parsed(text, path.name), path.name)
+
+
+def scenario_of(document: object, source: str) -> Scenario:
+    """Check a parsed document; `source` names it in the error.
+
+    Raises:
+        InputError: a key or value is wrong; only the first is named.
+    """
+    if not isinstance(document, dict):
+        raise InputError(source, _short(document), "begin with `faults:` and a list under it")
+    try:
+        text = json.dumps(document, default=_json_time, allow_nan=False)
+        return Scenario.model_validate_json(text)
+    except ValidationError as error:
+        raise _first(error, source) from error
+    except (TypeError, ValueError) as error:
+        raise InputError(source, _short(document), f"it is no plain document: {error}") from error
+
+
+def _parsed(text: str, source: str) -> object:
+    try:
+        return yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        line = 0 if error.problem_mark is None else error.problem_mark.line + 1
+        remedy = f"correct the YAML ({error.problem})"
+        raise InputError(f"{source} line {line}", "unreadable", remedy) from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(source, "unreadable", f"correct the YAML ({error})") from error
+
+
+def _json_time(value: object) -> str:
+    if isinstance(value, datetime | date):  # YAML reads times by itself
+        return value.isoformat()
+    raise TypeError(f"{value!r} is neither text, number, list nor mapping")
+
+
+def _first(error: ValidationError, source: str) -> InputError:
+    """Turn the first finding into one line."""
+    finding = error.errors()[0]
+    where, kind = _place(finding["loc"])
+    field = f"{source}: {where}" if where else source
+    what = finding["type"]
+    if what == "extra_forbidden":
+        known = ", ".join(sorted(kind.model_fields))
+        return InputError(field, _short(finding["input"]), f"unknown key; known here: {known}")
+    if what in ("union_tag_invalid", "union_tag_not_found"):
+        given = finding["input"]
+        value = given.get("fault", "missing") if isinstance(given, dict) else given
+        remedy = f"give one of {', '.join(sorted(_OF_FAULT))}"
+        return InputError(f"{field}.fault", _short(value), remedy)
+    value = "missing" if what == "missing" else _short(finding["input"])
+    return InputError(field, value, finding["msg"].removeprefix("Value error, "))
+
+
+def _place(location: tuple[int | str, ...]) -> tuple[str, type[BaseModel]]:
+    """Return the path as people write it, and the model whose key was meant."""
+    text, kind, previous = "", Scenario, None
+    found: type[BaseModel] = kind
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif isinstance(previous, int) and part in _OF_FAULT:
+            found = _OF_FAULT[part]
+        else:
+            text += f".{part}" if text else part
+            if part == "nodes" and part != location[-1]:
+                found = _nodes_of(found)
+        previous = part
+    return text, found
+
+
+def _nodes_of(kind: type[BaseModel]) -> type[BaseModel]:
+    annotation = kind.model_fields["nodes"].annotation
+    choices = get_args(annotation) or (annotation,)
+    return next(one for one in choices if isinstance(one, type) and issubclass(one, BaseModel))
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
