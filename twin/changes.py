@@ -22,9 +22,9 @@ ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 class Change:
     """One committed change. `object` is as it was right after it (DELETED: with the last state).
 
-    `previous_labels` and `previous_fields` (pods: spec.nodeName, status.phase) are those before the
-    change, None when the object was new: with them a selecting watch turns MODIFIED into ADDED or
-    DELETED.
+    `before` is the record as it was right before, None when the object is new: with it a selecting
+    watch turns MODIFIED into ADDED or DELETED, and an older version can be shown again.
+    `previous_labels` and `previous_fields` (pods: spec.nodeName, status.phase) are parts of it.
     """
 
     rv: int
@@ -33,6 +33,7 @@ class Change:
     record: Record
     previous_labels: Mapping[str, str] | None = None
     previous_fields: tuple[str, str] | None = None
+    before: Record | None = None
     _object: Object | None = None
 
     @property

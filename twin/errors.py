@@ -13,24 +13,30 @@ class ApiError(Exception):
     """A refused request: HTTP `status`, Kubernetes `reason`, `message` and `details`."""
 
     def __init__(
-        self, status: int, reason: str, message: str, details: Mapping[str, Any] | None = None
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        details: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
         self.reason = reason
         self.message = message
         self.details: dict[str, Any] = dict(details or {})
+        self.metadata: dict[str, Any] = dict(metadata or {})
 
     def to_status(self) -> dict[str, Any]:
         """Return the Kubernetes `Status` object of this refusal."""
         return {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
             "reason": self.reason,
-            "details": self.details,
+            **({"details": self.details} if self.details else {}),
             "code": self.status,
         }
 
@@ -75,11 +81,27 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[tuple[str, str]])
     text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
     details = _details(kind, group, name)
     details["causes"] = [
-        {"reason": "FieldValueInvalid", "message": sentence, "field": path}
+        {"reason": _reason(sentence), "message": sentence, "field": path}
         for path, sentence in causes
     ]
     message = f'{qualified(kind, group)} "{name}" is invalid: {text}'
     return ApiError(422, "Invalid", message, details)
+
+
+def _reason(sentence: str) -> str:
+    """Return the word for what a sentence says about a field."""
+    return _REASONS.get(sentence.partition(":")[0], "FieldValueInvalid")
+
+
+_REASONS = {
+    "Required value": "FieldValueRequired",
+    "Duplicate value": "FieldValueDuplicate",
+    "Unsupported value": "FieldValueNotSupported",
+    "Forbidden": "FieldValueForbidden",
+    "Not found": "FieldValueNotFound",
+    "Too long": "FieldValueTooLong",
+    "Too many": "FieldValueTooMany",
+}
 
 
 def bad_request(message: str) -> ApiError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bus.clock import Clock
-from twin.api.messages import JSON, Request, Response
+from twin.api.messages import JSON, Request, Response, WatchResponse
 from twin.api.router import Router
 from twin.config import TwinConfig
 from twin.engine import Engine
@@ -66,4 +66,8 @@ class InProcessTwin:
         answer = self._router.handle(Request(method, path, query, headers, body))
         if isinstance(answer, Response):
             return answer.status, answer.body
-        return 200, b"".join(answer.initial)
+        if isinstance(answer, WatchResponse):
+            return 200, b"".join(answer.initial)
+        whole = b"".join(answer.chunks)
+        answer.close()
+        return 200, whole

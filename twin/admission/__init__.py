@@ -21,7 +21,7 @@ Lookup = Callable[[str, str, str], Object | None]
 def admit_new(kind: Kind, obj: Object, lookup: Lookup) -> None:
     """Default and check an object in place before its creation."""
     findings = Findings()
-    metadata.check(obj["metadata"], findings)
+    metadata.check(obj["metadata"], findings, kind.resource)
     _check_type(kind, obj)
     if kind.resource == "pods":
         pods.admit(obj.setdefault("spec", {}), lookup, findings, "spec")
@@ -40,7 +40,7 @@ def admit_change(
     head = new.setdefault("metadata", {})
     metadata.check_unchanged(old["metadata"], head, findings)
     if subresource is None:
-        metadata.check(head, findings)
+        metadata.check(head, findings, kind.resource)
         if kind.resource == "pods":
             pods.admit(new.setdefault("spec", {}), lookup, findings, "spec")
             pods.check_unchanged(old["spec"], new["spec"], findings)

@@ -8,32 +8,88 @@ from typing import Any
 from twin.admission.findings import Findings
 from twin.records import Object
 
-SUBDOMAIN = re.compile(r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$")
-_LABEL_VALUE = re.compile(r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$")
-_NAME_PART = re.compile(r"^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$")
-_MAX_NAME, _MAX_LABEL = 253, 63
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
+LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?\Z")
+MAX_LABEL = 63
+_NAME_PART = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
+_MAX_NAME = 253
+_DNS_LABEL = re.compile(rf"{_LABEL}\Z")
+_SERVICE = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
+_SEGMENT = re.compile(r"(?!\.{1,2}\Z)[^/%]+\Z")
 _SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
-    "'.', and must start and end with an alphanumeric character"
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
 )
+_LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+    "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_SERVICE_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+    "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+_SEGMENT_RULE = "may not be '.' or '..' and may not contain '/' or '%'"
+_VALUE_RULE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+    "or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+_KEY_RULE = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+    "with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_Rule = tuple[re.Pattern[str], int, str]
+_SEGMENTS: _Rule = (_SEGMENT, 10_000, _SEGMENT_RULE)
+_NAMES: dict[str, _Rule] = {
+    "namespaces": (_DNS_LABEL, MAX_LABEL, _LABEL_RULE),
+    "services": (_SERVICE, MAX_LABEL, _SERVICE_RULE),
+    **dict.fromkeys(("roles", "rolebindings", "clusterroles", "clusterrolebindings"), _SEGMENTS),
+}
+"""Rules of names that are not subdomains, by resource."""
 
 
-def check(metadata: Object, findings: Findings) -> None:
+def check(metadata: Object, findings: Findings, resource: str = "") -> None:
     """Check name, labels and annotations of an object that is written."""
+    pattern, longest, rule = _NAMES.get(resource, (SUBDOMAIN, _MAX_NAME, _SUBDOMAIN_RULE))
     name = metadata.get("name", "")
-    if name and not (isinstance(name, str) and len(name) <= _MAX_NAME and SUBDOMAIN.match(name)):
-        findings.bad("metadata.name", name, _SUBDOMAIN_RULE)
+    if name and not (isinstance(name, str) and pattern.match(name)):
+        findings.bad("metadata.name", name, rule)
+    elif len(name) > longest:
+        findings.bad("metadata.name", name, f"must be no more than {longest} characters")
     check_labels("metadata.labels", metadata.get("labels"), findings)
     for key, value in _pairs("metadata.annotations", metadata.get("annotations"), findings):
         if not isinstance(value, str):
             findings.bad(f"metadata.annotations[{key}]", value, "must be a string")
+    for index, finalizer in enumerate(metadata.get("finalizers") or ()):
+        if not (isinstance(finalizer, str) and is_label_key(finalizer)):
+            findings.bad(f"metadata.finalizers[{index}]", finalizer, _KEY_RULE)
+    for index, owner in enumerate(metadata.get("ownerReferences") or ()):
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(field):
+                path = f"metadata.ownerReferences[{index}].{field}"
+                findings.bad(path, owner.get(field, ""), "must not be empty")
 
 
 def check_labels(path: str, labels: object, findings: Findings) -> None:
     """Check label keys and values."""
     for _, value in _pairs(path, labels, findings):
-        if not (isinstance(value, str) and len(value) <= _MAX_LABEL and _LABEL_VALUE.match(value)):
-            findings.bad(path, value, "a valid label must be at most 63 of A-Z a-z 0-9 - _ .")
+        if not isinstance(value, str) or not LABEL_VALUE.match(value):
+            findings.bad(path, value, _VALUE_RULE)
+        elif len(value) > MAX_LABEL:
+            findings.bad(path, value, f"must be no more than {MAX_LABEL} bytes")
+
+
+def is_label_key(key: str) -> bool:
+    """Say whether a text is a qualified name: a name, or a subdomain, a slash and a name."""
+    prefix, slash, name = key.rpartition("/")
+    if slash and not (len(prefix) <= _MAX_NAME and SUBDOMAIN.match(prefix)):
+        return False
+    return len(name) <= MAX_LABEL and _NAME_PART.match(name) is not None
 
 
 def _pairs(path: str, pairs: object, findings: Findings) -> list[tuple[str, Any]]:
@@ -44,8 +100,8 @@ def _pairs(path: str, pairs: object, findings: Findings) -> list[tuple[str, Any]
         return []
     for key in pairs:
         prefix, _, name = key.rpartition("/")
-        if len(name) > _MAX_LABEL or not _NAME_PART.match(name):
-            findings.bad(path, key, "a qualified name is needed (e.g. 'example.com/MyName')")
+        if len(name) > MAX_LABEL or not _NAME_PART.match(name):
+            findings.bad(path, key, _KEY_RULE)
         elif prefix and not SUBDOMAIN.match(prefix):
             findings.bad(path, key, f"prefix part {_SUBDOMAIN_RULE}")
     return list(pairs.items())

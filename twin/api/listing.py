@@ -1,57 +1,122 @@
-"""Lists: selection, paging that stays in order under change, and the form clients expect.
+"""Lists: what is selected, of which version, in which form, page by page.
 
-A continue token carries the version of the first page and the key of the last item, so a page
-begins right after the one before, whatever came or went in between. List items carry neither kind
-nor apiVersion, as on a real server.
+Guarantee: all pages of one list, and all chunks of one long answer, show the cluster at one version
+(`twin.snapshot`), whatever comes or goes in between. A continue token holds that version and the
+key of the last item; when the changes since are no longer known it gets 410, with a token that goes
+on without that guarantee, as on a real server. Items of built-in kinds carry neither kind nor
+apiVersion.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
-from twin.api.messages import Object, Request
-from twin.api.selecting import field_requirements, fields_match, label_requirements, labels_match
+from twin.api.messages import JSON, Object, Request, Response, StreamedResponse
+from twin.api.selecting import Selector, selector_of
+from twin.api.versions import list_options, too_new
+from twin.changes import Change
+from twin.encoding import json_of
 from twin.errors import ApiError, bad_request
 from twin.kinds import Kind
+from twin.records import Record
+from twin.render import render
+from twin.render.pieces import item_bytes, object_bytes, partial_bytes
+from twin.snapshot import Key, Snapshot
 from twin.store import Store
 
-Selected = Callable[[Object], bool]
+BATCH = 500
+"""Items that are put into bytes at a time; between two batches of a long answer others have their
+turn.
+"""
+_OUTRUN = (
+    "The provided continue parameter is too old to display a consistent list result. You can "
+    "start a new list without the continue parameter, or use the continue token in this response "
+    "to retrieve the remainder of the results. Continuing with the provided token results in an "
+    "inconsistent list - objects that were created, modified, or deleted between the time the "
+    "first chunk was returned and now may show up in the list."
+)
+_NEWEST = -1
+"""Version in a token that goes on with whatever is there."""
 
 
-def selector(request: Request, resource: str) -> Selected:
-    """Return the predicate of a request's selectors; raises ApiError 400."""
-    labels = label_requirements(request.query.get("labelSelector", ""))
-    fields = field_requirements(request.query.get("fieldSelector", ""), resource)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a list request asks for."""
 
-    def selected(obj: Object) -> bool:
-        return labels_match(labels, obj["metadata"].get("labels") or {}) and fields_match(
-            fields, obj
-        )
+    kind: Kind
+    selector: Selector
+    snapshot: Snapshot
+    after: Key | None
+    limit: int  # 0: all
 
-    return selected
+    def records(self) -> Iterator[Record]:
+        """Yield what is selected behind the token, without regard to the limit."""
+        after = self.after
+        while batch := self.snapshot.batch(after, BATCH):
+            after = batch[-1].key
+            yield from batch if self.selector.everything else filter(self.selector.matches, batch)
+
+
+def asked_of(store: Store, kind: Kind, namespace: str | None, request: Request) -> Asked:
+    """Read a list request; raises ApiError 400, 410, 422 or 504."""
+    options = list_options(request.query)
+    selector = selector_of(request.query, kind)
+    newest = store.resource_version
+    version, after = newest, None
+    if options.token:
+        version, after = _read_token(options.token, newest)
+    elif options.version is not None:
+        if options.version > newest:
+            raise too_new(options.version, newest)
+        if options.exact:
+            version = options.version
+    try:
+        snapshot = store.snapshot(kind.resource, namespace, version)
+    except ApiError as error:
+        if after is None or error.status != 410:
+            raise
+        rest = {"continue": _make_token(_NEWEST, after)}
+        raise ApiError(410, "Expired", _OUTRUN, metadata=rest) from error
+    return Asked(kind, selector, snapshot, after, options.limit)
 
 
 def list_objects(store: Store, kind: Kind, namespace: str | None, request: Request) -> Object:
-    """Return the list object of a request; raises ApiError 400 or 410 for a bad continue token."""
-    selected = selector(request, kind.resource)
-    version, after = _token(request.query.get("continue", ""), store.resource_version)
-    found = [obj for obj in store.list(kind.resource, namespace) if selected(obj)]
-    if after is not None:
-        found = [obj for obj in found if _key(obj) > after]
-    limit = _whole(request.query.get("limit", "0"), "limit")
-    metadata: Object = {"resourceVersion": str(version)}
-    if limit and len(found) > limit:
-        metadata["continue"] = _make_token(version, _key(found[limit - 1]))
-        metadata["remainingItemCount"] = len(found) - limit
-        found = found[:limit]
+    """Return the list object of a request; raises what `asked_of` raises."""
+    asked = asked_of(store, kind, namespace, request)
+    found, metadata = _page(asked)
+    items = [render(kind.resource, record) for record in found]
     return {
         "kind": f"{kind.kind}List",
         "apiVersion": kind.api_version,
         "metadata": metadata,
-        "items": [stripped(obj) for obj in found],
+        "items": [stripped(obj) for obj in items],
     }
+
+
+def list_answer(
+    store: Store, kind: Kind, namespace: str | None, request: Request
+) -> Response | StreamedResponse:
+    """Answer a list request in JSON; one of many items in chunks, all of the same version."""
+    asked = asked_of(store, kind, namespace, request)
+    form, name, version, content_type = _form(kind, request.headers.get("accept", ""))
+    if asked.limit or store.count(kind.resource) <= BATCH:
+        found, metadata = _page(asked)
+        head = _head(name, version, metadata)
+        body = b",".join([form(kind.resource, record) for record in found])
+        return Response(200, b"%b%b]}" % (head, body), content_type)
+    metadata = {"resourceVersion": str(asked.snapshot.version)}
+
+    def follow(change: Change) -> None:
+        if change.resource == kind.resource:
+            asked.snapshot.follow(change)
+
+    stop = store.subscribe(follow)
+    chunks = _chunks(asked, form, _head(name, version, metadata))
+    return StreamedResponse(chunks, stop, content_type)
 
 
 def stripped(obj: Object) -> Object:
@@ -69,34 +134,71 @@ def plain_list(kind: str, api_version: str, items: Iterable[Object], version: in
     }
 
 
-def _key(obj: Object) -> tuple[str, str]:
-    metadata = obj["metadata"]
-    return metadata.get("namespace", ""), metadata["name"]
+def _page(asked: Asked) -> tuple[list[Record], Object]:
+    """Return the records of one page and the list's metadata."""
+    metadata: Object = {"resourceVersion": str(asked.snapshot.version)}
+    found: list[Record] = []
+    for record in asked.records():
+        if asked.limit and len(found) == asked.limit:
+            last = found[-1].key
+            metadata["continue"] = _make_token(asked.snapshot.version, last)
+            if asked.selector.everything:  # a real server does not count what it has not looked at
+                metadata["remainingItemCount"] = asked.snapshot.count(last)
+            break
+        found.append(record)
+    return found, metadata
 
 
-def _make_token(version: int, key: tuple[str, str]) -> str:
+def _chunks(asked: Asked, form: Callable[[str, Record], bytes], head: bytes) -> Iterator[bytes]:
+    resource, selector, after, lead = asked.kind.resource, asked.selector, asked.after, head
+    while batch := asked.snapshot.batch(after, BATCH):
+        after = batch[-1].key
+        chosen = batch if selector.everything else filter(selector.matches, batch)
+        pieces = [form(resource, record) for record in chosen]
+        if pieces:
+            yield lead + b",".join(pieces)
+            lead = b","
+    yield b"]}" if lead == b"," else head + b"]}"
+
+
+def _head(kind: str, api_version: str, metadata: Object) -> bytes:
+    obj = {"kind": kind, "apiVersion": api_version, "metadata": metadata}
+    return json_of(obj)[:-1] + b',"items":['
+
+
+def _form(kind: Kind, accept: str) -> tuple[Callable[[str, Record], bytes], str, str, str]:
+    """Return how items are written, and the kind, version and content type of their list."""
+    if wants_partial(accept):
+        name = "PartialObjectMetadata"
+        content_type = f"{JSON};as={name}List;g=meta.k8s.io;v=v1"
+        return partial_bytes, f"{name}List", "meta.k8s.io/v1", content_type
+    return item_bytes, f"{kind.kind}List", kind.api_version, JSON
+
+
+def wants_partial(accept: str) -> bool:
+    """Say whether a client asks for metadata alone, before anything else."""
+    first = accept.partition(",")[0]
+    return "as=PartialObjectMetadata" in first and "g=meta.k8s.io" in first
+
+
+def object_answer(resource: str, record: Record, accept: str) -> Response:
+    """Answer with one object, or with its metadata alone."""
+    if wants_partial(accept):
+        return Response(200, partial_bytes(resource, record))
+    return Response(200, object_bytes(resource, record))
+
+
+def _make_token(version: int, key: Key) -> str:
     return base64.urlsafe_b64encode(json.dumps([version, *key]).encode()).decode()
 
 
-def _token(text: str, newest: int) -> tuple[int, tuple[str, str] | None]:
-    if not text:
-        return newest, None
+def _read_token(text: str, newest: int) -> tuple[int, Key]:
     try:
         version, namespace, name = json.loads(base64.urlsafe_b64decode(text))
         if not (isinstance(version, int) and isinstance(namespace, str) and isinstance(name, str)):
             raise ValueError("not a version and a key")
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, binascii.Error) as error:
         raise bad_request(f"continue key is not valid: {error}") from error
     if version > newest:
-        raise ApiError(
-            410,
-            "Expired",
-            "The provided continue parameter is too old or of another cluster; list from the start.",
-        )
-    return version, (namespace, name)
-
-
-def _whole(text: str, name: str) -> int:
-    if not text.isdecimal():
-        raise bad_request(f'invalid value for {name}: "{text}"')
-    return int(text)
+        raise ApiError(410, "Expired", _OUTRUN)
+    return newest if version == _NEWEST else version, (namespace, name)

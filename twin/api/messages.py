@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from twin.changes import Change
+from twin.encoding import json_of
 from twin.errors import bad_request
 
 JSON = "application/json"
@@ -45,16 +45,29 @@ class Response:
 
 
 @dataclass(frozen=True, slots=True)
-class WatchResponse:
-    """An answer without end: what happened since `since`, then whatever follows."""
+class StreamedResponse:
+    """A long answer, made while it is sent; all of it shows one version of the cluster."""
 
-    initial: tuple[bytes, ...]
-    """Lines to send at once."""
+    chunks: Iterator[bytes]
+    close: Callable[[], None]
+    """To be called when no more chunks are taken."""
+    content_type: str = JSON
+
+
+@dataclass(frozen=True, slots=True)
+class WatchResponse:
+    """An answer without end: what happened since a version, then whatever follows."""
+
+    initial: Iterator[bytes]
+    """Lines to send first, made while they are sent; what follows may be translated meanwhile."""
     translate: Callable[[Change], bytes | None]
     """Turns a change of the store into a line, or None when this watch does not see it."""
     bookmark: Callable[[], bytes] | None
     """Makes a bookmark line of the store's current version; None when none were asked for."""
     timeout_seconds: float | None
+    content_type: str = JSON
+    over: Callable[[], bool] | None = None
+    """Says whether nothing more will come."""
 
 
 def is_dry_run(words: Any) -> bool:
@@ -73,4 +86,4 @@ def respond(status: int, content: Any) -> Response:
 
 def json_bytes(content: Any) -> bytes:
     """Write JSON as the API server does: compact, UTF-8."""
-    return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+    return json_of(content)

@@ -1,80 +1,144 @@
-"""Label and field selectors of list and watch, in every form that kubectl writes."""
+"""Label and field selectors of list and watch, in every form that clients write.
+
+A selector looks at records, not at rendered objects, so a list that selects little costs little.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
 from twin.errors import bad_request
+from twin.kinds import Kind
+from twin.records import NodeRecord, ObjectRecord, PodRecord, Record
+from twin.render import render
 
 Labels = Mapping[str, str]
 Requirement = Callable[[Labels], bool]
 
-_SET = re.compile(r"^(\S+)\s+(in|notin)\s+\(([^)]*)\)$")
-_EQUALITY = re.compile(r"^([^\s!=]+)\s*(==|=|!=)\s*(\S*)$")
-_NAME = re.compile(r"^!?[A-Za-z0-9][A-Za-z0-9._/-]*$")
+_SET = re.compile(r"^(\S+)\s+(in|notin)\s*\(([^()]*)\)$")
+_EQUALITY = re.compile(r"^([^\s!=<>]+)\s*(==|=|!=)\s*(\S*)$")
+_NUMBER = re.compile(r"^([^\s!=<>]+)\s*([<>])\s*(-?\d+)$")
+_PRESENCE = re.compile(r"^(!?)\s*([^\s!=<>(),]+)$")
+_FIELD = re.compile(r"^([^\s!=]+?)(==|=|!=)((?:[^\\,=]|\\.)*)$")
 
 COMMON_FIELDS = ("metadata.name", "metadata.namespace")
-FIELDS: Mapping[str, tuple[str, ...]] = {
-    "pods": (
-        "spec.nodeName",
-        "status.phase",
-        "spec.schedulerName",
-        "spec.restartPolicy",
-        "status.podIP",
-    ),
-    "nodes": ("spec.unschedulable",),
-    "events": (
-        "involvedObject.kind",
-        "involvedObject.name",
-        "involvedObject.namespace",
-        "involvedObject.uid",
-        "reason",
-        "type",
-    ),
-    "jobs": ("status.successful",),
-    "namespaces": ("status.phase",),
+FIELDS: Mapping[str, Mapping[str, str]] = {
+    "pods": {
+        "spec.nodeName": "",
+        "spec.restartPolicy": "",
+        "spec.schedulerName": "",
+        "spec.serviceAccountName": "",
+        "spec.hostNetwork": "false",
+        "status.phase": "",
+        "status.podIP": "",
+        "status.nominatedNodeName": "",
+    },
+    "nodes": {"spec.unschedulable": "false"},
+    "events": {
+        "involvedObject.kind": "",
+        "involvedObject.namespace": "",
+        "involvedObject.name": "",
+        "involvedObject.uid": "",
+        "involvedObject.apiVersion": "",
+        "involvedObject.resourceVersion": "",
+        "involvedObject.fieldPath": "",
+        "reason": "",
+        "reportingComponent": "",
+        "source": "",
+        "type": "",
+    },
+    "jobs": {"status.successful": "0"},
+    "namespaces": {"status.phase": ""},
+    "replicasets": {"status.replicas": "0"},
+    "secrets": {"type": ""},
+    "services": {"spec.clusterIP": "", "spec.type": ""},
 }
-"""Fields that a real server can select on, by resource."""
+"""Fields that a real server can select on, by resource, each with the text of an absent one."""
+_ELSEWHERE = {
+    ("events", "source"): "source.component",
+    ("jobs", "status.successful"): "status.succeeded",
+}
+"""Fields whose name in selectors is not their path."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """What a request selects of one kind."""
+
+    resource: str
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[tuple[str, str, bool], ...] = ()
+
+    @property
+    def everything(self) -> bool:
+        """Whether nothing is left out."""
+        return not self.labels and not self.fields
+
+    def matches(self, record: Record) -> bool:
+        """Say whether a record is selected."""
+        if self.labels:
+            labels = record.labels
+            if not all(requirement(labels) for requirement in self.labels):
+                return False
+        return all(
+            (field_text(self.resource, record, name) == value) is equal
+            for name, value, equal in self.fields
+        )
+
+
+def selector_of(query: Mapping[str, str], kind: Kind) -> Selector:
+    """Return what a request's query selects; raises ApiError 400."""
+    return Selector(
+        kind.resource,
+        tuple(label_requirements(query.get("labelSelector", ""))),
+        tuple(field_requirements(query.get("fieldSelector", ""), kind.resource)),
+    )
 
 
 def label_requirements(text: str) -> list[Requirement]:
     """Read a label selector; raises ApiError 400 when it cannot be read."""
-    return [_requirement(part.strip()) for part in _split(text) if part.strip()]
-
-
-def labels_match(requirements: list[Requirement], labels: Labels) -> bool:
-    """Say whether labels meet all requirements."""
-    return all(requirement(labels) for requirement in requirements)
+    if not text.strip():
+        return []
+    return [_requirement(part.strip(), text) for part in _split(text)]
 
 
 def field_requirements(text: str, resource: str) -> list[tuple[str, str, bool]]:
     """Read a field selector as (field, value, equal); raises ApiError 400 for an unknown field."""
-    known = (*COMMON_FIELDS, *FIELDS.get(resource, ()))
     found = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        match = _EQUALITY.match(part)
+    for part in filter(None, re.split(r"(?<!\\),", text)):
+        match = _FIELD.match(part)
         if match is None:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
         name, sign, value = match.groups()
-        if name not in known:
-            raise bad_request(
-                f'field label not supported: {name}; "{resource}" knows {", ".join(known)}'
-            )
-        found.append((name, value, sign != "!="))
+        if name not in COMMON_FIELDS and name not in FIELDS.get(resource, {}):
+            raise bad_request(f"field label not supported: {name}")
+        found.append((name, re.sub(r"\\(.)", r"\1", value), sign != "!="))
     return found
 
 
-def fields_match(requirements: list[tuple[str, str, bool]], obj: Mapping[str, Any]) -> bool:
-    """Say whether an object's fields meet all requirements."""
-    return all((_text(obj, name) == value) is equal for name, value, equal in requirements)
-
-
-def _text(obj: Any, path: str) -> str:
-    for part in path.split("."):
-        obj = obj.get(part, "") if isinstance(obj, Mapping) else ""
-    return str(obj).lower() if isinstance(obj, bool) else str(obj)
+def field_text(resource: str, record: Record, name: str) -> str:
+    """Return the text of a field that can be selected on."""
+    if name == "metadata.name":
+        return record.name
+    if name == "metadata.namespace":
+        return record.namespace
+    if isinstance(record, PodRecord):
+        if name == "spec.nodeName":
+            return record.node_name
+        if name == "status.phase":
+            return record.phase
+    if isinstance(record, NodeRecord) and name == "spec.unschedulable":
+        return str(record.unschedulable).lower()
+    value: Any = record.body if isinstance(record, ObjectRecord) else render(resource, record)
+    for part in _ELSEWHERE.get((resource, name), name).split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    if value is None or value == "":
+        return FIELDS.get(resource, {}).get(name, "")
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _split(text: str) -> list[str]:
@@ -82,22 +146,60 @@ def _split(text: str) -> list[str]:
     return re.split(r",(?![^(]*\))", text)
 
 
-def _requirement(part: str) -> Requirement:
+def _requirement(part: str, text: str) -> Requirement:
     found = _SET.match(part)
     if found is not None:
-        name, operator, listed = found.groups()
-        values = {value.strip() for value in listed.split(",")}
-        if operator == "in":
-            return lambda labels: labels.get(name) in values
-        return lambda labels: labels.get(name) not in values
+        return _among(_key(found[1]), found[2] == "in", found[3])
     found = _EQUALITY.match(part)
     if found is not None:
-        name, sign, value = found.groups()
+        name, sign, value = _key(found[1]), found[2], _value(found[3])
         if sign == "!=":
             return lambda labels: labels.get(name) != value
         return lambda labels: labels.get(name) == value
-    if _NAME.match(part) is None:
-        raise bad_request(f"unable to parse requirement: {part!r}")
-    if part.startswith("!"):
-        return lambda labels: part[1:] not in labels
-    return lambda labels: part in labels
+    found = _NUMBER.match(part)
+    if found is not None:
+        return _compared(_key(found[1]), found[2], int(found[3]))
+    found = _PRESENCE.match(part)
+    if found is None:
+        raise bad_request(f"unable to parse requirement: found {part!r} in {text!r}")
+    name = _key(found[2])
+    if found[1]:
+        return lambda labels: name not in labels
+    return lambda labels: name in labels
+
+
+def _among(name: str, inside: bool, listed: str) -> Requirement:
+    values = frozenset(_value(value.strip()) for value in listed.split(","))
+    if inside:
+        return lambda labels: labels.get(name) in values
+    return lambda labels: labels.get(name) not in values
+
+
+def _compared(name: str, sign: str, limit: int) -> Requirement:
+    def meets(labels: Labels) -> bool:
+        given = labels.get(name, "")
+        if not re.fullmatch(r"-?\d+", given):
+            return False
+        return int(given) > limit if sign == ">" else int(given) < limit
+
+    return meets
+
+
+def _key(name: str) -> str:
+    if not is_label_key(name):
+        raise bad_request(
+            f'unable to parse requirement: <nil>: Invalid value: "{name}": name part must consist '
+            "of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+            "alphanumeric character"
+        )
+    return name
+
+
+def _value(value: str) -> str:
+    if len(value) > MAX_LABEL or not LABEL_VALUE.match(value):
+        raise bad_request(
+            f'unable to parse requirement: values[0]: Invalid value: "{value}": a valid label must '
+            "be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
+            "start and end with an alphanumeric character"
+        )
+    return value

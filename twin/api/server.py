@@ -20,7 +20,7 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, unquote
 
 from twin.api import clock_control
-from twin.api.messages import Request, Response, WatchResponse, respond
+from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
 from twin.api.router import WRITING, Router
 from twin.changes import Change
 from twin.engine import Engine
@@ -36,6 +36,7 @@ WATCH_BACKLOG = 10_000
 """Lines kept for a slow watcher; one that falls further behind is cut off and lists again."""
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})
 
+Answer = Response | StreamedResponse | WatchResponse
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
@@ -113,10 +114,12 @@ class ApiServer:
         answer = self._handled(request, may_write=bool(may_write))
         if isinstance(answer, WatchResponse):
             await self._watch(answer, receive, send)
+        elif isinstance(answer, StreamedResponse):
+            await self._send_chunks(send, answer)
         else:
             await self._send(send, answer)
 
-    def _handled(self, request: Request, *, may_write: bool) -> Response | WatchResponse:
+    def _handled(self, request: Request, *, may_write: bool) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any
         watch line leaves, since nothing is sent in between.
         """
@@ -133,14 +136,14 @@ class ApiServer:
             self._journal.note(self._engine.now, request)
         return answer
 
-    def _headers(self, answer: Response | None) -> list[tuple[bytes, bytes]]:
+    def _headers(self, answer: Answer) -> list[tuple[bytes, bytes]]:
         moment = datetime.fromtimestamp(self._engine.now, UTC)
         headers = {
-            "content-type": "application/json" if answer is None else answer.content_type,
+            "content-type": answer.content_type,
             "date": format_datetime(moment, usegmt=True),
             "x-foresail-cluster-time": moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         }
-        if answer is not None:
+        if isinstance(answer, Response):
             headers |= {name.lower(): value for name, value in answer.headers.items()}
             headers["content-length"] = str(len(answer.body))
         return [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -155,25 +158,41 @@ class ApiServer:
         )
         await send({"type": "http.response.body", "body": answer.body})
 
+    async def _send_chunks(self, send: Send, answer: StreamedResponse) -> None:
+        try:
+            await send(
+                {"type": "http.response.start", "status": 200, "headers": self._headers(answer)}
+            )
+            for chunk in answer.chunks:
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                await asyncio.sleep(0)  # others have their turn
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            answer.close()
+
     async def _watch(self, answer: WatchResponse, receive: Receive, send: Send) -> None:
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
-        for line in answer.initial:
-            queue.put_nowait(line)
 
         def take(change: Change) -> None:
             line = answer.translate(change)
             if line is not None:
-                queue.put_nowait(line if queue.qsize() < WATCH_BACKLOG else None)
+                if queue.qsize() >= WATCH_BACKLOG:
+                    stop()
+                    line = None
+                queue.put_nowait(line)
 
         stop = self._engine.store.subscribe(take)
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
             await send(
-                {"type": "http.response.start", "status": 200, "headers": self._headers(None)}
+                {"type": "http.response.start", "status": 200, "headers": self._headers(answer)}
             )
             await send({"type": "http.response.body", "body": b"", "more_body": True})
             with suppress(TimeoutError):
                 async with asyncio.timeout(answer.timeout_seconds):
+                    for lines in answer.initial:
+                        await send({"type": "http.response.body", "body": lines, "more_body": True})
+                        await asyncio.sleep(0)  # others have their turn
                     await self._stream(queue, answer, gone, send)
         finally:
             stop()

@@ -1,112 +1,189 @@
 """Watches: resume from a version, selector transitions, bookmarks, initial events, 410 when the
 past is gone.
+
+Guarantee: a watch from version V gives every change after V that its selector sees, once and in
+order; what starts or stops being selected arrives as ADDED or DELETED. Initial objects are those of
+one version, however long it takes to send them.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
-from twin.api.listing import Selected, selector
-from twin.api.messages import Object, Request, WatchResponse, json_bytes
+from twin.api.listing import BATCH
+from twin.api.messages import JSON, Object, Request, WatchResponse
+from twin.api.selecting import Selector, selector_of
+from twin.api.tables import Form as Asked
+from twin.api.versions import WatchOptions, watch_options
 from twin.changes import Change
-from twin.errors import ApiError, bad_request
+from twin.encoding import json_of
+from twin.errors import ApiError
 from twin.kinds import Kind
+from twin.records import Record
+from twin.render import render
+from twin.render.pieces import object_bytes, partial_bytes
+from twin.snapshot import Key
 from twin.store import Store
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+Form = Callable[[str, Record], bytes]
 
 
-def watch(store: Store, kind: Kind, namespace: str | None, request: Request) -> WatchResponse:
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one watch sees: objects of a kind, in a namespace or in all, that a selector selects."""
+
+    kind: Kind
+    namespace: str | None
+    selector: Selector
+    form: Form
+
+    def line(self, change: Change) -> bytes | None:
+        """Return what a change is for this watch; None when it does not see it."""
+        if change.resource != self.kind.resource:
+            return None
+        if self.namespace is not None and change.namespace != self.namespace:
+            return None
+        before = change.before is not None and self.selector.matches(change.before)
+        if change.type == "DELETED":
+            return self._event("DELETED", change.record) if before else None
+        if self.selector.matches(change.record):
+            return self._event("MODIFIED" if before else "ADDED", change.record)
+        return self._left(change) if before else None
+
+    def added(self, record: Record) -> bytes:
+        """Return the line of an initial object."""
+        form = object_bytes if self.form is _LAST_BYTES else self.form  # a live one may change
+        return _line("ADDED", form(self.kind.resource, record))
+
+    def bookmark(self, version: int, annotations: Object | None = None) -> bytes:
+        """Return a line that says how far the watch is."""
+        metadata: Object = {"resourceVersion": str(version)}
+        if annotations:
+            metadata["annotations"] = annotations
+        kind, api_version = self.kind.kind, self.kind.api_version
+        obj = {"kind": kind, "apiVersion": api_version, "metadata": metadata}
+        return _line("BOOKMARK", json_of(obj))
+
+    def _left(self, change: Change) -> bytes:
+        """Return the farewell of what is selected no more: as it was, at the change's version."""
+        assert change.before is not None
+        last = change.before.clone()
+        last.resource_version = change.rv
+        return self._event("DELETED", last)
+
+    def _event(self, kind: str, record: Record) -> bytes:
+        return _line(kind, self.form(self.kind.resource, record))
+
+
+class LastBytes:
+    """Remembers the newest change's bytes, since a change goes to all watches before the next."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self._record: Record | None = None
+        self._bytes = b""
+
+    def __call__(self, resource: str, record: Record) -> bytes:
+        """Return the object of a change's record, which nobody changes any more."""
+        if record is not self._record:
+            self._record, self._bytes = record, object_bytes(resource, record)
+        return self._bytes
+
+
+_LAST_BYTES = LastBytes()  # a cache of pure results
+
+
+def watch(
+    store: Store, kind: Kind, namespace: str | None, request: Request, asked: Asked | None = None
+) -> WatchResponse:
     """Return the watch of a request; a version whose changes are gone gives one ERROR event with
-    code 410.
+    code 410. `asked` is the form that the client wants its objects in.
     """
-    selected = selector(request, kind.resource)
-    translate = _translator(kind, namespace, selected)
-    bookmarks = request.flag("allowWatchBookmarks")
-    timeout = request.query.get("timeoutSeconds", "")
+    options = watch_options(request.query)
+    scope = namespace if kind.namespaced else None
+    form: Form = _LAST_BYTES
+    if asked is not None and asked.kind == "table":
+        form = _table_lines(asked, store.now)
+    elif asked is not None and asked.kind == "partial":
+        form = partial_bytes
+    view = View(kind, scope, selector_of(request.query, kind), form)
 
     def bookmark() -> bytes:
-        return _bookmark(kind, store.resource_version)
+        return view.bookmark(store.resource_version)
 
     try:
-        initial = tuple(_initial(store, kind, namespace, request, selected, translate))
+        initial, translate = _start(store, view, options)
     except ApiError as error:
         if error.status != 410:
             raise
-        line = _line("ERROR", error.to_status())
-        return WatchResponse((line,), lambda _change: None, None, 0.0)
-    return WatchResponse(initial, translate, bookmark if bookmarks else None, _seconds(timeout))
+        line = _line("ERROR", json_of(error.to_status()))
+        return WatchResponse(iter((line,)), lambda _change: None, None, 0.0)
+    beat = bookmark if options.bookmarks else None
+    return WatchResponse(initial, translate, beat, options.timeout_seconds, JSON)
+
+
+def _table_lines(asked: Asked, now: Callable[[], float]) -> Form:
+    """Return what writes each object as a Table of one row; the first names the columns."""
+    first = True
+
+    def line(resource: str, record: Record) -> bytes:
+        nonlocal first
+        head, first = first, False
+        return json_of(asked.one(resource, render(resource, record), now(), head=head))
+
+    return line
+
+
+def _start(
+    store: Store, view: View, options: WatchOptions
+) -> tuple[Iterator[bytes], Callable[[Change], bytes | None]]:
+    """Return the first lines, and what turns later changes into lines."""
+    since = options.version
+    everything = options.initial if options.initial is not None else not since
+    if everything:
+        return _initial(store, view, options)
+    if since is None or (since == 0 and options.initial is False):
+        since = store.resource_version
+    missed = [
+        line
+        for change in store.changes(view.kind.resource, view.namespace, since)
+        if (line := view.line(change)) is not None
+    ]
+    start = since  # a version of the future: what comes up to it is not meant
+    batches = (b"".join(missed[at : at + BATCH]) for at in range(0, len(missed), BATCH))
+    return batches, lambda change: view.line(change) if change.rv > start else None
 
 
 def _initial(
-    store: Store,
-    kind: Kind,
-    namespace: str | None,
-    request: Request,
-    selected: Selected,
-    translate: Any,
-) -> list[bytes]:
-    since = request.query.get("resourceVersion", "")
-    send_all = request.flag("sendInitialEvents") or since in {"", "0"}
-    if not send_all:
-        if not since.isdigit():
-            raise bad_request(f'Invalid value: "{since}": resourceVersion must be a number')
-        followed = (
-            translate(change) for change in store.changes(kind.resource, namespace, int(since))
-        )
-        return [line for line in followed if line is not None]
-    lines = [_line("ADDED", obj) for obj in store.list(kind.resource, namespace) if selected(obj)]
-    if request.flag("sendInitialEvents") and request.flag("allowWatchBookmarks"):
-        lines.append(_bookmark(kind, store.resource_version, {INITIAL_EVENTS_END: "true"}))
-    return lines
+    store: Store, view: View, options: WatchOptions
+) -> tuple[Iterator[bytes], Callable[[Change], bytes | None]]:
+    """Return the objects of now, kept as they are while they are sent."""
+    resource = view.kind.resource
+    version = store.resource_version
+    snapshot = store.snapshot(resource, view.namespace, version)
+    sending = True
 
+    def lines() -> Iterator[bytes]:
+        nonlocal sending
+        after: Key | None = None
+        while batch := snapshot.batch(after, BATCH):
+            after = batch[-1].key
+            found = [view.added(each) for each in batch if view.selector.matches(each)]
+            if found:
+                yield b"".join(found)
+        if options.initial and options.bookmarks:
+            yield view.bookmark(version, {INITIAL_EVENTS_END: "true"})
+        sending = False
 
-def _translator(kind: Kind, namespace: str | None, selected: Selected) -> Any:
     def translate(change: Change) -> bytes | None:
-        if change.resource != kind.resource or (
-            namespace is not None and change.namespace != namespace
-        ):
-            return None
-        now = selected(change.object)
-        before = change.type != "ADDED" and selected(_previous(change))
-        if change.type == "DELETED":
-            return _line("DELETED", change.object) if before or now else None
-        if now:
-            return _line("MODIFIED" if before else "ADDED", change.object)
-        return _line("DELETED", change.object) if before else None
+        if sending and change.resource == resource:
+            snapshot.follow(change)
+        return view.line(change)
 
-    return translate
+    return lines(), translate
 
 
-def _previous(change: Change) -> Object:
-    """Return as much of the object before the change as selectors can see."""
-    obj = dict(change.object)
-    if change.previous_labels is not None:
-        obj["metadata"] = {**obj["metadata"], "labels": dict(change.previous_labels)}
-    if change.previous_fields is not None:
-        node, phase = change.previous_fields
-        obj["spec"] = {**obj.get("spec", {}), "nodeName": node}
-        obj["status"] = {**obj.get("status", {}), "phase": phase}
-    return obj
-
-
-def _bookmark(kind: Kind, version: int, annotations: Object | None = None) -> bytes:
-    metadata: Object = {"resourceVersion": str(version)}
-    if annotations:
-        metadata["annotations"] = annotations
-    return _line(
-        "BOOKMARK", {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
-    )
-
-
-def _line(kind: str, obj: Object) -> bytes:
-    return json_bytes({"type": kind, "object": obj}) + b"\n"
-
-
-def _seconds(text: str) -> float | None:
-    if not text:
-        return None
-    try:
-        return float(text)
-    except ValueError as error:
-        raise bad_request(f'invalid value for timeoutSeconds: "{text}"') from error
+def _line(kind: str, obj: bytes) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (kind.encode(), obj)

@@ -1,0 +1,134 @@
+"""Which version a list or watch asks for, by resourceVersion, resourceVersionMatch and the rest.
+
+The rules and sentences are those of a real API server's ListOptions; every combination it refuses
+is refused here with the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from twin.errors import ApiError, bad_request, invalid
+
+EXACT, AT_LEAST = "Exact", "NotOlderThan"
+_MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
+_FLAGS = {"true": True, "1": True, "false": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """Where a list begins. `version` None or 0: any, so the newest."""
+
+    version: int | None
+    exact: bool
+    limit: int
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """Where a watch begins. `version` None or 0: with what there is now."""
+
+    version: int | None
+    initial: bool | None
+    """Whether the objects of now come first, closed by a bookmark; None: not said."""
+    bookmarks: bool
+    timeout_seconds: float | None
+
+
+def list_options(query: Mapping[str, str]) -> ListOptions:
+    """Read the options of a list; raises ApiError 400 or 422."""
+    match, version = query.get(_MATCH, ""), query.get("resourceVersion", "")
+    token = query.get("continue", "")
+    causes = []
+    if match and not version:
+        causes.append(
+            (_MATCH, f"Forbidden: {_MATCH} is forbidden unless resourceVersion is provided")
+        )
+    if match and token:
+        causes.append((_MATCH, f"Forbidden: {_MATCH} is forbidden when continue is provided"))
+    if match not in {"", EXACT, AT_LEAST}:
+        causes.append(
+            (_MATCH, f'Unsupported value: "{match}": supported values: "Exact", "NotOlderThan"')
+        )
+    if match == EXACT and version == "0":
+        causes.append((_MATCH, f'Forbidden: {_MATCH} "exact" is forbidden for resourceVersion "0"'))
+    if _INITIAL in query:
+        causes.append((_INITIAL, f"Forbidden: {_INITIAL} is forbidden for list"))
+    _refuse(causes)
+    _flag(query, "allowWatchBookmarks")
+    _seconds(query.get("timeoutSeconds", ""))
+    limit = _whole(query.get("limit", ""), "limit")
+    wanted = _version(version)
+    if token and wanted:
+        raise bad_request("specifying resource version is not allowed when using continue")
+    exact = match == EXACT or (match == "" and bool(limit) and bool(wanted))
+    return ListOptions(wanted, exact, limit, token)
+
+
+def watch_options(query: Mapping[str, str]) -> WatchOptions:
+    """Read the options of a watch; raises ApiError 400 or 422."""
+    match, initial = query.get(_MATCH, ""), _flag(query, _INITIAL)
+    causes = []
+    if initial is not None and match != AT_LEAST:
+        causes.append((_MATCH, f"Forbidden: {_INITIAL} requires setting {_MATCH} to {AT_LEAST}"))
+    if match and initial is None:
+        sentence = f"Forbidden: {_MATCH} is forbidden for watch unless {_INITIAL} is provided"
+        causes.append((_MATCH, sentence))
+    if match not in {"", AT_LEAST}:
+        causes.append((_MATCH, f'Unsupported value: "{match}": supported values: "NotOlderThan"'))
+    _refuse(causes)
+    version = _version(query.get("resourceVersion", ""))
+    bookmarks = bool(_flag(query, "allowWatchBookmarks"))
+    return WatchOptions(version, initial, bookmarks, _seconds(query.get("timeoutSeconds", "")))
+
+
+def check_reached(text: str, newest: int) -> None:
+    """Raise ApiError 504 for a read of a version that is not there yet, 400 for none at all."""
+    wanted = _version(text)
+    if wanted is not None and wanted > newest:
+        raise too_new(wanted, newest)
+
+
+def too_new(wanted: int, newest: int) -> ApiError:
+    """504 of a version that this cluster has not reached."""
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    message = f"Timeout: Too large resource version: {wanted}, current: {newest}"
+    return ApiError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
+
+
+def _refuse(causes: list[tuple[str, str]]) -> None:
+    if causes:
+        raise invalid("ListOptions", "meta.k8s.io", "", causes)
+
+
+def _version(text: str) -> int | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdecimal()):
+        raise bad_request(f'resourceVersion: Invalid value: "{text}": must be a whole number')
+    return int(text)
+
+
+def _whole(text: str, name: str) -> int:
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdecimal()):
+        raise bad_request(f'invalid value for {name}: "{text}"')
+    return int(text)
+
+
+def _seconds(text: str) -> float | None:
+    """Return a time-out; 0 is none, as on a real server."""
+    return float(_whole(text, "timeoutSeconds")) or None
+
+
+def _flag(query: Mapping[str, str], name: str) -> bool | None:
+    text = query.get(name)
+    if text is None:
+        return None
+    found = _FLAGS.get(text.lower())
+    if found is None:
+        raise bad_request(f'invalid value for {name}: "{text}"')
+    return found
