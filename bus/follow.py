@@ -33,8 +33,9 @@ from schemas.registry import UnknownEvent, decode, encode, to_json
 S = TypeVar("S", bound=Part)
 AnyEvent = Event[Any]
 
-BACKLOG = 2_000
-"""Messages read ahead of the fold; more wait in the bus."""
+BACKLOG = 900
+"""Messages read ahead of the fold, which are taken at once; more wait in the bus. Fewer than the cycles
+that a fold keeps open (`schemas.view.OPEN_LIMIT`), so that none is forgotten before it is answered."""
 CHECKPOINT_BYTES_A_CYCLE = 4_000
 """Most bytes a cycle that one process spends on checkpoints: large states are stored less often."""
 REMEMBERED_IDS = 20_000
