@@ -11,8 +11,10 @@ import orjson
 
 from twin.quantity import millicores, parse_quantity, whole
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record
+from twin.scheduling.needs import BASIC_RESOURCES, GPU, read_needs
 
-GPU = "nvidia.com/gpu"
+__all__ = ["DEFAULT_PODS_PER_NODE", "GPU", "apply", "new_record", "pod_shape"]
+
 DEFAULT_PODS_PER_NODE = 110
 _shapes: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()  # a cache of pure results
 
@@ -44,6 +46,8 @@ def apply(record: Record, obj: Object, subresource: str | None) -> None:
         _set_amounts(record, obj)
     if subresource is None:
         _set_changeable_metadata(record, obj["metadata"])
+    if "managedFields" in obj.get("metadata", {}):
+        record.managed = tuple(obj["metadata"]["managedFields"] or ())
 
 
 def _apply_object(record: ObjectRecord, obj: Object, subresource: str | None) -> None:
@@ -70,6 +74,7 @@ def _set_identity(record: Record, metadata: Object) -> None:
     record.created_at = 0.0
     record.deletion_at = None
     record.deletion_grace_seconds = None
+    record.managed = tuple(metadata.get("managedFields") or ())
     _set_changeable_metadata(record, metadata)
 
 
@@ -84,6 +89,7 @@ def _new_pod(obj: Object) -> PodRecord:
     pod = PodRecord()
     spec = dict(obj["spec"])
     pod.node_name = spec.pop("nodeName", "")
+    pod.nominated_node = ""
     pod.shape = pod_shape(spec)
     pod.generate_name = obj["metadata"].get("generateName", "")
     pod.scheduled_at = None
@@ -120,11 +126,13 @@ def _measure(spec: Object) -> PodShape:
     limits = [entry.get("limits") or {} for entry in resources]
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+    needs = read_needs(spec)
+    cpu, memory, gpus, _ = needs.amounts.tolist()
     return PodShape(
         spec=spec,
-        cpu_request_millicores=sum(millicores(entry.get("cpu", 0)) for entry in requests),
-        memory_request_bytes=sum(whole(entry.get("memory", 0)) for entry in requests),
-        gpus=sum(whole(entry.get(GPU, 0)) for entry in requests),
+        cpu_request_millicores=cpu,
+        memory_request_bytes=memory,
+        gpus=gpus,
         cpu_limit_millicores=_limit([entry.get("cpu") for entry in limits], 1000),
         memory_limit_bytes=_limit([entry.get("memory") for entry in limits], 1),
         qos=_qos(requests, limits),
@@ -133,6 +141,7 @@ def _measure(spec: Object) -> PodShape:
         images=tuple(container["image"] for container in containers),
         restart_policy=spec["restartPolicy"],
         grace_seconds=spec["terminationGracePeriodSeconds"],
+        needs=needs,
         node_selector=spec.get("nodeSelector") or {},
         node_affinity=tuple(required.get("nodeSelectorTerms") or ()),
         tolerations=tuple(spec.get("tolerations") or ()),
@@ -170,6 +179,7 @@ def _new_node(obj: Object) -> NodeRecord:
     node = NodeRecord()
     node.allocatable_cpu_millicores = node.allocatable_memory_bytes = node.gpus = 0
     node.allocatable_pods = DEFAULT_PODS_PER_NODE
+    node.extended = {}
     node.ready_status = "True"  # the embedded kubelet registers itself complete
     node.ready_since = node.heartbeat_at = 0.0
     node.memory_pressure = False
@@ -196,3 +206,5 @@ def _set_amounts(node: NodeRecord, obj: Object) -> None:
     node.allocatable_memory_bytes = whole(amounts.get("memory", node.allocatable_memory_bytes))
     node.allocatable_pods = whole(amounts.get("pods", node.allocatable_pods))
     node.gpus = whole(amounts.get(GPU, node.gpus))
+    others = {name: whole(value) for name, value in amounts.items() if name not in BASIC_RESOURCES}
+    node.extended = {**node.extended, **others}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 from twin.part import keepable
+from twin.scheduling.needs import PodNeeds
 
 Object = dict[str, Any]
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]
@@ -29,6 +30,7 @@ class Record:
         "deletion_grace_seconds",
         "finalizers",
         "labels",
+        "managed",
         "name",
         "namespace",
         "owners",
@@ -42,6 +44,7 @@ class Record:
     created_at: float
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
+    managed: tuple[Object, ...]  # managedFields; empty for what the simulation itself made
     owners: tuple[Object, ...]
     finalizers: tuple[str, ...]
     deletion_at: float | None  # the time by which it has to be gone
@@ -106,6 +109,7 @@ class PodShape:
     images: tuple[str, ...]
     restart_policy: str
     grace_seconds: int
+    needs: PodNeeds  # what the scheduler reads of the spec
     node_selector: Mapping[str, str] = field(default_factory=dict)
     node_affinity: tuple[Object, ...] = ()  # required nodeSelectorTerms, any of which must match
     tolerations: tuple[Object, ...] = ()
@@ -137,6 +141,7 @@ class PodRecord(Record):
         "host_ip",
         "message",
         "node_name",
+        "nominated_node",
         "phase",
         "pod_ip",
         "ready",
@@ -151,6 +156,7 @@ class PodRecord(Record):
     shape: PodShape
     generate_name: str
     node_name: str
+    nominated_node: str  # where room is being made for it by preemption
     scheduled_at: float | None
     unschedulable: str  # the scheduler's sentence, empty when it has not failed
     phase: Phase
@@ -187,6 +193,7 @@ class NodeRecord(Record):
         "allocatable_cpu_millicores",
         "allocatable_memory_bytes",
         "allocatable_pods",
+        "extended",
         "gpus",
         "heartbeat_at",
         "images",
@@ -201,6 +208,7 @@ class NodeRecord(Record):
     allocatable_memory_bytes: int
     allocatable_pods: int
     gpus: int
+    extended: Mapping[str, int]  # whatever else it offers, by name, in whole units
     unschedulable: bool
     taints: tuple[Object, ...]
     ready_status: Literal["True", "False", "Unknown"]

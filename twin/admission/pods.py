@@ -124,7 +124,13 @@ def _default_tolerations(spec: Object) -> None:
             )
 
 
-_CHANGEABLE = ("containers", "initContainers", "activeDeadlineSeconds", "tolerations")
+_CHANGEABLE = (
+    "containers",
+    "initContainers",
+    "activeDeadlineSeconds",
+    "tolerations",
+    "schedulingGates",
+)
 
 
 def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
@@ -141,5 +147,13 @@ def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
     for mine, other in zip(old["containers"], new["containers"], strict=True):
         if {**mine, "image": ""} != {**other, "image": ""}:
             findings.add("spec", why)
+    gates = [gate["name"] for gate in old.get("schedulingGates") or ()]
+    for gate in new.get("schedulingGates") or ():
+        if gate.get("name") not in gates:
+            name = gate.get("name")
+            findings.add(
+                "spec.schedulingGates",
+                f"Forbidden: only deletion is allowed, but found new scheduling gate '{name}'",
+            )
     if new["tolerations"][: len(old["tolerations"])] != old["tolerations"]:
         findings.add("spec.tolerations", "Forbidden: existing toleration can not be modified")

@@ -1,9 +1,12 @@
 """Nodes as columns: what each offers, what is requested of it, and how it is set.
 
-Rows are never reused for another name, so a row number stays valid for a run.
+Rows are never reused for another name, so a row number stays valid for a run. Resources beyond CPU,
+memory, GPUs and pods get a line of their own when the first node or pod names them.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,46 +15,61 @@ from twin.behaviour.node_settings import NodeSettings, read_settings
 from twin.changes import Change
 from twin.part import Part
 from twin.records import NodeRecord, PodRecord
+from twin.scheduling.needs import BASIC_RESOURCES, GPU
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-RESOURCES = ("cpu", "memory", "gpu", "pods")
-_NONZERO_CPU_MILLICORES = 100  # what scoring assumes for a pod without requests
-_NONZERO_MEMORY_BYTES = 200 * 2**20
+_BASIC = len(BASIC_RESOURCES)
 
 
 class NodeTable(Part):
-    """Columns by node row; `free` and `offered` have one row per RESOURCES entry."""
+    """Columns by node row; `free` and `offered` have one line per entry of `resources`."""
 
     KEEPS = (
         "names",
         "row_of",
         "count",
         "settings",
+        "existing",
+        "resources",
         "generation",
+        "label_generation",
+        "changed_at",
         "_looks",
         "_size",
         "offered",
         "free",
         "scored",
         "present",
+        "priorities",
         "_counted",
     )
+    LEAVES = ("_held", "altered")
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
         self.count = 0
         self.settings: list[NodeSettings] = []
+        self.existing = 0  # nodes that are there, of `count` that ever were
+        self.resources: list[str] = list(BASIC_RESOURCES)
         self.generation = 0  # raised when labels, taints, amounts or readiness change
-        self._looks: list[object] = []  # by row: what placement depends on, as last seen
+        self.label_generation = 0  # the generation in which a node came, went or changed labels
+        self.changed_at: Ints = np.zeros(0, np.int64)  # by row: generation of its last change
+        self._looks: list[
+            tuple[object, ...] | None
+        ] = []  # by row: what placement depends on, as last seen
         self._size = 0
-        self.offered: Ints = np.zeros((4, 0), np.int64)
-        self.free: Ints = np.zeros((4, 0), np.int64)
+        self.offered: Ints = np.zeros((_BASIC, 0), np.int64)
+        self.free: Ints = np.zeros((_BASIC, 0), np.int64)
         self.scored: Ints = np.zeros((2, 0), np.int64)  # requested cpu, memory as scoring counts
         self.present: Flags = np.zeros(0, np.bool_)
+        self.priorities: dict[int, int] = {}  # how many pods hold something, by priority
         self._counted: dict[str, tuple[int, PodRecord]] = {}  # by pod uid
+        self.altered: tuple[str, ...] = ()
+        """What the node change just taken in altered: added, removed, labels, rules, more, less."""
+        self._held: dict[int, Ints] | None = None  # basic amounts by priority, once asked for
 
     def follow(self, change: Change) -> None:
         """Take in one change of a node or pod."""
@@ -62,25 +80,66 @@ class NodeTable(Part):
             holds = change.type != "DELETED" and bool(record.node_name) and not record.terminal
             self._follow_pod(record, holds)
 
+    def resource_row(self, name: str) -> int:
+        """Return the line of a resource in `free` and `offered`; a new one gets one."""
+        if name not in self.resources:
+            self.resources.append(name)
+            added = ((0, 1), (0, 0))
+            self.offered, self.free = np.pad(self.offered, added), np.pad(self.free, added)
+        return self.resources.index(name)
+
+    def held_below(self, priority: int) -> Ints:
+        """Return the basic amounts that pods of lower priority hold, by line and row."""
+        if self._held is None:
+            self._held = {}
+            for row, pod in self._counted.values():
+                self._hold(self._held, row, pod, 1)
+        total = np.zeros((_BASIC, self.count), np.int64)
+        for held, amounts in self._held.items():
+            if held < priority:
+                total += amounts[:, : self.count]
+        return total
+
     def _follow_node(self, node: NodeRecord, *, gone: bool) -> None:
         row = self.row_of.get(node.name)
         if row is None:
             row = self._new_row(node.name)
-        amounts = (
-            node.allocatable_cpu_millicores,
-            node.allocatable_memory_bytes,
-            node.gpus,
-            node.allocatable_pods,
-        )
-        for index, amount in enumerate(amounts):
-            self.free[index, row] += amount - self.offered[index, row]
-            self.offered[index, row] = amount
-        self.present[row] = not gone
+        amounts = {
+            "cpu": node.allocatable_cpu_millicores,
+            "memory": node.allocatable_memory_bytes,
+            GPU: node.gpus,
+            "pods": node.allocatable_pods,
+            **node.extended,
+        }
+        known = self._looks[row]
+        if known is None or known[-1] != amounts:
+            self._offer(row, amounts)
         self.settings[row] = read_settings(node.annotations)
-        looks = (gone, node.labels, node.taints, node.unschedulable, node.ready_status, amounts)
-        if looks != self._looks[row]:
-            self._looks[row] = looks
-            self.generation += 1
+        self.existing += int(not gone) - int(self.present[row])
+        self.present[row] = not gone
+        self._note_looks(node, row, (gone, node.labels), amounts)
+
+    def _offer(self, row: int, amounts: dict[str, int]) -> None:
+        lines = {self.resource_row(name): amount for name, amount in amounts.items()}
+        for line in range(len(self.resources)):
+            amount = lines.get(line, 0)
+            self.free[line, row] += amount - self.offered[line, row]
+            self.offered[line, row] = amount
+
+    def _note_looks(
+        self, node: NodeRecord, row: int, shown: tuple[object, object], amounts: dict[str, int]
+    ) -> None:
+        """Raise the generations when something changed that placement depends on."""
+        before = self._looks[row]
+        looks = (*shown, node.taints, node.unschedulable, node.ready_status, amounts)
+        self.altered = () if looks == before else _altered(before, looks)
+        if looks == before:
+            return
+        self._looks[row] = looks
+        self.generation += 1
+        self.changed_at[row] = self.generation
+        if before is None or before[:2] != shown:
+            self.label_generation = self.generation
 
     def _new_row(self, name: str) -> int:
         row = self.count
@@ -99,6 +158,8 @@ class NodeTable(Part):
         self.free = np.pad(self.free, ((0, 0), (0, added)))
         self.scored = np.pad(self.scored, ((0, 0), (0, added)))
         self.present = np.pad(self.present, (0, added))
+        self.changed_at = np.pad(self.changed_at, (0, added))
+        self._held = None
         self._size = size
 
     def _follow_pod(self, pod: PodRecord, holds: bool) -> None:
@@ -109,19 +170,55 @@ class NodeTable(Part):
                 return
             self._counted[pod.uid] = (row, pod)
             self._add(row, pod, 1)
-        elif not holds and counted is not None:
-            del self._counted[pod.uid]
-            self._add(counted[0], counted[1], -1)
+        elif counted is not None:
+            row, before = counted
+            if holds and before.shape is pod.shape:
+                return
+            self._add(row, before, -1)
+            if holds:  # resized in place
+                self._counted[pod.uid] = (row, pod)
+                self._add(row, pod, 1)
+            else:
+                del self._counted[pod.uid]
 
     def _add(self, row: int, pod: PodRecord, sign: int) -> None:
-        shape = pod.shape
-        amounts = (shape.cpu_request_millicores, shape.memory_request_bytes, shape.gpus, 1)
-        for index, amount in enumerate(amounts):
-            self.free[index, row] -= sign * amount
-        cpu = shape.cpu_request_millicores or _NONZERO_CPU_MILLICORES
-        memory = shape.memory_request_bytes or _NONZERO_MEMORY_BYTES
-        self.scored[0, row] += sign * cpu
-        self.scored[1, row] += sign * memory
+        needs, priority = pod.shape.needs, pod.shape.priority
+        for line, amount in needs.asked:
+            self.free[line, row] -= sign * amount
+        for name, amount in needs.extra:
+            line = self.resource_row(name)
+            self.free[line, row] -= sign * amount
+        self.scored[0, row] += sign * needs.scored[0]
+        self.scored[1, row] += sign * needs.scored[1]
+        left = self.priorities.get(priority, 0) + sign
+        if left:
+            self.priorities[priority] = left
+        else:
+            del self.priorities[priority]
+        if self._held is not None:
+            self._hold(self._held, row, pod, sign)
+
+    def _hold(self, held: dict[int, Ints], row: int, pod: PodRecord, sign: int) -> None:
+        amounts = held.get(pod.shape.priority)
+        if amounts is None:
+            amounts = held[pod.shape.priority] = np.zeros((_BASIC, self._size), np.int64)
+        amounts[:, row] += sign * pod.shape.needs.amounts
+
+
+def _altered(before: tuple[Any, ...] | None, now: tuple[Any, ...]) -> tuple[str, ...]:
+    """Name the differences between two looks: (gone, labels, three rules, amounts)."""
+    if now[0]:
+        return ("removed",)
+    if before is None or before[0]:
+        return ("added",)
+    found = ["labels"] if now[1] != before[1] else []
+    if now[2:5] != before[2:5]:
+        found.append("rules")
+    names = {**before[5], **now[5]}
+    changes = [now[5].get(name, 0) - before[5].get(name, 0) for name in names]
+    found += ["more"] * any(change > 0 for change in changes)
+    found += ["less"] * any(change < 0 for change in changes)
+    return tuple(found)
 
 
 def node_sums(rows: Ints, values: Floats, count: int) -> Floats:

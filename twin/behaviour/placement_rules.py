@@ -1,11 +1,13 @@
-"""Which nodes a pod may go to, apart from their free amounts: cordons, taints, selectors, affinity.
+"""Which nodes a pod may go to by their own objects: cordons, taints, selectors and affinity.
 
-The order is the scheduler's own filter order, and the first rule that refuses a node is its reason.
+NodeUnschedulable, TaintToleration and NodeAffinity in the scheduler's own order; the first that
+refuses a node gives the reason. The texts are v1.33's
+(pkg/scheduler/framework/plugins/{nodeunschedulable,tainttoleration,nodeaffinity}).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from twin.admission.pods import NOT_READY, UNREACHABLE
 from twin.records import NodeRecord, Object, PodShape
@@ -13,21 +15,28 @@ from twin.records import NodeRecord, Object, PodShape
 UNSCHEDULABLE_TAINT: Object = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 UNSCHEDULABLE = "node(s) were unschedulable"
 AFFINITY = "node(s) didn't match Pod's node affinity/selector"
+RULES = ("NodeUnschedulable", "TaintToleration", "NodeAffinity")
 
 
-def refusal(node: NodeRecord, shape: PodShape) -> str:
+def refusal(node: NodeRecord, shape: PodShape, rules: Collection[str] = RULES) -> str:
     """Return why `node` is out for pods of this shape, in the scheduler's words, or nothing."""
-    if node.unschedulable and not tolerated(UNSCHEDULABLE_TAINT, shape.tolerations):
+    if (
+        "NodeUnschedulable" in rules
+        and node.unschedulable
+        and not tolerated(UNSCHEDULABLE_TAINT, shape.tolerations)
+    ):
         return UNSCHEDULABLE
-    for taint in node.taints:
-        if taint["effect"] != "PreferNoSchedule" and not tolerated(taint, shape.tolerations):
-            return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
-    if node.ready_status != "True" and not _status_taint_shown(node):
-        return f"node(s) had untolerated taint {{{NOT_READY}: }}"
-    if not _selected(node, shape.node_selector):
-        return AFFINITY
-    if shape.node_affinity and not any(_term(node, term) for term in shape.node_affinity):
-        return AFFINITY
+    if "TaintToleration" in rules:
+        for taint in node.taints:
+            if taint["effect"] != "PreferNoSchedule" and not tolerated(taint, shape.tolerations):
+                return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
+        if node.ready_status != "True" and not _status_taint_shown(node):
+            return f"node(s) had untolerated taint {{{NOT_READY}: }}"
+    if "NodeAffinity" in rules:
+        if not selected(node, shape.node_selector):
+            return AFFINITY
+        if shape.node_affinity and not any(term_selects(t, node) for t in shape.node_affinity):
+            return AFFINITY
     return ""
 
 
@@ -46,18 +55,20 @@ def covers(toleration: Object, taint: Mapping[str, object]) -> bool:
     return bool(key) and toleration.get("value", "") == taint.get("value", "")
 
 
-def _status_taint_shown(node: NodeRecord) -> bool:
-    return any(taint["key"] in (NOT_READY, UNREACHABLE) for taint in node.taints)
-
-
-def _selected(node: NodeRecord, selector: Mapping[str, str]) -> bool:
+def selected(node: NodeRecord, selector: Mapping[str, str]) -> bool:
+    """True when the node has every label of a nodeSelector."""
     return all(node.labels.get(key) == value for key, value in selector.items())
 
 
-def _term(node: NodeRecord, term: Object) -> bool:
+def term_selects(term: Object, node: NodeRecord) -> bool:
+    """True when the node satisfies a node selector term; an empty term selects nothing."""
     rules = [(rule, node.labels.get(rule["key"])) for rule in term.get("matchExpressions") or ()]
     rules += [(rule, node.name) for rule in term.get("matchFields") or ()]
     return bool(rules) and all(_expression(rule, value) for rule, value in rules)
+
+
+def _status_taint_shown(node: NodeRecord) -> bool:
+    return any(taint["key"] in (NOT_READY, UNREACHABLE) for taint in node.taints)
 
 
 def _expression(rule: Object, value: str | None) -> bool:
@@ -71,9 +82,17 @@ def _expression(rule: Object, value: str | None) -> bool:
             return value is not None
         case "DoesNotExist":
             return value is None
-        case "Gt":
-            return value is not None and value.isdigit() and int(value) > int(values[0])
-        case "Lt":
-            return value is not None and value.isdigit() and int(value) < int(values[0])
+        case "Gt" | "Lt" as operator:
+            number, limit = _integer(value), _integer(values[0] if values else None)
+            if number is None or limit is None:
+                return False
+            return number > limit if operator == "Gt" else number < limit
         case _:
             return False
+
+
+def _integer(text: str | None) -> int | None:
+    try:
+        return int(text) if text is not None else None
+    except ValueError:
+        return None

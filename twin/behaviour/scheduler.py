@@ -1,110 +1,135 @@
-"""kube-scheduler: one pod at a time, by requests.
+"""kube-scheduler: takes waiting pods one at a time, binds each to its best node, or says why not.
 
-Filters: cordon, taints, selector and affinity, then free CPU, memory, GPUs and pod slots. Scores:
-LeastAllocated and BalancedAllocation on a sample of the feasible nodes (50 % of 100 nodes, 10 % of
-5,000, at least 5 % and 50), starting where the last pod's search ended. Ties are drawn.
-Not modelled: spreading, pod affinity, image locality, preemption.
+Plugins and their order, weights, sampling, back-off and preemption are kube-scheduler's (v1.33),
+each in a file of `twin/scheduling`; `SchedulerConfig` switches them. Ties are drawn. A pod for
+which room is made keeps its nominated node; pods of equal or lower priority leave that room free.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
-
 import numpy as np
 
-from twin.behaviour.node_table import Flags, Ints, NodeTable
-from twin.behaviour.placement_rules import refusal
-from twin.behaviour.scores import total_scores
-from twin.behaviour.waiting import FLUSH_SECONDS, Waiter, WaitingPods
+from twin.behaviour.node_table import Flags, NodeTable
+from twin.behaviour.waiting import Group, Waiter, WaitingPods
 from twin.changes import Change
 from twin.part import Part
 from twin.records import NodeRecord, PodRecord, PodShape
+from twin.scheduling.cycle import Cycle, Diagnosis, Reserved
+from twin.scheduling.default_preemption import PREEMPTED, Candidate, Preemption
+from twin.scheduling.hints import RELATIONS, Hints
+from twin.scheduling.plugins import Plugins
+from twin.scheduling.sampling import sample_size
+from twin.scheduling.sentences import NO_NODES, fit_error, note
 from twin.world import World
 
-_SHORTAGES = ("Insufficient cpu", "Insufficient memory", "Insufficient nvidia.com/gpu",
-              "Too many pods")  # fmt: skip
-_LATENCY_SECONDS = 0.01
-_LEAST_NODES, _LEAST_PERCENT = 50, 5
 _COMPONENT = "default-scheduler"
-_RULES_KEPT = 4_096
-
-
-def sample_size(nodes: int) -> int:
-    """Return how many feasible nodes are enough to score (percentageOfNodesToScore's default)."""
-    percent = max(_LEAST_PERCENT, 50 - nodes // 125)
-    return min(nodes, max(_LEAST_NODES, nodes * percent // 100))
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What the placement rules say by node row: empty reason allowed, None no such node."""
-
-    generation: int
-    allowed: Flags
-    reasons: list[str | None]
+_TICK_SECONDS = 1e-6  # the clock's
 
 
 class Scheduler(Part):
     """Binds waiting pods."""
 
-    KEEPS = ("_start_row", "_planned", "_seen_generation")
-    LEAVES = ("_known_rules",)
+    KEEPS = ("_start", "_planned", "_calls_left", "_counted_at", "_nominated")
 
     def __init__(self, world: World, nodes: NodeTable) -> None:
+        self.config = world.config.scheduler
         self._world = world
         self._nodes = nodes
-        self.waiting = WaitingPods(world.config)
         self._random = world.streams.stream("scheduler")
-        self._start_row = 0
+        self.plugins = Plugins(world, nodes, self.config)
+        self.waiting = WaitingPods(self.config)
+        self._hints = Hints(self.plugins, nodes)
+        self._preemption = Preemption(world, nodes, self.config, self._random)
+        self._start = 0  # where the next search begins, round robin
         self._planned = False
-        self._known_rules: dict[bytes, Rules] = {}  # by placement key; a cache of pure results
-        self._seen_generation = 0
+        self._calls_left = float(self.config.bind_burst)
+        self._counted_at = world.now
+        self._nominated: dict[str, str] = {}  # node name by uid of the pod that waits for it
         world.clock.handle("scheduler.run", self._run)
         world.clock.handle("scheduler.retry", self._retry)
         world.clock.handle("scheduler.flush", self._flush)
 
+    # ---- what it hears
+
     def follow(self, change: Change) -> None:
         """Take in one change, after the node table has seen it."""
+        self.plugins.follow(change)
         record = change.record
         if isinstance(record, NodeRecord):
-            if self._seen_generation != self._nodes.generation:
-                self._seen_generation = self._nodes.generation
-                self._wake_fitting(None)
+            if self._nodes.altered and len(self.waiting):
+                self._wake_for_node(self._nodes.row_of[record.name])
         elif isinstance(record, PodRecord):
-            waits = not record.node_name and not record.terminal and change.type != "DELETED"
-            if not waits:
-                if record.uid in self.waiting:
-                    self.waiting.drop(record.uid)
-                elif record.terminal or change.type == "DELETED":
-                    self._wake_fitting(record.node_name)
-            elif record.uid not in self.waiting:
-                self.waiting.add(record)
-                self._plan()
+            self._follow_pod(record, change)
 
-    def _plan(self) -> None:
+    def _follow_pod(self, pod: PodRecord, change: Change) -> None:
+        gone = change.type == "DELETED"
+        if not (pod.node_name or pod.terminal or gone):
+            gated = bool(pod.shape.needs.gates)
+            if not gated and self.waiting.shape_of(pod.uid) is not pod.shape:
+                self.waiting.add(pod, self._world.now)
+                self._plan(self.config.latency_seconds)
+            return
+        if pod.uid in self.waiting:
+            self.waiting.drop(pod.uid)
+            self._nominated.pop(pod.uid, None)
+        if not len(self.waiting):
+            return
+        if pod.node_name and (pod.terminal or gone):
+            self._wake_for_removal(pod)
+        elif pod.node_name and _came_or_changed_labels(pod, change):
+            self._wake_for_arrival(pod)
+
+    def _wake_for_node(self, row: int) -> None:
+        for group in self.waiting.parked_groups():
+            shape, plugins, _ = group
+            if self._hints.node_helps(row, shape, frozenset(plugins.split(","))):
+                self._wake(group, len(self.waiting))
+
+    def _wake_for_removal(self, gone: PodRecord) -> None:
+        """Wake as many parked pods as the node has room for now.
+
+        kube-scheduler wakes all that could fit; those beyond the room would only back off again.
+        """
+        row = self._nodes.row_of.get(gone.node_name)
+        for uid, name in list(self._nominated.items()):
+            if name == gone.node_name:
+                self._wake_soon(self.waiting.wake_one(uid))
+        for group in self.waiting.parked_groups():
+            shape, names, own = group
+            plugins = frozenset(names.split(","))
+            if own and plugins & RELATIONS:
+                waiting = self._world.pods.get(own)
+                if waiting is not None and self._hints.removal_helps(waiting, gone, plugins):
+                    self._wake(group, 1)
+            if row is not None and "NodeResourcesFit" in plugins:
+                self._wake(group, self._hints.room(row, shape))
+
+    def _wake_for_arrival(self, new: PodRecord) -> None:
+        for group in self.waiting.parked_groups():
+            waiting = self._world.pods.get(group[2]) if group[2] else None
+            if waiting is not None:
+                plugins = frozenset(group[1].split(","))
+                if self._hints.arrival_helps(waiting, new, plugins):
+                    self._wake(group, 1)
+
+    def _wake(self, group: Group, most: int) -> None:
+        for waiter in self.waiting.wake(group, most, self._world.now) if most else ():
+            self._wake_soon(waiter)
+
+    def _wake_soon(self, waiter: Waiter | None) -> None:
+        if waiter is not None:
+            self._world.clock.at(waiter.next_try_at, "scheduler.retry", waiter.uid)
+
+    # ---- its turns
+
+    def _plan(self, delay: float) -> None:
         if not self._planned:
             self._planned = True
-            self._world.clock.after(_LATENCY_SECONDS, "scheduler.run")
-
-    def _run(self) -> None:
-        self._planned = False
-        failed: dict[PodShape, str] = {}  # with its sentence: nothing is freed during one run
-        while (waiter := self.waiting.pop()) is not None:
-            pod = self._world.pods.get(waiter.uid)
-            if pod is None:
-                continue
-            row = None if waiter.shape in failed else self._place(waiter.shape)
-            if row is not None:
-                self._bind(pod, row)
-                continue
-            if waiter.shape not in failed:
-                failed[waiter.shape] = self._sentence(waiter.shape)
-            self._refuse(pod, waiter, failed[waiter.shape])
+            self._world.clock.after(delay, "scheduler.run")
 
     def _retry(self, uid: str) -> None:
         if self.waiting.activate(uid):
-            self._plan()
+            self._plan(self.config.latency_seconds)
 
     def _flush(self, uid: str, attempts: int) -> None:
         waiter = self.waiting.wake_one(uid)
@@ -113,107 +138,167 @@ class Scheduler(Part):
         if waiter.attempts == attempts:
             self._retry(uid)
         else:
-            self._world.clock.at(waiter.next_try_at, "scheduler.retry", uid)
+            self._wake_soon(waiter)
 
-    def _wake_fitting(self, node_name: str | None) -> None:
-        """Wake as many parked pods as the changed node has room for (all of them without a name).
+    def _run(self) -> None:
+        self._planned = False
+        failed: dict[PodShape, tuple[str, tuple[str, ...]]] = {}  # nothing is freed in one run
+        while (waiter := self.waiting.peek()) is not None:
+            wait = self._calls_wait()
+            if wait > 0.0:
+                self._plan(wait)
+                return
+            self.waiting.pop()
+            pod = self._world.pods.get(waiter.uid)
+            if pod is None or pod.deletion_at is not None:
+                continue
+            known = failed.get(waiter.shape)
+            if known is not None:
+                self._refuse(pod, waiter, known[0], known[1])
+            elif not self._try(pod, waiter, failed):
+                failed.clear()  # somebody was displaced
 
-        kube-scheduler wakes all that would fit; those beyond the room would only back off again.
-        """
-        if not self.waiting.parked_shapes():
-            return
-        row = None if node_name is None else self._nodes.row_of.get(node_name)
-        free = None if row is None else self._nodes.free[:, row].tolist()
-        for shape in self.waiting.parked_shapes():
-            room = len(self.waiting) if free is None else _room(free, shape)
-            for waiter in self.waiting.wake(shape, room, self._world.now) if room else ():
-                self._world.clock.at(waiter.next_try_at, "scheduler.retry", waiter.uid)
+    def _try(
+        self,
+        pod: PodRecord,
+        waiter: Waiter,
+        failed: dict[PodShape, tuple[str, tuple[str, ...]]],
+    ) -> bool:
+        """Bind the pod, or park it; False when pods were displaced for it."""
+        cycle = Cycle(self.plugins, pod, self._reserved(pod))
+        mask = cycle.feasible()
+        row = self._choose(pod, mask)
+        if row is not None:
+            self._bind(pod, row)
+            return True
+        if not self._nodes.existing:
+            self._refuse(pod, waiter, NO_NODES, ())
+            return True
+        diagnosis = cycle.diagnose()
+        sentence = fit_error(diagnosis.nodes, diagnosis.reasons)
+        if not self.config.preemption:
+            self._refuse(pod, waiter, sentence, diagnosis.plugins)
+        else:
+            outcome = self._preemption.find(cycle, diagnosis)
+            if outcome.candidate is not None:
+                self._displace(pod, outcome.candidate)
+                self._refuse(pod, waiter, sentence, diagnosis.plugins)
+                return False
+            if pod.nominated_node and not outcome.keeps_nomination:
+                self._nominate(pod, "")
+            sentence = f"{sentence} {outcome.sentence}"
+            self._refuse(pod, waiter, sentence, diagnosis.plugins)
+        if self._repeats(cycle, diagnosis):
+            failed[waiter.shape] = (sentence, diagnosis.plugins)
+        return True
 
-    def _place(self, shape: PodShape) -> int | None:
-        nodes = self._nodes
-        count = nodes.count
-        if not count:
+    def _repeats(self, cycle: Cycle, diagnosis: Diagnosis) -> bool:
+        """True when any pod of that shape would fail alike in this run."""
+        pod = cycle.pod
+        displaces = self._preemption.possible(pod) and bool(diagnosis.helpable.any())
+        return cycle.only_amounts and not pod.nominated_node and not displaces
+
+    def _choose(self, pod: PodRecord, mask: Flags) -> int | None:
+        """Return the row of the best of enough feasible nodes."""
+        promised = self._nodes.row_of.get(pod.nominated_node) if pod.nominated_node else None
+        if promised is not None and mask[promised]:
+            return promised
+        order = self.plugins.topology.order()
+        found = np.flatnonzero(mask if order is None else mask[order])
+        if not len(found):
             return None
-        fits = self._rules(shape).allowed & np.all(
-            nodes.free[:, :count] >= _amounts(shape)[:, None], axis=0
-        )
-        order = np.flatnonzero(np.roll(fits, -self._start_row))
-        if not len(order):
-            return None
-        enough = order[: sample_size(count)]
-        start = self._start_row
-        self._start_row = (start + int(enough[-1]) + 1) % count
-        rows = (enough + start) % count
-        scores = total_scores(nodes, rows, shape.cpu_request_millicores, shape.memory_request_bytes)
+        positions = len(mask) if order is None else len(order)
+        enough = sample_size(self._nodes.existing, self.config.percentage_of_nodes_to_score)
+        first = int(np.searchsorted(found, self._start))
+        sample = np.concatenate((found[first:], found[:first])) if first else found
+        if len(sample) >= enough:
+            sample = sample[:enough]
+            self._start = (int(sample[-1]) + 1) % positions
+        rows = sample if order is None else order[sample]
+        if len(rows) == 1:
+            return int(rows[0])
+        scores = self.plugins.scores(pod, rows)
         best = rows[scores == scores.max()]
         return int(best[self._random.randrange(len(best))] if len(best) > 1 else best[0])
 
-    def _rules(self, shape: PodShape) -> Rules:
-        nodes = self._nodes
-        known = self._known_rules.get(shape.placement_key)
-        if known is not None and known.generation == nodes.generation:
-            return known
-        if known is None and len(self._known_rules) >= _RULES_KEPT:
-            self._known_rules.clear()
-        reasons = [self._refusal(row, shape) for row in range(nodes.count)]
-        allowed = np.array([reason == "" for reason in reasons], np.bool_)
-        rules = Rules(nodes.generation, allowed, reasons)
-        self._known_rules[shape.placement_key] = rules
-        return rules
+    def _reserved(self, pod: PodRecord) -> Reserved:
+        """Return the pods of no lower priority for which room is being made, with their rows."""
+        if not self._nominated:
+            return ()
+        found = []
+        for uid, name in self._nominated.items():
+            other, row = self._world.pods.get(uid), self._nodes.row_of.get(name)
+            if other is None or row is None or uid == pod.uid:
+                continue
+            if other.shape.priority >= pod.shape.priority:
+                found.append((row, other))
+        return found
 
-    def _refusal(self, row: int, shape: PodShape) -> str | None:
-        node = self._world.node(self._nodes.names[row])
-        return None if node is None else refusal(node, shape)
+    # ---- what it does
+
+    def _calls_wait(self) -> float:
+        """Return the seconds until the client's rate limit lets one more binding through."""
+        rate = self.config.binds_per_second
+        if not rate:
+            return 0.0
+        now = self._world.now
+        gained = (now - self._counted_at) * rate
+        self._calls_left = min(float(self.config.bind_burst), self._calls_left + gained)
+        self._counted_at = now
+        missing = 1.0 - self._calls_left
+        return max(_TICK_SECONDS, missing / rate) if missing > 1e-9 else 0.0
 
     def _bind(self, pod: PodRecord, row: int) -> None:
+        self._calls_left -= 1.0
         before = pod.clone()
         pod.node_name, pod.scheduled_at = self._nodes.names[row], self._world.now
-        pod.unschedulable = ""
+        pod.unschedulable = pod.nominated_node = ""
         self._world.store.touch("pods", pod, before)
         where = f"Successfully assigned {pod.namespace}/{pod.name} to {pod.node_name}"
         self._world.reporter.report(pod, "Pod", "Scheduled", where, _COMPONENT)
 
-    def _refuse(self, pod: PodRecord, waiter: Waiter, sentence: str) -> None:
+    def _refuse(
+        self, pod: PodRecord, waiter: Waiter, sentence: str, plugins: tuple[str, ...]
+    ) -> None:
         world = self._world
-        self.waiting.park(waiter, world.now)
+        own = pod.uid if RELATIONS.intersection(plugins) or pod.nominated_node else ""
+        self.waiting.park(waiter, plugins, own, world.now)
         if pod.unschedulable != sentence:
             before = pod.clone()
             pod.unschedulable = sentence
             world.store.touch("pods", pod, before)
-        world.reporter.report(pod, "Pod", "FailedScheduling", sentence, _COMPONENT)
-        world.clock.after(FLUSH_SECONDS, "scheduler.flush", pod.uid, waiter.attempts)
+        world.reporter.report(pod, "Pod", "FailedScheduling", note(sentence), _COMPONENT)
+        world.clock.after(self.config.flush_seconds, "scheduler.flush", pod.uid, waiter.attempts)
 
-    def _sentence(self, shape: PodShape) -> str:
-        """Return the text of kube-scheduler's FitError."""
-        nodes, rules = self._nodes, self._rules(shape)
-        reasons = Counter(reason for reason in rules.reasons if reason)
-        hopeless = reasons.total()
-        total = hopeless + int(np.count_nonzero(rules.allowed))
-        if not total:
-            return "no nodes available to schedule pods"
-        short = nodes.free[:, : nodes.count] < _amounts(shape)[:, None]
-        lacking = np.count_nonzero(short & rules.allowed, axis=1).tolist()
-        reasons.update(dict(zip(_SHORTAGES, lacking, strict=True)))
-        listed = ", ".join(sorted(f"{count} {text}" for text, count in reasons.items() if count))
-        return f"0/{total} nodes are available: {listed}. {_preemption(total, hopeless)}"
+    def _displace(self, pod: PodRecord, candidate: Candidate) -> None:
+        """Delete the victims gracefully and promise their node to the pod."""
+        world, name = self._world, self._nodes.names[candidate.row]
+        for uid, where in list(self._nominated.items()):
+            other = world.pods.get(uid)
+            if where == name and other is not None and other.shape.priority < pod.shape.priority:
+                self._nominate(other, "")
+                self._wake_soon(self.waiting.wake_one(uid))
+        self._nominate(pod, name)
+        for victim in candidate.victims:
+            if victim.deletion_at is not None:
+                continue
+            before = victim.clone()
+            victim.disruption = PREEMPTED
+            world.store.touch("pods", victim, before)
+            text = f"Preempted by pod {pod.uid} on node {name}"
+            world.reporter.report(victim, "Pod", "Preempted", text, _COMPONENT)
+            world.store.delete("pods", victim.namespace, victim.name)
+
+    def _nominate(self, pod: PodRecord, name: str) -> None:
+        before = pod.clone()
+        pod.nominated_node = name
+        if name:
+            self._nominated[pod.uid] = name
+        else:
+            self._nominated.pop(pod.uid, None)
+        self._world.store.touch("pods", pod, before)
 
 
-def _room(free: list[int], shape: PodShape) -> int:
-    """Return how many pods of this shape fit into the free amounts."""
-    amounts = (shape.cpu_request_millicores, shape.memory_request_bytes, shape.gpus, 1)
-    return max(0, min(left // need for left, need in zip(free, amounts, strict=True) if need))
-
-
-def _amounts(shape: PodShape) -> Ints:
-    return np.array(
-        (shape.cpu_request_millicores, shape.memory_request_bytes, shape.gpus, 1), np.int64
-    )
-
-
-def _preemption(total: int, hopeless: int) -> str:
-    parts = []
-    if total - hopeless:
-        parts.append(f"{total - hopeless} No preemption victims found for incoming pod")
-    if hopeless:
-        parts.append(f"{hopeless} Preemption is not helpful for scheduling")
-    return f"preemption: 0/{total} nodes are available: {', '.join(parts)}."
+def _came_or_changed_labels(pod: PodRecord, change: Change) -> bool:
+    unbound_before = change.previous_fields is None or not change.previous_fields[0]
+    return unbound_before or change.previous_labels != pod.labels

@@ -1,8 +1,9 @@
 """Pods that wait for a node: ready to be tried, backing off, or waiting for a helpful change.
 
-As in kube-scheduler: highest priority first, then the oldest; a failed pod backs off 1, 2, 4 ...
-10 s; it is tried again only after something happened that can make room, and at the latest after
-5 minutes.
+As in kube-scheduler (plugins/queuesort/priority_sort.go, backend/queue): highest priority first,
+then who has been in the queue for longest; a failed pod goes to the end of its priority, backs off
+1, 2, 4 ... 10 s, and is tried again only after something happened that can help it, and at the
+latest after 5 minutes.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
-from twin.config import TwinConfig
 from twin.part import Part, keepable
 from twin.records import PodRecord, PodShape
+from twin.scheduling.settings import SchedulerConfig
 
-FLUSH_SECONDS = 300.0
+Order = tuple[int, float, int]
+"""(-priority, in the queue since, number)"""
+Group = tuple[PodShape, str, str]
+"""What failed pods have in common: shape, plugins that refused nodes, and their own uid when it
+matters which pod it is."""
 
 
 @keepable
@@ -24,10 +29,10 @@ class Waiter:
 
     uid: str
     shape: PodShape
-    order: tuple[int, float, int]  # (-priority, created, number)
+    order: Order
     attempts: int = 0
     next_try_at: float = 0.0  # end of its back-off
-    parked: bool = False  # waits for a change
+    group: Group | None = None  # while it waits for a change
 
 
 class WaitingPods(Part):
@@ -35,11 +40,11 @@ class WaitingPods(Part):
 
     KEEPS = ("_waiters", "_active", "_parked", "_number")
 
-    def __init__(self, config: TwinConfig) -> None:
+    def __init__(self, config: SchedulerConfig) -> None:
         self._config = config
         self._waiters: dict[str, Waiter] = {}
-        self._active: list[tuple[tuple[int, float, int], str]] = []
-        self._parked: dict[PodShape, dict[str, Waiter]] = {}
+        self._active: list[tuple[Order, str]] = []
+        self._parked: dict[Group, dict[str, Waiter]] = {}
         self._number = 0
 
     def __contains__(self, uid: str) -> bool:
@@ -48,60 +53,67 @@ class WaitingPods(Part):
     def __len__(self) -> int:
         return len(self._waiters)
 
-    def add(self, pod: PodRecord) -> None:
-        """Enter a new pod."""
-        self._number += 1
-        order = (-pod.shape.priority, pod.created_at, self._number)
-        waiter = Waiter(pod.uid, pod.shape, order)
+    def add(self, pod: PodRecord, now: float) -> None:
+        """Enter a new pod, or one whose spec has changed, to be tried at once."""
+        self.drop(pod.uid)
+        waiter = Waiter(pod.uid, pod.shape, self._order(pod.shape, now))
         self._waiters[pod.uid] = waiter
-        heapq.heappush(self._active, (order, pod.uid))
+        heapq.heappush(self._active, (waiter.order, pod.uid))
 
     def drop(self, uid: str) -> None:
-        """Take out a pod that is bound or gone."""
+        """Take out a pod that is bound or gone; nothing happens when it is not in."""
         waiter = self._waiters.pop(uid, None)
-        if waiter is not None and waiter.parked:
+        if waiter is not None:
             self._unpark(waiter)
 
-    def pop(self) -> Waiter | None:
+    def shape_of(self, uid: str) -> PodShape | None:
+        """Return the shape with which a pod waits."""
+        waiter = self._waiters.get(uid)
+        return None if waiter is None else waiter.shape
+
+    def peek(self) -> Waiter | None:
         """Return the next pod to try, None when no pod is active."""
         while self._active:
-            order, uid = heapq.heappop(self._active)
+            order, uid = self._active[0]
             waiter = self._waiters.get(uid)
-            if waiter is not None and waiter.order == order and not waiter.parked:
+            if waiter is not None and waiter.order == order and waiter.group is None:
                 return waiter
+            heapq.heappop(self._active)
         return None
 
-    def park(self, waiter: Waiter, now: float) -> None:
-        """Put a pod that found no node aside."""
-        first, longest = (
-            self._config.scheduler_backoff_seconds,
-            self._config.scheduler_backoff_max_seconds,
-        )
+    def pop(self) -> None:
+        """Take out what `peek` returned."""
+        heapq.heappop(self._active)
+
+    def park(self, waiter: Waiter, plugins: tuple[str, ...], own: str, now: float) -> None:
+        """Put a pod that found no node aside; `own` is its uid when nobody waits for the same."""
+        first, longest = self._config.backoff_seconds, self._config.backoff_max_seconds
         waiter.next_try_at = now + min(longest, first * 2.0 ** min(waiter.attempts, 16))
         waiter.attempts += 1
-        waiter.parked = True
-        self._parked.setdefault(waiter.shape, {})[waiter.uid] = waiter
+        waiter.order = self._order(waiter.shape, now)
+        waiter.group = (waiter.shape, ",".join(plugins), own)
+        self._parked.setdefault(waiter.group, {})[waiter.uid] = waiter
 
-    def parked_shapes(self) -> list[PodShape]:
-        """Return the shapes of parked pods, in the order in which they were first parked."""
+    def parked_groups(self) -> list[Group]:
+        """Return the groups of parked pods, in the order in which they were first parked."""
         return list(self._parked)
 
-    def wake(self, shape: PodShape, most: int, now: float) -> list[Waiter]:
-        """Unpark at most `most` pods of a shape, those first whose turn comes first.
+    def wake(self, group: Group, most: int, now: float) -> list[Waiter]:
+        """Unpark at most `most` pods of a group, those first whose turn comes first.
 
         The caller activates each at its `next_try_at`.
         """
-        group = list(self._parked.get(shape, {}).values())
-        if most < len(group):
-            group.sort(key=lambda waiter: (max(waiter.next_try_at, now), waiter.order))
-        for waiter in group[:most]:
+        members = list(self._parked.get(group, {}).values())
+        if most < len(members):
+            members.sort(key=lambda waiter: (max(waiter.next_try_at, now), waiter.order))
+        for waiter in members[:most]:
             self._unpark(waiter)
-        return group[:most]
+        return members[:most]
 
     def wake_one(self, uid: str) -> Waiter | None:
-        """Unpark one pod."""
+        """Unpark one pod; None when it is not parked."""
         waiter = self._waiters.get(uid)
-        if waiter is None or not waiter.parked:
+        if waiter is None or waiter.group is None:
             return None
         self._unpark(waiter)
         return waiter
@@ -109,14 +121,20 @@ class WaitingPods(Part):
     def activate(self, uid: str) -> bool:
         """Let a woken pod be tried; True when it still waits."""
         waiter = self._waiters.get(uid)
-        if waiter is None or waiter.parked:
+        if waiter is None or waiter.group is not None:
             return False
         heapq.heappush(self._active, (waiter.order, uid))
         return True
 
+    def _order(self, shape: PodShape, now: float) -> Order:
+        self._number += 1
+        return (-shape.priority, now, self._number)
+
     def _unpark(self, waiter: Waiter) -> None:
-        waiter.parked = False
-        group = self._parked.get(waiter.shape, {})
-        group.pop(waiter.uid, None)
-        if not group:
-            self._parked.pop(waiter.shape, None)
+        if waiter.group is None:
+            return
+        members = self._parked.get(waiter.group, {})
+        members.pop(waiter.uid, None)
+        if not members:
+            self._parked.pop(waiter.group, None)
+        waiter.group = None

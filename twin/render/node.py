@@ -27,6 +27,7 @@ def render_node(node: NodeRecord) -> Object:
         "memory": memory_text(node.allocatable_memory_bytes),
         "pods": str(node.allocatable_pods),
         **({"nvidia.com/gpu": str(node.gpus)} if node.gpus else {}),
+        **{name: _whole_text(name, amount) for name, amount in node.extended.items()},
     }
     return {
         "kind": "Node",
@@ -46,6 +47,12 @@ def render_node(node: NodeRecord) -> Object:
             "images": [{"names": [name], "sizeBytes": size} for name, size in node.images],
         },
     }
+
+
+def _whole_text(resource: str, amount: int) -> str:
+    """Return bytes of storage in binary units, devices as they are."""
+    sized = resource == "ephemeral-storage" or resource.startswith("hugepages-")
+    return memory_text(amount) if sized else str(amount)
 
 
 def _conditions(node: NodeRecord) -> list[Object]:

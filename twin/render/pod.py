@@ -6,6 +6,14 @@ from twin.records import Object, PodRecord
 from twin.render.metadata import render_metadata
 from twin.timestamps import rfc3339
 
+_GATED = "Scheduling is blocked due to non-empty scheduling gates"
+_DISRUPTIONS = {
+    "EvictionByEvictionAPI": "Eviction API: evicting",
+    "DeletionByTaintManager": "Taint manager: deleting due to NoExecute taint",
+    "PreemptionByScheduler": "default-scheduler: preempting to accommodate a higher priority pod",
+}
+"""Messages of the DisruptionTarget condition, by reason, in the words of who sets it."""
+
 
 def render_pod(pod: PodRecord) -> Object:
     """Return a core/v1 Pod."""
@@ -26,6 +34,8 @@ def render_pod(pod: PodRecord) -> Object:
 
 def _status(pod: PodRecord) -> Object:
     status: Object = {"phase": pod.phase, "conditions": _conditions(pod)}
+    if pod.nominated_node and not pod.node_name:
+        status["nominatedNodeName"] = pod.nominated_node
     if pod.reason:
         status["reason"] = pod.reason
     if pod.message:
@@ -59,7 +69,19 @@ def _condition(kind: str, truth: bool, at: float, reason: str = "", message: str
 
 
 def _conditions(pod: PodRecord) -> list[Object]:
+    conditions = _progress(pod)
+    if pod.disruption:
+        at = pod.deletion_at if pod.deletion_at is not None else pod.ready_at
+        at -= pod.deletion_grace_seconds or 0
+        why = _DISRUPTIONS.get(pod.disruption, "")
+        conditions.append(_condition("DisruptionTarget", True, at, pod.disruption, why))
+    return conditions
+
+
+def _progress(pod: PodRecord) -> list[Object]:
     if pod.scheduled_at is None:
+        if pod.shape.needs.gates:
+            return [_condition("PodScheduled", False, pod.created_at, "SchedulingGated", _GATED)]
         if not pod.unschedulable:
             return []
         return [
@@ -75,10 +97,6 @@ def _conditions(pod: PodRecord) -> list[Object]:
             _condition("ContainersReady", pod.ready, at, reason, message),
             *conditions,
         ]
-    if pod.disruption:
-        at = pod.deletion_at if pod.deletion_at is not None else pod.ready_at
-        at -= pod.deletion_grace_seconds or 0
-        conditions.append(_condition("DisruptionTarget", True, at, pod.disruption))
     return conditions
 
 

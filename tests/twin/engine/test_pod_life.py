@@ -34,18 +34,22 @@ def annotate(engine: Engine, node: str, **settings: str) -> None:
 
 
 def test_start_up_stays_within_the_slo() -> None:
-    """Of 300 pods whose image is on the node, 99 % run within 5 s of their creation."""
+    """Of 300 pods whose image is on the node, 99 % run within 5 s of their creation.
+
+    They come at 50 a second, which is what the scheduler's client lets it bind.
+    """
     engine = Engine(seed=1)
     engine.add_nodes([NodeShape(f"n{i}", 400_000, 800 * GIB, 0, {}) for i in range(3)])
     obj: dict[str, Any] = {"spec": {"containers": [{"name": "c", "image": "app:1"}]}}
     for index in range(3):
         engine.store.create("pods", "default", {**obj, "metadata": {"name": f"warm-{index}"}})
     engine.advance(engine.now + 60)
-    start = engine.now
     for index in range(300):
         engine.store.create("pods", "default", {**obj, "metadata": {"name": f"p-{index}"}})
+        engine.advance(engine.now + 0.02)
     engine.advance(engine.now + 60)
-    took = sorted(record_of(engine, f"p-{index}").container_since - start for index in range(300))
+    pods = [record_of(engine, f"p-{index}") for index in range(300)]
+    took = sorted(pod.container_since - pod.created_at for pod in pods)
 
     assert 1.0 < took[150] < 3.0
     assert took[296] <= 5.0

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
-from twin.behaviour.scheduler import sample_size
-from twin.behaviour.scores import balanced, least_allocated
 from twin.engine import Engine
+from twin.scheduling.sampling import sample_size
 from twin.workloads.arrival import NodeShape
 
 Build = Callable[..., dict[str, Any]]
@@ -28,19 +26,12 @@ def node_of(engine: Engine, name: str) -> str:
     return str(engine.store.get("pods", "default", name)["spec"].get("nodeName", ""))
 
 
-def test_scores_by_hand() -> None:
-    """cpu 1/4 and memory 3/4 requested: (75 + 25) / 2 = 50 and 100 x (1 - 0.25) = 75."""
-    cpu, memory = np.array([0.25]), np.array([0.75])
-
-    assert least_allocated(cpu, memory).tolist() == [50]
-    assert balanced(cpu, memory).tolist() == [75]
-
-
 @pytest.mark.parametrize(
-    ("nodes", "sample"), [(10, 10), (100, 50), (1_000, 420), (5_000, 500), (10_000, 500)]
+    ("nodes", "sample"),
+    [(10, 10), (99, 99), (100, 100), (250, 120), (1_000, 420), (5_000, 500), (10_000, 500)],
 )
 def test_the_sample_follows_the_documented_default(nodes: int, sample: int) -> None:
-    """50 % less one point per 125 nodes, at least 5 % and 50 nodes."""
+    """All below 100 nodes, else 50 % less one point per 125 nodes, at least 5 % and 100 nodes."""
     assert sample_size(nodes) == sample
 
 
@@ -59,7 +50,7 @@ def test_a_pod_that_is_too_big_says_why(engine: Engine, pod: Build) -> None:
     engine.advance(engine.now + 1)
     sentence = (
         "0/3 nodes are available: 3 Insufficient cpu, 3 Insufficient memory. preemption: 0/3 "
-        "nodes are available: 3 No preemption victims found for incoming pod."
+        "nodes are available: 3 Preemption is not helpful for scheduling."
     )
     condition = status_of(engine, "big")["conditions"][0]
 

@@ -1,0 +1,436 @@
+"""Filters and scores once more, slow and obvious, from objects as the API serves them.
+
+One function a plugin, one node at a time, written from upstream's sources without any of the
+twin's own code but quantities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from twin.quantity import millicores, whole
+
+Object = dict[str, Any]
+HOST = "kubernetes.io/hostname"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+HARD = ("NoSchedule", "NoExecute")
+
+
+@dataclass
+class Facts:
+    """Everything that is known: nodes by name, bound pods that have not ended, owners' selectors."""
+
+    nodes: dict[str, Object]
+    pods: list[Object]
+    namespaces: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def on(self, node: str) -> list[Object]:
+        """Return the pods of a node."""
+        return [pod for pod in self.pods if pod["spec"]["nodeName"] == node]
+
+
+def selects(selector: Object | None, labels: dict[str, str]) -> bool:
+    """A label selector; none selects nothing."""
+    if selector is None:
+        return False
+    for key, value in (selector.get("matchLabels") or {}).items():
+        if labels.get(key) != value:
+            return False
+    for rule in selector.get("matchExpressions") or []:
+        value, values = labels.get(rule["key"]), rule.get("values") or []
+        good = {
+            "In": value in values,
+            "NotIn": value not in values,
+            "Exists": value is not None,
+            "DoesNotExist": value is None,
+        }[rule["operator"]]
+        if not good:
+            return False
+    return True
+
+
+def tolerates(pod: Object, taint: Object) -> bool:
+    """True when any toleration of the pod covers the taint."""
+    for entry in pod["spec"].get("tolerations") or []:
+        if entry.get("effect") and entry["effect"] != taint["effect"]:
+            continue
+        if entry.get("key") and entry["key"] != taint["key"]:
+            continue
+        if entry.get("operator") == "Exists" or (
+            entry.get("key") and entry.get("value", "") == taint.get("value", "")
+        ):
+            return True
+    return False
+
+
+def term_holds(term: Object, node: Object) -> bool:
+    """A node selector term over labels."""
+    rules = term.get("matchExpressions") or []
+    return bool(rules) and selects({"matchExpressions": rules}, node["metadata"]["labels"])
+
+
+def affine(pod: Object, node: Object) -> bool:
+    """Node selector and required node affinity."""
+    labels = node["metadata"]["labels"]
+    wanted = pod["spec"].get("nodeSelector") or {}
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    if REQUIRED not in affinity:
+        return True
+    return any(term_holds(term, node) for term in affinity[REQUIRED]["nodeSelectorTerms"])
+
+
+def request(pod: Object, name: str, missing: int = 0) -> int:
+    """Sum of the containers' requests."""
+    read = millicores if name == "cpu" else whole
+    total = 0
+    for container in pod["spec"]["containers"]:
+        requests = container["resources"].get("requests") or {}
+        total += read(requests[name]) if name in requests else missing
+    return total
+
+
+def offer(node: Object, name: str) -> int:
+    """Allocatable amount."""
+    amounts = node["status"]["allocatable"]
+    read = millicores if name == "cpu" else whole
+    return read(amounts[name]) if name in amounts else 0
+
+
+def terms_of(pod: Object, kind: str, which: str) -> list[Object]:
+    """Terms of pod affinity or anti-affinity."""
+    affinity = (pod["spec"].get("affinity") or {}).get(kind) or {}
+    return affinity.get(which) or []
+
+
+def term_selects(facts: Facts, term: Object, owner: Object, target: Object) -> bool:
+    """True when a pod affinity term of `owner` is about `target`."""
+    names = term.get("namespaces") or []
+    chosen = term.get("namespaceSelector")
+    space = target["metadata"]["namespace"]
+    if not names and chosen is None:
+        inside = space == owner["metadata"]["namespace"]
+    else:
+        inside = space in names or selects(chosen, facts.namespaces[space])
+    return inside and selects(term.get("labelSelector"), target["metadata"]["labels"])
+
+
+def near(facts: Facts, node: Object, key: str, other: Object) -> bool:
+    """True when the node of `other` is in the same domain as `node`."""
+    value = node["metadata"]["labels"].get(key)
+    there = facts.nodes[other["spec"]["nodeName"]]["metadata"]["labels"].get(key)
+    return value is not None and value == there
+
+
+def counted(facts: Facts, pod: Object, constraint: Object, node: str) -> int:
+    """Pods of a node that a spreading constraint counts."""
+    return sum(
+        other["metadata"]["namespace"] == pod["metadata"]["namespace"]
+        and "deletionTimestamp" not in other["metadata"]
+        and selects(constraint["labelSelector"], other["metadata"]["labels"])
+        for other in facts.on(node)
+    )
+
+
+def included(pod: Object, constraint: Object, node: Object) -> bool:
+    """Node inclusion policies."""
+    if constraint.get("nodeAffinityPolicy", "Honor") == "Honor" and not affine(pod, node):
+        return False
+    if constraint.get("nodeTaintsPolicy", "Ignore") == "Honor":
+        taints = node["spec"].get("taints") or []
+        return all(tolerates(pod, taint) for taint in taints if taint["effect"] in HARD)
+    return True
+
+
+def spread_reason(facts: Facts, pod: Object, node: Object) -> str:
+    """PodTopologySpread's filter."""
+    text = "node(s) didn't match pod topology spread constraints"
+    hard = [
+        entry
+        for entry in pod["spec"].get("topologySpreadConstraints") or []
+        if entry["whenUnsatisfiable"] == "DoNotSchedule"
+    ]
+    keys = [entry["topologyKey"] for entry in hard]
+    for entry in hard:
+        key = entry["topologyKey"]
+        if key not in node["metadata"]["labels"]:
+            return f"{text} (missing required label)"
+        sums: Counter[str] = Counter()
+        for name, other in facts.nodes.items():
+            labels = other["metadata"]["labels"]
+            if all(one in labels for one in keys) and included(pod, entry, other):
+                sums[labels[key]] += counted(facts, pod, entry, name)
+        least = min(sums.values(), default=2**31 - 1)
+        if len(sums) < (entry.get("minDomains") or 1):
+            least = 0
+        own = int(selects(entry["labelSelector"], pod["metadata"]["labels"]))
+        if sums[node["metadata"]["labels"][key]] + own - least > entry["maxSkew"]:
+            return text
+    return ""
+
+
+def affinity_reason(facts: Facts, pod: Object, node: Object) -> str:
+    """InterPodAffinity's filter."""
+    wanted = terms_of(pod, "podAffinity", REQUIRED)
+    labels = node["metadata"]["labels"]
+    friends = [
+        other
+        for other in facts.pods
+        if wanted and all(term_selects(facts, term, pod, other) for term in wanted)
+    ]
+    if any(term["topologyKey"] not in labels for term in wanted):
+        return "node(s) didn't match pod affinity rules"
+    met = all(
+        any(near(facts, node, term["topologyKey"], other) for other in friends) for term in wanted
+    )
+    placed = [
+        other
+        for other in friends
+        if any(
+            term["topologyKey"] in facts.nodes[other["spec"]["nodeName"]]["metadata"]["labels"]
+            for term in wanted
+        )
+    ]
+    first = not placed and all(term_selects(facts, term, pod, pod) for term in wanted)
+    if not met and not first:
+        return "node(s) didn't match pod affinity rules"
+    for term in terms_of(pod, "podAntiAffinity", REQUIRED):
+        for other in facts.pods:
+            if term_selects(facts, term, pod, other) and near(
+                facts, node, term["topologyKey"], other
+            ):
+                return "node(s) didn't match pod anti-affinity rules"
+    for other in facts.pods:
+        for term in terms_of(other, "podAntiAffinity", REQUIRED):
+            if term_selects(facts, term, other, pod) and near(
+                facts, node, term["topologyKey"], other
+            ):
+                return "node(s) didn't satisfy existing pods anti-affinity rules"
+    return ""
+
+
+def ports_of(pod: Object) -> list[tuple[str, int, str]]:
+    """Host ports of a pod."""
+    return [
+        (port.get("protocol", "TCP"), port["hostPort"], port.get("hostIP") or "0.0.0.0")
+        for container in pod["spec"]["containers"]
+        for port in container.get("ports") or []
+        if port.get("hostPort")
+    ]
+
+
+def shortages(facts: Facts, pod: Object, node: Object) -> list[str]:
+    """NodeResourcesFit's filter."""
+    there = facts.on(node["metadata"]["name"])
+    found = []
+    names = {
+        name
+        for container in pod["spec"]["containers"]
+        for name in container["resources"].get("requests") or {}
+    }
+    for name in sorted(names):
+        held = sum(request(other, name) for other in there)
+        if request(pod, name) and request(pod, name) > offer(node, name) - held:
+            found.append(f"Insufficient {name}")
+    if len(there) + 1 > offer(node, "pods"):
+        found.append("Too many pods")
+    return found
+
+
+def reasons(facts: Facts, pod: Object, node: Object) -> list[str]:
+    """What the first refusing filter says of a node; nothing when it will do."""
+    cordon = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    if node["spec"].get("unschedulable") and not tolerates(pod, cordon):
+        return ["node(s) were unschedulable"]
+    for taint in node["spec"].get("taints") or []:
+        if taint["effect"] in HARD and not tolerates(pod, taint):
+            return [f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"]
+    if not affine(pod, node):
+        return ["node(s) didn't match Pod's node affinity/selector"]
+    for other in facts.on(node["metadata"]["name"]):
+        for mine in ports_of(pod):
+            for held in ports_of(other):
+                if mine[:2] == held[:2] and (mine[2] == held[2] or "0.0.0.0" in (mine[2], held[2])):
+                    return ["node(s) didn't have free ports for the requested pod ports"]
+    short = shortages(facts, pod, node)
+    if short:
+        return short
+    for reason in (spread_reason(facts, pod, node), affinity_reason(facts, pod, node)):
+        if reason:
+            return [reason]
+    return []
+
+
+def fit_score(facts: Facts, pod: Object, node: Object) -> int:
+    """LeastAllocated."""
+    total = 0
+    for name, missing in (("cpu", 100), ("memory", 200 * 2**20)):
+        held = sum(request(other, name, missing) for other in facts.on(node["metadata"]["name"]))
+        wanted, offered = held + request(pod, name, missing), offer(node, name)
+        total += 0 if wanted > offered else (offered - wanted) * 100 // offered
+    return total // 2
+
+
+def balanced_score(facts: Facts, pod: Object, node: Object) -> int:
+    """NodeResourcesBalancedAllocation."""
+    if not request(pod, "cpu") and not request(pod, "memory"):
+        return 0
+    parts = []
+    for name in ("cpu", "memory"):
+        held = sum(request(other, name) for other in facts.on(node["metadata"]["name"]))
+        parts.append(min(1.0, (held + request(pod, name)) / offer(node, name)))
+    return int((1.0 - abs((parts[0] - parts[1]) / 2)) * 100.0)
+
+
+def image_score(facts: Facts, pod: Object, node: Object) -> int:
+    """ImageLocality."""
+    total = 0
+    for container in pod["spec"]["containers"]:
+        shown = {
+            name: image["sizeBytes"]
+            for image in node["status"]["images"]
+            for name in image["names"]
+        }
+        if container["image"] in shown:
+            having = sum(
+                any(container["image"] in image["names"] for image in other["status"]["images"])
+                for other in facts.nodes.values()
+            )
+            total += int(shown[container["image"]] * (having / len(facts.nodes)))
+    mib = 2**20
+    most = 1000 * mib * len(pod["spec"]["containers"])
+    return 100 * (min(max(total, 23 * mib), most) - 23 * mib) // (most - 23 * mib)
+
+
+def scaled(raw: list[int], *, reverse: bool = False) -> list[int]:
+    """helper/normalize_score.go."""
+    most = max(raw)
+    if most == 0:
+        return [100 if reverse else 0 for _ in raw]
+    scores = [100 * value // most for value in raw]
+    return [100 - score for score in scores] if reverse else scores
+
+
+def taint_scores(pod: Object, nodes: list[Object]) -> list[int]:
+    """TaintToleration."""
+    raw = [
+        sum(
+            taint["effect"] == "PreferNoSchedule" and not tolerates(pod, taint)
+            for taint in node["spec"].get("taints") or []
+        )
+        for node in nodes
+    ]
+    return scaled(raw, reverse=True)
+
+
+def preferred_node_scores(pod: Object, nodes: list[Object]) -> list[int]:
+    """NodeAffinity."""
+    affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
+    wishes = affinity.get(PREFERRED) or []
+    return scaled(
+        [
+            sum(wish["weight"] for wish in wishes if term_holds(wish["preference"], node))
+            for node in nodes
+        ]
+    )
+
+
+def spread_scores(facts: Facts, pod: Object, nodes: list[Object]) -> list[int]:
+    """PodTopologySpread's own soft constraints."""
+    soft = [
+        entry
+        for entry in pod["spec"].get("topologySpreadConstraints") or []
+        if entry["whenUnsatisfiable"] == "ScheduleAnyway"
+    ]
+    if not soft:
+        return [0] * len(nodes)
+    keys = [entry["topologyKey"] for entry in soft]
+    complete = [all(key in node["metadata"]["labels"] for key in keys) for node in nodes]
+    raw: list[int] = []
+    for node in nodes:
+        total = 0.0
+        labels = node["metadata"]["labels"]
+        for entry in soft:
+            key = entry["topologyKey"]
+            if key not in labels:
+                continue
+            if key == HOST:
+                size = sum(complete)
+                count = counted(facts, pod, entry, node["metadata"]["name"])
+            else:
+                domains = {
+                    other["metadata"]["labels"][key]
+                    for other, whole_set in zip(nodes, complete, strict=True)
+                    if whole_set
+                }
+                size = len(domains)
+                count = sum(
+                    counted(facts, pod, entry, name)
+                    for name, other in facts.nodes.items()
+                    if other["metadata"]["labels"].get(key) == labels[key]
+                    and all(one in other["metadata"]["labels"] for one in keys)
+                    and included(pod, entry, other)
+                )
+            total += count * math.log(size + 2) + (entry["maxSkew"] - 1)
+        raw.append(math.floor(total + 0.5))
+    counting = [value for value, whole_set in zip(raw, complete, strict=True) if whole_set]
+    if not counting:
+        return [0] * len(nodes)
+    most, least = max(counting), min(counting)
+    return [
+        0 if not whole_set else 100 if most == 0 else 100 * (most + least - value) // most
+        for value, whole_set in zip(raw, complete, strict=True)
+    ]
+
+
+def pod_scores(facts: Facts, pod: Object, nodes: list[Object]) -> list[int]:
+    """InterPodAffinity."""
+    raw = []
+    for node in nodes:
+        total = 0
+        for other in facts.pods:
+            mine = [(wish, 1) for wish in terms_of(pod, "podAffinity", PREFERRED)]
+            mine += [(wish, -1) for wish in terms_of(pod, "podAntiAffinity", PREFERRED)]
+            for wish, sign in mine:
+                term = wish["podAffinityTerm"]
+                if term_selects(facts, term, pod, other) and near(
+                    facts, node, term["topologyKey"], other
+                ):
+                    total += sign * wish["weight"]
+            theirs = [(term, 1) for term in terms_of(other, "podAffinity", REQUIRED)]
+            for kind, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
+                theirs += [
+                    (wish["podAffinityTerm"], sign * wish["weight"])
+                    for wish in terms_of(other, kind, PREFERRED)
+                ]
+            for term, weight in theirs:
+                if term_selects(facts, term, other, pod) and near(
+                    facts, node, term["topologyKey"], other
+                ):
+                    total += weight
+        raw.append(total)
+    least, most = min(raw), max(raw)
+    if least == most:
+        return [0] * len(nodes)
+    return [int(100.0 * ((value - least) / float(most - least))) for value in raw]
+
+
+def totals(facts: Facts, pod: Object, nodes: list[Object]) -> list[int]:
+    """The weighted sum of all scores."""
+    weighted = [
+        (taint_scores(pod, nodes), 3),
+        (preferred_node_scores(pod, nodes), 2),
+        ([fit_score(facts, pod, node) for node in nodes], 1),
+        (spread_scores(facts, pod, nodes), 2),
+        (pod_scores(facts, pod, nodes), 2),
+        ([balanced_score(facts, pod, node) for node in nodes], 1),
+        ([image_score(facts, pod, node) for node in nodes], 1),
+    ]
+    return [
+        sum(scores[index] * weight for scores, weight in weighted) for index in range(len(nodes))
+    ]

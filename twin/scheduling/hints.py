@@ -1,0 +1,84 @@
+"""Which changes can help which waiting pods, as kube-scheduler's queueing hints say.
+
+Upstream: isSchedulableAfter... of each plugin. A hint that is too generous costs a vain attempt,
+one that is too strict up to five minutes.
+"""
+
+from __future__ import annotations
+
+from twin.behaviour.node_table import NodeTable
+from twin.records import PodRecord, PodShape
+from twin.scheduling.cycle import FIT, NODE_RULES
+from twin.scheduling.inter_pod_affinity import sort_of
+from twin.scheduling.node_ports import conflict
+from twin.scheduling.node_resources_fit import asked
+from twin.scheduling.plugins import Plugins
+from twin.selectors import matches
+
+RELATIONS = frozenset({"NodePorts", "PodTopologySpread", "InterPodAffinity"})
+"""Plugins for which it matters which pods come and go."""
+
+
+class Hints:
+    """Judges changes for pods that were refused by certain plugins."""
+
+    def __init__(self, plugins: Plugins, nodes: NodeTable) -> None:
+        self._plugins = plugins
+        self._nodes = nodes
+
+    def node_helps(self, row: int, shape: PodShape, plugins: frozenset[str]) -> bool:
+        """True when the node change just taken in may let a pod of this shape go somewhere."""
+        altered = self._nodes.altered
+        if "removed" in altered:  # one domain less can raise the smallest count
+            return "PodTopologySpread" in plugins
+        if not self._plugins.rules.rules(shape).allowed[row] or not self._large_enough(row, shape):
+            return False
+        if "added" in altered:
+            return True
+        if "more" in altered and FIT in plugins:
+            return True
+        if "rules" in altered and NODE_RULES in plugins:
+            return True
+        return "labels" in altered and bool(plugins & {NODE_RULES, *RELATIONS})
+
+    def room(self, row: int, shape: PodShape) -> int:
+        """Return how many pods of this shape fit into what is free on a node."""
+        wanted = asked(self._nodes, shape.needs)
+        return max(0, min(int(self._nodes.free[line, row]) // amount for line, amount in wanted))
+
+    def removal_helps(self, waiting: PodRecord, gone: PodRecord, plugins: frozenset[str]) -> bool:
+        """True when a pod that left a node may have been in the way of a waiting one."""
+        needs, relations = waiting.shape.needs, self._plugins.relations
+        if "NodePorts" in plugins:
+            held = gone.shape.needs.host_ports
+            if any(conflict(mine, other) for mine in needs.host_ports for other in held):
+                return True
+        if "PodTopologySpread" in plugins and self._spreads_with(waiting, gone):
+            return True
+        if "InterPodAffinity" not in plugins:
+            return False
+        mine, other = sort_of(waiting), sort_of(gone)
+        return any(relations.matches(term, mine, other) for term in needs.anti_affinity) or any(
+            relations.matches(term, other, mine) for term in gone.shape.needs.anti_affinity
+        )
+
+    def arrival_helps(self, waiting: PodRecord, new: PodRecord, plugins: frozenset[str]) -> bool:
+        """True when a pod that came to a node may be one that a waiting one looks for."""
+        if "PodTopologySpread" in plugins and self._spreads_with(waiting, new):
+            return True
+        if "InterPodAffinity" not in plugins:
+            return False
+        relations, mine, other = self._plugins.relations, sort_of(waiting), sort_of(new)
+        return any(relations.matches(term, mine, other) for term in waiting.shape.needs.affinity)
+
+    def _spreads_with(self, waiting: PodRecord, other: PodRecord) -> bool:
+        return waiting.namespace == other.namespace and any(
+            matches(self._plugins.spreading.selector(entry, waiting), other.labels)
+            for entry in waiting.shape.needs.hard_spread
+        )
+
+    def _large_enough(self, row: int, shape: PodShape) -> bool:
+        return all(
+            amount <= self._nodes.offered[line, row]
+            for line, amount in asked(self._nodes, shape.needs)
+        )

@@ -1,0 +1,76 @@
+"""NodePorts: no other pod on the node holds a host port that the pod wants.
+
+Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go and HostPortInfo.CheckConflict.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from twin.behaviour.node_table import Flags
+from twin.records import PodRecord
+from twin.scheduling.needs import ANY_ADDRESS, HostPort
+from twin.scheduling.pod_index import PodIndex
+
+REASON = "node(s) didn't have free ports for the requested pod ports"
+
+
+def conflict(mine: HostPort, other: HostPort) -> bool:
+    """True when two pods with these ports cannot share a machine."""
+    if (mine.protocol, mine.port) != (other.protocol, other.port):
+        return False
+    return mine.address == other.address or ANY_ADDRESS in (mine.address, other.address)
+
+
+class PortsFilter:
+    """The answer for one pod on all nodes."""
+
+    plugin = "NodePorts"
+
+    def __init__(self, index: PodIndex, pod: PodRecord, count: int) -> None:
+        index.activate()
+        self._index = index
+        self._wanted = pod.shape.needs.host_ports
+        self._count = count
+
+    def passing(self) -> Flags:
+        """Return the rows without a conflict."""
+        mask = np.ones(self._count, np.bool_)
+        for row, held in self._index.ports.items():
+            if any(self.conflicts(ports) for ports in held.values()):
+                mask[row] = False
+        return mask
+
+    def reasons(self) -> list[tuple[str, Flags, bool]]:
+        """Return (reason, rows, whether taking pods away could help)."""
+        return [(REASON, ~self.passing(), True)]
+
+    def trial(self, row: int) -> PortsTrial:
+        """Return one node to try changes on."""
+        held = self._index.ports.get(row, {})
+        return PortsTrial(self, dict(held))
+
+    def conflicts(self, ports: tuple[HostPort, ...]) -> bool:
+        """True when one of `ports` is in the way of the pod."""
+        return any(conflict(mine, other) for mine in self._wanted for other in ports)
+
+
+class PortsTrial:
+    """The host ports of one node while pods are taken from it and put back in thought."""
+
+    def __init__(self, owner: PortsFilter, held: dict[str, tuple[HostPort, ...]]) -> None:
+        self._owner = owner
+        self._held = held
+
+    def shift(self, pod: PodRecord, sign: int) -> None:
+        """Put a pod on the node (1) or take it away (-1)."""
+        ports = pod.shape.needs.host_ports
+        if sign > 0 and ports:
+            self._held[pod.uid] = ports
+        elif sign < 0:
+            self._held.pop(pod.uid, None)
+
+    def reasons(self) -> tuple[str, ...]:
+        """Return what stands in the way now."""
+        taken = any(self._owner.conflicts(ports) for ports in self._held.values())
+        return (REASON,) if taken else ()

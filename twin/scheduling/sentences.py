@@ -1,0 +1,30 @@
+"""The scheduler's sentences: framework/types.go (FitError) and preemption/preemption.go, v1.33."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+NO_NODES = "no nodes available to schedule pods"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_VICTIMS = "No preemption victims found for incoming pod"
+POLICY_NEVER = "preemption: not eligible due to preemptionPolicy=Never."
+VICTIMS_LEAVING = "preemption: not eligible due to a terminating pod on the nominated node."
+_NOTE_LIMIT = 1_024  # of a KubeEvent's message
+
+
+def fit_error(nodes: int, reasons: Counter[str]) -> str:
+    """Return `0/3 nodes are available: 2 Insufficient cpu, 1 ...`, reasons in order of text."""
+    listed = ", ".join(sorted(f"{count} {text}" for text, count in reasons.items() if count))
+    return f"0/{nodes} nodes are available: {listed}."
+
+
+def preemption_error(nodes: int, reasons: Counter[str]) -> str:
+    """Return why nobody can be displaced; nodes without a reason were not worth a try."""
+    counted = Counter(reasons)
+    counted[NOT_HELPFUL] += nodes - reasons.total()
+    return f"preemption: {fit_error(nodes, counted)}"
+
+
+def note(sentence: str) -> str:
+    """Return a sentence as a KubeEvent may carry it."""
+    return sentence if len(sentence) <= _NOTE_LIMIT else f"{sentence[: _NOTE_LIMIT - 4]} ..."
