@@ -95,8 +95,13 @@ class Engine:
     def add_nodes(self, shapes: Sequence[NodeShape]) -> None:
         """Add ready nodes; raises ApiError 409 for a name that is taken, 422 for a bad one."""
         for shape in shapes:
-            obj = {
-                "metadata": {"name": shape.name, "labels": _node_labels(shape)},
+            obj: Object = {
+                "metadata": {
+                    "name": shape.name,
+                    "labels": _node_labels(shape),
+                    "annotations": dict(shape.annotations),
+                },
+                "spec": {"unschedulable": True} if shape.cordoned else {},
                 "status": {
                     "allocatable": {
                         "cpu": cpu_text(shape.cpu_millicores),

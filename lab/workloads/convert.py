@@ -47,7 +47,9 @@ def _table(content: FileContent) -> pl.DataFrame:
     rows = [{"record": "node", **asdict(node)} for node in content.nodes]
     rows += [{"record": "arrival", **_cells(arrival)} for arrival in content.arrivals]
     for row in rows:
-        row["labels"] = ";".join(f"{key}={value}" for key, value in row["labels"].items()) or None
+        for field in ("labels", "annotations"):
+            pairs = row.get(field) or {}
+            row[field] = ";".join(f"{key}={value}" for key, value in pairs.items()) or None
     return pl.DataFrame(rows, infer_schema_length=None)
 
 

@@ -21,13 +21,18 @@ class UsageWindow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
-    """One machine: allocatable cpu (millicores), memory (bytes), GPUs and labels."""
+    """One machine: allocatable cpu (millicores), memory (bytes), GPUs and labels.
+
+    `cordoned` and `annotations` (such as its power state) are for start states.
+    """
 
     name: str
     cpu_millicores: int
     memory_bytes: int
     gpus: int
     labels: Mapping[str, str]
+    cordoned: bool = False
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ Cell = object  # CSV gives str, JSON Lines gives its own types; both are read by
 Row = Mapping[str, Cell]
 
 SHARED_FIELDS = ("record", "name", "labels")
-NODE_FIELDS = ("cpu_millicores", "memory_bytes", "gpus")
+NODE_FIELDS = ("cpu_millicores", "memory_bytes", "gpus", "cordoned", "annotations")
 ARRIVAL_FIELDS = (
     "time_seconds",
     "kind",
@@ -117,21 +117,33 @@ class Fields:
             raise self.place.error(field, self.row[field], "give a whole number")
         return int(number)
 
-    def labels(self) -> dict[str, str]:
-        """Labels: an object in JSON Lines, `key=value;key=value` in CSV."""
-        value = self.row.get("labels")
+    def flag(self, field: str) -> bool:
+        """True or false; absent is false."""
+        value = self.row.get(field)
+        if self._absent(field):
+            return False
+        known = {"true": True, "false": False}
+        if isinstance(value, str) and value.lower() in known:
+            return known[value.lower()]
+        if not isinstance(value, bool):
+            raise self.place.error(field, value, "give true or false")
+        return value
+
+    def pairs(self, field: str) -> dict[str, str]:
+        """Labels or annotations: an object in JSON Lines, `key=value;key=value` in CSV."""
+        value = self.row.get(field)
         if value is None or value == "":
             return {}
         remedy = "give key=value;key=value (CSV) or an object of strings (JSON Lines)"
         if isinstance(value, str):
             pairs = [part.partition("=") for part in value.split(";")]
             if any(not key or not sign for key, sign, _ in pairs):
-                raise self.place.error("labels", value, remedy)
+                raise self.place.error(field, value, remedy)
             return {key: text for key, _, text in pairs}
         if not isinstance(value, dict) or any(
             not isinstance(cell, str) for pair in value.items() for cell in pair
         ):
-            raise self.place.error("labels", value, remedy)
+            raise self.place.error(field, value, remedy)
         return dict(value)
 
     def windows(self) -> tuple[UsageWindow, ...]:
@@ -182,7 +194,9 @@ def _node(fields: Fields) -> NodeShape:
         cpu_millicores=fields.whole("cpu_millicores", 1, 10**9),
         memory_bytes=fields.whole("memory_bytes", 1, 10**18),
         gpus=fields.whole("gpus", 0, 10**4, 0),
-        labels=fields.labels(),
+        labels=fields.pairs("labels"),
+        cordoned=fields.flag("cordoned"),
+        annotations=fields.pairs("annotations"),
     )
 
 
@@ -234,7 +248,7 @@ def _arrival(fields: Fields) -> WorkloadArrival:
         outcome=outcome,
         replicas=replicas,
         priority=fields.whole("priority", -(10**9), 10**9, 0),
-        labels=fields.labels(),
+        labels=fields.pairs("labels"),
         namespace=fields.name("namespace", "default"),
         usage_windows=fields.windows(),
         start_nodes=start_nodes,

@@ -13,6 +13,13 @@ from dataclasses import dataclass, field
 from math import fsum
 
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
+from twin.behaviour.node_settings import (
+    CLOCK_SCALE,
+    CPU_CAP,
+    MEMORY_CAP,
+    MEMORY_SCALE,
+    POWER_STATE,
+)
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 
 MILLI = 1000
@@ -88,10 +95,24 @@ def _nodes(table: NodeTable) -> list[NodeShape]:
             memory_bytes=table.memory_allocatable_bytes[row],
             gpus=table.gpus_allocatable[row],
             labels={},
+            cordoned=not table.schedulable[row],
+            annotations=_actuators(table, row),
         )
         for row, name in enumerate(table.ids)
         if table.cpu_allocatable_cores[row] > 0 and table.memory_allocatable_bytes[row] > 0
     ]
+
+
+def _actuators(table: NodeTable, row: int) -> dict[str, str]:
+    """Settings of one node that are not as usual, as the annotations that make them."""
+    scales = {
+        CLOCK_SCALE: table.clock_scale_ratio[row],
+        MEMORY_SCALE: table.memory_scale_ratio[row],
+        CPU_CAP: table.cpu_cap_ratio[row],
+        MEMORY_CAP: table.memory_cap_ratio[row],
+    }
+    set_to = {key: f"{ratio:g}" for key, ratio in scales.items() if ratio != 1.0}
+    return set_to if table.power_state[row] == "on" else {POWER_STATE: "sleep", **set_to}
 
 
 def _held(tables: ClusterTables) -> dict[str, _Held]:
@@ -187,10 +208,7 @@ def _notes(
     unknown: int,
     task_seconds: float | None,
 ) -> list[str]:
-    table = tables.nodes
-    out = sum(
-        not ready or not free for ready, free in zip(table.ready, table.schedulable, strict=True)
-    )
+    out = sum(not ready for ready in tables.nodes.ready)
     summed = sum(row_id.endswith(SUMMED) for row_id in tables.placements.ids)
     placed = sum(len(arrival.start_nodes) for arrival in arrivals)
     waiting = sum(arrival.replicas for arrival in arrivals) - placed
@@ -201,7 +219,7 @@ def _notes(
         "not in a snapshot: labels and taints of nodes, selectors, limits, images",
     ]
     if out:
-        notes.append(f"{out} nodes were not ready or cordoned; here they are ready")
+        notes.append(f"{out} nodes were not ready; here they are")
     if unknown:
         notes.append(f"{unknown} workloads left out: no pod of theirs shows what they request")
     if summed:

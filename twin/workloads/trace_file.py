@@ -18,7 +18,8 @@ from twin.workloads.room import Room
 from twin.workloads.row_files import COMMENT, Complain, PlacedRow, read_rows
 from twin.workloads.rows import Place, read_row
 
-_OPTIONAL_LISTS = ("usage_windows", "start_nodes")  # left out of written rows when empty
+_OPTIONAL = ("usage_windows", "start_nodes", "cordoned", "annotations")
+"""Left out of written rows when they say nothing."""
 
 
 @dataclass(slots=True)
@@ -126,12 +127,9 @@ def write_trace_file(
     partial.parent.mkdir(parents=True, exist_ok=True)
     with partial.open("w", encoding="utf-8") as out:
         out.writelines(f"{COMMENT} {comment}\n" for comment in comments)
-        for node in nodes:
-            out.write(json.dumps({"record": "node", **asdict(node)}) + "\n")
-        for arrival in arrivals:
-            row = asdict(arrival)
-            for name in _OPTIONAL_LISTS:
-                if not row[name]:
-                    del row[name]
-            out.write(json.dumps({"record": "arrival", **row}) + "\n")
+        for record, items in (("node", nodes), ("arrival", arrivals)):
+            for item in items:
+                row = {key: value for key, value in asdict(item).items()
+                       if value or key not in _OPTIONAL}  # fmt: skip
+                out.write(json.dumps({"record": record, **row}) + "\n")
     partial.replace(path)

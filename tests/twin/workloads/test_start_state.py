@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
+from twin.behaviour.node_settings import CLOCK_SCALE, POWER_STATE
 from twin.engine import Engine
+from twin.records import NodeRecord
 from twin.workloads.start_state import ClusterTables, StartState, start_state
+from twin.workloads.trace_file import read_trace_file, write_trace_file
 
 GIB = 2**30
 NODE = {
@@ -52,10 +57,17 @@ def wanted(replicas: int, *, suspended: bool = False) -> dict[str, object]:
 def tables() -> ClusterTables:
     """Three nodes; a Deployment on two of them with one pod waiting, a Job, a bare pod."""
     busy = NODE | {"cpu_usage_cores": 1.5, "memory_usage_bytes": 4 * GIB}
+    asleep = NODE | {
+        "schedulable": False,
+        "ready": False,
+        "gpus_allocatable": 2,
+        "power_state": "sleep",
+        "clock_scale_ratio": 0.65,
+    }
     return ClusterTables(
         nodes=table_of(
             NodeTable,
-            {"n1": busy, "n2": NODE, "n3": NODE | {"schedulable": False, "gpus_allocatable": 2}},
+            {"n1": busy, "n2": NODE, "n3": asleep},
         ),
         placements=table_of(
             PlacementTable,
@@ -109,13 +121,29 @@ def test_usage_is_that_of_the_nodes() -> None:
     assert by_name["alone"].cpu_usage_ratio == 0.3
 
 
+def test_nodes_keep_what_was_set_on_them(tmp_path: Path) -> None:
+    """A cordoned, sleeping or throttled node is that in the start state, its file and the twin."""
+    path = tmp_path / "start.jsonl"
+    write_trace_file(path, state().nodes, ())
+    nodes, _, _ = read_trace_file(path)
+    assert nodes == state().nodes
+    engine = Engine(seed=3)
+    engine.add_nodes(nodes)
+    asleep = engine.store.find("nodes", "", "n3")
+
+    assert isinstance(asleep, NodeRecord)
+    assert asleep.unschedulable
+    assert asleep.annotations == {POWER_STATE: "sleep", CLOCK_SCALE: "0.65"}
+    assert [record.unschedulable for record in engine.store.records("nodes")].count(True) == 1
+
+
 def test_what_a_snapshot_cannot_say_is_said() -> None:
     """Left-out workloads, cordoned nodes and the life of Jobs are in the notes."""
     notes = "\n".join(state(task_seconds=600).notes)
 
     assert "3 nodes, 3 workloads: 5 pods on nodes, 1 waiting" in notes
     assert "1 workloads left out" in notes
-    assert "1 nodes were not ready or cordoned" in notes
+    assert "1 nodes were not ready" in notes
     assert "run 600 s" in notes
     job = next(arrival for arrival in state(600).arrivals if arrival.kind == "task")
     assert (job.duration_seconds, job.outcome) == (600, "succeed")
