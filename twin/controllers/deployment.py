@@ -61,7 +61,7 @@ class Deployments:
         current = self._current(record, owned)
         old = [entry for entry in owned if entry is not current]
         paused = bool(spec.get("paused"))
-        recreate = spec["strategy"]["type"] == "Recreate"
+        recreate = recreates(record)
         event = "found" if current else ""
         if not paused and current is None and not (recreate and self._left(old)):
             current, event = self._create(record, old), "created"
@@ -316,6 +316,11 @@ class Deployments:
         if after["reason"] != "NewReplicaSetAvailable":
             wait = deadline_seconds + 1.0
             self._loop.note_later(wait, "deployments", record.namespace, record.name)
+
+
+def recreates(record: ObjectRecord) -> bool:
+    """True for a Deployment that takes all old pods away before it makes new ones."""
+    return bool(record.body["spec"]["strategy"]["type"] == "Recreate")
 
 
 def plain_template(template: Object) -> Object:

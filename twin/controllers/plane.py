@@ -11,7 +11,7 @@ from twin.controllers.autoscaler import Autoscalers, Sample
 from twin.controllers.budget import Budgets
 from twin.controllers.cron_job import CronJobs
 from twin.controllers.daemon_set import DaemonSets
-from twin.controllers.deployment import Deployments
+from twin.controllers.deployment import Deployments, recreates
 from twin.controllers.garbage import Garbage
 from twin.controllers.job import Jobs
 from twin.controllers.loop import ControllerLoop, Reconcile
@@ -19,7 +19,7 @@ from twin.controllers.namespaces import Namespaces
 from twin.controllers.quota import Quotas
 from twin.controllers.replicaset import ReplicaSets
 from twin.controllers.stateful_set import StatefulSets
-from twin.records import NodeRecord, PodRecord, Record
+from twin.records import NodeRecord, ObjectRecord, PodRecord, Record
 from twin.world import World
 
 _POD_OWNERS = {
@@ -75,6 +75,8 @@ class ControlPlane:
         if isinstance(record, PodRecord):
             self.jobs.follow(change)
             self._note_pod(record)
+            if change.type == "DELETED":
+                self._note_recreation(record)
         elif isinstance(record, NodeRecord):
             self.daemons.follow_node(change)
         elif resource == "horizontalpodautoscalers":
@@ -99,6 +101,16 @@ class ControlPlane:
         for owner in record.owners:
             if owner["kind"] == kind:
                 self.loop.note(resource, record.namespace, owner["name"])
+
+    def _note_recreation(self, pod: PodRecord) -> None:
+        """Wake a Deployment that waits for its last old pod to be gone."""
+        store = self._world.store
+        for owner in pod.owners:
+            above = store.find("replicasets", pod.namespace, owner["name"])
+            for entry in above.owners if owner["kind"] == "ReplicaSet" and above else ():
+                found = store.find("deployments", pod.namespace, entry["name"])
+                if isinstance(found, ObjectRecord) and recreates(found):
+                    self.loop.note("deployments", pod.namespace, found.name)
 
     def _note_pod(self, pod: PodRecord) -> None:
         for owner in pod.owners:
