@@ -1,7 +1,7 @@
 """`python -m twin`: the embedded cluster as a process of its own.
 
-Prints one line of JSON when it is ready: `address`, `version`, `admin_kubeconfig`,
-`reader_kubeconfig`.
+Prints one line of JSON when it is ready: `address`, `version`, and for each identity of
+`twin.api.access` the path of its own kubeconfig, such as `admin_kubeconfig`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from bus.errors import ConfigError, InputError
 from bus.health import Condition, address_from, answering
 from bus.metrics import Measures
 from bus.nats_server import die_with_parent
+from twin.api.access import Tokens
+from twin.api.certificates import Credentials, prepare
 from twin.api.discovery import VERSION
-from twin.api.server import ApiServer, Tokens
+from twin.api.server import ApiServer
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.journal import MARK_SECONDS, Journal, JournalUnwritable, WorldKey
@@ -127,8 +129,15 @@ async def serve(
         Tokens.drawn() if journal is None else Tokens.kept(settings.kubeconfig_dir / TOKENS_FILE)
     )
     pace = Pace(clock, settings.speed, engine.now)
+    credentials = prepare(
+        settings.kubeconfig_dir,
+        tuple(filter(None, (settings.host, settings.advertise))),
+        clock.wall_ns() / 1e9,
+        keep=journal is not None,
+    )
     config = uvicorn.Config(
         ApiServer(engine, tokens, journal, pace),
+        ssl_certfile=credentials.server_file,
         http="httptools",
         lifespan="off",
         log_level="warning",
@@ -144,7 +153,9 @@ async def serve(
         kept = Checkpoints(settings.journal, world_of(settings), clock)
     driving = asyncio.create_task(drive(engine, clock, pace, journal, kept), name="engine")
     driving.add_done_callback(lambda _task: setattr(server, "should_exit", True))
-    announcing = asyncio.create_task(_announce(server, settings, tokens, listener), name="ready")
+    announcing = asyncio.create_task(
+        _announce(server, settings, tokens, credentials, listener), name="ready"
+    )
     measures = _measures(engine)
 
     def condition() -> Condition:
@@ -191,22 +202,27 @@ async def drive(
 
 
 async def _announce(
-    server: uvicorn.Server, settings: TwinSettings, tokens: Tokens, listener: socket.socket
+    server: uvicorn.Server,
+    settings: TwinSettings,
+    tokens: Tokens,
+    credentials: Credentials,
+    listener: socket.socket,
 ) -> None:
     while not server.started:  # noqa: ASYNC110 - uvicorn offers no event to wait for
         await asyncio.sleep(0.01)
     host, port = listener.getsockname()[:2]
-    url = f"http://{settings.advertise or host}:{port}"
-    files = {"admin": tokens.writer, "reader": tokens.reader}
-    paths = {user: settings.kubeconfig_dir / f"{user}.kubeconfig" for user in files}
-    for user, token in files.items():
-        write_kubeconfig(paths[user], url=url, token=token, user=f"foresail-{user}")
-    ready = {
-        "address": url,
-        "version": VERSION["gitVersion"],
-        "admin_kubeconfig": str(paths["admin"]),
-        "reader_kubeconfig": str(paths["reader"]),
-    }
+    url = f"https://{settings.advertise or host}:{port}"
+    ready = {"address": url, "version": VERSION["gitVersion"]}
+    for name, token in tokens.of_all().items():
+        path = settings.kubeconfig_dir / f"{name}.kubeconfig"
+        write_kubeconfig(
+            path,
+            url=url,
+            token=token,
+            user=f"foresail-{name}",
+            authority_pem=credentials.authority_pem,
+        )
+        ready[f"{name}_kubeconfig"] = str(path)
     sys.stdout.write(json.dumps(ready) + "\n")
     sys.stdout.flush()
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import os
+import base64
 from pathlib import Path
 
 import yaml
 
+from twin.api.access import write_secret
+
 CLUSTER = "foresail-twin"
 
 
-def write_kubeconfig(path: Path, *, url: str, token: str, user: str) -> None:
+def write_kubeconfig(path: Path, *, url: str, token: str, user: str, authority_pem: bytes) -> None:
     """Write one kubeconfig, readable by its owner only."""
+    cluster = {
+        "server": url,
+        "certificate-authority-data": base64.b64encode(authority_pem).decode(),
+    }
     content = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": CLUSTER, "cluster": {"server": url}}],
+        "clusters": [{"name": CLUSTER, "cluster": cluster}],
         "users": [{"name": user, "user": {"token": token}}],
         "contexts": [{"name": CLUSTER, "context": {"cluster": CLUSTER, "user": user}}],
         "current-context": CLUSTER,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        yaml.safe_dump(content, file, sort_keys=False)
+    write_secret(path, yaml.safe_dump(content, sort_keys=False).encode())

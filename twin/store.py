@@ -189,7 +189,7 @@ class Store(Part):
         home = metadata.get("namespace", "")
         for gate in self.gates:
             gate.prepare(kind, home, obj)
-        admission.admit_new(kind, obj, self._lookup)
+        admission.admit_new(kind, obj)
         key = (home, name)
         if key in shelf.records:
             raise errors.already_exists(resource, name, group=kind.group)
@@ -235,7 +235,7 @@ class Store(Part):
         candidate = record.clone()
         new = copied(obj)
         old = render(resource, record)
-        admission.admit_change(shelf.kind, old, new, subresource, self._lookup)
+        admission.admit_change(shelf.kind, old, new, subresource)
         if own is not None:
             own(old, new)
         intake.apply(candidate, new, subresource)
@@ -306,10 +306,6 @@ class Store(Part):
         if found is None:
             raise errors.unknown_resource(resource)
         return found
-
-    def _lookup(self, resource: str, namespace: str, name: str) -> Object | None:
-        found = self.find(resource, namespace, name)
-        return None if found is None else render(resource, found)
 
     def _place(self, kind: Kind, namespace: str, metadata: Object) -> None:
         if not kind.namespaced:

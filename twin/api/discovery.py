@@ -1,5 +1,6 @@
-"""Discovery: what is served, in the legacy form and in both aggregated versions, and a minimal
-OpenAPI.
+"""Discovery: what is served, in the legacy form and in both aggregated versions.
+
+Everything follows from the kinds that are kept, so a kind that is added shows up by itself.
 """
 
 from __future__ import annotations
@@ -7,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from twin.api.reviews import REVIEWS
 from twin.kinds import KINDS, Kind
 
 VERSION = {
     "major": "1",
-    "minor": "35",
-    "gitVersion": "v1.35.0+foresail",
+    "minor": "36",
+    "gitVersion": "v1.36.0+foresail",
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "2026-01-01T00:00:00Z",
@@ -30,44 +32,70 @@ SHORT_NAMES = {
     "namespaces": ["ns"],
     "events": ["ev"],
     "services": ["svc"],
+    "endpoints": ["ep"],
     "configmaps": ["cm"],
+    "serviceaccounts": ["sa"],
     "resourcequotas": ["quota"],
+    "limitranges": ["limits"],
+    "persistentvolumeclaims": ["pvc"],
+    "persistentvolumes": ["pv"],
     "deployments": ["deploy"],
     "replicasets": ["rs"],
+    "statefulsets": ["sts"],
+    "daemonsets": ["ds"],
+    "cronjobs": ["cj"],
+    "horizontalpodautoscalers": ["hpa"],
     "poddisruptionbudgets": ["pdb"],
     "priorityclasses": ["pc"],
+    "ingresses": ["ing"],
+    "networkpolicies": ["netpol"],
+    "storageclasses": ["sc"],
+    "customresourcedefinitions": ["crd", "crds"],
 }
 CATEGORIES = {
-    "pods": ["all"],
-    "services": ["all"],
-    "deployments": ["all"],
-    "replicasets": ["all"],
-    "jobs": ["all"],
-}
-SUBRESOURCES = {
-    "nodes": [("status", "Node", ["get", "patch", "update"])],
-    "pods": [
-        ("status", "Pod", ["get", "patch", "update"]),
-        ("eviction", "Eviction", ["create"]),
-        ("log", "Pod", ["get"]),
-    ],
-    "deployments": [
-        ("status", "Deployment", ["get", "patch", "update"]),
-        ("scale", "Scale", ["get", "patch", "update"]),
-    ],
-    "replicasets": [
-        ("status", "ReplicaSet", ["get", "patch", "update"]),
-        ("scale", "Scale", ["get", "patch", "update"]),
-    ],
-    "jobs": [("status", "Job", ["get", "patch", "update"])],
-    "poddisruptionbudgets": [("status", "PodDisruptionBudget", ["get", "patch", "update"])],
-}
+    resource: ["all"]
+    for resource in (
+        "pods", "services", "deployments", "replicasets", "statefulsets", "daemonsets", "jobs",
+        "cronjobs", "horizontalpodautoscalers",
+    )
+}  # fmt: skip
+_STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deployments", "replicasets",
+           "statefulsets", "daemonsets", "jobs", "cronjobs", "horizontalpodautoscalers",
+           "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
+           "ingresses", "customresourcedefinitions")  # fmt: skip
+_SCALED = ("deployments", "replicasets", "statefulsets")
+_OF_PODS = {"eviction": "Eviction", "log": "Pod", "resize": "Pod"}
+_PART_VERBS = ["get", "patch", "update"]
+
+
+def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
+    """Return the subresources of a kind: name to the kind it speaks and its verbs."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    if kind.resource in _STATUS:
+        found["status"] = (kind.kind, _PART_VERBS)
+    if kind.resource in _SCALED:
+        found["scale"] = ("Scale", _PART_VERBS)
+    if kind.resource == "pods":
+        verbs = {"eviction": ["create"], "log": ["get"], "resize": _PART_VERBS}
+        found |= {name: (of, verbs[name]) for name, of in _OF_PODS.items()}
+    return found
+
+
+def all_kinds() -> list[Kind]:
+    """Return the kinds that are kept."""
+    return list(KINDS.values())
 
 
 def group_versions() -> list[tuple[str, str]]:
-    """Return served (group, version) pairs without the core group."""
-    pairs = {(kind.group, kind.version) for kind in KINDS.values() if kind.group}
-    return sorted({*pairs, (METRICS_GROUP, METRICS_VERSION), ("authorization.k8s.io", "v1")})
+    """Return served (group, version) pairs without the core group, the preferred version first."""
+    pairs = {
+        (kind.group, version): -place
+        for kind in all_kinds()
+        if kind.group
+        for place, version in enumerate((kind.version, *kind.other_versions))
+    }
+    pairs |= dict.fromkeys(((METRICS_GROUP, METRICS_VERSION), *REVIEWS), 0)
+    return sorted(pairs, key=lambda pair: (pair[0], -pairs[pair], pair[1]))
 
 
 def api_versions() -> dict[str, Any]:
@@ -77,29 +105,33 @@ def api_versions() -> dict[str, Any]:
 
 def api_groups() -> dict[str, Any]:
     """Return GET /apis."""
-    return {
-        "kind": "APIGroupList",
-        "apiVersion": "v1",
-        "groups": [api_group(*pair) for pair in group_versions()],
-    }
+    names = dict.fromkeys(group for group, _ in group_versions())
+    groups = [api_group(name) for name in names]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
-def api_group(group: str, version: str) -> dict[str, Any]:
-    """Return GET /apis/GROUP."""
-    entry = {"groupVersion": f"{group}/{version}", "version": version}
+def api_group(group: str) -> dict[str, Any] | None:
+    """Return GET /apis/GROUP; None for one that is not served."""
+    versions = [
+        {"groupVersion": f"{group}/{version}", "version": version}
+        for name, version in group_versions()
+        if name == group
+    ]
+    if not versions:
+        return None
     return {
         "kind": "APIGroup",
         "apiVersion": "v1",
         "name": group,
-        "versions": [entry],
-        "preferredVersion": entry,
+        "versions": versions,
+        "preferredVersion": versions[0],
     }
 
 
 def resource_list(group: str, version: str) -> dict[str, Any]:
     """Return GET /api/v1 or /apis/GROUP/VERSION."""
     resources: list[dict[str, Any]] = []
-    for kind in _kinds(group, version):
+    for kind in kinds_of(group, version):
         resources.append(_resource(kind))
         resources += [
             {
@@ -108,38 +140,19 @@ def resource_list(group: str, version: str) -> dict[str, Any]:
                 "namespaced": kind.namespaced,
                 "kind": of,
                 "verbs": verbs,
+                **_ELSEWHERE.get(of, {}),
             }
-            | ({"group": "autoscaling", "version": "v1"} if of == "Scale" else {})
-            | ({"group": "policy", "version": "v1"} if of == "Eviction" else {})
-            for name, of, verbs in SUBRESOURCES.get(kind.resource, [])
+            for name, (of, verbs) in subresources_of(kind).items()
         ]
-    if group == METRICS_GROUP:
+    if (group, version) == (METRICS_GROUP, METRICS_VERSION):
         resources += [
-            {
-                "name": "nodes",
-                "singularName": "",
-                "namespaced": False,
-                "kind": "NodeMetrics",
-                "verbs": ["get", "list"],
-            },
-            {
-                "name": "pods",
-                "singularName": "",
-                "namespaced": True,
-                "kind": "PodMetrics",
-                "verbs": ["get", "list"],
-            },
+            _plain("nodes", "NodeMetrics", False, ["get", "list"]),
+            _plain("pods", "PodMetrics", True, ["get", "list"]),
         ]
-    if group == "authorization.k8s.io":
-        resources.append(
-            {
-                "name": "selfsubjectaccessreviews",
-                "singularName": "",
-                "namespaced": False,
-                "kind": "SelfSubjectAccessReview",
-                "verbs": ["create"],
-            }
-        )
+    resources += [
+        _plain(plural, kind, namespaced, ["create"])
+        for plural, (kind, namespaced) in REVIEWS.get((group, version), {}).items()
+    ]
     name = f"{group}/{version}" if group else version
     return {
         "kind": "APIResourceList",
@@ -149,8 +162,18 @@ def resource_list(group: str, version: str) -> dict[str, Any]:
     }
 
 
+_ELSEWHERE = {
+    "Scale": {"group": "autoscaling", "version": "v1"},
+    "Eviction": {"group": "policy", "version": "v1"},
+}
+"""Kinds of subresources that are of another group than their owner."""
+
+
 def aggregated(groups: Iterable[tuple[str, str]], version: str) -> dict[str, Any]:
     """Return the aggregated discovery document (`v2` or `v2beta1`, as the client asked)."""
+    by_group: dict[str, list[str]] = {}
+    for group, of in groups:
+        by_group.setdefault(group, []).append(of)
     return {
         "kind": "APIGroupDiscoveryList",
         "apiVersion": f"apidiscovery.k8s.io/{version}",
@@ -160,77 +183,35 @@ def aggregated(groups: Iterable[tuple[str, str]], version: str) -> dict[str, Any
                 "metadata": {"name": group} if group else {},
                 "versions": [
                     {"version": of, "freshness": "Current", "resources": _discovered(group, of)}
+                    for of in versions
                 ],
             }
-            for group, of in groups
+            for group, versions in by_group.items()
         ],
     }
 
 
-def openapi_v3() -> dict[str, Any]:
-    """Return GET /openapi/v3: where each group's document is."""
-    paths = {"api/v1": {"serverRelativeURL": "/openapi/v3/api/v1"}}
-    paths |= {
-        f"apis/{g}/{v}": {"serverRelativeURL": f"/openapi/v3/apis/{g}/{v}"}
-        for g, v in group_versions()
-    }
-    return {"paths": paths}
+def kinds_of(group: str, version: str) -> list[Kind]:
+    """Return the kinds that are served in a group and version."""
+    return [
+        kind
+        for kind in all_kinds()
+        if kind.group == group and version in (kind.version, *kind.other_versions)
+    ]
 
 
-def openapi_v3_group(group: str, version: str) -> dict[str, Any]:
-    """Return a group's OpenAPI: every kind as an open object, and the parameter that lets kubectl
-    validate here.
-    """
-    schemas: dict[str, Any] = {}
-    paths: dict[str, Any] = {}
-    for kind in _kinds(group, version):
-        gvk = [{"group": group, "version": version, "kind": kind.kind}]
-        schemas[f"foresail.{kind.kind}"] = {
-            "type": "object",
-            "description": f"{kind.kind} of the embedded cluster.",
-            "properties": {
-                "apiVersion": {"type": "string"},
-                "kind": {"type": "string"},
-                "metadata": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-            },
-            "x-kubernetes-preserve-unknown-fields": True,
-            "x-kubernetes-group-version-kind": gvk,
-        }
-        prefix = f"/apis/{group}/{version}" if group else f"/api/{version}"
-        scope = "/namespaces/{namespace}" if kind.namespaced else ""
-        parameters = [
-            {"name": name, "in": "query", "schema": {"type": "string"}}
-            for name in ("dryRun", "fieldManager", "fieldValidation")
-        ]
-        operation = {
-            "parameters": parameters,
-            "responses": {"200": {"description": "OK"}},
-            "x-kubernetes-group-version-kind": gvk[0],
-        }
-        paths[f"{prefix}{scope}/{kind.resource}"] = {"post": operation}
-        paths[f"{prefix}{scope}/{kind.resource}/{{name}}"] = {"patch": operation, "put": operation}
+def _plain(name: str, kind: str, namespaced: bool, verbs: list[str]) -> dict[str, Any]:
     return {
-        "openapi": "3.0.0",
-        "info": {"title": "Foresail embedded cluster", "version": VERSION["gitVersion"]},
-        "paths": paths,
-        "components": {"schemas": schemas},
+        "name": name,
+        "singularName": kind.lower(),
+        "namespaced": namespaced,
+        "kind": kind,
+        "verbs": verbs,
     }
-
-
-def _kinds(group: str, version: str) -> list[Kind]:
-    return [kind for kind in KINDS.values() if (kind.group, kind.version) == (group, version)]
 
 
 def _resource(kind: Kind) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "name": kind.resource,
-        "singularName": kind.kind.lower(),
-        "namespaced": kind.namespaced,
-        "kind": kind.kind,
-        "verbs": VERBS,
-    }
+    entry = _plain(kind.resource, kind.kind, kind.namespaced, VERBS)
     if kind.resource in SHORT_NAMES:
         entry["shortNames"] = SHORT_NAMES[kind.resource]
     if kind.resource in CATEGORIES:
@@ -239,9 +220,8 @@ def _resource(kind: Kind) -> dict[str, Any]:
 
 
 def _discovered(group: str, version: str) -> list[dict[str, Any]]:
-    listed = resource_list(group, version)["resources"]
     entries: dict[str, dict[str, Any]] = {}
-    for one in listed:
+    for one in resource_list(group, version)["resources"]:
         name, _, subresource = one["name"].partition("/")
         of = {
             "group": one.get("group", group),
@@ -258,8 +238,8 @@ def _discovered(group: str, version: str) -> list[dict[str, Any]]:
             "responseKind": of,
             "scope": "Namespaced" if one["namespaced"] else "Cluster",
             "verbs": one["verbs"],
+            "singularResource": one["singularName"],
         }
-        entry["singularResource"] = one["singularName"]
         entry |= {key: one[key] for key in ("shortNames", "categories") if key in one}
         entries[name] = entry
     return list(entries.values())

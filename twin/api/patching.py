@@ -1,60 +1,70 @@
-"""Patches: JSON merge (RFC 7396), strategic merge with the merge keys of the kinds we serve, JSON
-patch (RFC 6902), and apply as a merge.
+"""Patches: JSON merge (RFC 7396), strategic merge by the tables of the kinds, JSON patch (RFC 6902).
+
+Server-side apply has its own rules (`twin.api.ownership`).
 """
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import yaml
 
+from twin.api.json_patch import json_patched
+from twin.api.messages import Object
+from twin.api.schema import ANY, Field
 from twin.errors import ApiError, bad_request
 
 MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
-
-MERGE_KEYS: Mapping[str, str] = {
-    "conditions": "type",
-    "containers": "name",
-    "initContainers": "name",
-    "env": "name",
-    "ports": "containerPort",
-    "volumes": "name",
-    "volumeMounts": "mountPath",
-    "taints": "key",
-    "ownerReferences": "uid",
-    "addresses": "type",
-    "imagePullSecrets": "name",
-}
-"""List fields that strategic merge merges by a key; every other list is replaced (tolerations are
-atomic).
-"""
+_ALL = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
 _DIRECTIVE = "$patch"
+_ORDER = "$setElementOrder/"
+_DROPPED = "$deleteFromPrimitiveList/"
+_KEPT = "$retainKeys"
 
 
-def patched(obj: dict[str, Any], content_type: str, body: bytes) -> dict[str, Any]:
-    """Return a patched copy; raises ApiError 400, 415 or 422."""
+def kind_of_patch(content_type: str) -> str:
+    """Return the media type of a patch; raises ApiError 415."""
     kind = content_type.partition(";")[0].strip()
-    if kind not in {MERGE, STRATEGIC, JSON_PATCH, APPLY}:
+    if kind not in _ALL:
         message = (
-            f"the body of the request was in an unknown format - accepted media types include: {JSON_PATCH}, {MERGE}, "
-            f"{STRATEGIC}, {APPLY}"
+            "the body of the request was in an unknown format - accepted media types include: "
+            f"{', '.join(_ALL)}"
         )
         raise ApiError(415, "UnsupportedMediaType", message)
-    change = _read(body, kind)
-    result = copy.deepcopy(obj)
+    return kind
+
+
+def patch_of(body: bytes, kind: str) -> Any:
+    """Read a patch; raises ApiError 400."""
+    try:
+        return yaml.safe_load(body) if kind == APPLY else json.loads(body)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise bad_request(f"the patch cannot be read: {error}") from error
+
+
+def patched(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
+    """Return a patched copy of an object that stands at `place` (None: of no known form).
+
+    Raises:
+        ApiError: 400, 413, 415 or 422.
+    """
     if kind == JSON_PATCH:
-        return _json_patch(result, change)
-    if not isinstance(change, dict):
+        return json_patched(obj, patch)
+    if not isinstance(patch, dict):
         raise bad_request("a merge patch must be an object")
-    merged = merge(result, change) if kind == MERGE else strategic(result, change)
-    assert isinstance(merged, dict)
-    return merged
+    if kind == MERGE:
+        return merge(obj, patch)
+    if place is None:
+        raise ApiError(
+            415,
+            "UnsupportedMediaType",
+            "strategic merge needs a built-in kind; use application/merge-patch+json",
+        )
+    return strategic(obj, patch, place)
 
 
 def merge(target: Any, change: Any) -> Any:
@@ -70,93 +80,99 @@ def merge(target: Any, change: Any) -> Any:
     return result
 
 
-def strategic(target: Any, change: Any, field: str = "") -> Any:
-    """Merge strategically: lists with a merge key are merged by it, `$patch: delete` removes an
-    entry.
-    """
-    if isinstance(change, dict):
-        if change.get(_DIRECTIVE) == "replace":
-            return {name: value for name, value in change.items() if name != _DIRECTIVE}
-        result = dict(target) if isinstance(target, dict) else {}
-        for name, value in change.items():
-            if name.startswith(("$setElementOrder/", "$retainKeys")):
-                continue
-            if name.startswith("$deleteFromPrimitiveList/"):
-                own = name.partition("/")[2]
-                result[own] = [item for item in result.get(own, []) if item not in value]
-            elif value is None:
-                result.pop(name, None)
-            else:
-                result[name] = strategic(result.get(name), value, name)
-        return result
-    if isinstance(change, list) and field in MERGE_KEYS:
-        return _merge_list(target if isinstance(target, list) else [], change, MERGE_KEYS[field])
-    return change
+def strategic(target: Any, change: Any, place: Field = ANY) -> Any:
+    """Merge strategically: lists with a merge key are merged by it; directives begin with `$`."""
+    if isinstance(change, list) and place.shape == "[]" and place.merges:
+        return _merged_list(target if isinstance(target, list) else [], change, place, None)
+    if not isinstance(change, dict) or (place.shape == "[]" and isinstance(target, list)):
+        return change
+    directive = change.get(_DIRECTIVE)
+    rest = {name: value for name, value in change.items() if name != _DIRECTIVE}
+    if directive == "replace":
+        return rest
+    if directive == "delete":
+        return {}
+    return _merged_object(dict(target) if isinstance(target, dict) else {}, rest, place)
 
 
-def _merge_list(target: list[Any], change: list[Any], key: str) -> list[Any]:
-    if any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" for item in change):
-        return [item for item in change if item.get(_DIRECTIVE) != "replace"]
-    result = list(target)
-    for item in change:
-        if not isinstance(item, dict) or key not in item:
-            raise bad_request(f"map: {item} does not contain declared merge key: {key}")
-        place = next((place for place, own in enumerate(result) if own.get(key) == item[key]), None)
-        if item.get(_DIRECTIVE) == "delete":
-            if place is not None:
-                del result[place]
-        elif place is None:
-            result.append(item)
+def _merged_object(result: Object, change: Object, place: Field) -> Object:
+    kept = change.get(_KEPT)
+    if isinstance(kept, list):
+        result = {name: value for name, value in result.items() if name in kept}
+    orders = {
+        name[len(_ORDER) :]: value for name, value in change.items() if name.startswith(_ORDER)
+    }
+    for name, value in change.items():
+        if name.startswith(_DROPPED) and isinstance(value, list):
+            own = name[len(_DROPPED) :]
+            listed = result.get(own)
+            if isinstance(listed, list):
+                result[own] = [item for item in listed if item not in value]
+    for name, value in change.items():
+        if name.startswith("$"):
+            continue
+        child = place.child(name)
+        if value is None:
+            result.pop(name, None)
+        elif isinstance(value, list) and child.shape == "[]" and child.merges:
+            live = result.get(name)
+            result[name] = _merged_list(
+                live if isinstance(live, list) else [], value, child, orders.get(name)
+            )
         else:
-            result[place] = strategic(result[place], item)
+            result[name] = strategic(result.get(name), value, child)
+    for name, order in orders.items():
+        if name not in change and isinstance(result.get(name), list):
+            result[name] = _ordered(result[name], result[name], order, place.child(name).merge_key)
     return result
 
 
-def _read(body: bytes, kind: str) -> Any:
-    try:
-        return yaml.safe_load(body) if kind == APPLY else json.loads(body)
-    except (ValueError, yaml.YAMLError) as error:
-        raise bad_request(f"the patch cannot be read: {error}") from error
+def _merged_list(live: list[Any], change: list[Any], place: Field, order: Any) -> list[Any]:
+    key = place.merge_key
+    if not key:
+        result = [*live, *(item for item in change if item not in live)]
+        return _ordered(result, live, order, key)
+    if any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" for item in change):
+        return [item for item in change if item.get(_DIRECTIVE) != "replace"]
+    result = list(live)
+    for item in change:
+        if not isinstance(item, dict) or key not in item:
+            raise bad_request(f"map: {item} does not contain declared merge key: {key}")
+        at = next((at for at, own in enumerate(result) if _key(own, key) == item[key]), None)
+        if item.get(_DIRECTIVE) == "delete":
+            result = [own for own in result if _key(own, key) != item[key]]
+        elif at is None:
+            result.append(strategic(None, item, place.element))
+        else:
+            result[at] = strategic(result[at], item, place.element)
+    return _ordered(result, live, order, key)
 
 
-def _json_patch(obj: dict[str, Any], steps: Any) -> dict[str, Any]:
-    if not isinstance(steps, list):
-        raise bad_request("a JSON patch must be a list of operations")
-    for step in steps:
-        try:
-            _step(obj, step)
-        except (KeyError, IndexError, ValueError, TypeError) as error:
-            message = (
-                f"the server rejected our request due to an error in our request: {step}: {error}"
-            )
-            raise ApiError(422, "Invalid", message) from error
-    return obj
+def _ordered(merged: list[Any], live: list[Any], order: Any, key: str) -> list[Any]:
+    """Return items in the order that a patch asks for; others stay after what they followed."""
+    if not isinstance(order, list):
+        return merged
+    wanted = [_key(item, key) if key else item for item in order]
+    placed = {_text(name): number for number, name in enumerate(wanted)}
+    asked = [item for item in merged if _text(_key(item, key) if key else item) in placed]
+    asked.sort(key=lambda item: placed[_text(_key(item, key) if key else item)])
+    positions = {_text(_key(item, key) if key else item): at for at, item in enumerate(live)}
+    result: list[Any] = []
+    others = [item for item in merged if _text(_key(item, key) if key else item) not in placed]
+    for item in asked:
+        at = positions.get(_text(_key(item, key) if key else item))
+        while others and at is not None:
+            other = positions.get(_text(_key(others[0], key) if key else others[0]), at + 1)
+            if other > at:
+                break
+            result.append(others.pop(0))
+        result.append(item)
+    return [*result, *others]
 
 
-def _step(obj: Any, step: Mapping[str, Any]) -> None:
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in step["path"].split("/")[1:]]
-    parent = obj
-    for part in parts[:-1]:
-        parent = parent[int(part)] if isinstance(parent, list) else parent[part]
-    last, operation = parts[-1], step["op"]
-    if isinstance(parent, list):
-        place = len(parent) if last == "-" else int(last)
-        if operation == "add":
-            parent.insert(place, step["value"])
-        elif operation == "replace":
-            parent[place] = step["value"]
-        elif operation == "remove":
-            del parent[place]
-        elif operation == "test" and parent[place] != step["value"]:
-            raise ValueError("test failed")
-    elif operation in {"add", "replace"}:
-        if operation == "replace" and last not in parent:
-            raise KeyError(last)
-        parent[last] = step["value"]
-    elif operation == "remove":
-        del parent[last]
-    elif operation == "test":
-        if parent.get(last) != step["value"]:
-            raise ValueError("test failed")
-    else:
-        raise ValueError(f"operation {operation} is not supported")
+def _key(item: Any, key: str) -> Any:
+    return item.get(key) if isinstance(item, dict) else None
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,156 +1,111 @@
-"""The Table form that kubectl prints; without it only NAME and AGE would be shown."""
+"""The forms that a client may ask for by `Accept`: whole objects, a Table (kubectl), metadata alone.
+
+Lists, single objects and watch lines go through one `Form`, so `kubectl get -w` prints the same
+columns as `kubectl get`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
-from typing import Any
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from twin.api.messages import Object
+from twin.api.columns import columns_of
+from twin.api.messages import Object, Request
+from twin.errors import ApiError
 
-Column = tuple[str, Callable[[Object, float], Any]]
+META = "meta.k8s.io/v1"
+_OURS = frozenset({"application/json", "application/yaml", "application/*", "*/*"})
+_DOCUMENT = re.compile(r"as=(\w+)")
 
 
-def wants_table(accept: str) -> bool:
-    """Say whether a client asks for the Table form."""
-    return "as=Table" in accept and "g=meta.k8s.io" in accept
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What each object becomes on its way out."""
 
+    kind: Literal["object", "table", "partial"] = "object"
+    include: str = "Metadata"
+    """What a Table's rows carry of the objects: None, Metadata or Object."""
 
-def table(resource: str, objects: list[Object], metadata: Object, now: float) -> Object:
-    """Return objects as a Table; `now` is cluster time, unix seconds."""
-    columns = COLUMNS.get(resource, ())
-    names: list[Column] = [("Name", _name), *columns, ("Age", _age)]
-    return {
-        "kind": "Table",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": metadata,
-        "columnDefinitions": [
-            {
-                "name": name,
-                "type": "string",
-                "format": "name" if name == "Name" else "",
-                "description": name,
-                "priority": 0,
+    @classmethod
+    def asked(cls, request: Request) -> Form:
+        """Return the first form of a request's Accept that is served; raises ApiError 406."""
+        accept = request.headers.get("accept", "")
+        for part in filter(None, (one.strip() for one in accept.split(","))):
+            media, _, parameters = part.partition(";")
+            found = _DOCUMENT.search(parameters)
+            if media.strip() not in _OURS:
+                continue
+            if found is None:
+                return cls()
+            if "g=meta.k8s.io" in parameters and found[1] == "Table":
+                return cls("table", request.query.get("includeObject", "Metadata"))
+            if "g=meta.k8s.io" in parameters and found[1].startswith("PartialObjectMetadata"):
+                return cls("partial")
+        if accept:
+            raise ApiError(
+                406,
+                "NotAcceptable",
+                "only the following media types are accepted: application/json, application/yaml, "
+                "and as=Table or as=PartialObjectMetadata of meta.k8s.io/v1 in them",
+            )
+        return cls()
+
+    def one(self, resource: str, obj: Object, now: float, *, head: bool = True) -> Object:
+        """Return one object in this form; `head` False leaves a Table's columns out."""
+        if self.kind == "table":
+            metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+            return self._table(resource, [obj], metadata, now, head=head)
+        return _partial(obj) if self.kind == "partial" else obj
+
+    def listed(self, resource: str, listed: Object, now: float) -> Object:
+        """Return a list in this form; `now` is cluster time, unix seconds."""
+        if self.kind == "table":
+            return self._table(resource, listed["items"], listed["metadata"], now)
+        if self.kind == "partial":
+            return {
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": META,
+                "metadata": listed["metadata"],
+                "items": [_partial(obj) for obj in listed["items"]],
             }
-            for name, _ in names
-        ],
-        "rows": [
-            {
-                "cells": [cell(obj, now) for _, cell in names],
-                "object": {
-                    "kind": "PartialObjectMetadata",
-                    "apiVersion": "meta.k8s.io/v1",
-                    "metadata": obj["metadata"],
-                },
-            }
-            for obj in objects
-        ],
-    }
+        return listed
+
+    def _table(
+        self,
+        resource: str,
+        objects: list[Object],
+        metadata: Object,
+        now: float,
+        *,
+        head: bool = True,
+    ) -> Object:
+        columns = columns_of(resource)
+        found: Object = {
+            "kind": "Table",
+            "apiVersion": META,
+            "metadata": metadata,
+            "columnDefinitions": None,
+            "rows": [self._row(obj, [one.read(obj, now) for one in columns]) for obj in objects],
+        }
+        if head:
+            found["columnDefinitions"] = [
+                {
+                    "name": one.name,
+                    "type": one.type,
+                    "format": "name" if one.name == "Name" else "",
+                    "description": one.name,
+                    "priority": int(one.wide),
+                }
+                for one in columns
+            ]
+        return found
+
+    def _row(self, obj: Object, cells: list[Any]) -> Object:
+        if self.include == "None":
+            return {"cells": cells}
+        return {"cells": cells, "object": obj if self.include == "Object" else _partial(obj)}
 
 
-def duration(seconds: float) -> str:
-    """Write an age as kubectl does."""
-    whole = max(0, int(seconds))
-    if whole < 120:
-        return f"{whole}s"
-    if whole < 600:
-        return f"{whole // 60}m{whole % 60}s" if whole % 60 else f"{whole // 60}m"
-    if whole < 3 * 3600:
-        return f"{whole // 60}m"
-    if whole < 48 * 3600:
-        return f"{whole // 3600}h"
-    return f"{whole // 86400}d"
-
-
-def _name(obj: Object, _now: float) -> str:
-    name: str = obj["metadata"]["name"]
-    return name
-
-
-def _age(obj: Object, now: float) -> str:
-    created = obj["metadata"].get("creationTimestamp")
-    return (
-        "<unknown>" if not created else duration(now - datetime.fromisoformat(created).timestamp())
-    )
-
-
-def _pod_ready(obj: Object, _now: float) -> str:
-    statuses = obj["status"].get("containerStatuses") or []
-    return f"{sum(bool(one.get('ready')) for one in statuses)}/{len(obj['spec'].get('containers', []))}"
-
-
-def _pod_status(obj: Object, _now: float) -> str:
-    status = obj["status"]
-    if obj["metadata"].get("deletionTimestamp"):
-        return "Terminating"
-    for one in status.get("containerStatuses") or []:
-        state = one.get("state") or {}
-        detail = state.get("waiting") or state.get("terminated") or {}
-        if detail.get("reason"):
-            return str(detail["reason"])
-    return str(status.get("reason") or status.get("phase", "Unknown"))
-
-
-def _pod_restarts(obj: Object, _now: float) -> str:
-    return str(
-        sum(one.get("restartCount", 0) for one in obj["status"].get("containerStatuses") or [])
-    )
-
-
-def _node_status(obj: Object, _now: float) -> str:
-    ready = {one["type"]: one["status"] for one in obj["status"].get("conditions", [])}.get("Ready")
-    text = "Ready" if ready == "True" else "NotReady"
-    return f"{text},SchedulingDisabled" if obj["spec"].get("unschedulable") else text
-
-
-def _ready_of(obj: Object, _now: float) -> str:
-    return f"{obj['status'].get('readyReplicas', 0)}/{obj['spec'].get('replicas', 0)}"
-
-
-def _path(*path: str, default: Any = "") -> Callable[[Object, float], Any]:
-    def read(obj: Object, _now: float) -> Any:
-        value: Any = obj
-        for part in path:
-            value = value.get(part) if isinstance(value, Mapping) else None
-            if value is None:
-                return default
-        return value
-
-    return read
-
-
-def _completions(obj: Object, _now: float) -> str:
-    return f"{obj['status'].get('succeeded', 0)}/{obj['spec'].get('completions', 1)}"
-
-
-def _involved(obj: Object, _now: float) -> str:
-    involved = obj.get("involvedObject", {})
-    return f"{str(involved.get('kind', '')).lower()}/{involved.get('name', '')}"
-
-
-COLUMNS: Mapping[str, tuple[Column, ...]] = {
-    "pods": (("Ready", _pod_ready), ("Status", _pod_status), ("Restarts", _pod_restarts)),
-    "nodes": (
-        ("Status", _node_status),
-        ("Roles", lambda _obj, _now: "<none>"),
-        ("Version", _path("status", "nodeInfo", "kubeletVersion")),
-    ),
-    "deployments": (
-        ("Ready", _ready_of),
-        ("Up-to-date", _path("status", "updatedReplicas", default=0)),
-        ("Available", _path("status", "availableReplicas", default=0)),
-    ),
-    "replicasets": (
-        ("Desired", _path("spec", "replicas", default=0)),
-        ("Current", _path("status", "replicas", default=0)),
-        ("Ready", _path("status", "readyReplicas", default=0)),
-    ),
-    "jobs": (("Completions", _completions),),
-    "events": (
-        ("Type", _path("type")),
-        ("Reason", _path("reason")),
-        ("Object", _involved),
-        ("Message", _path("message")),
-    ),
-    "namespaces": (("Status", _path("status", "phase")),),
-}
+def _partial(obj: Object) -> Object:
+    return {"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": obj["metadata"]}

@@ -119,7 +119,7 @@ def watch(
         if error.status != 410:
             raise
         line = _line("ERROR", json_of(error.to_status()))
-        return WatchResponse(iter((line,)), lambda _change: None, None, 0.0)
+        return WatchResponse(iter((line,)), lambda _change: None, None, None, over=lambda: True)
     beat = bookmark if options.bookmarks else None
     return WatchResponse(initial, translate, beat, options.timeout_seconds, JSON)
 

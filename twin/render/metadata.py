@@ -22,6 +22,8 @@ def render_metadata(record: Record) -> Object:
         metadata["ownerReferences"] = list(record.owners)
     if record.finalizers:
         metadata["finalizers"] = list(record.finalizers)
+    if record.managed:
+        metadata["managedFields"] = list(record.managed)
     if record.deletion_at is not None:
         metadata["deletionTimestamp"] = rfc3339(record.deletion_at)
         metadata["deletionGracePeriodSeconds"] = record.deletion_grace_seconds or 0

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from twin.api.access import ADMIN, READER, Identity, Tokens
 from twin.api.messages import JSON, Request, Response
 from twin.api.router import Router
-from twin.api.server import Tokens
 from twin.engine import Engine
 from twin.workloads import open_workload
 
@@ -34,12 +34,10 @@ def _ask(
     query: dict[str, str] | None = None,
     body: bytes = b"",
     kind: str = JSON,
-    may_write: bool = True,
+    identity: Identity = ADMIN,
 ) -> Response:
     headers = {"content-type": kind, "accept": JSON}
-    answer = Router(engine).handle(
-        Request(method, path, query or {}, headers, body), may_write=may_write
-    )
+    answer = Router(engine).handle(Request(method, path, query or {}, headers, body), identity)
     assert isinstance(answer, Response)
     return answer
 
@@ -84,19 +82,20 @@ def test_dry_run_delete_answers_and_keeps_the_node(engine: Engine) -> None:
 def test_reader_is_forbidden_to_write(engine: Engine) -> None:
     """A write without the right to write gets 403 and changes nothing."""
     before = engine.state_hash()
-    assert _ask(engine, "DELETE", NODE, may_write=False).status == 403
+    assert _ask(engine, "DELETE", NODE, identity=READER).status == 403
     assert engine.state_hash() == before
 
 
 def test_protobuf_body_is_told_what_to_do(engine: Engine) -> None:
-    """A protobuf body gets 415 with the way round it."""
-    answer = _ask(engine, "POST", NODES, {}, b"k8s", "application/vnd.kubernetes.protobuf")
+    """A protobuf body of a kind without a table gets 415 with the way round it."""
+    body = b"k8s\x00\x0a\x13\x0a\x0eexample.com/v1\x12\x01A"
+    answer = _ask(engine, "POST", NODES, {}, body, "application/vnd.kubernetes.protobuf")
     assert answer.status == 415
     assert "apply -f" in json.loads(answer.body)["message"]
 
 
 def test_token_outside_ascii_is_refused() -> None:
     """A token with letters outside ASCII is a wrong token, not an error."""
-    tokens = Tokens("writer", "reader")
-    given = [tokens.may_write(f"Bearer {token}") for token in ("writer", "reader", "é")]
-    assert given == [True, False, None]
+    tokens = Tokens({"admin": "writer", "reader": "reader"})
+    given = [tokens.identity(f"Bearer {token}") for token in ("writer", "reader", "é")]
+    assert given == [ADMIN, READER, None]

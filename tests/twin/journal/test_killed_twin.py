@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +60,9 @@ def call(ready: dict[str, str], method: str, path: str, body: object = None) -> 
     }
     data = None if body is None else json.dumps(body).encode()
     request = Request(ready["address"] + path, data, headers, method=method)
-    with urlopen(request, timeout=10) as answer:
+    authority = base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"])
+    trust = ssl.create_default_context(cadata=authority.decode())
+    with urlopen(request, timeout=10, context=trust) as answer:
         return json.loads(answer.read())
 
 

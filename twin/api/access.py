@@ -1,0 +1,211 @@
+"""Who may do what: the identities that the embedded cluster knows, each with its own token.
+
+The services get no more than their work needs, so that a defect in one shows as a 403 here before
+it meets a real cluster. Rules are those of Kubernetes' RBAC: they only allow.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from twin.errors import ApiError, qualified
+
+ALL = ("*",)
+READ = ("get", "list", "watch")
+_REVIEWS = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Verbs on resources; `namespaces` other than `*` allow only what is inside them."""
+
+    verbs: tuple[str, ...]
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    namespaces: tuple[str, ...] = ALL
+    names: tuple[str, ...] = ()
+
+    def covers(self, asked: Attributes) -> bool:
+        """Say whether this rule allows what is asked."""
+        return (
+            _among(asked.verb, self.verbs)
+            and _among(asked.group, self.groups)
+            and _among(asked.full_resource, self.resources)
+            and _among(asked.namespace, self.namespaces)
+            and (not self.names or asked.name in self.names)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What a request does, in the words of RBAC."""
+
+    verb: str
+    group: str
+    resource: str
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+
+    @property
+    def full_resource(self) -> str:
+        """Return `pods/log` or `pods`."""
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One user."""
+
+    name: str
+    rules: tuple[Rule, ...]
+    groups: tuple[str, ...] = ()
+    paths: tuple[str, ...] = (
+        "/api",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/openapi",
+        "/readyz",
+        "/version",
+    )
+    """Paths outside the resources that it may read, each with all below it; `*`: all, any verb."""
+
+    @property
+    def user(self) -> str:
+        """The user name that the API shows."""
+        return f"foresail:{self.name}"
+
+    @property
+    def all_groups(self) -> tuple[str, ...]:
+        """The groups that the API shows."""
+        return (*self.groups, "system:authenticated")
+
+    @property
+    def uid(self) -> str:
+        """An id of the user; the same in every world."""
+        return hashlib.blake2b(self.user.encode(), digest_size=8).hexdigest()
+
+    def may(self, asked: Attributes) -> bool:
+        """Say whether it may do that; everybody may ask about itself."""
+        if asked.resource in _REVIEWS and asked.verb == "create":
+            return True
+        return any(rule.covers(asked) for rule in self.rules)
+
+    def may_path(self, verb: str, path: str) -> bool:
+        """Say whether it may use a path that is no resource."""
+        if "*" in self.paths:
+            return True
+        below = any(path == one or path.startswith(f"{one}/") for one in self.paths)
+        return below and verb == "get"
+
+    def require(self, asked: Attributes) -> None:
+        """Raise ApiError 403 in the API server's words when it may not."""
+        if self.may(asked):
+            return
+        where = (
+            f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
+        )
+        name = f' "{asked.name}"' if asked.name else ""
+        message = (
+            f"{qualified(asked.resource, asked.group)}{name} is forbidden: "
+            f'User "{self.user}" cannot {asked.verb} resource "{asked.full_resource}" '
+            f'in API group "{asked.group}" {where}'
+        )
+        details = {"name": asked.name, "group": asked.group, "kind": asked.resource}
+        raise ApiError(403, "Forbidden", message, {k: v for k, v in details.items() if v})
+
+    def require_path(self, method: str, path: str) -> None:
+        """Raise ApiError 403 when it may not use a path that is no resource."""
+        verb = PATH_VERBS.get(method, method.lower())
+        if not self.may_path(verb, path):
+            message = f'forbidden: User "{self.user}" cannot {verb} path "{path}"'
+            raise ApiError(403, "Forbidden", message)
+
+
+PATH_VERBS = {"GET": "get", "POST": "post", "PUT": "put", "PATCH": "patch", "DELETE": "delete"}
+_READ_ALL = Rule(READ, ALL, ALL)
+ADMIN = Identity("admin", (Rule(ALL, ALL, ALL),), ("system:masters",), ("*",))
+READER = Identity("reader", (_READ_ALL,))
+COLLECTOR = Identity("collector", (_READ_ALL,))
+EXECUTOR = Identity(
+    "executor",
+    (
+        _READ_ALL,
+        Rule(("patch",), ("",), ("nodes",)),
+        Rule(("patch",), ("apps",), ("deployments", "deployments/scale")),
+        Rule(("patch",), ("batch",), ("jobs",)),
+        Rule(("create",), ("",), ("pods/eviction",)),
+        Rule(("delete",), ("",), ("pods",)),
+    ),
+)
+EXERCISE_NAMESPACE = "foresail-exercise"
+EXERCISER = Identity(
+    "exerciser",
+    (
+        _READ_ALL,
+        Rule(("create",), ("",), ("namespaces",)),
+        Rule(("create", "delete", "patch"), ("apps",), ("deployments",), (EXERCISE_NAMESPACE,)),
+    ),
+)
+IDENTITIES = (ADMIN, READER, COLLECTOR, EXECUTOR, EXERCISER)
+
+
+class Tokens:
+    """A random bearer token for each identity."""
+
+    def __init__(self, by_name: Mapping[str, str]) -> None:
+        """Take the tokens by the name of their identity."""
+        self._by_name = dict(by_name)
+        self._identities = {one.name: one for one in IDENTITIES}
+
+    @classmethod
+    def drawn(cls) -> Self:
+        """Draw new tokens; they are secrets, not part of any result."""
+        return cls({one.name: secrets.token_urlsafe(24) for one in IDENTITIES})
+
+    @classmethod
+    def kept(cls, path: Path) -> Self:
+        """Return the tokens of an earlier start, or draw them and keep them for the owner alone."""
+        if path.is_file():
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if set(kept) == {one.name for one in IDENTITIES}:
+                return cls(kept)
+        drawn = cls.drawn()
+        write_secret(path, json.dumps(drawn.of_all()).encode())
+        return drawn
+
+    def of_all(self) -> dict[str, str]:
+        """Return the tokens by the name of their identity."""
+        return dict(self._by_name)
+
+    def identity(self, authorization: str) -> Identity | None:
+        """Return whose token an Authorization header carries; every token is compared in full."""
+        scheme, _, token = authorization.partition(" ")
+        given = token.strip().encode()  # compare_digest refuses text outside ASCII
+        found = None
+        for name, known in self._by_name.items():
+            if secrets.compare_digest(given, known.encode()):
+                found = self._identities[name]
+        return found if scheme.lower() == "bearer" else None
+
+
+def write_secret(path: Path, content: bytes) -> None:
+    """Write a file that only its owner can read, whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    part.unlink(missing_ok=True)
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+    part.replace(path)
+
+
+def _among(value: str, allowed: Iterable[str]) -> bool:
+    return any(one in ("*", value) for one in allowed)

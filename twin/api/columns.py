@@ -1,0 +1,340 @@
+"""The columns of each kind, as `kubectl get` and `kubectl get -o wide` show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+Object = dict[str, Any]
+Read = Callable[[Object, float], Any]
+NONE = "<none>"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; `wide` ones are shown with `-o wide` only."""
+
+    name: str
+    read: Read
+    wide: bool = False
+    type: str = "string"
+
+
+def columns_of(resource: str) -> tuple[Column, ...]:
+    """Return all columns of a resource; Name and Age alone for one without its own."""
+    shown = COLUMNS.get(resource, ())
+    narrow = tuple(column for column in shown if not column.wide)
+    wide = tuple(column for column in shown if column.wide)
+    middle = () if resource == "events" else (Column("Age", _age),)
+    first = () if resource == "events" else (Column("Name", _name),)
+    return (*first, *narrow, *middle, *wide)
+
+
+def duration(seconds: float) -> str:
+    """Write an age as kubectl does."""
+    whole = max(0, int(seconds))
+    if whole < 120:
+        return f"{whole}s"
+    if whole < 600:
+        return f"{whole // 60}m{whole % 60}s" if whole % 60 else f"{whole // 60}m"
+    if whole < 3 * 3600:
+        return f"{whole // 60}m"
+    if whole < 8 * 3600:
+        minutes = whole // 60 % 60
+        return f"{whole // 3600}h{minutes}m" if minutes else f"{whole // 3600}h"
+    if whole < 48 * 3600:
+        return f"{whole // 3600}h"
+    if whole < 8 * 86400:
+        hours = whole // 3600 % 24
+        return f"{whole // 86400}d{hours}h" if hours else f"{whole // 86400}d"
+    if whole < 2 * 365 * 86400:
+        return f"{whole // 86400}d"
+    return f"{whole // (365 * 86400)}y{whole // 86400 % 365}d"
+
+
+def since(text: Any, now: float) -> str:
+    """Write how long ago a time of the API is."""
+    try:
+        return duration(now - datetime.fromisoformat(text).timestamp())
+    except (TypeError, ValueError):
+        return "<unknown>"
+
+
+def at(obj: Any, path: str, default: Any = None) -> Any:
+    """Return what stands at a dotted path; `default` when nothing does."""
+    for part in path.split("."):
+        obj = obj.get(part) if isinstance(obj, Mapping) else None
+        if obj is None:
+            return default
+    return obj
+
+
+def _path(path: str, default: Any = "") -> Read:
+    return lambda obj, _now: at(obj, path, default)
+
+
+def _ago(path: str) -> Read:
+    return lambda obj, now: since(at(obj, path), now) if at(obj, path) else NONE
+
+
+def _name(obj: Object, _now: float) -> Any:
+    return obj["metadata"]["name"]
+
+
+def _age(obj: Object, now: float) -> str:
+    return since(obj["metadata"].get("creationTimestamp"), now)
+
+
+def _labels(pairs: Any) -> str:
+    return ",".join(f"{key}={value}" for key, value in (pairs or {}).items()) or NONE
+
+
+def selector_text(selector: Any) -> str:
+    """Return a label selector in one line, as `kubectl get -o wide` shows it."""
+    parts = [f"{key}={value}" for key, value in (at(selector, "matchLabels") or {}).items()]
+    for rule in at(selector, "matchExpressions") or ():
+        values, operator = ",".join(rule.get("values") or ()), rule.get("operator", "")
+        named = {"Exists": rule["key"], "DoesNotExist": f"!{rule['key']}"}
+        parts.append(named.get(operator, f"{rule['key']} {operator.lower()} ({values})"))
+    return ",".join(parts) or NONE
+
+
+def _selector(obj: Object, _now: float) -> str:
+    return selector_text(at(obj, "spec.selector"))
+
+
+def _containers(field: str, of: str = "spec.template.spec.containers") -> Read:
+    return lambda obj, _now: ",".join(str(one.get(field, "")) for one in at(obj, of) or ())
+
+
+def _pod_ready(obj: Object, _now: float) -> str:
+    statuses = at(obj, "status.containerStatuses") or []
+    ready = sum(bool(one.get("ready")) for one in statuses)
+    return f"{ready}/{len(at(obj, 'spec.containers') or ())}"
+
+
+def _pod_status(obj: Object, _now: float) -> str:
+    if obj["metadata"].get("deletionTimestamp"):
+        return "Terminating"
+    for one in at(obj, "status.containerStatuses") or []:
+        state = one.get("state") or {}
+        detail = state.get("waiting") or state.get("terminated") or {}
+        if detail.get("reason"):
+            return str(detail["reason"])
+    return str(at(obj, "status.reason") or at(obj, "status.phase", "Unknown"))
+
+
+def _pod_restarts(obj: Object, now: float) -> str:
+    statuses = at(obj, "status.containerStatuses") or []
+    count = sum(one.get("restartCount", 0) for one in statuses)
+    ends = [at(one, "lastState.terminated.finishedAt", "") for one in statuses]
+    last = max(ends, default="")
+    return f"{count} ({since(last, now)} ago)" if count and last else str(count)
+
+
+def _node_status(obj: Object, _now: float) -> str:
+    conditions = {one["type"]: one["status"] for one in at(obj, "status.conditions") or ()}
+    text = "Ready" if conditions.get("Ready") == "True" else "NotReady"
+    return f"{text},SchedulingDisabled" if at(obj, "spec.unschedulable") else text
+
+
+def _node_roles(obj: Object, _now: float) -> str:
+    prefix = "node-role.kubernetes.io/"
+    labels = obj["metadata"].get("labels") or {}
+    return ",".join(sorted(key[len(prefix) :] for key in labels if key.startswith(prefix))) or NONE
+
+
+def _address(kind: str) -> Read:
+    def read(obj: Object, _now: float) -> str:
+        found = [one for one in at(obj, "status.addresses") or () if one.get("type") == kind]
+        return str(found[0]["address"]) if found else NONE
+
+    return read
+
+
+def _ready(ready: str, wanted: str) -> Read:
+    return lambda obj, _now: f"{at(obj, ready, 0)}/{at(obj, wanted, 0)}"
+
+
+def _job_status(obj: Object, _now: float) -> str:
+    holding = {
+        one.get("type") for one in at(obj, "status.conditions") or () if one.get("status") == "True"
+    }
+    for kind in ("Complete", "Failed", "Suspended"):
+        if kind in holding:
+            return kind
+    return "Terminating" if obj["metadata"].get("deletionTimestamp") else "Running"
+
+
+def _completions(obj: Object, _now: float) -> str:
+    wanted = at(obj, "spec.completions")
+    if wanted is None:
+        parallel = at(obj, "spec.parallelism", 1)
+        wanted = f"1 of {parallel}" if parallel > 1 else 1
+    return f"{at(obj, 'status.succeeded', 0)}/{wanted}"
+
+
+def _job_duration(obj: Object, now: float) -> str:
+    began, ended = at(obj, "status.startTime"), at(obj, "status.completionTime")
+    if not began:
+        return ""
+    return since(began, datetime.fromisoformat(ended).timestamp() if ended else now)
+
+
+def _event_seen(obj: Object, now: float) -> str:
+    seen = obj.get("lastTimestamp") or obj.get("eventTime") or obj.get("firstTimestamp")
+    return since(seen, now)
+
+
+def _involved(obj: Object, _now: float) -> str:
+    involved = obj.get("involvedObject") or {}
+    return f"{str(involved.get('kind', '')).lower()}/{involved.get('name', '')}"
+
+
+def _ports(obj: Object, _now: float) -> str:
+    ports = at(obj, "spec.ports") or ()
+    return ",".join(f"{one.get('port')}/{one.get('protocol', 'TCP')}" for one in ports) or NONE
+
+
+def _usage(field: str) -> Read:
+    def read(obj: Object, _now: float) -> str:
+        hard, used = at(obj, "status.hard") or at(obj, "spec.hard") or {}, at(obj, "status.used")
+        names = [name for name in sorted(hard) if name.startswith("limits.") is (field == "limits")]
+        return ", ".join(f"{name}: {(used or {}).get(name, 0)}/{hard[name]}" for name in names)
+
+    return read
+
+
+def _scale_target(obj: Object, _now: float) -> str:
+    target = at(obj, "spec.scaleTargetRef") or {}
+    return f"{target.get('kind', '')}/{target.get('name', '')}"
+
+
+def _targets(obj: Object, _now: float) -> str:
+    current = {
+        at(one, "resource.name"): at(one, "resource.current.averageUtilization")
+        for one in at(obj, "status.currentMetrics") or ()
+    }
+    texts = []
+    for one in at(obj, "spec.metrics") or ():
+        name, wanted = at(one, "resource.name"), at(one, "resource.target.averageUtilization")
+        if name and wanted is not None:
+            seen = current.get(name)
+            texts.append(f"{name}: {'<unknown>' if seen is None else f'{seen}%'}/{wanted}%")
+    return ", ".join(texts) or NONE
+
+
+_IMAGES = (
+    Column("Containers", _containers("name"), wide=True),
+    Column("Images", _containers("image"), wide=True),
+)
+_CHOSEN = Column("Selector", _selector, wide=True)
+
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "pods": (
+        Column("Ready", _pod_ready),
+        Column("Status", _pod_status),
+        Column("Restarts", _pod_restarts),
+        Column("IP", _path("status.podIP", NONE), wide=True),
+        Column("Node", _path("spec.nodeName", NONE), wide=True),
+        Column("Nominated Node", _path("status.nominatedNodeName", NONE), wide=True),
+        Column("Readiness Gates", lambda _obj, _now: NONE, wide=True),
+    ),
+    "nodes": (
+        Column("Status", _node_status),
+        Column("Roles", _node_roles),
+        Column("Version", _path("status.nodeInfo.kubeletVersion")),
+        Column("Internal-IP", _address("InternalIP"), wide=True),
+        Column("External-IP", _address("ExternalIP"), wide=True),
+        Column("OS-Image", _path("status.nodeInfo.osImage"), wide=True),
+        Column("Kernel-Version", _path("status.nodeInfo.kernelVersion"), wide=True),
+        Column("Container-Runtime", _path("status.nodeInfo.containerRuntimeVersion"), wide=True),
+    ),
+    "deployments": (
+        Column("Ready", _ready("status.readyReplicas", "spec.replicas")),
+        Column("Up-to-date", _path("status.updatedReplicas", 0), type="integer"),
+        Column("Available", _path("status.availableReplicas", 0), type="integer"),
+        *_IMAGES,
+        _CHOSEN,
+    ),
+    "replicasets": (
+        Column("Desired", _path("spec.replicas", 0), type="integer"),
+        Column("Current", _path("status.replicas", 0), type="integer"),
+        Column("Ready", _path("status.readyReplicas", 0), type="integer"),
+        *_IMAGES,
+        _CHOSEN,
+    ),
+    "statefulsets": (
+        Column("Ready", _ready("status.readyReplicas", "spec.replicas")),
+        *_IMAGES,
+    ),
+    "daemonsets": (
+        Column("Desired", _path("status.desiredNumberScheduled", 0), type="integer"),
+        Column("Current", _path("status.currentNumberScheduled", 0), type="integer"),
+        Column("Ready", _path("status.numberReady", 0), type="integer"),
+        Column("Up-to-date", _path("status.updatedNumberScheduled", 0), type="integer"),
+        Column("Available", _path("status.numberAvailable", 0), type="integer"),
+        Column(
+            "Node Selector",
+            lambda obj, _now: _labels(at(obj, "spec.template.spec.nodeSelector")),
+        ),
+        *_IMAGES,
+        _CHOSEN,
+    ),
+    "jobs": (
+        Column("Status", _job_status),
+        Column("Completions", _completions),
+        Column("Duration", _job_duration),
+        *_IMAGES,
+        _CHOSEN,
+    ),
+    "cronjobs": (
+        Column("Schedule", _path("spec.schedule")),
+        Column("Timezone", _path("spec.timeZone", NONE)),
+        Column("Suspend", lambda obj, _now: str(bool(at(obj, "spec.suspend")))),
+        Column("Active", lambda obj, _now: len(at(obj, "status.active") or ()), type="integer"),
+        Column("Last Schedule", _ago("status.lastScheduleTime")),
+    ),
+    "horizontalpodautoscalers": (
+        Column("Reference", _scale_target),
+        Column("Targets", _targets),
+        Column("MinPods", _path("spec.minReplicas", "<unset>")),
+        Column("MaxPods", _path("spec.maxReplicas", 0), type="integer"),
+        Column("Replicas", _path("status.currentReplicas", 0), type="integer"),
+    ),
+    "poddisruptionbudgets": (
+        Column("Min Available", _path("spec.minAvailable", "N/A")),
+        Column("Max Unavailable", _path("spec.maxUnavailable", "N/A")),
+        Column("Allowed Disruptions", _path("status.disruptionsAllowed", 0), type="integer"),
+    ),
+    "services": (
+        Column("Type", _path("spec.type", "ClusterIP")),
+        Column("Cluster-IP", _path("spec.clusterIP", NONE)),
+        Column("External-IP", lambda _obj, _now: NONE),
+        Column("Port(s)", _ports),
+        Column("Selector", lambda obj, _now: _labels(at(obj, "spec.selector")), wide=True),
+    ),
+    "configmaps": (Column("Data", lambda obj, _now: len(obj.get("data") or ()), type="integer"),),
+    "resourcequotas": (Column("Request", _usage("requests")), Column("Limit", _usage("limits"))),
+    "priorityclasses": (
+        Column("Value", _path("value", 0), type="integer"),
+        Column("Global-Default", lambda obj, _now: str(bool(obj.get("globalDefault"))).lower()),
+        Column("PreemptionPolicy", _path("preemptionPolicy")),
+    ),
+    "leases": (Column("Holder", _path("spec.holderIdentity")),),
+    "namespaces": (Column("Status", _path("status.phase")),),
+    "events": (
+        Column("Last Seen", _event_seen),
+        Column("Type", _path("type")),
+        Column("Reason", _path("reason")),
+        Column("Object", _involved),
+        Column("Subobject", _path("involvedObject.fieldPath"), wide=True),
+        Column("Source", _path("source.component"), wide=True),
+        Column("Message", _path("message")),
+        Column("First Seen", _ago("firstTimestamp"), wide=True),
+        Column("Count", _path("count", 1), wide=True, type="integer"),
+        Column("Name", _name, wide=True),
+    ),
+}

@@ -1,0 +1,85 @@
+"""Answers about the server itself: version, health, discovery, OpenAPI."""
+
+from __future__ import annotations
+
+import re
+
+from twin.api import discovery, openapi
+from twin.api.messages import JSON, Request, Response, respond
+from twin.api.objects import not_allowed
+from twin.errors import ApiError
+
+_AGGREGATED = re.compile(r"as=APIGroupDiscoveryList")
+_VERSION = re.compile(r"\bv=(v2beta1|v2)\b")
+V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+
+
+def document(path: str, request: Request) -> Response | None:
+    """Answer a request about the server; None when the path is none of these.
+
+    Raises:
+        ApiError: 405 for another method than GET.
+    """
+    found = _document(path, request)
+    if found is not None and request.method not in ("GET", "HEAD"):
+        raise not_allowed()
+    return found
+
+
+def _document(path: str, request: Request) -> Response | None:
+    accept = request.headers.get("accept", "")
+    match path.strip("/").split("/"):
+        case ["healthz" | "readyz" | "livez", *_]:
+            return Response(200, b"ok", "text/plain")
+        case ["version"]:
+            return respond(200, discovery.VERSION)
+        case ["api" | "apis" as root]:
+            return _groups(root, accept)
+        case ["api", "v1"]:
+            return respond(200, discovery.resource_list("", "v1"))
+        case ["apis", group]:
+            found = discovery.api_group(group)
+            return None if found is None else respond(200, found)
+        case ["apis", group, version] if (group, version) in discovery.group_versions():
+            return respond(200, discovery.resource_list(group, version))
+        case ["openapi", "v2"]:
+            return _openapi_v2(accept)
+        case ["openapi", "v3"]:
+            return respond(200, openapi.index())
+        case ["openapi", "v3", "api", "v1"]:
+            return Response(200, openapi.document_v3("", "v1"))
+        case ["openapi", "v3", "apis", group, version] if (
+            group,
+            version,
+        ) in discovery.group_versions():
+            return Response(200, openapi.document_v3(group, version))
+        case [""]:
+            paths = ["/api", "/apis", "/healthz", "/openapi/v2", "/openapi/v3", "/version"]
+            return respond(200, {"paths": paths})
+    return None
+
+
+def _groups(root: str, accept: str) -> Response:
+    """Answer in the first form that the client asks for and that is known here."""
+    for part in accept.split(","):
+        version = _VERSION.search(part)
+        if not _AGGREGATED.search(part) or version is None:
+            if part.strip() == JSON:
+                break
+            continue
+        groups = [("", "v1")] if root == "api" else discovery.group_versions()
+        kind = f"{JSON};g=apidiscovery.k8s.io;v={version[1]};as=APIGroupDiscoveryList"
+        body = respond(200, discovery.aggregated(groups, version[1])).body
+        return Response(200, body, kind)
+    if root == "api":
+        return respond(200, discovery.api_versions())
+    return respond(200, discovery.api_groups())
+
+
+def _openapi_v2(accept: str) -> Response:
+    """Answer in JSON; who reads protobuf alone gets an empty document, which old kubectl accepts."""
+    if "protobuf" in accept and JSON not in accept:
+        return Response(200, b"", V2_PROTOBUF)
+    if accept and JSON not in accept and "*/*" not in accept:
+        raise ApiError(406, "NotAcceptable", "only application/json is served here")
+    return Response(200, openapi.document_v2())

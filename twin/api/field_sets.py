@@ -1,0 +1,193 @@
+"""Which fields of an object are meant: paths, their FieldsV1 form, and trees of typed values.
+
+A path is a tuple of elements in the form that FieldsV1 uses: `f:name` for a member, `k:{...}` for
+an item of a list by its keys, `v:...` for a value of a set. What merges as a whole is one leaf.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from twin.api.schema import Field
+from twin.errors import bad_request
+
+Path = tuple[str, ...]
+Paths = frozenset[Path]
+Trie = dict[str, Any]
+KEY_DEFAULTS: Mapping[str, str] = {"protocol": "TCP"}
+"""Key fields that an item may leave out, and what is meant then."""
+_ITSELF = "."
+
+
+def children(value: Any, place: Field) -> dict[str, tuple[Any, Field]] | None:
+    """Return the owned parts of a value by path element; None when it is one leaf."""
+    if place.whole or not isinstance(value, dict | list):
+        return None
+    if isinstance(value, dict):
+        return {f"f:{name}": (each, place.child(name)) for name, each in value.items()}
+    if place.shape != "[]":
+        return None
+    element = place.element
+    if place.is_set:
+        return {f"v:{_compact(each)}": (each, element) for each in value}
+    return {_item_key(each, place, index): (each, element) for index, each in enumerate(value)}
+
+
+def _item_key(item: Any, place: Field, index: int) -> str:
+    """Return the path element of an item of a list that has keys; without them, by its index."""
+    found = {}
+    for key in place.keys:
+        value = item.get(key, KEY_DEFAULTS.get(key)) if isinstance(item, dict) else None
+        if value is not None:
+            found[key] = value
+    return f"k:{_compact(found)}" if place.keys[0] in found else f"i:{index}"
+
+
+def owned(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
+    """Yield the paths that a configuration speaks for: leaves, empty objects, items of lists.
+
+    Raises:
+        ApiError: 400, an item of a list lacks a field that tells it apart.
+    """
+    parts = children(value, place)
+    if at and at[-1].startswith("i:"):
+        raise bad_request(f"{path_text(at)}: this item of a list lacks the field that names it")
+    if at and (not parts or at[-1].startswith("k:")):
+        yield at
+    for element, (each, inner) in (parts or {}).items():
+        yield from owned(each, inner, (*at, element))
+
+
+def everything(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
+    """Yield the path of every part of a value, objects and lists themselves included."""
+    if at:
+        yield at
+    for element, (each, inner) in (children(value, place) or {}).items():
+        yield from everything(each, inner, (*at, element))
+
+
+class Difference:
+    """What became different between two values of one place."""
+
+    def __init__(self, old: Any, new: Any, place: Field) -> None:
+        """Compare."""
+        self.changed: set[Path] = set()
+        """Added, or with another value."""
+        self.removed: set[Path] = set()
+        self._compare(old, new, place, ())
+
+    def _compare(self, old: Any, new: Any, place: Field, at: Path) -> None:
+        before, after = children(old, place), children(new, place)
+        if before is None or after is None:
+            if old != new or type(old) is not type(new):
+                self.changed.add(at)
+            return
+        for element, (value, inner) in after.items():
+            known = before.get(element)
+            if known is None:
+                self.changed.update(everything(value, inner, (*at, element)))
+            else:
+                self._compare(known[0], value, inner, (*at, element))
+        for element, (value, inner) in before.items():
+            if element not in after:
+                self.removed.update(everything(value, inner, (*at, element)))
+
+
+def merged(live: Any, given: Any, place: Field) -> Any:
+    """Return `live` with what `given` says; neither is changed."""
+    before, after = children(live, place), children(given, place)
+    if before is None or after is None:
+        return given
+    together = {
+        element: merged(value, after[element][0], inner) if element in after else value
+        for element, (value, inner) in before.items()
+    }
+    together |= {element: each for element, (each, _) in after.items() if element not in before}
+    if isinstance(live, list):
+        return list(together.values())
+    return {element[2:]: each for element, each in together.items()}
+
+
+def without(value: Any, place: Field, gone: Trie) -> Any:
+    """Return a value without the parts in a trie; objects that this empties go, too."""
+    parts = children(value, place)
+    if parts is None:
+        return value
+    left: dict[str, Any] = {}
+    for element, (each, inner) in parts.items():
+        below = gone.get(element)
+        if below is None:
+            left[element] = each
+        elif _ITSELF not in below:
+            rest = without(each, inner, below)
+            if rest not in ({}, []):
+                left[element] = rest
+    if isinstance(value, list):
+        return list(left.values())
+    return {element[2:]: each for element, each in left.items()}
+
+
+def trie_of(paths: Iterable[Path]) -> Trie:
+    """Return paths as nested dicts; a path that is itself meant has a member `.`."""
+    root: Trie = {}
+    for path in paths:
+        node = root
+        for element in path:
+            node = node.setdefault(element, {})
+        node[_ITSELF] = {}
+    return root
+
+
+def to_fields(paths: Paths) -> Trie:
+    """Return FieldsV1."""
+    root: Trie = {}
+    for path in sorted(paths):
+        node = root
+        for element in path:
+            node = node.setdefault(element, {})
+        node[_ITSELF] = {}
+    return _unmarked(root)
+
+
+def _unmarked(node: Trie) -> Trie:
+    if set(node) == {_ITSELF}:
+        return {}
+    return {name: {} if name == _ITSELF else _unmarked(below) for name, below in node.items()}
+
+
+def from_fields(fields: Any, at: Path = ()) -> Iterator[Path]:
+    """Yield the paths of FieldsV1; raises ValueError for what is none."""
+    if not isinstance(fields, dict):
+        raise ValueError("fieldsV1 must hold objects")
+    if at and not fields:
+        yield at
+    for element, below in fields.items():
+        if element == _ITSELF:
+            yield at
+        elif element[:2] in ("f:", "k:", "v:", "i:"):
+            yield from from_fields(below, (*at, element))
+        else:
+            raise ValueError(f"{element!r} is no path element")
+
+
+def path_text(path: Path) -> str:
+    """Return `.spec.containers[name="a"].image`, as conflicts name a field."""
+    text = ""
+    for element in path:
+        kind, rest = element[:2], element[2:]
+        if kind == "k:":
+            keys = json.loads(rest)
+            text += f"[{','.join(f'{key}={_compact(value)}' for key, value in keys.items())}]"
+        elif kind == "v:":
+            text += f"[={rest}]"
+        elif kind == "i:":
+            text += f"[{rest}]"
+        else:
+            text += f".{rest}"
+    return text
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)

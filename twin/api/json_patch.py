@@ -1,0 +1,122 @@
+"""JSON patch (RFC 6902): a list of steps on a document, all of them or none."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from twin.errors import ApiError, bad_request
+
+MOST_STEPS = 10_000
+"""As many as a real server takes."""
+
+
+def json_patched(document: Any, steps: Any) -> Any:
+    """Return a patched copy.
+
+    Raises:
+        ApiError: 400 for what is no JSON patch, 413 for too many steps, 422 for one that does not
+            fit the document.
+    """
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        raise bad_request("a JSON patch must be a list of operations")
+    if len(steps) > MOST_STEPS:
+        message = (
+            f"the allowed maximum operations in a JSON patch is {MOST_STEPS}, got {len(steps)}"
+        )
+        raise ApiError(413, "RequestEntityTooLarge", message)
+    result = copy.deepcopy(document)
+    for step in steps:
+        try:
+            result = _stepped(result, step)
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            text = "the server rejected our request due to an error in our request"
+            raise ApiError(422, "Invalid", f"{text}: {step}: {error}") from error
+    return result
+
+
+def _stepped(document: Any, step: dict[str, Any]) -> Any:
+    path, operation = _parts(step["path"]), step["op"]
+    match operation:
+        case "add":
+            return _added(document, path, copy.deepcopy(step["value"]))
+        case "remove":
+            return _removed(document, path)
+        case "replace":
+            _found(document, path)
+            return _replaced(document, path, copy.deepcopy(step["value"]))
+        case "move":
+            source = _parts(step["from"])
+            if path[: len(source)] == source and path != source:
+                raise ValueError("a value cannot move into itself")
+            value = _found(document, source)
+            return _added(_removed(document, source), path, value)
+        case "copy":
+            return _added(document, path, copy.deepcopy(_found(document, _parts(step["from"]))))
+        case "test":
+            if _found(document, path, missing=None) != step.get("value"):
+                raise ValueError("testing value failed")
+            return document
+    raise ValueError(f"operation {operation!r} is not supported")
+
+
+def _parts(pointer: Any) -> list[str]:
+    if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
+        raise ValueError("a path begins with /")
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+_RAISE = object()
+
+
+def _found(document: Any, path: list[str], missing: Any = _RAISE) -> Any:
+    for part in path:
+        try:
+            document = document[_index(document, part)]
+        except (KeyError, IndexError):
+            if missing is _RAISE:
+                raise KeyError(f"no value at {part!r}") from None
+            return missing
+    return document
+
+
+def _index(parent: Any, part: str, *, end: bool = False) -> Any:
+    if isinstance(parent, dict):
+        return part
+    if not isinstance(parent, list):
+        raise KeyError(part)
+    if end and part == "-":
+        return len(parent)
+    if not (part.isascii() and part.isdecimal()) or (part[0] == "0" and part != "0"):
+        raise ValueError(f"{part!r} is no index of a list")
+    return int(part)
+
+
+def _added(document: Any, path: list[str], value: Any) -> Any:
+    if not path:
+        return value
+    parent = _found(document, path[:-1])
+    place = _index(parent, path[-1], end=True)
+    if isinstance(parent, list):
+        if place > len(parent):
+            raise IndexError(f"index {place} is beyond the list")
+        parent.insert(place, value)
+    else:
+        parent[place] = value
+    return document
+
+
+def _replaced(document: Any, path: list[str], value: Any) -> Any:
+    if not path:
+        return value
+    parent = _found(document, path[:-1])
+    parent[_index(parent, path[-1])] = value
+    return document
+
+
+def _removed(document: Any, path: list[str]) -> Any:
+    if not path:
+        raise ValueError("the whole document cannot be removed")
+    parent = _found(document, path[:-1])
+    del parent[_index(parent, path[-1])]
+    return document

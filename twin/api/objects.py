@@ -1,0 +1,303 @@
+"""Reading and writing stored objects: what each verb does on a collection and on one object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twin.api import ownership
+from twin.api.bodies import (
+    Given,
+    check_place,
+    checked,
+    delete_options,
+    map_of,
+    object_of,
+    whole_seconds,
+)
+from twin.api.listing import list_answer, list_objects, object_answer, stripped
+from twin.api.messages import (
+    Object,
+    Request,
+    Response,
+    StreamedResponse,
+    WatchResponse,
+    is_dry_run,
+    respond,
+)
+from twin.api.ownership import Writer
+from twin.api.patching import APPLY, kind_of_patch, patch_of, patched
+from twin.api.schema import ANY, root_of
+from twin.api.tables import Form
+from twin.api.versions import check_reached
+from twin.api.watching import watch
+from twin.engine import Engine
+from twin.errors import ApiError, bad_request, invalid
+from twin.kinds import Kind
+from twin.timestamps import rfc3339
+
+Answer = Response | StreamedResponse | WatchResponse
+UNKNOWN_MANAGER = "unknown"
+MADE_BY_PUT = frozenset({"leases", "events", "endpoints"})
+"""Resources that a PUT of an absent object creates, as on a real server."""
+
+
+def not_allowed() -> ApiError:
+    """405 of a verb that a path does not have."""
+    return ApiError(
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
+    )
+
+
+class Objects:
+    """The stored objects of one engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        """Serve the engine's store."""
+        self._engine = engine
+        self._store = engine.store
+
+    # ---- reading
+
+    def collection(self, kind: Kind, namespace: str | None, request: Request) -> Answer:
+        """Answer a request on a collection; raises ApiError."""
+        match request.method:
+            case "GET":
+                return self._list(kind, namespace, request)
+            case "POST":
+                return self.create(kind, namespace or "", request)
+            case "DELETE":
+                return self._delete_all(kind, namespace, request)
+        raise not_allowed()
+
+    def object(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
+        """Answer a request on one object; raises ApiError."""
+        match request.method:
+            case "GET":
+                return self._get(kind, namespace, name, request)
+            case "PUT":
+                return self.put(kind, namespace, name, request)
+            case "PATCH":
+                return self.patch(kind, namespace, name, request)
+            case "DELETE":
+                return self._shown(kind, self._delete(kind, namespace, name, request), request)
+        raise not_allowed()
+
+    def _list(self, kind: Kind, namespace: str | None, request: Request) -> Answer:
+        form = Form.asked(request)
+        if request.flag("watch"):
+            return watch(self._store, kind, namespace, request, form)
+        if form.kind != "table":
+            return list_answer(self._store, kind, namespace, request)
+        listed = list_objects(self._store, kind, namespace, request)
+        return respond(200, form.listed(kind.resource, listed, self._engine.now))
+
+    def _get(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
+        form = Form.asked(request)
+        if request.flag("watch"):
+            narrowed = {**request.query, "fieldSelector": f"metadata.name={name}"}
+            only = Request("GET", request.path, narrowed, request.headers)
+            return watch(self._store, kind, namespace or None, only, form)
+        check_reached(request.query.get("resourceVersion", ""), self._store.resource_version)
+        record = self._store.record(kind.resource, namespace, name)
+        if form.kind != "table":
+            return object_answer(kind.resource, record, request.headers.get("accept", ""))
+        obj = stripped(self._store.get(kind.resource, namespace, name))
+        return respond(200, form.one(kind.resource, obj, self._engine.now))
+
+    # ---- writing
+
+    def create(self, kind: Kind, namespace: str, request: Request) -> Response:
+        """Create the object of a request; raises ApiError."""
+        given = object_of(request, kind)
+        check_place(given.obj, namespace)
+        if map_of(given.obj, "metadata").get("resourceVersion"):
+            raise bad_request("resourceVersion should not be set on objects to be created")
+        new = self._store.create(
+            kind.resource,
+            namespace,
+            given.obj,
+            dry_run=request.dry_run,
+            own=self._owning(kind, request),
+        )
+        return self._shown(kind, new, request, 201, given)
+
+    def put(
+        self, kind: Kind, namespace: str, name: str, request: Request, subresource: str = ""
+    ) -> Response:
+        """Replace an object, or its subresource; raises ApiError."""
+        given = object_of(request, kind)
+        check_place(given.obj, namespace, name)
+        if not map_of(given.obj, "metadata").get("name"):
+            raise bad_request("name must be provided")
+        absent = self._store.find(kind.resource, namespace, name) is None
+        if absent and kind.resource in MADE_BY_PUT and not subresource:
+            given.obj["metadata"].pop("resourceVersion", None)
+            return self.create(kind, namespace, request)
+        new = self.replace(kind, namespace, name, given.obj, request, subresource)
+        return self._shown(kind, new, request, 200, given)
+
+    def replace(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        obj: Object,
+        request: Request,
+        subresource: str = "",
+        said: str = "",
+    ) -> Object:
+        """Store an object on behalf of a request; `said` names the subresource to its managers."""
+        return self._store.replace(
+            kind.resource,
+            namespace,
+            name,
+            obj,
+            subresource=subresource or None,
+            dry_run=request.dry_run,
+            own=self._owning(kind, request, said or subresource),
+        )
+
+    def patch(
+        self, kind: Kind, namespace: str, name: str, request: Request, subresource: str = ""
+    ) -> Response:
+        """Patch an object, or its subresource; raises ApiError."""
+        media = kind_of_patch(request.headers.get("content-type", ""))
+        patch = patch_of(request.body, media)
+        if media == APPLY:
+            return self._apply(kind, namespace, name, patch, request, subresource)
+        if "force" in request.query:
+            raise invalid(
+                "PatchOptions",
+                "meta.k8s.io",
+                "",
+                [("force", "Forbidden: may not be specified for non-apply patch")],
+            )
+        current = self._store.get(kind.resource, namespace, name)
+        version = current["metadata"].pop("resourceVersion")
+        root = root_of(kind.group, kind.version, kind.kind)
+        given = checked(patched(current, media, patch, root), kind, request)
+        current["metadata"]["resourceVersion"] = version
+        check_place(given.obj, namespace, name)
+        new = self.replace(kind, namespace, name, given.obj, request, subresource)
+        return self._shown(kind, new, request, 200, given)
+
+    def _apply(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        config: Any,
+        request: Request,
+        subresource: str,
+    ) -> Response:
+        writer, given = self._application(kind, name, config, request, subresource)
+        root = root_of(kind.group, kind.version, kind.kind) or ANY
+        check_place(given.obj, namespace, name)
+        absent = self._store.find(kind.resource, namespace, name) is None
+        if absent and subresource:
+            self._store.get(kind.resource, namespace, name)  # says that it is not found
+        live: Object = (
+            {"metadata": {}} if absent else self._store.get(kind.resource, namespace, name)
+        )
+        if given.obj["metadata"].get("resourceVersion") is None:
+            live = {**live, "metadata": {**live["metadata"]}}
+            live["metadata"].pop("resourceVersion", None)
+        force = request.flag("force")
+        result, managed = ownership.applied(live, given.obj, root, writer, force=force)
+
+        def own(_old: Object | None, new: Object) -> None:
+            new["metadata"]["managedFields"] = managed
+
+        if absent:
+            new = self._store.create(
+                kind.resource, namespace, result, dry_run=request.dry_run, own=own
+            )
+            return self._shown(kind, new, request, 201, given)
+        new = self._store.replace(
+            kind.resource,
+            namespace,
+            name,
+            result,
+            subresource=subresource or None,
+            dry_run=request.dry_run,
+            own=own,
+        )
+        return self._shown(kind, new, request, 200, given)
+
+    def _application(
+        self, kind: Kind, name: str, config: Any, request: Request, subresource: str
+    ) -> tuple[Writer, Given]:
+        """Read what an apply says, and who says it; raises ApiError 400 or 422."""
+        manager = request.query.get("fieldManager", "")
+        if not manager:
+            why = [("fieldManager", "Required value: is required for apply patch")]
+            raise invalid("PatchOptions", "meta.k8s.io", "", why)
+        if not isinstance(config, dict):
+            raise bad_request("an applied configuration must be an object")
+        said = (config.get("apiVersion"), config.get("kind"))
+        if said != (kind.api_version, kind.kind):
+            raise bad_request(
+                f"an applied configuration has to say its apiVersion and kind, which are "
+                f"{kind.api_version} {kind.kind} here"
+            )
+        given = checked(config, kind, request)
+        metadata = given.obj.setdefault("metadata", {})
+        metadata.setdefault("name", name)
+        if metadata.get("managedFields"):
+            raise bad_request("metadata.managedFields must be nil")
+        if subresource:
+            only = ("apiVersion", "kind", "metadata", subresource)
+            given = Given({key: given.obj[key] for key in only if key in given.obj}, given.warnings)
+        else:
+            given.obj.pop("status", None)
+        writer = Writer(manager, kind.api_version, rfc3339(self._engine.now), subresource)
+        return writer, given
+
+    def _owning(self, kind: Kind, request: Request, subresource: str = "") -> Any:
+        manager = request.query.get("fieldManager", "") or UNKNOWN_MANAGER
+        writer = Writer(manager, kind.api_version, rfc3339(self._engine.now), subresource)
+        root = root_of(kind.group, kind.version, kind.kind) or ANY
+
+        def own(old: Object | None, new: Object) -> None:
+            managed = ownership.after_update(old, new, root, writer)
+            new["metadata"]["managedFields"] = managed
+
+        return own
+
+    # ---- deleting
+
+    def _delete_all(self, kind: Kind, namespace: str | None, request: Request) -> Response:
+        listed = list_objects(self._store, kind, namespace, request)
+        for item in listed["items"]:
+            metadata = item["metadata"]
+            self._delete(kind, metadata.get("namespace", ""), metadata["name"], request)
+        return respond(200, listed)
+
+    def _delete(self, kind: Kind, namespace: str, name: str, request: Request) -> Object:
+        options = delete_options(request)
+        conditions = map_of(options, "preconditions")
+        grace = options.get("gracePeriodSeconds")
+        dry_run = request.dry_run or is_dry_run(options.get("dryRun"))
+        return self._store.delete(
+            kind.resource,
+            namespace,
+            name,
+            uid=conditions.get("uid"),
+            resource_version=conditions.get("resourceVersion"),
+            grace_period_seconds=None if grace is None else whole_seconds(grace),
+            propagation=options.get("propagationPolicy"),
+            dry_run=dry_run,
+        )
+
+    def _shown(
+        self,
+        kind: Kind,
+        obj: Object,
+        request: Request,
+        status: int = 200,
+        given: Given | None = None,
+    ) -> Response:
+        """Answer with a written object, in the form that the client asks for."""
+        form = Form.asked(request)
+        body = respond(status, form.one(kind.resource, obj, self._engine.now)).body
+        return Response(status, body, headers={} if given is None else given.headers())

@@ -1,0 +1,200 @@
+"""OpenAPI documents of what is served, made from the tables of fields.
+
+`kubectl explain`, `apply`, `diff` and client-side validation read them: types, list keys, merge
+keys and the query parameters of each path. Descriptions are not among the facts that the tables
+hold; `kubectl explain` shows the fields without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from twin.api import discovery
+from twin.api.messages import json_bytes
+from twin.api.schema import Field, Message, root_of
+from twin.kinds import Kind
+
+Schema = dict[str, Any]
+_PLAIN: dict[str, Schema] = {
+    "string": {"type": "string"},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "bool": {"type": "boolean"},
+    "bytes": {"type": "string", "format": "byte"},
+    "double": {"type": "number", "format": "double"},
+    "Quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    "Time": {"type": "string", "format": "date-time"},
+    "MicroTime": {"type": "string", "format": "date-time"},
+    "Duration": {"type": "string"},
+    "IntOrString": {
+        "format": "int-or-string",
+        "oneOf": [{"type": "integer"}, {"type": "string"}],
+        "x-kubernetes-int-or-string": True,
+    },
+    "FieldsV1": {"type": "object"},
+    "Raw": {"type": "object"},
+    "Extra": {"type": "array", "items": {"type": "string"}},
+    "Any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+}
+_TYPED: dict[str, Schema] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+_QUERY = ("dryRun", "fieldManager", "fieldValidation")
+
+
+def index() -> dict[str, Any]:
+    """Return GET /openapi/v3: where each group's document is."""
+    pairs = discovery.group_versions()
+    names = {"api/v1": "api/v1"} | {f"apis/{g}/{v}": f"apis/{g}/{v}" for g, v in pairs}
+    return {"paths": {name: {"serverRelativeURL": f"/openapi/v3/{name}"} for name in names}}
+
+
+def document_v3(group: str, version: str) -> bytes:
+    """Return a group version's OpenAPI 3 document."""
+    return _document_v3(group, version, tuple(discovery.kinds_of(group, version)))
+
+
+@lru_cache(maxsize=64)
+def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
+    schemas: dict[str, Schema] = {}
+    paths: dict[str, Any] = {}
+    for kind in kinds:
+        gvk = {"group": group, "version": version, "kind": kind.kind}
+        root = root_of(group, version, kind.kind)
+        if root is None or root.message is None:
+            schemas[f"foresail.{kind.kind}"] = _open(gvk)
+        else:
+            for one in _reached(root.message):
+                schemas.setdefault(_name(one), _schema(one, "#/components/schemas/"))
+            found = schemas[_name(root.message)]
+            schemas[_name(root.message)] = {**found, "x-kubernetes-group-version-kind": [gvk]}
+        paths |= _paths(kind, version, gvk)
+    return json_bytes(
+        {
+            "openapi": "3.0.0",
+            "info": _INFO,
+            "paths": paths,
+            "components": {"schemas": schemas},
+        }
+    )
+
+
+def document_v2() -> bytes:
+    """Return the OpenAPI 2 document of everything, without paths."""
+    return _document_v2(tuple(discovery.all_kinds()))
+
+
+@lru_cache(maxsize=4)
+def _document_v2(kinds: tuple[Kind, ...]) -> bytes:
+    definitions: dict[str, Schema] = {}
+    for kind in kinds:
+        for version in (kind.version, *kind.other_versions):
+            gvk = {"group": kind.group, "version": version, "kind": kind.kind}
+            root = root_of(kind.group, version, kind.kind)
+            if root is None or root.message is None:
+                definitions[f"foresail.{kind.kind}"] = _open(gvk)
+                continue
+            for one in _reached(root.message):
+                definitions.setdefault(_name(one), _schema(one, "#/definitions/"))
+            name = _name(root.message)
+            definitions[name] = {**definitions[name], "x-kubernetes-group-version-kind": [gvk]}
+    return json_bytes({"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": definitions})
+
+
+_INFO = {"title": "Foresail embedded cluster", "version": discovery.VERSION["gitVersion"]}
+
+
+def _reached(root: Message) -> list[Message]:
+    """Return a message and all that it is made of, each once."""
+    found: dict[str, Message] = {}
+    todo = [root]
+    while todo:
+        one = todo.pop()
+        if one.name not in found:
+            found[one.name] = one
+            todo += [field.message for field in one.fields.values() if field.message is not None]
+    return [found[name] for name in sorted(found)]
+
+
+def _name(one: Message) -> str:
+    package, version, kind = one.name.split(".")
+    if package == "meta":
+        return f"io.k8s.apimachinery.pkg.apis.meta.{version}.{kind}"
+    return f"io.k8s.api.{package}.{version}.{kind}"
+
+
+def _schema(one: Message, where: str) -> Schema:
+    properties = {field.name: _place(field, where) for field in one.fields.values()}
+    found: Schema = {
+        "type": "object",
+        "description": "",
+        "properties": {**(_TYPED if one.typed else {}), **properties},
+    }
+    required = sorted(field.name for field in one.fields.values() if field.required)
+    if required:
+        found["required"] = required
+    if one.atomic:
+        found["x-kubernetes-map-type"] = "atomic"
+    return found
+
+
+def _place(field: Field, where: str) -> Schema:
+    one = _element(field, where)
+    if field.shape == "":
+        return one
+    if field.shape == "{}":
+        found: Schema = {"type": "object", "additionalProperties": one}
+        return {**found, **({"x-kubernetes-map-type": "atomic"} if field.atomic else {})}
+    found = {"type": "array", "items": one}
+    kind = "map" if field.keys else "set" if field.is_set else "atomic"
+    found["x-kubernetes-list-type"] = kind
+    if field.keys:
+        found["x-kubernetes-list-map-keys"] = list(field.keys)
+    if field.merges:
+        found["x-kubernetes-patch-strategy"] = "merge"
+        if field.merge_key:
+            found["x-kubernetes-patch-merge-key"] = field.merge_key
+    return found
+
+
+def _element(field: Field, where: str) -> Schema:
+    if field.message is None:
+        return dict(_PLAIN[field.type])
+    return {"allOf": [{"$ref": f"{where}{_name(field.message)}"}], "description": ""}
+
+
+def _open(gvk: Schema) -> Schema:
+    opened = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        **opened,
+        "description": "",
+        "properties": {**_TYPED, "metadata": opened, "spec": opened, "status": opened},
+        "x-kubernetes-group-version-kind": [gvk],
+    }
+
+
+def _paths(kind: Kind, version: str, gvk: Schema) -> Iterable[tuple[str, Any]]:
+    prefix = f"/apis/{kind.group}/{version}" if kind.group else f"/api/{version}"
+    scope = "/namespaces/{namespace}" if kind.namespaced else ""
+    parameters = [{"name": name, "in": "query", "schema": {"type": "string"}} for name in _QUERY]
+
+    def operation(action: str, query: list[Any]) -> Schema:
+        return {
+            "parameters": query,
+            "responses": {"200": {"description": "OK"}},
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": gvk,
+        }
+
+    return {
+        f"{prefix}{scope}/{kind.resource}": {
+            "get": operation("list", []),
+            "post": operation("post", parameters),
+        },
+        f"{prefix}{scope}/{kind.resource}/{{name}}": {
+            "get": operation("get", []),
+            "patch": operation("patch", parameters),
+            "put": operation("put", parameters),
+            "delete": operation("delete", []),
+        },
+    }.items()

@@ -1,0 +1,239 @@
+"""Who owns which field: `managedFields`, kept as a real server keeps it.
+
+Every write through the API says who it is (`fieldManager`). An Update owns what it added or gave
+another value, and takes that from everybody else. An Apply owns exactly what it says: it may not
+change a value that somebody else owns (409, unless forced), and what it no longer says goes, if
+nobody else owns it. Several may own a field while they agree on its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from twin.api.field_sets import (
+    Difference,
+    Path,
+    Paths,
+    everything,
+    from_fields,
+    merged,
+    owned,
+    path_text,
+    to_fields,
+    trie_of,
+    without,
+)
+from twin.api.schema import Field
+from twin.errors import ApiError
+
+Object = dict[str, Any]
+Operation = Literal["Apply", "Update"]
+BEFORE_FIRST_APPLY = "before-first-apply"
+"""Owns what stood there before anybody applied: the simulation's own objects name no managers."""
+_NOBODYS = frozenset(
+    {("f:apiVersion",), ("f:kind",), ("f:metadata",)}
+    | {
+        ("f:metadata", f"f:{name}")
+        for name in ("name", "namespace", "creationTimestamp", "selfLink", "uid", "resourceVersion",
+                     "generation", "managedFields", "deletionTimestamp",
+                     "deletionGracePeriodSeconds")
+    }
+)  # fmt: skip
+"""Identity and what only the server sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Who writes, and how."""
+
+    manager: str
+    api_version: str
+    at: str
+    """Cluster time, RFC 3339."""
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One entry of `managedFields`."""
+
+    manager: str
+    operation: Operation
+    api_version: str
+    subresource: str
+    at: str
+    paths: Paths
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What tells owners apart."""
+        return (self.manager, self.operation, self.api_version, self.subresource)
+
+    def entry(self) -> Object:
+        """Return it as the API shows it."""
+        return {
+            "manager": self.manager,
+            "operation": self.operation,
+            "apiVersion": self.api_version,
+            "time": self.at,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": to_fields(self.paths),
+            **({"subresource": self.subresource} if self.subresource else {}),
+        }
+
+
+def owners_of(entries: Sequence[Mapping[str, Any]]) -> list[Owner]:
+    """Read `managedFields`; raises ValueError for entries that no server wrote."""
+    found = []
+    for entry in entries:
+        operation = entry.get("operation")
+        if operation not in ("Apply", "Update"):
+            raise ValueError(f"operation {operation!r}")
+        texts = [entry.get(name) or "" for name in ("manager", "apiVersion", "subresource", "time")]
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError("manager, apiVersion, subresource and time must be strings")
+        manager, api_version, subresource, at = texts
+        paths = frozenset(from_fields(entry.get("fieldsV1") or {}))
+        found.append(Owner(manager, operation, api_version, subresource, at, paths))
+    return found
+
+
+def entries_of(owners: Iterable[Owner]) -> list[Object]:
+    """Return `managedFields`: appliers first, then by time."""
+    kept = [owner for owner in owners if owner.paths]
+    return [
+        owner.entry() for owner in sorted(kept, key=lambda one: (one.operation, one.at, one.key))
+    ]
+
+
+def after_update(old: Object | None, new: Object, place: Field, writer: Writer) -> list[Object]:
+    """Return `managedFields` after an Update; `new` is what is stored, defaults included.
+
+    An object that nobody has ever claimed stays so: the simulation's own objects carry no owners.
+    """
+    given = new["metadata"].get("managedFields")
+    if old is None:
+        paths = frozenset(everything(_seen(new, writer), place)) - _NOBODYS
+        return entries_of([_owner(writer, "Update", paths)])
+    owners = _given_or_kept(old, given)
+    if not owners and not _claimed(old, given):
+        return []
+    difference = Difference(_seen(old, writer), _seen(new, writer), place)
+    return entries_of(_moved(owners, difference, writer))
+
+
+def applied(
+    live: Object, config: Object, place: Field, writer: Writer, *, force: bool
+) -> tuple[Object, list[Object]]:
+    """Return an object with a configuration applied, and its `managedFields` afterwards.
+
+    Raises:
+        ApiError: 409 that names every other owner of a field whose value would change.
+    """
+    owners = owners_of(live["metadata"].get("managedFields") or ())
+    if not owners and live["metadata"].get("uid"):
+        paths = frozenset(everything(live, place)) - _NOBODYS
+        owners = [replace(_owner(writer, "Update", paths), manager=BEFORE_FIRST_APPLY)]
+    mine = _owner(writer, "Apply", frozenset(owned(config, place)) - _NOBODYS)
+    before = next((owner.paths for owner in owners if owner.key == mine.key), frozenset())
+    others = [owner for owner in owners if owner.key != mine.key]
+    result = merged(live, config, place)
+    result = without(result, place, trie_of(_dropped(before, mine.paths, others)))
+    difference = Difference(live, result, place)
+    conflicts = _conflicts(others, difference, mine.paths)
+    if conflicts and not force:
+        raise _conflict(conflicts)
+    taken = difference.changed & mine.paths
+    left = [replace(one, paths=one.paths - taken - difference.removed) for one in others]
+    kept = next((owner for owner in owners if owner.key == mine.key), None)
+    same = kept is not None and kept.paths == mine.paths and not difference.changed
+    return result, entries_of([*left, kept if same and kept is not None else mine])
+
+
+def _owner(writer: Writer, operation: Operation, paths: Paths) -> Owner:
+    return Owner(
+        writer.manager, operation, writer.api_version, writer.subresource, writer.at, paths
+    )
+
+
+def _given_or_kept(old: Object, given: Any) -> list[Owner]:
+    """Return the owners that a write starts from: a client may rewrite them, nonsense is ignored."""
+    if given is not None:
+        if given in ([], [{}]):
+            return []
+        try:
+            return owners_of(given)
+        except (ValueError, AttributeError):
+            pass
+    return owners_of(old["metadata"].get("managedFields") or ())
+
+
+def _claimed(old: Object, given: Any) -> bool:
+    return bool(old["metadata"].get("managedFields")) and given not in ([], [{}])
+
+
+def _seen(obj: Object, writer: Writer) -> Object:
+    """Return the part of an object that a write can change."""
+    if writer.subresource == "status":
+        return {name: value for name, value in obj.items() if name == "status"}
+    return {name: value for name, value in obj.items() if name != "status"}
+
+
+def _moved(owners: list[Owner], difference: Difference, writer: Writer) -> list[Owner]:
+    changed = frozenset(difference.changed) - _NOBODYS
+    mine = _owner(writer, "Update", changed)
+    found = []
+    for owner in owners:
+        if owner.key == mine.key:
+            paths = (owner.paths | changed) - difference.removed
+            mine = replace(owner, paths=paths, at=owner.at if not changed else writer.at)
+        else:
+            found.append(replace(owner, paths=owner.paths - changed - difference.removed))
+    return [*found, mine]
+
+
+def _dropped(before: Paths, now: Paths, others: Sequence[Owner]) -> list[Path]:
+    """Return what an applier no longer says and nobody else owns, in whole or in part."""
+    wanted: set[Path] = set()
+    for paths in (now, *(owner.paths for owner in others)):
+        for path in paths:
+            wanted.update(path[:length] for length in range(1, len(path) + 1))
+    return [path for path in before if path not in wanted]
+
+
+def _conflicts(
+    others: Sequence[Owner], difference: Difference, mine: Paths
+) -> list[tuple[Owner, Path]]:
+    changed = difference.changed & mine
+    return [
+        (owner, path)
+        for owner in sorted(others, key=lambda one: one.key)
+        for path in sorted(owner.paths & changed)
+    ]
+
+
+def _conflict(found: Sequence[tuple[Owner, Path]]) -> ApiError:
+    causes = [
+        {
+            "reason": "FieldManagerConflict",
+            "message": f"conflict with {_who(owner)}",
+            "field": path_text(path),
+        }
+        for owner, path in found
+    ]
+    if len(found) == 1:
+        text = f"1 conflict: conflict with {_who(found[0][0])}: {path_text(found[0][1])}"
+    else:
+        by_owner: dict[str, list[str]] = {}
+        for owner, path in found:
+            by_owner.setdefault(_who(owner), []).append(f"- {path_text(path)}")
+        parts = [f"conflicts with {who}:\n" + "\n".join(paths) for who, paths in by_owner.items()]
+        text = f"{len(found)} conflicts: " + "\n".join(parts)
+    return ApiError(409, "Conflict", f"Apply failed with {text}", {"causes": causes})
+
+
+def _who(owner: Owner) -> str:
+    subresource = f' with subresource "{owner.subresource}"' if owner.subresource else ""
+    return f'"{owner.manager}"{subresource} using {owner.api_version}'

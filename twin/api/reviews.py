@@ -1,0 +1,99 @@
+"""What clients ask about themselves: `kubectl auth can-i`, `auth can-i --list`, `auth whoami`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twin.api.access import IDENTITIES, Attributes, Identity
+from twin.api.bodies import json_of, map_of
+from twin.api.messages import Object, Request, Response, respond
+from twin.errors import ApiError, bad_request
+
+REVIEWS = {
+    ("authorization.k8s.io", "v1"): {
+        "selfsubjectaccessreviews": ("SelfSubjectAccessReview", False),
+        "selfsubjectrulesreviews": ("SelfSubjectRulesReview", False),
+        "subjectaccessreviews": ("SubjectAccessReview", False),
+    },
+    ("authentication.k8s.io", "v1"): {
+        "selfsubjectreviews": ("SelfSubjectReview", False),
+    },
+}
+"""Reviews by group and version: plural to kind and whether it is namespaced; nothing is kept."""
+
+
+def review(resource: str, request: Request, identity: Identity) -> Response:
+    """Answer one review; raises ApiError 400 or 405."""
+    if request.method != "POST":
+        raise ApiError(405, "MethodNotAllowed", "reviews are created, not kept")
+    asked = json_of(request)
+    spec = map_of(asked, "spec")
+    found: Object
+    match resource:
+        case "selfsubjectaccessreviews":
+            found = _access(spec, identity)
+        case "subjectaccessreviews":
+            found = _access(spec, _known(spec.get("user")))
+        case "selfsubjectrulesreviews":
+            found = _rules(spec, identity)
+        case _:
+            found = {"userInfo": user_info(identity)}
+    metadata = asked.get("metadata") or {}
+    return respond(201, {**asked, "metadata": {**metadata, "creationTimestamp": None},
+                         "status": found})  # fmt: skip
+
+
+def user_info(identity: Identity) -> Object:
+    """Return the user as the API names it."""
+    return {"username": identity.user, "uid": identity.uid, "groups": list(identity.all_groups)}
+
+
+def _known(user: Any) -> Identity:
+    for one in IDENTITIES:
+        if one.user == user:
+            return one
+    return Identity("", (), paths=())
+
+
+def _access(spec: Object, identity: Identity) -> Object:
+    resource, path = map_of(spec, "resourceAttributes"), map_of(spec, "nonResourceAttributes")
+    if bool(resource) is bool(path):
+        raise bad_request("give exactly one of resourceAttributes and nonResourceAttributes")
+    if path:
+        return {"allowed": identity.may_path(_text(path, "verb"), _text(path, "path"))}
+    names = ("verb", "group", "resource", "subresource", "namespace", "name")
+    return {"allowed": identity.may(Attributes(**{name: _text(resource, name) for name in names}))}
+
+
+def _rules(spec: Object, identity: Identity) -> Object:
+    namespace = _text(spec, "namespace")
+    rules = [one for one in identity.rules if {"*", namespace} & set(one.namespaces)]
+    return {
+        "resourceRules": [
+            {
+                "verbs": list(one.verbs),
+                "apiGroups": list(one.groups),
+                "resources": list(one.resources),
+                **({"resourceNames": list(one.names)} if one.names else {}),
+            }
+            for one in rules
+        ]
+        + [
+            {"verbs": ["create"], "apiGroups": [group], "resources": [plural]}
+            for (group, _), kinds in REVIEWS.items()
+            for plural in kinds
+            if plural.startswith("self")
+        ],
+        "nonResourceRules": [
+            {"verbs": ["*" if path == "*" else "get"], "nonResourceURLs": [path]}
+            for path in identity.paths
+        ],
+        "incomplete": False,
+    }
+
+
+def _text(owner: Object, name: str) -> str:
+    value = owner.get(name, "")
+    if not isinstance(value, str):
+        raise bad_request(f"{name} must be a string")
+    return value

@@ -1,0 +1,122 @@
+"""Objects against the tables: wrong types are refused, unknown fields are left out and named.
+
+As a real server reads an object: it keeps what its types have a place for. What becomes of the
+names of unknown fields (refused, warned about, forgotten) is the client's `fieldValidation`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twin.api.schema.model import Field
+from twin.errors import ApiError, bad_request
+
+DEEPEST = 64
+_RANGES = {"int32": 1 << 31, "int64": 1 << 63}
+_JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}
+
+
+class Check:
+    """One object's check; `unknown` collects the paths of fields that its type does not have."""
+
+    def __init__(self, kind: str, version: str) -> None:
+        """Check an object of a kind and API version (for the words of a refusal)."""
+        self._of = (kind, version)
+        self.unknown: list[str] = []
+
+    def cleaned(self, value: Any, place: Field, path: str = "", depth: int = 0) -> Any:
+        """Return a copy without unknown fields and without nulls.
+
+        Raises:
+            ApiError: 400, a value has the wrong type or nests too deeply.
+        """
+        if depth > DEEPEST:
+            raise self._refused(f"{path} nests more than {DEEPEST} levels deep")
+        if place.shape == "[]":
+            return self._list(value, place, path, depth)
+        if place.shape == "{}":
+            if not isinstance(value, dict):
+                raise self._mismatch(value, "object", path)
+            return {
+                key: self.cleaned(each, place.element, f"{path}.{key}", depth + 1)
+                for key, each in value.items()
+                if each is not None
+            }
+        if place.message is not None:
+            return self._object(value, place, path, depth)
+        return self._plain(value, place.type, path, depth)
+
+    def _list(self, value: Any, place: Field, path: str, depth: int) -> list[Any]:
+        if not isinstance(value, list):
+            raise self._mismatch(value, "array", path)
+        element = place.element
+        return [
+            self.cleaned(each, element, f"{path}[{index}]", depth + 1)
+            for index, each in enumerate(value)
+            if each is not None
+        ]
+
+    def _object(self, value: Any, place: Field, path: str, depth: int) -> dict[str, Any]:
+        assert place.message is not None
+        if not isinstance(value, dict):
+            raise self._mismatch(value, place.message.kind, path)
+        fields, found = place.message.fields, {}
+        for name, each in value.items():
+            field = fields.get(name)
+            if field is not None:
+                if each is not None:
+                    found[name] = self.cleaned(each, field, _join(path, name), depth + 1)
+            elif name in ("kind", "apiVersion") and place.message.typed:
+                found[name] = self._plain(each, "string", _join(path, name), depth)
+            else:
+                self.unknown.append(_join(path, name))
+        return found
+
+    def _plain(self, value: Any, kind: str, path: str, depth: int) -> Any:
+        if kind in ("Any", "Raw", "FieldsV1", "Extra"):
+            return _without_nulls(value, depth)
+        if not _fits(value, kind):
+            raise self._mismatch(value, kind, path)
+        return value
+
+    def _mismatch(self, value: Any, wanted: str, path: str) -> ApiError:
+        given = _JSON_NAMES.get(type(value), "object")
+        return self._refused(
+            f"json: cannot unmarshal {given} into field {path or 'of the object'} of type {wanted}"
+        )
+
+    def _refused(self, why: str) -> ApiError:
+        kind, version = self._of
+        return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {why}')
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _fits(value: Any, kind: str) -> bool:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    match kind:
+        case "int32" | "int64":
+            return whole and -_RANGES[kind] <= value < _RANGES[kind]
+        case "bool":
+            return isinstance(value, bool)
+        case "double":
+            return whole or isinstance(value, float)
+        case "IntOrString":
+            return isinstance(value, str) or (whole and -(1 << 31) <= value < 1 << 31)
+        case "Quantity":
+            return isinstance(value, str | int | float) and not isinstance(value, bool)
+    return isinstance(value, str)
+
+
+def _without_nulls(value: Any, depth: int) -> Any:
+    if depth > DEEPEST:
+        raise bad_request(f"the object nests more than {DEEPEST} levels deep")
+    if isinstance(value, dict):
+        return {
+            key: _without_nulls(each, depth + 1) for key, each in value.items() if each is not None
+        }
+    if isinstance(value, list):
+        return [_without_nulls(each, depth + 1) for each in value]
+    return value

@@ -1,0 +1,163 @@
+"""Watches on the wire: lines go out as they come, and a watcher that does not keep up is cut.
+
+Guarantee: a watcher gets every line in order up to some moment, then the end of its answer; it
+never costs more than its bounded backlog, even if it reads nothing at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any
+
+from twin.api.messages import WatchResponse
+from twin.changes import Change
+from twin.store import Store
+
+BOOKMARK_SECONDS = 30.0
+"""Wall seconds between two bookmarks of a silent watch; a real server sends one about once a
+minute.
+"""
+BACKLOG_LINES = 10_000
+BACKLOG_BYTES = 32 << 20
+"""What is kept for a slow watcher; one that falls further behind is cut off and lists again."""
+CUT_SECONDS = 5.0
+"""Wall seconds that a watcher which is cut has to take what it was sent before."""
+LINES_AT_ONCE = 500
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+
+
+class Backlog:
+    """Lines that wait to be sent to one watcher."""
+
+    def __init__(self, lines: int = BACKLOG_LINES, size: int = BACKLOG_BYTES) -> None:
+        """Keep at most so many lines of at most so many bytes together."""
+        self._most = (lines, size)
+        self._lines: deque[bytes] = deque()
+        self._bytes = 0
+        self._news = asyncio.Event()
+        self._cut = asyncio.Event()
+
+    def put(self, line: bytes) -> None:
+        """Add a line, unless one before it did not fit."""
+        if self.overrun:
+            return
+        self._bytes += len(line)
+        if len(self._lines) >= self._most[0] or self._bytes > self._most[1]:
+            self._cut.set()
+        else:
+            self._lines.append(line)
+        self._news.set()
+
+    def take(self) -> bytes:
+        """Return what waits, up to `LINES_AT_ONCE`."""
+        count = min(len(self._lines), LINES_AT_ONCE)
+        found = b"".join([self._lines.popleft() for _ in range(count)])
+        self._bytes -= len(found)
+        if not self._lines and not self.overrun:
+            self._news.clear()
+        return found
+
+    async def wait(self) -> None:
+        """Return when there is something to take, or when it is overrun."""
+        await self._news.wait()
+
+    async def wait_overrun(self) -> None:
+        """Return when a line did not fit."""
+        await self._cut.wait()
+
+    @property
+    def overrun(self) -> bool:
+        """Whether a line did not fit; nothing is taken from then on."""
+        return self._cut.is_set()
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._lines
+
+
+async def stream(
+    store: Store,
+    answer: WatchResponse,
+    headers: list[tuple[bytes, bytes]],
+    send: Send,
+    gone: asyncio.Future[None],
+) -> None:
+    """Send a watch until its time is over, its client is gone or falls behind."""
+    backlog = Backlog()
+
+    def take(change: Change) -> None:
+        if not backlog.overrun:
+            line = answer.translate(change)
+            if line is not None:
+                backlog.put(line)
+
+    stop = store.subscribe(take)
+    sending = asyncio.ensure_future(_sent(answer, backlog, headers, send, gone))
+    overrun = asyncio.ensure_future(backlog.wait_overrun())
+    both: set[asyncio.Future[Any]] = {sending, overrun}
+    try:
+        async with asyncio.timeout(answer.timeout_seconds):
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+    except TimeoutError:
+        pass
+    finally:
+        stop()
+        overrun.cancel()
+    await _end(sending, send, gone, cut=backlog.overrun)
+
+
+async def _end(
+    sending: asyncio.Future[None], send: Send, gone: asyncio.Future[None], *, cut: bool
+) -> None:
+    """Let the last lines out, but not for long, and end the answer."""
+    with suppress(TimeoutError, asyncio.CancelledError):
+        if cut:
+            await asyncio.wait_for(sending, CUT_SECONDS)
+    sending.cancel()
+    with suppress(asyncio.CancelledError):
+        await sending
+    if not gone.done():
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CUT_SECONDS):
+                await send({"type": "http.response.body", "body": b""})
+
+
+async def _sent(
+    answer: WatchResponse,
+    backlog: Backlog,
+    headers: list[tuple[bytes, bytes]],
+    send: Send,
+    gone: asyncio.Future[None],
+) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await _body(send, b"")
+    for lines in answer.initial:
+        await _body(send, lines)
+        await asyncio.sleep(0)  # others have their turn
+    while not gone.done() and not (backlog.overrun and backlog.empty):
+        if answer.over is not None and answer.over() and backlog.empty:
+            return
+        line = await _next(answer, backlog, gone)
+        if line:
+            await _body(send, line)
+
+
+async def _next(answer: WatchResponse, backlog: Backlog, gone: asyncio.Future[None]) -> bytes:
+    waiting = asyncio.ensure_future(backlog.wait())
+    both: set[asyncio.Future[Any]] = {waiting, gone}
+    done, _ = await asyncio.wait(
+        both, timeout=BOOKMARK_SECONDS, return_when=asyncio.FIRST_COMPLETED
+    )
+    waiting.cancel()
+    if not done:
+        return b"" if answer.bookmark is None else answer.bookmark()
+    return backlog.take()
+
+
+async def _body(send: Send, content: bytes) -> None:
+    await send({"type": "http.response.body", "body": content, "more_body": True})

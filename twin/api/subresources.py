@@ -1,0 +1,115 @@
+"""What hangs on an object: status, scale, eviction, log, and what a simulated pod cannot do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from twin.api import discovery
+from twin.api.bodies import json_of, map_of
+from twin.api.logs import pod_log
+from twin.api.messages import Object, Request, Response, WatchResponse, is_dry_run, respond
+from twin.api.objects import Objects, not_allowed
+from twin.api.patching import APPLY, kind_of_patch, patch_of, patched
+from twin.api.scaling import rescaled, scale_of
+from twin.api.schema import root_of
+from twin.engine import Engine
+from twin.errors import ApiError, unknown_resource
+from twin.kinds import Kind
+
+NOT_SIMULATED = {
+    "exec": "runs no commands",
+    "attach": "has no process to attach to",
+    "portforward": "has no network",
+    "proxy": "has no network",
+    "ephemeralcontainers": "takes no ephemeral containers",
+}
+"""Subresources of pods that a simulation cannot have, and why."""
+
+
+class Subresources:
+    """Subresources of one engine's objects."""
+
+    def __init__(self, engine: Engine, objects: Objects) -> None:
+        """Serve an engine whose objects are `objects`."""
+        self._engine = engine
+        self._store = engine.store
+        self._objects = objects
+
+    def answer(
+        self, kind: Kind, namespace: str, name: str, subresource: str, request: Request
+    ) -> Response | WatchResponse:
+        """Answer a request on a subresource; raises ApiError."""
+        if kind.resource == "pods" and subresource in NOT_SIMULATED:
+            self._store.get("pods", namespace, name)
+            raise ApiError(
+                501,
+                "NotImplemented",
+                f"pod {name} is simulated: it {NOT_SIMULATED[subresource]}, so {subresource} is "
+                "not available; `kubectl logs` and `kubectl describe` tell of its life",
+            )
+        if subresource not in discovery.subresources_of(kind):
+            raise unknown_resource(f"{kind.resource}/{subresource}")
+        match subresource:
+            case "scale":
+                return self._scale(kind, namespace, name, request)
+            case "eviction":
+                return self._evict(namespace, name, request)
+            case "log":
+                return pod_log(self._store, namespace, name, request)
+        return self._part(kind, namespace, name, subresource, request)
+
+    def _part(
+        self, kind: Kind, namespace: str, name: str, subresource: str, request: Request
+    ) -> Response:
+        match request.method:
+            case "GET":
+                return respond(200, self._store.get(kind.resource, namespace, name))
+            case "PUT":
+                return self._objects.put(kind, namespace, name, request, subresource)
+            case "PATCH":
+                return self._objects.patch(kind, namespace, name, request, subresource)
+        raise not_allowed()
+
+    def _scale(self, kind: Kind, namespace: str, name: str, request: Request) -> Response:
+        obj = self._store.get(kind.resource, namespace, name)
+        scale = scale_of(obj)
+        match request.method:
+            case "GET":
+                return respond(200, scale)
+            case "PATCH":
+                scale = self._patched(scale, request)
+            case "PUT":
+                scale = json_of(request)
+            case _:
+                raise not_allowed()
+        new = self._objects.replace(
+            kind, namespace, name, rescaled(obj, scale), request, said="scale"
+        )
+        return respond(200, scale_of(new))
+
+    def _patched(self, scale: Object, request: Request) -> Any:
+        media = kind_of_patch(request.headers.get("content-type", ""))
+        if media == APPLY:
+            raise ApiError(
+                415, "UnsupportedMediaType", "a scale takes merge and JSON patches, or a PUT"
+            )
+        scale["metadata"].pop("resourceVersion", None)
+        changed = patched(
+            scale, media, patch_of(request.body, media), root_of("autoscaling", "v1", "Scale")
+        )
+        return changed if isinstance(changed, dict) else {}
+
+    def _evict(self, namespace: str, name: str, request: Request) -> Response:
+        if request.method != "POST":
+            raise not_allowed()
+        body = json_of(request) if request.body else {}
+        options = map_of(body, "deleteOptions")
+        self._engine.evict(
+            namespace,
+            name,
+            dry_run=request.dry_run or is_dry_run(options.get("dryRun")),
+            uid=map_of(options, "preconditions").get("uid"),
+            grace_period_seconds=options.get("gracePeriodSeconds"),
+        )
+        done: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}}
+        return respond(201, {**done, "status": "Success", "code": 201})
