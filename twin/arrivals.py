@@ -92,6 +92,8 @@ class Arrivals(Part):
         world = self._world
         if world.store.find("namespaces", "", arrival.namespace) is None:
             world.store.create("namespaces", "", {"metadata": {"name": arrival.namespace}})
+        if arrival.priority:
+            self._ensure_class(arrival.priority)
         if arrival.kind == "task":
             job = job_of(arrival, world.config.job_ttl_seconds)
             world.store.create_record("jobs", arrival.namespace, job)
@@ -102,10 +104,22 @@ class Arrivals(Part):
                 arrival.duration_seconds, "arrivals.end", made.uid, made.namespace, made.name
             )
 
+    def _ensure_class(self, priority: int) -> None:
+        """Make the priority class of an arrival, as the cluster of the trace had one."""
+        name = priority_class(priority)
+        if self._world.store.find("priorityclasses", "", name) is None:
+            entry = {"metadata": {"name": name}, "value": priority}
+            self._world.store.create("priorityclasses", "", entry)
+
     def _end(self, uid: str, namespace: str, name: str) -> None:
         found = self._world.store.find("deployments", namespace, name)
         if found is not None and found.uid == uid:
             self._world.store.delete("deployments", namespace, name)
+
+
+def priority_class(priority: int) -> str:
+    """Return the name of the class that pods of an arrival's priority belong to."""
+    return f"workload-{priority}" if priority >= 0 else f"workload-minus-{-priority}"
 
 
 def deployment_of(arrival: WorkloadArrival) -> Object:
@@ -170,7 +184,7 @@ def _template(arrival: WorkloadArrival, restart_policy: str) -> Object:
         ],
     }
     if arrival.priority:
-        spec["priority"] = arrival.priority
+        spec["priorityClassName"] = priority_class(arrival.priority)
     labels = {**arrival.labels, APP: _label(arrival.name)}
     return {"metadata": {"labels": labels, "annotations": annotations}, "spec": spec}
 

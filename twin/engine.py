@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from twin.admission.priority import PriorityGate, add_system_classes
 from twin.arrivals import Arrivals
 from twin.behaviour.contention import Contention
 from twin.behaviour.kubelet import Kubelet
@@ -56,9 +57,11 @@ class Engine:
         self._build_controllers()
         self.arrivals = Arrivals(self.world)
         self.store.subscribe(self._follow)
+        self.store.gates.insert(0, PriorityGate(self.store))  # quotas count resolved priorities
         self.parts = parts_of(self)
         for name in NAMESPACES:
             self.store.create("namespaces", "", {"metadata": {"name": name}})
+        add_system_classes(self.store)
 
     def _build_behaviour(self) -> None:
         world = self.world

@@ -5,8 +5,6 @@ A refusal is an ApiError (422 with the field paths, 403, 404); nothing here writ
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from twin import errors
 from twin.admission import kinds, metadata, pods
 from twin.admission.deletion import GRACEFUL, mark_deleted
@@ -14,26 +12,21 @@ from twin.admission.findings import Findings
 from twin.kinds import Kind
 from twin.records import Object
 
-Lookup = Callable[[str, str, str], Object | None]
-"""(resource, namespace, name) to the stored object, or None."""
 
-
-def admit_new(kind: Kind, obj: Object, lookup: Lookup) -> None:
+def admit_new(kind: Kind, obj: Object) -> None:
     """Default and check an object in place before its creation."""
     findings = Findings()
     metadata.check(obj["metadata"], findings, kind.resource)
     _check_type(kind, obj)
     if kind.resource == "pods":
-        pods.admit(obj.setdefault("spec", {}), lookup, findings, "spec")
+        pods.admit(obj.setdefault("spec", {}), findings, "spec")
         obj.pop("status", None)
     else:
         kinds.admit(kind.resource, obj, findings)
     findings.raise_if_any(kind, obj["metadata"].get("name", ""))
 
 
-def admit_change(
-    kind: Kind, old: Object, new: Object, subresource: str | None, lookup: Lookup
-) -> None:
+def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) -> None:
     """Default and check a full object in place before it replaces `old`."""
     findings = Findings()
     _check_type(kind, new)
@@ -42,7 +35,8 @@ def admit_change(
     if subresource is None:
         metadata.check(head, findings, kind.resource)
         if kind.resource == "pods":
-            pods.admit(new.setdefault("spec", {}), lookup, findings, "spec")
+            pods.keep_resolved(old["spec"], new.setdefault("spec", {}))
+            pods.admit(new["spec"], findings, "spec")
             pods.check_unchanged(old["spec"], new["spec"], findings)
         else:
             kinds.admit(kind.resource, new, findings)
@@ -59,4 +53,4 @@ def _check_type(kind: Kind, obj: Object) -> None:
         )
 
 
-__all__ = ["GRACEFUL", "Lookup", "admit_change", "admit_new", "mark_deleted"]
+__all__ = ["GRACEFUL", "admit_change", "admit_new", "mark_deleted"]

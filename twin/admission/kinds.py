@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twin.admission import limit_ranges, quota_scopes, workloads
+from twin.admission import limit_ranges, priority_classes, quota_scopes, workloads
 from twin.admission.findings import Findings
 from twin.records import Object
 
@@ -27,6 +27,8 @@ def check_unchanged(resource: str, old: Object, new: Object, findings: Findings)
         if resource == "jobs" and _job_may_change(path, old, before, after):
             continue
         findings.add(f"spec.{path}", "Invalid value: field is immutable")
+    if resource == "priorityclasses":
+        priority_classes.check_class_unchanged(old, new, findings)
     if resource == "statefulsets":
         _statefulset_unchanged(before, after, findings)
     if resource == "controllerrevisions" and old.get("data") != new.get("data"):
@@ -121,12 +123,6 @@ def _budget(obj: Object, findings: Findings) -> None:
     )
 
 
-def _priority_class(obj: Object, findings: Findings) -> None:
-    if not isinstance(obj.get("value"), int):
-        findings.required("value")
-    obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
-
-
 def _quota(obj: Object, findings: Findings) -> None:
     spec = obj.setdefault("spec", {})
     findings.quantities("spec.hard", spec.get("hard") or {})
@@ -165,7 +161,7 @@ _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "cronjobs": workloads.cronjob,
     "horizontalpodautoscalers": workloads.autoscaler,
     "poddisruptionbudgets": _budget,
-    "priorityclasses": _priority_class,
+    "priorityclasses": priority_classes.check_class,
     "resourcequotas": _quota,
     "limitranges": _limit_range,
 }

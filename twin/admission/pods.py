@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 
 from twin.admission.findings import Findings
 from twin.quantity import parse_quantity
@@ -25,15 +24,11 @@ _CONTAINER_DEFAULTS: Object = {
 }
 
 
-def admit(
-    spec: Object,
-    lookup: Callable[[str, str, str], Object | None],
-    findings: Findings,
-    path: str,
-) -> None:
+def admit(spec: Object, findings: Findings, path: str) -> None:
     """Default and check a pod's own spec in place (not a template's: that only gets defaults)."""
     admit_template(spec, findings, path)
-    _default_priority(spec, lookup, findings, path)
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     _default_tolerations(spec)
 
 
@@ -88,24 +83,6 @@ def _admit_container(container: Object, findings: Findings, path: str) -> None:
                          f"limit of {limits[name]}")  # fmt: skip
 
 
-def _default_priority(
-    spec: Object,
-    lookup: Callable[[str, str, str], Object | None],
-    findings: Findings,
-    path: str,
-) -> None:
-    name = spec.get("priorityClassName")
-    if name:
-        found = lookup("priorityclasses", "", name)
-        if found is None:
-            findings.bad(f"{path}.priorityClassName", name, "no PriorityClass with this name")
-            return
-        spec["priority"] = found.get("value", 0)
-        spec.setdefault("preemptionPolicy", found.get("preemptionPolicy", "PreemptLowerPriority"))
-    spec.setdefault("priority", 0)
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-
-
 def _default_tolerations(spec: Object) -> None:
     tolerations = spec.setdefault("tolerations", [])
     for key in (NOT_READY, UNREACHABLE):
@@ -131,6 +108,13 @@ _CHANGEABLE = (
     "tolerations",
     "schedulingGates",
 )
+
+
+def keep_resolved(old: Object, new: Object) -> None:
+    """Take over into an update what was resolved at the pod's creation and is not given."""
+    for field in ("priority", "preemptionPolicy"):
+        if field in old:
+            new.setdefault(field, old[field])
 
 
 def check_unchanged(old: Object, new: Object, findings: Findings) -> None:

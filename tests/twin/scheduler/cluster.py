@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from twin.admission.priority import PriorityGate
 from twin.behaviour.node_table import NodeTable
 from twin.behaviour.scheduler import Scheduler
 from twin.changes import Change
@@ -27,6 +28,7 @@ class Cluster:
         settings = TwinConfig(scheduler=config or SchedulerConfig())
         self.clock = Clock(settings.start_time)
         self.store = Store(lambda: self.clock.now, seed=seed)
+        self.store.gates.append(PriorityGate(self.store))
         reporter = Reporter(self.store, settings, seed)
         streams = Streams(seed)
         self.world = World(settings, seed, self.clock, self.store, streams, reporter)
