@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +13,16 @@ from foresail.settings import StackSettings
 from foresail.stack.twin_process import TwinProcess
 from foresail.stack.workload import ChosenWorkload
 
+CLUSTER_SERVICES = ("collector", "executor", "exerciser")
+"""Services that touch the cluster; the twin gives each an identity of its own."""
+
 
 @dataclass
 class Plant:
     """The cluster under control."""
 
-    reader_kubeconfig: str
-    writer_kubeconfig: str
+    kubeconfigs: Mapping[str, str]
+    """Kubeconfig of each service that touches the cluster."""
     description: str
     mode: str
     speed: float
@@ -45,15 +49,14 @@ async def start_plant(
     """
     run = settings.run
     if workload is None:
-        path = str(run.kubeconfig)
         mode = run.mode or "shadow"
-        return Plant(path, path, f"kubeconfig in {mode} mode", mode, 1.0, os.getpid())
+        paths = dict.fromkeys(CLUSTER_SERVICES, str(run.kubeconfig))
+        return Plant(paths, f"kubeconfig in {mode} mode", mode, 1.0, os.getpid())
     twin = TwinProcess(settings, workload, folder)
     cleanup.push_async_callback(twin.stop)
     ready = await twin.start()
     return Plant(
-        reader_kubeconfig=ready["reader_kubeconfig"],
-        writer_kubeconfig=ready["admin_kubeconfig"],
+        kubeconfigs={name: ready[f"{name}_kubeconfig"] for name in CLUSTER_SERVICES},
         description=ready["address"],
         mode=run.mode or "active",
         speed=workload.speed,

@@ -35,8 +35,8 @@ class Connections:
     incarnation: str
     stream: str
     nats_url: str
-    reader_kubeconfig: str
-    writer_kubeconfig: str
+    kubeconfigs: Mapping[str, str]
+    """Kubeconfig of each service that touches the cluster."""
     context: str | None
     logins: Logins = field(default_factory=dict, repr=False)
     """Login of each process by name."""
@@ -50,7 +50,7 @@ def process_specs(settings: StackSettings, connections: Connections) -> tuple[Pr
             settings.groups["collector"],
             connections,
             1,
-            kubeconfig=connections.reader_kubeconfig,
+            kubeconfig=connections.kubeconfigs["collector"],
         ),
         _spec("inference", settings.groups["inference"], connections, 2),
         *(
@@ -70,7 +70,7 @@ def process_specs(settings: StackSettings, connections: Connections) -> tuple[Pr
             settings.groups["executor"],
             connections,
             5,
-            kubeconfig=connections.writer_kubeconfig,
+            kubeconfig=connections.kubeconfigs["executor"],
         ),
         _spec("scoreboard", settings.groups["scoreboard"], connections, 6),
         _spec("dashboard", settings.groups["dashboard"], connections, 7),
@@ -82,7 +82,7 @@ def process_specs(settings: StackSettings, connections: Connections) -> tuple[Pr
                 settings.groups["exerciser"],
                 connections,
                 0,
-                kubeconfig=connections.writer_kubeconfig,
+                kubeconfig=connections.kubeconfigs["exerciser"],
             )
         )
     return tuple(specs)

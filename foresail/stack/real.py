@@ -191,8 +191,7 @@ def _start_services(stack: RunningStack) -> None:
         incarnation=stack.origin.incarnation,
         stream=stack.log.stream,
         nats_url=stack.log.url,
-        reader_kubeconfig=stack.plant.reader_kubeconfig,
-        writer_kubeconfig=stack.plant.writer_kubeconfig,
+        kubeconfigs=stack.plant.kubeconfigs,
         context=stack.settings.run.context,
         logins=stack.log.logins,
     )

@@ -9,6 +9,7 @@ import pytest
 from bus.identities import BY_NAME, IDENTITIES
 from bus.recording import open_recording
 from foresail.settings import resolve
+from foresail.stack.cluster import CLUSTER_SERVICES
 from foresail.stack.processes import Connections, process_specs
 from foresail.stack.virtual import run_virtual_stack
 from schemas.actions import Agent
@@ -85,6 +86,7 @@ def test_what_a_run_says_its_identities_may_say(tmp_path: Path) -> None:
 def test_every_process_of_a_stack_is_somebody() -> None:
     """Each process that a stack starts has an identity that beats, and its login in its environment."""
     settings = resolve(None, {}, {"run.exercise": True})
-    specs = process_specs(settings, Connections(CLUSTER, "i1", "S", "nats://x", "", "", None))
+    files = dict.fromkeys(CLUSTER_SERVICES, "")
+    specs = process_specs(settings, Connections(CLUSTER, "i1", "S", "nats://x", files, None))
 
     assert [] == [spec.name for spec in specs if not BY_NAME[spec.name].beats]
