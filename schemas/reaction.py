@@ -18,6 +18,7 @@ class ReactionKind(StrEnum):
     DEMAND_RISE = "demand_rise"
     """More was requested than before: new pods wanted."""
     HPA_CHANGE = "hpa_change"
+    """A HorizontalPodAutoscaler changed the replicas of its target."""
     SCALE_UP = "scale_up"
     SCALE_DOWN = "scale_down"
     NODE_REQUESTED = "node_requested"

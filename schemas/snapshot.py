@@ -20,7 +20,7 @@ class SourceRead(Part):
     """One read from the cluster: when, how much, or why not."""
 
     source: str
-    """`nodes`, `pods`, `deployments`, `jobs`, `node_metrics`."""
+    """`nodes`, `pods`, `deployments`, `jobs`, `node_metrics`, `autoscalers`."""
     ok: bool
     read_time_seconds: Seconds
     """Cluster time at which the answer came."""

@@ -277,6 +277,35 @@ class Job(KubeStruct, frozen=True):
     status: JobStatus = JobStatus()
 
 
+class ScaleTarget(KubeStruct, frozen=True):
+    """spec.scaleTargetRef of a HorizontalPodAutoscaler."""
+
+    kind: str = ""
+    name: str = ""
+
+
+class AutoscalerSpec(KubeStruct, frozen=True):
+    """spec of a HorizontalPodAutoscaler."""
+
+    scale_target_ref: ScaleTarget = ScaleTarget()
+
+
+class AutoscalerStatus(KubeStruct, frozen=True):
+    """status of a HorizontalPodAutoscaler."""
+
+    current_replicas: int = 0
+    desired_replicas: int = 0
+    last_scale_time: str | None = None
+
+
+class Autoscaler(KubeStruct, frozen=True):
+    """A HorizontalPodAutoscaler (autoscaling/v2)."""
+
+    metadata: Meta = Meta()
+    spec: AutoscalerSpec = AutoscalerSpec()
+    status: AutoscalerStatus = AutoscalerStatus()
+
+
 class NodeMetrics(KubeStruct, frozen=True):
     """One item of metrics.k8s.io NodeMetrics."""
 

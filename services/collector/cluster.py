@@ -1,4 +1,4 @@
-"""What the collector reads from the cluster: five sources, each on its own.
+"""What the collector reads from the cluster: six sources, each on its own.
 
 A source that fails yields its failure as a value (`SourceRead(ok=False, ...)`) and leaves the other
 sources untouched; rows of an earlier cycle are never handed out again in its place.
@@ -18,6 +18,7 @@ from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.collector.reading import Read, Reading, failed
 from services.kube_lists import Page, decoder_of, read_list
 from services.kube_objects import (
+    Autoscaler,
     Deployment,
     Job,
     KubeStruct,
@@ -57,18 +58,25 @@ NODE_METRICS = Source(
     decoder_of(NodeMetrics),
     optional=True,
 )
+AUTOSCALERS = Source(
+    "autoscalers",
+    "/apis/autoscaling/v2/horizontalpodautoscalers",
+    decoder_of(Autoscaler),
+    optional=True,
+)
 
 
 async def read_all(transport: Transport, otherwise_time_seconds: float) -> Reading:
     """Read every source; a failed one carries `otherwise_time_seconds` as its time."""
-    nodes, pods, deployments, jobs, metrics = await asyncio.gather(
+    nodes, pods, deployments, jobs, metrics, autoscalers = await asyncio.gather(
         read(transport, NODES, otherwise_time_seconds),
         read(transport, PODS, otherwise_time_seconds),
         read(transport, DEPLOYMENTS, otherwise_time_seconds),
         read(transport, JOBS, otherwise_time_seconds),
         read(transport, NODE_METRICS, otherwise_time_seconds),
+        read(transport, AUTOSCALERS, otherwise_time_seconds),
     )
-    return Reading(nodes, pods, deployments, jobs, metrics)
+    return Reading(nodes, pods, deployments, jobs, metrics, autoscalers)
 
 
 async def read(transport: Transport, source: Source[T], otherwise_time_seconds: float) -> Read[T]:

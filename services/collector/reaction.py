@@ -8,13 +8,14 @@ outage of the API hides nothing that is still visible afterwards.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from schemas.reaction import ReactionItem, ReactionKind
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from services.collector.pending import pending_class
+from services.collector.scalings import Scaling
 from services.collector.snapshot import Snapshot
 
 Row = dict[str, Any]
@@ -32,6 +33,7 @@ class Seen:
     placements: PlacementTable | None = None
     pods: PodTable | None = None
     pods_seconds: float = 0.0
+    autoscalers: Mapping[str, Scaling] | None = None
 
 
 def remember(seen: Seen, snapshot: Snapshot) -> Seen:
@@ -40,6 +42,8 @@ def remember(seen: Seen, snapshot: Snapshot) -> Seen:
         seen = replace(seen, nodes=snapshot.nodes)
     if snapshot.has("deployments", "jobs"):
         seen = replace(seen, workloads=snapshot.workloads)
+    if snapshot.has("autoscalers"):
+        seen = replace(seen, autoscalers=snapshot.autoscalers)
     if snapshot.has("pods"):
         seen = replace(
             seen,
@@ -58,6 +62,8 @@ def reactions(seen: Seen, now: Snapshot, limit: int) -> tuple[tuple[ReactionItem
         items.extend(_node_changes(seen.nodes, now.nodes, at))
     if seen.workloads is not None and now.has("deployments", "jobs"):
         items.extend(_workload_changes(seen.workloads, now.workloads, at))
+    if seen.autoscalers is not None and now.has("autoscalers"):
+        items.extend(_rescales(seen.autoscalers, now.autoscalers))
     if seen.pods is not None and seen.placements is not None and now.has("pods"):
         items.extend(_demand(seen.placements, seen.pods, now))
         items.extend(_pod_changes(seen.pods, seen.pods_seconds, now))
@@ -112,6 +118,21 @@ def _workload_changes(old: WorkloadTable, new: WorkloadTable, at: float) -> Iter
     for name, wanted in zip(old.ids, old.wanted, strict=True):
         if wanted and name not in kept and "/Deployment/" in name:
             yield _scaled(ReactionKind.SCALE_DOWN, name, at, wanted, 0)
+
+
+def _rescales(
+    old: Mapping[str, Scaling], new: Mapping[str, Scaling]
+) -> Iterator[ReactionItem]:
+    """Tell each autoscaler that has rescaled its target since the last look."""
+    for name, scaling in new.items():
+        at, earlier = scaling.scaled_time_seconds, old.get(name)
+        if at is None or (earlier is not None and earlier.scaled_time_seconds == at):
+            continue
+        before = scaling.current if earlier is None else earlier.desired or earlier.current
+        text = f"{name} wants {scaling.desired} replicas of {scaling.target} instead of {before}"
+        yield _item(
+            ReactionKind.HPA_CHANGE, name, at, text=text, before=before, after=scaling.desired
+        )
 
 
 def _scaled(kind: ReactionKind, name: str, at: float, before: int, after: int) -> ReactionItem:

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
-from services.kube_objects import Deployment, Job, KubeStruct, Node, NodeMetrics, Pod
+from services.kube_objects import Autoscaler, Deployment, Job, KubeStruct, Node, NodeMetrics, Pod
 
 T = TypeVar("T", bound=KubeStruct)
 
@@ -29,6 +29,7 @@ class Reading:
     deployments: Read[Deployment]
     jobs: Read[Job]
     node_metrics: Read[NodeMetrics]
+    autoscalers: Read[Autoscaler]
 
     @property
     def sources(self) -> tuple[SourceRead, ...]:
@@ -39,6 +40,7 @@ class Reading:
             self.deployments.source,
             self.jobs.source,
             self.node_metrics.source,
+            self.autoscalers.source,
         )
 
 

@@ -6,7 +6,7 @@ understood (a quantity or time stamp that is none) makes its source a failed one
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from schemas.tables import table_of
 from services.collector.node_rows import is_simulated, node_rows, usage_by_node
 from services.collector.pod_rows import Cuts, PodRows, pod_rows
 from services.collector.reading import Reading, failed
+from services.collector.scalings import Scaling, scaling_rows
 from services.collector.workload_rows import deployment_rows, job_rows
 
 V = TypeVar("V")
@@ -37,6 +38,8 @@ class Snapshot:
     pods_omitted: int
     waiting_omitted: dict[str, int]
     bare_pods_succeeded: int
+    autoscalers: Mapping[str, Scaling]
+    """By `<namespace>/HorizontalPodAutoscaler/<name>`; for reactions, not published."""
 
     def source(self, name: str) -> SourceRead:
         """Return one read."""
@@ -63,6 +66,7 @@ def assemble(reading: Reading, time_seconds: float, cuts: Cuts, *, simulated: bo
     nodes = rows("nodes", lambda: table_of(NodeTable, node_rows(reading.nodes.items, usage)))
     pods = rows("pods", lambda: pod_rows(reading.pods.items, time_seconds, cuts)) or PodRows()
     deployments = rows("deployments", lambda: deployment_rows(reading.deployments.items)) or {}
+    scalings = rows("autoscalers", lambda: scaling_rows(reading.autoscalers.items)) or {}
     jobs = rows("jobs", lambda: job_rows(reading.jobs.items)) or {}
     return Snapshot(
         cluster_time_seconds=time_seconds,
@@ -77,4 +81,5 @@ def assemble(reading: Reading, time_seconds: float, cuts: Cuts, *, simulated: bo
         pods_omitted=pods.omitted,
         waiting_omitted=pods.waiting_omitted,
         bare_pods_succeeded=pods.bare_succeeded,
+        autoscalers=scalings,
     )

@@ -17,6 +17,7 @@ PATHS = {
     "pods": "/api/v1/pods",
     "deployments": "/apis/apps/v1/deployments",
     "jobs": "/apis/batch/v1/jobs",
+    "autoscalers": "/apis/autoscaling/v2/horizontalpodautoscalers",
     "node_metrics": "/apis/metrics.k8s.io/v1beta1/nodes",
 }
 

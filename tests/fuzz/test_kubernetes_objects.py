@@ -16,6 +16,7 @@ from services.collector.cluster import read_all
 from services.collector.snapshot import Cuts, assemble
 from services.kube_lists import decoder_of, read_list
 from services.kube_objects import (
+    Autoscaler,
     Deployment,
     Job,
     KubeStruct,
@@ -38,6 +39,7 @@ PATHS: Mapping[type[KubeStruct], str] = {
     Pod: "/api/v1/pods",
     Deployment: "/apis/apps/v1/deployments",
     Job: "/apis/batch/v1/jobs",
+    Autoscaler: "/apis/autoscaling/v2/horizontalpodautoscalers",
     NodeMetrics: "/apis/metrics.k8s.io/v1beta1/nodes",
 }
 

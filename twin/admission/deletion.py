@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from twin.errors import bad_request
+from twin.errors import bad_request, forbidden
 from twin.records import PodRecord, Record
 
 GRACEFUL = ("pods", "namespaces")
 """Resources whose removal is finished by a kubelet or a controller."""
+_IMMORTAL = ("default", "kube-system", "kube-public")  # NamespaceLifecycle's own list
 _PROPAGATIONS: dict[str, tuple[str, ...]] = {
     "Background": (),
     "Foreground": ("foregroundDeletion",),
@@ -24,13 +25,15 @@ def mark_deleted(
     """Mark `record` as deleted; True when it is to be removed at once.
 
     A second delete may shorten a pod's grace, never lengthen it. Raises ApiError 400 for an unknown
-    propagation policy or a negative grace.
+    propagation policy or a negative grace, 403 for a namespace that every cluster needs.
     """
     policy = propagation or "Background"
     if policy not in _PROPAGATIONS:
         raise bad_request(f"unknown propagationPolicy {policy!r}")
     if grace_period_seconds is not None and grace_period_seconds < 0:
         raise bad_request("gracePeriodSeconds must be greater than or equal to 0")
+    if resource == "namespaces" and record.name in _IMMORTAL:
+        raise forbidden(resource, record.name, "this namespace may not be deleted")
     if resource != "pods":
         return _mark_object(resource, record, now, _PROPAGATIONS[policy])
     assert isinstance(record, PodRecord)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -91,7 +92,7 @@ def test_behavior_slows_the_decrease(cluster: Any, workload: Build) -> None:
     seen = [wanted(cluster)]
     cluster.watch(300, lambda: seen.append(wanted(cluster)), every=15.0)
 
-    assert all(0 <= before - after <= 1 for before, after in zip(seen, seen[1:], strict=False))
+    assert all(0 <= before - after <= 1 for before, after in pairwise(seen))
     assert seen[-1] == 2
     assert seen.count(4) >= 4
 

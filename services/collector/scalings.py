@@ -1,0 +1,38 @@
+"""What HorizontalPodAutoscalers want: read for reactions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.kube_objects import Autoscaler, parse_time
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """One autoscaler: its target as `<kind>/<name>`, and what it wants since when."""
+
+    target: str
+    current: int
+    desired: int
+    scaled_time_seconds: float | None
+    """Cluster time of its newest rescale; None when it never rescaled."""
+
+
+def scaling_rows(items: Sequence[Autoscaler]) -> dict[str, Scaling]:
+    """Return autoscalers by `<namespace>/HorizontalPodAutoscaler/<name>`.
+
+    Raises:
+        ValueError: a time stamp cannot be read.
+    """
+    return {
+        f"{one.metadata.namespace}/HorizontalPodAutoscaler/{one.metadata.name}": Scaling(
+            target=f"{one.spec.scale_target_ref.kind}/{one.spec.scale_target_ref.name}",
+            current=one.status.current_replicas,
+            desired=one.status.desired_replicas,
+            scaled_time_seconds=parse_time(one.status.last_scale_time)
+            if one.status.last_scale_time
+            else None,
+        )
+        for one in items
+    }
