@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from twin.admission.findings import Findings
+from twin.admission.placement import admit_placement
 from twin.quantity import parse_quantity
 from twin.records import Object
 
@@ -40,6 +41,7 @@ def admit_template(spec: Object, findings: Findings, path: str) -> None:
         findings.bad(f"{path}.restartPolicy", spec["restartPolicy"], "must be Always, OnFailure "
                      "or Never")  # fmt: skip
     findings.count(f"{path}.terminationGracePeriodSeconds", spec["terminationGracePeriodSeconds"])
+    admit_placement(spec, findings, path)
     containers = spec.get("containers")
     if not isinstance(containers, list) or not containers:
         findings.required(f"{path}.containers")

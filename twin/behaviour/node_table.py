@@ -45,7 +45,7 @@ class NodeTable(Part):
         "priorities",
         "_counted",
     )
-    LEAVES = ("_held", "altered")
+    LEAVES = ("_held", "altered", "_complete", "_complete_generation")
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -69,6 +69,8 @@ class NodeTable(Part):
         self._counted: dict[str, tuple[int, PodRecord]] = {}  # by pod uid
         self.altered: tuple[str, ...] = ()
         """What the node change just taken in altered: added, removed, labels, rules, more, less."""
+        self._complete = False
+        self._complete_generation = -1
         self._held: dict[int, Ints] | None = None  # basic amounts by priority, once asked for
 
     def follow(self, change: Change) -> None:
@@ -87,6 +89,14 @@ class NodeTable(Part):
             added = ((0, 1), (0, 0))
             self.offered, self.free = np.pad(self.offered, added), np.pad(self.free, added)
         return self.resources.index(name)
+
+    def complete(self) -> bool:
+        """True when every node that is there offers CPU and memory."""
+        if self._complete_generation != self.generation:
+            self._complete_generation = self.generation
+            shown = self.offered[:2, : self.count][:, self.present[: self.count]]
+            self._complete = bool(shown.all())
+        return self._complete
 
     def held_below(self, priority: int) -> Ints:
         """Return the basic amounts that pods of lower priority hold, by line and row."""

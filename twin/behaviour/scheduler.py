@@ -204,7 +204,7 @@ class Scheduler(Part):
         if promised is not None and mask[promised]:
             return promised
         order = self.plugins.topology.order()
-        found = np.flatnonzero(mask if order is None else mask[order])
+        found = (mask if order is None else mask[order]).nonzero()[0]
         if not len(found):
             return None
         positions = len(mask) if order is None else len(order)
@@ -214,7 +214,7 @@ class Scheduler(Part):
         if len(sample) >= enough:
             sample = sample[:enough]
             self._start = (int(sample[-1]) + 1) % positions
-        rows = sample if order is None else order[sample]
+        rows = sample if order is None else np.sort(order[sample])
         if len(rows) == 1:
             return int(rows[0])
         scores = self.plugins.scores(pod, rows)

@@ -186,6 +186,8 @@ def _relation_filters(
 ) -> tuple[list[RelationFilter], list[RelationFilter]]:
     """Return the filters of `pod` that have something to do, those before NodeResourcesFit first."""
     needs = pod.shape.needs
+    if not needs.relational and not plugins.index.carriers:
+        return [], []
     ports: list[RelationFilter] = []
     relations: list[RelationFilter] = []
     if needs.host_ports and "NodePorts" in plugins.filters:

@@ -77,6 +77,10 @@ class PodNeeds:
     """(row, amount) of those of `amounts` that are above zero."""
     scored: tuple[int, int]
     """CPU and memory as LeastAllocated counts them: with defaults for containers without any."""
+    amounts_column: npt.NDArray[np.int64]
+    """CPU and memory of `amounts`, standing, so that they are added to arrays by row."""
+    scored_column: npt.NDArray[np.int64]
+    """`scored`, standing."""
     extra: tuple[tuple[str, int], ...] = ()
     """Requests of other resources, such as ephemeral-storage, by name."""
     images: tuple[str, ...] = ()
@@ -109,13 +113,16 @@ def read_needs(spec: Object) -> PodNeeds:
     terms = tuple(_term(entry) for entry in attract.get(_REQUIRED) or ())
     anti_terms = tuple(_term(entry) for entry in repel.get(_REQUIRED) or ())
     ports = _host_ports(spec)
+    scored = (
+        requested(spec, "cpu", NONZERO_CPU_MILLICORES),
+        requested(spec, "memory", NONZERO_MEMORY_BYTES),
+    )
     return PodNeeds(
         amounts=np.array(amounts, np.int64),
+        amounts_column=np.array(amounts[:2], np.int64)[:, None],
+        scored_column=np.array(scored, np.int64)[:, None],
         asked=tuple((row, amount) for row, amount in enumerate(amounts) if amount > 0),
-        scored=(
-            requested(spec, "cpu", NONZERO_CPU_MILLICORES),
-            requested(spec, "memory", NONZERO_MEMORY_BYTES),
-        ),
+        scored=scored,
         extra=tuple(_extra(spec)),
         images=tuple(normalized_image(entry["image"]) for entry in _containers(spec)),
         host_ports=ports,

@@ -11,6 +11,7 @@ import numpy as np
 from twin.behaviour.node_table import Ints, NodeTable
 from twin.changes import Change
 from twin.records import PodRecord
+from twin.scheduling.amount_scores import amount_scores
 from twin.scheduling.default_spreading import DefaultSpreading
 from twin.scheduling.image_locality import ImageLocality
 from twin.scheduling.inter_pod_affinity import PodRelations, affinity_scores
@@ -23,6 +24,8 @@ from twin.scheduling.pod_topology_spread import Spreading, spread_scores
 from twin.scheduling.settings import SchedulerConfig
 from twin.scheduling.topology import Topology
 from twin.world import World
+
+_BY_AMOUNTS = ("NodeResourcesFit", "NodeResourcesBalancedAllocation")
 
 
 class Plugins:
@@ -39,6 +42,13 @@ class Plugins:
         self.defaults = DefaultSpreading(world, config.default_spreading)
         self.relations = PodRelations(world, self.topology, self.index)
         self.spreading = Spreading(nodes, self.topology, self.index, self.rules)
+        self._others = tuple(entry for entry in config.scores if entry[0] not in _BY_AMOUNTS)
+        self._plain_amounts = (
+            config.strategy == "LeastAllocated"
+            and config.scored_resources == (("cpu", 1), ("memory", 1))
+            and config.balanced_resources == ("cpu", "memory")
+            and all(config.weight(name) == 1 for name in _BY_AMOUNTS)
+        )
 
     def follow(self, change: Change) -> None:
         """Take in one change, after the node table has seen it."""
@@ -54,11 +64,22 @@ class Plugins:
 
         Scores that are the same for all candidates are left out: they decide nothing.
         """
-        total = np.zeros(len(rows), np.int64)
-        for name, weight in self.config.scores:
+        total = self._amounts(pod, rows)
+        for name, weight in self._others:
             found = self.score(name, pod, rows)
             if found is not None:
                 total += found if weight == 1 else found * weight
+        return total
+
+    def _amounts(self, pod: PodRecord, rows: Ints) -> Ints:
+        """Return the weighted sum of the two scores by amounts, which every pod needs."""
+        if self._plain_amounts and self.nodes.complete():
+            return amount_scores(self.nodes, rows, pod.shape.needs)
+        total = np.zeros(len(rows), np.int64)
+        for name in _BY_AMOUNTS:
+            found = self.score(name, pod, rows) if self.config.weight(name) else None
+            if found is not None:
+                total += found * self.config.weight(name)
         return total
 
     def score(self, plugin: str, pod: PodRecord, rows: Ints) -> Ints | None:
