@@ -207,7 +207,10 @@ def test_default_spreading_by_services_only_and_switched_off() -> None:
         cluster.pod("there", labels={"app": "web"}, on="a")
         job = cluster.pod("j", labels={"app": "web"}, owners=owner("Job", "j", "1"))
         assert cluster.score("PodTopologySpread", job) is None
-        service = {"metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}}}
+        service = {
+            "metadata": {"name": "web"},
+            "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]},
+        }
         cluster.store.create("services", "default", service)
         scores = cluster.score("PodTopologySpread", cluster.pod("p", labels={"app": "web"}))
         # 1 x ln(4) + 2 = 3.39 -> 3 and 2: 100 x (3 + 2 - 3) / 3 and 100
