@@ -26,6 +26,7 @@ VERBS = {
     "resume": "foresail.control",
     "doctor": "foresail.doctor",
     "reset": "foresail.reset",
+    "twin": "foresail.twin",
 }
 HELP = {
     "up": "start the whole stack: nats-server, cluster, services, live view",
@@ -39,6 +40,7 @@ HELP = {
     "resume": "take back kill or pause",
     "doctor": "check what this machine and the settings allow",
     "reset": "remove the state folder",
+    "twin": "the embedded cluster alone: up, scenario, export, workloads, validate",
 }
 BAD_INPUT = 2
 INTERRUPTED = 130

@@ -19,7 +19,7 @@ class RunSettings(Part):
     cluster: str = Field(default="twin", pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
     """Name of the cluster in every subject; letters, digits, `-` and `_`."""
     workload: str = "openb"
-    """openb, google2011, idle, or a file by the schema in docs/workloads.md."""
+    """openb, google2011, azure, philly, surf, idle, or a file by the schema in docs/workloads.md."""
     nodes: int = Field(default=100, ge=1, le=5_000)
     """Simulated nodes; the workload is scaled so that its load ratio stays what the trace says."""
     seed: int = Field(default=7, ge=0)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -25,12 +26,25 @@ JOURNAL_FILE = "twin.journal"
 class TwinProcess:
     """One twin; `start`, then `stop`; `wait` tells of its death, `restart` brings it back."""
 
-    def __init__(self, settings: StackSettings, workload: ChosenWorkload, folder: Path) -> None:
-        """Keep kubeconfig files, tokens and the journal in `folder`, its log in `folder`/logs."""
+    def __init__(
+        self,
+        settings: StackSettings,
+        workload: ChosenWorkload,
+        folder: Path,
+        *,
+        port: int = 0,
+        options: Mapping[str, str] | None = None,
+    ) -> None:
+        """Keep kubeconfig files, tokens and the journal in `folder`, its log in `folder`/logs.
+
+        `options` are further words of its command line, or other values for those given here; an
+        empty value leaves one out.
+        """
         self._settings = settings
         self._workload = workload
         self._folder = folder
-        self._port = 0
+        self._port = port
+        self._options = dict(options or {})
         self.health_port = free_port()
         """Where it answers /healthz, /readyz and /metrics."""
         self._process: asyncio.subprocess.Process | None = None
@@ -106,8 +120,9 @@ class TwinProcess:
             "--workload": self._workload.name_or_path,
             "--kubeconfig-dir": str(self._folder),
             "--journal": str(self._folder / JOURNAL_FILE),
+            **self._options,
         }
-        words = [word for option in options.items() for word in option]
+        words = [word for option in options.items() if option[1] for word in option]
         return (sys.executable, "-m", "twin", *words)
 
 

@@ -11,6 +11,8 @@ from typing import Literal
 from bus.errors import ConfigError
 from foresail.run_settings import RunSettings
 from twin.workloads import FITTED, IDLE, open_workload, suggest_speed
+from twin.workloads.catalog import plain_nodes
+from twin.workloads.row_files import PARQUET_SUFFIX
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,22 @@ def choose_workload(run: RunSettings, folder: Path) -> ChosenWorkload:
         if run.data is not None:
             kind = "trace_file"
             name = str(_convert(run, folder))
+    elif Path(name).suffix == PARQUET_SUFFIX:
+        name = str(_from_parquet(Path(name), run.nodes, folder))
     workload = open_workload(name, nodes=run.nodes, seed=run.seed)
     speed = run.speed if run.speed is not None else suggest_speed(workload.arrivals_per_hour)
     return ChosenWorkload(
         name, kind, tuple(workload.description), speed, workload.arrivals_per_hour
     )
+
+
+def _from_parquet(path: Path, nodes: int, folder: Path) -> Path:
+    from lab.workloads.parquet import convert  # noqa: PLC0415 - polars is loaded only when it is needed
+
+    folder.mkdir(parents=True, exist_ok=True)
+    out = folder / f"{path.stem}.jsonl"
+    convert(path, out, plain_nodes(nodes))
+    return out
 
 
 def _convert(run: RunSettings, folder: Path) -> Path:

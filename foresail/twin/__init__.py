@@ -1,0 +1,33 @@
+"""`foresail twin ACTION`: the embedded cluster by itself, for people with kubectl.
+
+`up` starts it in the foreground, `scenario` lets things go wrong in it, `export` writes a start
+state, `workloads` lists what it can play, `validate` checks files before they are played.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+ACTIONS = {
+    "up": "start the embedded cluster alone and print its kubeconfig; Ctrl-C stops it",
+    "scenario": "check a scenario file and apply it to the running cluster",
+    "export": "write nodes and running pods of a recording or a cluster as a start state",
+    "workloads": "list the workload sources",
+    "validate": "check workload and scenario files: every bad row, with line and remedy",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action, text in ACTIONS.items():
+        sub = actions.add_parser(action, help=text, description=text)
+        import_module(f"foresail.twin.{action}").add_arguments(sub)
+        sub.add_argument("--json", action="store_true", help="print JSON")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Run one action."""
+    code: int = await import_module(f"foresail.twin.{arguments.action}").run(arguments)
+    return code

@@ -1,0 +1,154 @@
+"""`foresail twin export`: a start state, from a recording, the running twin or any cluster.
+
+The file is a workload file: `foresail twin up --workload FILE` and `foresail up --workload FILE`
+begin with its nodes and its pods where they were.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bus.errors import InputError
+from bus.port import StoredMessage
+from bus.recording import open_recording
+from foresail.flags import seconds
+from foresail.output import console, print_json
+from foresail.twin.place import find_kubeconfig
+from schemas.envelope import attributes_of
+from schemas.frames import FullState, unfold
+from schemas.registry import UnknownEvent, decode
+from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
+from services.cluster import OfficialClientTransport
+from services.collector.cluster import read_all
+from services.collector.pod_rows import Cuts
+from services.collector.snapshot import Snapshot, assemble
+from twin.workloads.start_state import ClusterTables, start_state
+from twin.workloads.trace_file import write_trace_file
+
+SNAPSHOTS = {kind.TYPE: kind for kind in (SnapshotNodes, SnapshotPlacements, SnapshotWorkloads)}
+ALL_PODS = Cuts(since_seconds=0.0, failed_pod_seconds=0.0, listed_pods=10**9)
+NEEDED = ("nodes", "pods", "deployments", "jobs")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    origin = parser.add_mutually_exclusive_group()
+    origin.add_argument(
+        "--from", dest="recording", metavar="RECORDING", help="the newest snapshot of a recording"
+    )
+    origin.add_argument(
+        "--kubeconfig", metavar="FILE", help="any cluster; default: the running twin"
+    )
+    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
+    parser.add_argument("--output", metavar="FILE", required=True, help="new .jsonl file")
+    parser.add_argument(
+        "--task-seconds",
+        type=seconds,
+        metavar="DURATION",
+        help="how long Jobs still run, which no snapshot holds (default: for ever)",
+    )
+    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Write the start state and say what it holds and what it does not."""
+    out = Path(arguments.output)
+    _check_output(out)
+    if arguments.recording is not None:
+        origin, tables = from_recording(Path(arguments.recording))
+    else:
+        origin, tables = await _from_cluster(arguments)
+    state = start_state(tables, task_seconds=arguments.task_seconds)
+    if not state.nodes:
+        raise InputError("snapshot", origin, "it holds no node; export from another one")
+    notes = [f"start state of {origin}", *state.notes]
+    write_trace_file(out, state.nodes, state.arrivals, notes)
+    if arguments.json:
+        counts = {"nodes": len(state.nodes), "workloads": len(state.arrivals)}
+        print_json({"file": str(out), **counts, "notes": notes})
+        return 0
+    for line in (*notes, f"written to {out}; play it with --workload {out}"):
+        console().print(line, markup=False)
+    return 0
+
+
+def _check_output(path: Path) -> None:
+    if path.suffix != ".jsonl":
+        raise InputError("--output", path, "give a name that ends in .jsonl")
+    if path.exists():
+        raise InputError("--output", path, "give a new file name; nothing is written over")
+    if not path.parent.is_dir():
+        raise InputError("--output", path, "give a file in a folder that exists")
+
+
+def from_recording(path: Path) -> tuple[str, ClusterTables]:
+    """Return what to call the newest snapshot of a recording, and its tables.
+
+    Raises:
+        InputError: it is no recording, or holds no snapshot that can be read.
+    """
+    recording = open_recording(path)
+    frames: dict[str, list[StoredMessage]] = {}
+    for message in recording:
+        kind = attributes_of(message.headers).get("type", "")
+        if kind in SNAPSHOTS:
+            known = frames.setdefault(kind, [])
+            if _is_keyframe(message.data):
+                known.clear()
+            known.append(message)
+    states = {kind: _unfolded(path, messages) for kind, messages in frames.items()}
+    cycles = {state.cycle for state in states.values()}
+    if len(states) < len(SNAPSHOTS) or len(cycles) != 1:
+        raise InputError("--from", path, "it holds no whole snapshot; record at least one cycle")
+    tables: dict[str, Any] = {}
+    for state in states.values():
+        tables.update(state.tables)
+    cluster = recording.header.get("cluster", "unknown")
+    return f"cluster {cluster}, cycle {cycles.pop()} of a recording", ClusterTables(**tables)
+
+
+def _is_keyframe(data: bytes) -> bool:
+    try:
+        return bool(orjson.loads(data)["frame"]["frame"] == "keyframe")
+    except (ValueError, KeyError, TypeError):
+        return False
+
+
+def _unfolded(path: Path, messages: Iterable[StoredMessage]) -> FullState:
+    state: FullState | None = None
+    try:
+        for message in messages:
+            event = decode(message.subject, message.headers, message.data, seq=message.seq)
+            assert isinstance(event.data, SnapshotNodes | SnapshotPlacements | SnapshotWorkloads)
+            state = unfold(state, event.data)
+    except (UnknownEvent, ValueError) as error:
+        raise InputError("--from", path, f"its snapshots cannot be read ({error})") from error
+    assert state is not None, "a kind is only there with a message"
+    return state
+
+
+async def _from_cluster(arguments: argparse.Namespace) -> tuple[str, ClusterTables]:
+    """Read a live cluster as the collector does; see `from_recording`."""
+    given = arguments.kubeconfig
+    path = Path(given) if given else find_kubeconfig(Path(arguments.state), admin=False)
+    transport = OfficialClientTransport(path, arguments.context)
+    try:
+        reading = await read_all(transport, 0.0)
+    finally:
+        await transport.close()
+    read_at = reading.nodes.source.read_time_seconds
+    snapshot = assemble(reading, read_at, ALL_PODS, simulated=False)
+    for name in NEEDED:
+        source = snapshot.source(name)
+        if not source.ok:
+            raise InputError("cluster", name, f"it could not be read: {source.message}")
+    return f"the cluster of {path.name}", _tables(snapshot)
+
+
+def _tables(snapshot: Snapshot) -> ClusterTables:
+    return ClusterTables(snapshot.nodes, snapshot.placements, snapshot.workloads, snapshot.pods)

@@ -1,0 +1,60 @@
+"""`foresail twin scenario FILE`: check what shall go wrong, and let it go wrong in the running twin."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from twin.faults import read_scenario
+
+from bus.errors import InputError
+from foresail.output import console, print_json
+from foresail.stack.preflight import check_file
+from foresail.twin.place import find_kubeconfig
+from services.cluster import ClusterRefused, ClusterUnavailable, OfficialClientTransport
+
+PATH = "/foresail/v1/scenario"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("file", metavar="FILE", help="a scenario (docs/twin.md)")
+    parser.add_argument("--check", action="store_true", help="check only; apply nothing")
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", help="of the twin; default: the running one"
+    )
+    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Check the file, then hand it to the twin."""
+    path = Path(arguments.file)
+    check_file("FILE", arguments.file)
+    scenario = read_scenario(path)
+    if arguments.check:
+        _say(arguments, {"file": path.name, "ok": True}, f"{path.name}: a scenario")
+        return 0
+    given = arguments.kubeconfig
+    kubeconfig = Path(given) if given else find_kubeconfig(Path(arguments.state), admin=True)
+    transport = OfficialClientTransport(kubeconfig)
+    try:
+        answer = await transport.request("POST", PATH, body=scenario.document())
+    except (ClusterRefused, ClusterUnavailable) as error:
+        raise InputError("scenario", path.name, f"the twin did not take it: {error}") from error
+    finally:
+        await transport.close()
+    said = json.loads(answer.body)
+    _say(
+        arguments,
+        {"file": path.name, **said},
+        f"{path.name}: {said.get('events', 0)} events planned",
+    )
+    return 0
+
+
+def _say(arguments: argparse.Namespace, value: dict[str, object], text: str) -> None:
+    if arguments.json:
+        print_json(value)
+    else:
+        console().print(text, markup=False)

@@ -1,0 +1,188 @@
+"""`foresail twin up`: the embedded cluster alone, in the foreground, for kubectl and other clients."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import yaml
+from twin.faults import read_scenario
+
+from bus.errors import ConfigError, InputError
+from foresail.flags import seconds
+from foresail.output import console, print_json
+from foresail.settings import StackSettings, resolve
+from foresail.stack.preflight import check_file, check_port_free
+from foresail.stack.state_folder import StateFolder
+from foresail.stack.twin_process import JOURNAL_FILE, TwinProcess
+from foresail.stack.workload import choose_workload
+from foresail.twin.place import RunningTwin, twin_folder, write_place
+from twin.kubeconfig import CLUSTER
+
+PLAIN_SPEED = 1.0
+"""kubectl shows ages by the wall clock, so the cluster's time passes as fast unless told otherwise."""
+USERS_OWN = Path("~/.kube/config")
+DIED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("--nodes", metavar="N", help="simulated nodes (default: 100)")
+    parser.add_argument(
+        "--workload", metavar="NAME|FILE", help="see `foresail twin workloads` (default: openb)"
+    )
+    parser.add_argument("--seed", metavar="N", help="every random stream derives from it")
+    parser.add_argument(
+        "--speed", metavar="X", default=PLAIN_SPEED, help="cluster seconds per second (default: 1)"
+    )
+    parser.add_argument("--scenario", metavar="FILE", help="what goes wrong, and when")
+    parser.add_argument(
+        "--kubeconfig-out",
+        metavar="FILE",
+        help="also write the kubeconfig here; never over another",
+    )
+    parser.add_argument("--port", metavar="PORT", type=int, default=0, help="default: a free one")
+    parser.add_argument("--keep", action="store_true", help="go on with the world of the last time")
+    parser.add_argument("--data", metavar="FOLDER", help="real trace files (FORESAIL_DATA)")
+    parser.add_argument(
+        "--for", dest="for_seconds", type=seconds, metavar="DURATION", help="stop after so long"
+    )
+    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Start the twin, say how to reach it, and stay until it is told to stop."""
+    settings = _settings(arguments)
+    _check(arguments)
+    folder = twin_folder(Path(arguments.state))
+    folder.lock()
+    try:
+        return await _serve(arguments, settings, folder)
+    finally:
+        folder.unlock()
+
+
+def _settings(arguments: argparse.Namespace) -> StackSettings:
+    names = ("nodes", "workload", "seed", "speed", "data")
+    return resolve(None, os.environ, {f"run.{name}": getattr(arguments, name) for name in names})
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    """Refuse what can be seen to be wrong before anything starts.
+
+    Raises:
+        InputError: a port, a scenario or a file name cannot be used.
+    """
+    if not 0 <= arguments.port <= 65_535:
+        raise ConfigError("--port", arguments.port, "give a port from 0 to 65535")
+    check_port_free("--port", arguments.port)
+    check_file("--scenario", arguments.scenario)
+    if arguments.scenario is not None:
+        read_scenario(Path(arguments.scenario))
+    if arguments.kubeconfig_out is not None:
+        check_kubeconfig_out(Path(arguments.kubeconfig_out))
+
+
+def check_kubeconfig_out(path: Path) -> None:
+    """Refuse to write over a kubeconfig that is not a twin's.
+
+    Raises:
+        ConfigError: the file is somebody else's, or there is no folder for it.
+    """
+    if path.resolve() == USERS_OWN.expanduser().resolve() or (path.exists() and not _ours(path)):
+        raise ConfigError(
+            "--kubeconfig-out", path, "give another file; kubeconfigs of others are never changed"
+        )
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ConfigError("--kubeconfig-out", path, "give a file in a folder that can be written")
+
+
+def _ours(path: Path) -> bool:
+    try:
+        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return False
+    return isinstance(content, dict) and content.get("current-context") == CLUSTER
+
+
+async def _serve(
+    arguments: argparse.Namespace, settings: StackSettings, folder: StateFolder
+) -> int:
+    workload = choose_workload(settings.run, folder.path / "workload")
+    options = {} if arguments.scenario is None else {"--scenario": arguments.scenario}
+    if not arguments.keep:
+        (folder.path / JOURNAL_FILE).unlink(missing_ok=True)
+    twin = TwinProcess(settings, workload, folder.path, port=arguments.port, options=options)
+    try:
+        ready = await twin.start()
+        place = RunningTwin(
+            address=ready["address"],
+            admin_kubeconfig=ready["admin_kubeconfig"],
+            reader_kubeconfig=ready["reader_kubeconfig"],
+            pid=twin.pid,
+            speed=workload.speed,
+        )
+        write_place(folder, place)
+        kubeconfig = _hand_out(Path(place.admin_kubeconfig), arguments.kubeconfig_out)
+        _show(arguments, place, ready["version"], workload.description, kubeconfig)
+        return await _stay(twin, arguments.for_seconds)
+    finally:
+        await twin.stop()
+
+
+def _hand_out(admin: Path, wanted: str | None) -> Path:
+    """Copy the kubeconfig to where the user wants it; return the one to use."""
+    if wanted is None:
+        return admin.absolute()
+    out = Path(wanted)
+    descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(admin.read_bytes())
+    return out.absolute()
+
+
+def _show(
+    arguments: argparse.Namespace,
+    place: RunningTwin,
+    version: str,
+    description: Sequence[str],
+    kubeconfig: Path,
+) -> None:
+    if arguments.json:
+        said = {**asdict(place), "version": version, "kubeconfig": str(kubeconfig)}
+        print_json({**said, "workload": list(description)})
+        return
+    out = console()
+    for line in description:
+        out.print(line, markup=False)
+    out.print(
+        f"simulated cluster {version} at {place.address}, speed {place.speed:g}", markup=False
+    )
+    out.print(f"  kubectl --kubeconfig {kubeconfig} get nodes", markup=False)
+    out.print(f"  export KUBECONFIG={kubeconfig}", markup=False)
+    out.print("Ctrl-C stops it")
+
+
+async def _stay(twin: TwinProcess, for_seconds: float | None) -> int:
+    """Wait for Ctrl-C, SIGTERM, the end of the time, or the twin's death."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    dying, stopping = asyncio.create_task(twin.wait()), asyncio.create_task(stop.wait())
+    await asyncio.wait({dying, stopping}, timeout=for_seconds, return_when=asyncio.FIRST_COMPLETED)
+    died = dying.done()
+    for task in (dying, stopping):
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    if died:
+        raise InputError("twin", f"exit code {dying.result()}", "see its log in the state folder")
+    return 0

@@ -1,0 +1,80 @@
+"""`foresail twin validate FILE ...`: every bad row of workload and scenario files, with its remedy."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from twin.faults import read_scenario
+
+from bus.errors import InputError
+from foresail.output import console, print_error, print_json
+from twin.workloads.catalog import plain_nodes
+from twin.workloads.row_files import CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX
+from twin.workloads.trace_file import FileContent, check_trace_file
+
+BAD_INPUT = 2
+SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
+SHOWN = 100
+"""Bad rows that are printed; the number of all is said."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("files", nargs="+", metavar="FILE", help="workload or scenario file")
+    parser.add_argument(
+        "--nodes", type=int, default=100, metavar="N", help="cluster size without node rows"
+    )
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Check every file; exit code 2 when one is not well."""
+    if arguments.nodes < 1:
+        raise InputError("--nodes", arguments.nodes, "give 1 or more")
+    results = [check(Path(name), arguments.nodes) for name in arguments.files]
+    bad = [error for _, errors in results for error in errors]
+    if arguments.json:
+        print_json([_described(said, errors) for said, errors in results])
+        return BAD_INPUT if bad else 0
+    for said, errors in results:
+        if not errors:
+            console().print(f"{said['file']}: {said['holds']}", markup=False)
+    for error in bad[:SHOWN]:
+        print_error(str(error))
+    if len(bad) > SHOWN:
+        print_error(f"{len(bad) - SHOWN} more like these")
+    return BAD_INPUT if bad else 0
+
+
+def _described(said: dict[str, Any], errors: Sequence[InputError]) -> dict[str, Any]:
+    found = [
+        {"field": error.field, "value": str(error.value), "remedy": error.remedy}
+        for error in errors
+    ]
+    return {**said, "ok": not errors, "errors": found}
+
+
+def check(path: Path, nodes: int) -> tuple[dict[str, Any], list[InputError]]:
+    """Check one file by its suffix; return what it holds and what is wrong with it."""
+    try:
+        if path.suffix in SCENARIO_SUFFIXES:
+            read_scenario(path)
+            return {"file": path.name, "holds": "a scenario"}, []
+        content, errors = _check_workload(path, nodes)
+    except InputError as error:
+        return {"file": path.name, "holds": ""}, [error]
+    holds = f"{len(content.nodes)} nodes, {len(content.arrivals)} arrivals"
+    return {"file": path.name, "holds": holds}, errors
+
+
+def _check_workload(path: Path, nodes: int) -> tuple[FileContent, list[InputError]]:
+    if path.suffix == PARQUET_SUFFIX:
+        from lab.workloads.parquet import check_parquet  # noqa: PLC0415 - polars is loaded only for parquet
+
+        return check_parquet(path, plain_nodes(nodes))
+    if path.suffix not in (CSV_SUFFIX, JSON_LINES_SUFFIX):
+        known = ", ".join((CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX, *SCENARIO_SUFFIXES))
+        raise InputError("FILE", path.name, f"give a file that ends in one of {known}")
+    return check_trace_file(path, plain_nodes(nodes))

@@ -1,0 +1,125 @@
+"""`foresail twin`: sources are listed, files are judged whole, start states come from recordings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foresail.__main__ import main
+from foresail.settings import resolve
+from foresail.stack.virtual import run_virtual_stack
+from twin.workloads import FITTED, open_workload
+
+CSV = (
+    "record,name,cpu_millicores,memory_bytes,time_seconds,kind,cpu_request_millicores,"
+    "memory_request_bytes\n"
+)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+    """Run one action with --json and return what it says."""
+    capsys.readouterr()
+    assert main(["twin", *arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_sources_name_licence_and_size(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Every shipped model is listed with licence, attribution and the rows it was fitted from."""
+    monkeypatch.delenv("FORESAIL_DATA", raising=False)
+    listed = said(capsys, "workloads")
+
+    assert tuple(line["name"] for line in listed) == FITTED
+    assert all(line["licence"] and line["attribution"] and line["rows"] > 1000 for line in listed)
+    assert not any(line["real"] for line in listed)
+    (tmp_path / "replay").mkdir()
+    (tmp_path / "replay" / "philly_gpu_jobs.parquet").touch()
+    found = said(capsys, "workloads", "--data", str(tmp_path))
+    assert [line["name"] for line in found if line["real"]] == ["philly"]
+
+
+def test_the_list_is_readable_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line for each source, not wrapped."""
+    assert main(["twin", "workloads"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[: len(FITTED)]] == list(FITTED)
+
+
+def test_validation_lists_every_bad_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All bad rows of all files at once; good files are said to be good."""
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good.write_text(f"{CSV}arrival,a,,,0,task,100,100\n", encoding="utf-8")
+    bad.write_text(
+        f"{CSV}arrival,a,,,-1,task,100,100\narrival,b,,,0,task,100,100\n"
+        "arrival,c,,,0,task,99000,100\n",
+        encoding="utf-8",
+    )
+    first, second = said(capsys, "validate", str(good), str(bad), code=2)
+
+    assert (first["ok"], first["holds"]) == (True, "0 nodes, 1 arrivals")
+    assert [error["field"] for error in second["errors"]] == [
+        "bad.csv line 2: time_seconds",
+        "bad.csv line 4: cpu_request_millicores",
+    ]
+    assert main(["twin", "validate", str(bad)]) == 2
+    assert capsys.readouterr().err.count("\n") == 2
+
+
+def test_validation_reads_scenarios(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A good scenario is said to be one."""
+    path = tmp_path / "quiet.yaml"
+    path.write_text(
+        "faults:\n  - fault: node_death\n    nodes: {pick: 1}\n    at_seconds: 60\n",
+        encoding="utf-8",
+    )
+    assert said(capsys, "validate", str(path))[0]["ok"]
+    assert said(capsys, "scenario", str(path), "--check")["ok"]
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record some cycles in virtual time."""
+    path = tmp_path_factory.mktemp("run") / "run.fslog"
+    given = {
+        "run.virtual_time": True,
+        "run.for_seconds": 60.0,
+        "run.nodes": 10,
+        "run.workload": "google2011",
+        "run.record": str(path),
+    }
+    run_virtual_stack(resolve(None, {}, given), quiet=True)
+    return path
+
+
+def test_a_recording_becomes_a_start_state(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The newest snapshot's nodes and pods are a workload that opens, pods on their nodes."""
+    out = tmp_path / "start.jsonl"
+    told = said(capsys, "export", "--from", str(recording), "--output", str(out),
+                "--task-seconds", "10m")  # fmt: skip
+    workload = open_workload(str(out), nodes=1, seed=1)
+    arrivals = list(workload.arrivals)
+
+    assert told["nodes"] == len(workload.nodes) == 10
+    assert told["workloads"] == len(arrivals) > 20
+    assert "recording" in told["notes"][0]
+    names = {node.name for node in workload.nodes}
+    assert all(set(entry.start_nodes) <= names for entry in arrivals)
+    assert sum(len(entry.start_nodes) for entry in arrivals) > 20
+    assert {entry.duration_seconds for entry in arrivals if entry.kind == "task"} == {600.0}
+
+
+def test_exports_are_never_written_over(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file that is there stays as it is."""
+    out = tmp_path / "start.jsonl"
+    out.write_text("mine", encoding="utf-8")
+    assert main(["twin", "export", "--from", str(recording), "--output", str(out)]) == 2
+    assert "give a new file name" in capsys.readouterr().err
+    assert out.read_text(encoding="utf-8") == "mine"
