@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bus.errors import InputError
 from twin.api.access import Identity
 from twin.api.bodies import json_of, whole_seconds
 from twin.api.messages import Request, Response, respond
 from twin.engine import Engine
-from twin.errors import unknown_resource
+from twin.errors import bad_request, unknown_resource
+from twin.faults.reading import scenario_of
 
 PREFIX = "/foresail/v1/"
 
@@ -19,6 +21,20 @@ def administer(engine: Engine, path: str, request: Request, identity: Identity) 
             seconds = float(whole_seconds(json_of(request).get("seconds", 300)))
             engine.fail_node(name, seconds)
             return respond(200, {"node": name, "seconds": seconds})
+        case ("POST", "scenario"):
+            return _play(engine, request)
+        case ("GET", "scenario"):
+            return respond(200, {"now": engine.now, "running": engine.faults.shown()})
         case ("GET", "state"):
             return respond(200, {"now": engine.now, "hash": engine.state_hash()})
     raise unknown_resource(path)
+
+
+def _play(engine: Engine, request: Request) -> Response:
+    """Plan the faults of a scenario, from now on; with dryRun only check it."""
+    try:
+        scenario = scenario_of(json_of(request), "scenario")
+    except InputError as error:
+        raise bad_request(str(error)) from error
+    count = len(scenario.faults) if request.dry_run else engine.faults.play(scenario)
+    return respond(200, {"name": scenario.name, "events": count})

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+import orjson
 import yaml
 
-from twin.api.messages import Object, Request
+from twin.api.messages import JSON, Object, Request
 from twin.api.schema import Field, message, root_of
 from twin.api.schema.checking import Check
 from twin.api.schema.wire import CONTENT_TYPE as PROTOBUF
 from twin.api.schema.wire import decode_object
-from twin.errors import bad_request
+from twin.errors import ApiError, bad_request, invalid
 from twin.kinds import Kind
 
+YAML = "application/yaml"
+POLICIES = (None, "Foreground", "Background", "Orphan")
 VALIDATIONS = ("Strict", "Warn", "Ignore")
 _META = Field("metadata", 0, "meta.v1.ObjectMeta")
 _OPEN = Field("", 0, "Any", pointer=True)
@@ -45,7 +49,8 @@ def object_of(request: Request, kind: Kind) -> Given:
     given = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
     if given != (kind.api_version, kind.kind):
         raise bad_request(
-            f"the object provided is {given[0]} {given[1]}, this path serves {kind.api_version} {kind.kind}"
+            f'{given[1]} in version "{given[0].rpartition("/")[2]}" cannot be handled as a '
+            f"{kind.kind}: this path serves {kind.api_version} {kind.kind}"
         )
     return checked(obj, kind, request, twice)
 
@@ -90,7 +95,7 @@ def map_of(owner: Object, name: str) -> Object:
 
 def whole_seconds(value: Any) -> int:
     """Read a number of seconds; raises ApiError 400."""
-    if not (str(value).isascii() and str(value).isdecimal()):
+    if not re.fullmatch(r"-?[0-9]{1,18}", str(value)):
         raise bad_request(f"{value!r} is not a whole number of seconds")
     return int(value)
 
@@ -100,9 +105,15 @@ def json_of(request: Request, twice: list[str] | None = None) -> Object:
 
     Names of members that stand twice in a JSON object are added to `twice`.
     """
-    content_type = request.headers.get("content-type", "application/json")
-    if content_type.startswith(PROTOBUF):
+    media = request.headers.get("content-type", JSON).partition(";")[0].strip()
+    if media == PROTOBUF:
         return decode_object(request.body)
+    if media not in {JSON, YAML, ""}:
+        message = (
+            "the body of the request was in an unknown format - accepted media types include: "
+            f"{JSON}, {YAML}, {PROTOBUF}"
+        )
+        raise ApiError(415, "UnsupportedMediaType", message)
 
     def members(pairs: list[tuple[str, Any]]) -> Object:
         found = dict(pairs)
@@ -112,16 +123,37 @@ def json_of(request: Request, twice: list[str] | None = None) -> Object:
         return found
 
     try:
-        content = (
-            yaml.safe_load(request.body)
-            if "yaml" in content_type
-            else json.loads(request.body or b"{}", object_pairs_hook=members)
-        )
+        if media == YAML:
+            content = yaml_of(request.body)
+        else:
+            content = json.loads(request.body, object_pairs_hook=members, parse_constant=_no_number)
+            if b"\\u" in request.body:
+                orjson.loads(request.body)  # refuses halves of characters, which nobody can write
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise bad_request("the body must be an object")
     return content
+
+
+def yaml_of(text: bytes) -> Any:
+    """Read YAML as JSON has it: a date stays a text. Raises ValueError or yaml.YAMLError."""
+    content = yaml.load(text, Loader=_JsonTypes)  # noqa: S506 - a safe loader without dates
+    json.dumps(content).encode()  # raises for what JSON cannot hold
+    return content
+
+
+class _JsonTypes(yaml.SafeLoader):
+    """Reads texts, numbers, booleans and nulls only."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(f"{text} is no number in JSON")
 
 
 def delete_options(request: Request) -> Object:
@@ -130,12 +162,23 @@ def delete_options(request: Request) -> Object:
     named = {"kind": "DeleteOptions", "apiVersion": "v1"}
     place = Field("", 0, message("meta.v1.DeleteOptions").name)
     options: Object = Check("DeleteOptions", "v1").cleaned({**given, **named}, place)
-    for name in ("gracePeriodSeconds", "propagationPolicy"):
+    for name in ("gracePeriodSeconds", "propagationPolicy", "orphanDependents"):
         if name in request.query:
             options.setdefault(name, request.query[name])
-    if options.pop("orphanDependents", None) is True:
-        options.setdefault("propagationPolicy", "Orphan")
+    policy, orphan = options.get("propagationPolicy"), options.pop("orphanDependents", None)
+    if policy is not None and orphan is not None:
+        why = "orphanDependents and deletionPropagation cannot be both set"
+        raise _bad_options(f'Invalid value: "{policy}": {why}')
+    if policy not in POLICIES:
+        words = '"Foreground", "Background", "Orphan", "nil"'
+        raise _bad_options(f'Unsupported value: "{policy}": supported values: {words}')
+    if orphan is not None:
+        options["propagationPolicy"] = "Orphan" if orphan in (True, "true") else "Background"
     return options
+
+
+def _bad_options(sentence: str) -> ApiError:
+    return invalid("DeleteOptions", "meta.k8s.io", "", [("propagationPolicy", sentence)])
 
 
 def check_place(obj: Mapping[str, Any], namespace: str | None, name: str | None = None) -> None:
@@ -144,8 +187,7 @@ def check_place(obj: Mapping[str, Any], namespace: str | None, name: str | None 
     given = metadata.get("namespace")
     if given and namespace and given != namespace:
         raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request: "
-            f"{given}, {namespace}"
+            "the namespace of the provided object does not match the namespace sent on the request"
         )
     if name is not None and metadata.get("name") and metadata["name"] != name:
         raise bad_request(

@@ -27,7 +27,8 @@ def columns_of(resource: str) -> tuple[Column, ...]:
     shown = COLUMNS.get(resource, ())
     narrow = tuple(column for column in shown if not column.wide)
     wide = tuple(column for column in shown if column.wide)
-    middle = () if resource == "events" else (Column("Age", _age),)
+    aged = resource == "events" or any(column.name == "Age" for column in narrow)
+    middle = () if aged else (Column("Age", _age),)
     first = () if resource == "events" else (Column("Name", _name),)
     return (*first, *narrow, *middle, *wide)
 
@@ -245,6 +246,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "nodes": (
         Column("Status", _node_status),
         Column("Roles", _node_roles),
+        Column("Age", _age),
         Column("Version", _path("status.nodeInfo.kubeletVersion")),
         Column("Internal-IP", _address("InternalIP"), wide=True),
         Column("External-IP", _address("ExternalIP"), wide=True),

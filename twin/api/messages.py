@@ -8,10 +8,11 @@ from typing import Any
 
 from twin.changes import Change
 from twin.encoding import json_of
-from twin.errors import bad_request
+from twin.errors import invalid
 
 JSON = "application/json"
 Object = dict[str, Any]
+_OPTIONS = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,9 @@ class Request:
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing is to be stored; raises ApiError 400 for any other word than All."""
-        return is_dry_run([self.query["dryRun"]] if "dryRun" in self.query else [])
+        """Whether nothing is to be stored; raises ApiError 422 for any other word than All."""
+        words = [self.query["dryRun"]] if "dryRun" in self.query else []
+        return is_dry_run(words, _OPTIONS.get(self.method, "DeleteOptions"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,14 @@ class WatchResponse:
     """Says whether nothing more will come."""
 
 
-def is_dry_run(words: Any) -> bool:
-    """Read `dryRun`; raises ApiError 400, since a misread word would let a write through."""
+def is_dry_run(words: Any, options: str = "DeleteOptions") -> bool:
+    """Read `dryRun`; raises ApiError 422, since a misread word would let a write through."""
     if words in (None, []):
         return False
     if words != ["All"]:
-        raise bad_request(f'Invalid value: {words}: dryRun supports "All"')
+        given = json_of(words).decode()
+        why = ("dryRun", f'Unsupported value: {given}: supported values: "All"')
+        raise invalid(options, "meta.k8s.io", "", [why])
     return True
 
 

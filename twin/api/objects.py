@@ -14,7 +14,7 @@ from twin.api.bodies import (
     object_of,
     whole_seconds,
 )
-from twin.api.listing import list_answer, list_objects, object_answer, stripped
+from twin.api.listing import list_answer, list_objects, object_answer
 from twin.api.messages import (
     Object,
     Request,
@@ -41,6 +41,20 @@ MADE_BY_PUT = frozenset({"leases", "events", "endpoints"})
 """Resources that a PUT of an absent object creates, as on a real server."""
 
 
+SHOWN_WHEN_GONE = frozenset(
+    {
+        "pods",
+        "services",
+        "namespaces",
+        "resourcequotas",
+        "serviceaccounts",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+    }
+)
+"""Resources whose deletion answers with the object, as on a real server; others with a Status."""
+
+
 def not_allowed() -> ApiError:
     """405 of a verb that a path does not have."""
     return ApiError(
@@ -63,9 +77,9 @@ class Objects:
         match request.method:
             case "GET":
                 return self._list(kind, namespace, request)
-            case "POST":
+            case "POST" if _is_place(kind, namespace):
                 return self.create(kind, namespace or "", request)
-            case "DELETE":
+            case "DELETE" if _is_place(kind, namespace) and kind.resource != "namespaces":
                 return self._delete_all(kind, namespace, request)
         raise not_allowed()
 
@@ -79,7 +93,7 @@ class Objects:
             case "PATCH":
                 return self.patch(kind, namespace, name, request)
             case "DELETE":
-                return self._shown(kind, self._delete(kind, namespace, name, request), request)
+                return self._deleted(kind, namespace, name, request)
         raise not_allowed()
 
     def _list(self, kind: Kind, namespace: str | None, request: Request) -> Answer:
@@ -101,7 +115,7 @@ class Objects:
         record = self._store.record(kind.resource, namespace, name)
         if form.kind != "table":
             return object_answer(kind.resource, record, request.headers.get("accept", ""))
-        obj = stripped(self._store.get(kind.resource, namespace, name))
+        obj = self._store.get(kind.resource, namespace, name)
         return respond(200, form.one(kind.resource, obj, self._engine.now))
 
     # ---- writing
@@ -128,7 +142,10 @@ class Objects:
         given = object_of(request, kind)
         check_place(given.obj, namespace, name)
         if not map_of(given.obj, "metadata").get("name"):
-            raise bad_request("name must be provided")
+            raise bad_request(
+                f"the name of the object ({name} based on URL) was undeterminable: name must be "
+                "provided"
+            )
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and kind.resource in MADE_BY_PUT and not subresource:
             given.obj["metadata"].pop("resourceVersion", None)
@@ -273,6 +290,16 @@ class Objects:
             self._delete(kind, metadata.get("namespace", ""), metadata["name"], request)
         return respond(200, listed)
 
+    def _deleted(self, kind: Kind, namespace: str, name: str, request: Request) -> Response:
+        """Delete an object and answer with it, or with what was done to one that is gone."""
+        obj = self._delete(kind, namespace, name, request)
+        if kind.resource in SHOWN_WHEN_GONE or "deletionTimestamp" in obj["metadata"]:
+            return self._shown(kind, obj, request)
+        details = {"name": name, "group": kind.group, "kind": kind.resource}
+        details["uid"] = obj["metadata"]["uid"]
+        done: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
+        return respond(200, {**done, "details": {k: v for k, v in details.items() if v}})
+
     def _delete(self, kind: Kind, namespace: str, name: str, request: Request) -> Object:
         options = delete_options(request)
         conditions = map_of(options, "preconditions")
@@ -301,3 +328,8 @@ class Objects:
         form = Form.asked(request)
         body = respond(status, form.one(kind.resource, obj, self._engine.now)).body
         return Response(status, body, headers={} if given is None else given.headers())
+
+
+def _is_place(kind: Kind, namespace: str | None) -> bool:
+    """Say whether objects can be written by a path; all namespaces together can only be read."""
+    return namespace is not None or not kind.namespaced

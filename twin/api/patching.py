@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from twin.api.bodies import yaml_of
 from twin.api.json_patch import json_patched
 from twin.api.messages import Object
 from twin.api.schema import ANY, Field
@@ -41,7 +42,7 @@ def kind_of_patch(content_type: str) -> str:
 def patch_of(body: bytes, kind: str) -> Any:
     """Read a patch; raises ApiError 400."""
     try:
-        return yaml.safe_load(body) if kind == APPLY else json.loads(body)
+        return yaml_of(body) if kind == APPLY else json.loads(body)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the patch cannot be read: {error}") from error
 

@@ -27,6 +27,8 @@ _RESOURCE_PATH = re.compile(
     r"(?:/namespaces/(?P<namespace>[^/]+)(?=/[a-z]))?/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+))?(?:/(?P<subresource>[a-z]+))?$"
 )
 _OF_NAMESPACES = frozenset({"status", "finalize"})
+LARGEST_BODY = 3 << 20
+"""Bytes of a body; a real server takes as many."""
 WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
@@ -52,6 +54,9 @@ class Router:
 
     def _handle(self, request: Request, identity: Identity) -> Answer:
         path = request.path.rstrip("/") or "/"
+        if len(request.body) > LARGEST_BODY:
+            message = f"Request entity too large: limit is {LARGEST_BODY}"
+            raise ApiError(413, "RequestEntityTooLarge", message)
         if path.startswith(PREFIX):
             return administer(self._engine, path, request, identity)
         found = document(path, request)

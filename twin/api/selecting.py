@@ -115,7 +115,10 @@ def field_requirements(text: str, resource: str) -> list[tuple[str, str, bool]]:
             raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
         name, sign, value = match.groups()
         if name not in COMMON_FIELDS and name not in FIELDS.get(resource, {}):
-            raise bad_request(f"field label not supported: {name}")
+            if resource in FIELDS:
+                raise bad_request(f"field label not supported: {name}")
+            known = ", ".join(f'"{one}"' for one in COMMON_FIELDS)
+            raise bad_request(f'"{name}" is not a known field selector: only {known}')
         found.append((name, re.sub(r"\\(.)", r"\1", value), sign != "!="))
     return found
 

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from email.utils import format_datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -19,10 +20,11 @@ from twin.api.access import ADMIN, Identity, Tokens
 from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
 from twin.api.patching import APPLY
 from twin.api.presenting import presented
-from twin.api.router import WRITING, Router
+from twin.api.router import LARGEST_BODY, WRITING, Router
 from twin.api.streaming import stream
 from twin.engine import Engine
 from twin.errors import ApiError
+from twin.faults.api_faults import ApiFaults
 from twin.journal import Journal
 from twin.pace import Pace
 
@@ -52,6 +54,7 @@ class ApiServer:
         self._journal = journal
         self._pace = pace
         self._router = Router(engine)
+        self._faults = ApiFaults(engine)
         self._tokens = tokens
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
@@ -70,9 +73,11 @@ class ApiServer:
                 send, respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status())
             )
             return
+        if delay := self._faults.latency_seconds(request):
+            await asyncio.sleep(delay)
         answer = presented(self._handled(request, identity), request)
         if isinstance(answer, WatchResponse):
-            await self._watch(answer, receive, send)
+            await self._watch(answer, request, receive, send)
         elif isinstance(answer, StreamedResponse):
             await self._send_chunks(send, answer)
         else:
@@ -86,6 +91,8 @@ class ApiServer:
             return clock_control.control_clock(
                 request, self._engine, self._pace, may_write=identity is ADMIN
             )
+        if refusal := self._faults.refusal(request):
+            return refusal
         before = self._engine.store.resource_version
         answer = self._router.handle(request, identity)
         if self._journal is None or request.method not in WRITING:
@@ -131,10 +138,13 @@ class ApiServer:
         finally:
             answer.close()
 
-    async def _watch(self, answer: WatchResponse, receive: Receive, send: Send) -> None:
+    async def _watch(
+        self, answer: WatchResponse, request: Request, receive: Receive, send: Send
+    ) -> None:
         gone = asyncio.ensure_future(_disconnected(receive))
+        on_cut = partial(self._faults.on_cut, request)
         try:
-            await stream(self._engine.store, answer, self._headers(answer), send, gone)
+            await stream(self._engine.store, answer, self._headers(answer), send, gone, on_cut)
         finally:
             gone.cancel()
 
@@ -153,12 +163,15 @@ async def _lifespan(receive: Receive, send: Send) -> None:
 
 
 async def _request(scope: dict[str, Any], receive: Receive) -> Request:
-    body = b""
+    parts, size = [], 0
     while True:
         message = await receive()
-        body += message.get("body", b"")
+        if size <= LARGEST_BODY:  # the rest is read and dropped: the router refuses it
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
         if not message.get("more_body", False):
             break
+    body = b"".join(parts)
     headers = {name.decode().lower(): value.decode("latin-1") for name, value in scope["headers"]}
     query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
     if scope["method"] in WRITING and not headers.get("content-type", "").startswith(APPLY):

@@ -61,6 +61,13 @@ class Backlog:
             self._news.clear()
         return found
 
+    def cut(self, last: bytes = b"") -> None:
+        """Take no more after this line: what waits is sent, then the watch ends."""
+        if last:
+            self.put(last)
+        self._cut.set()
+        self._news.set()
+
     async def wait(self) -> None:
         """Return when there is something to take, or when it is overrun."""
         await self._news.wait()
@@ -71,7 +78,7 @@ class Backlog:
 
     @property
     def overrun(self) -> bool:
-        """Whether a line did not fit; nothing is taken from then on."""
+        """Whether a line did not fit or it was cut; nothing is taken from then on."""
         return self._cut.is_set()
 
     @property
@@ -86,8 +93,11 @@ async def stream(
     headers: list[tuple[bytes, bytes]],
     send: Send,
     gone: asyncio.Future[None],
+    on_cut: Callable[[Callable[[bytes], None]], Callable[[], None]],
 ) -> None:
-    """Send a watch until its time is over, its client is gone or falls behind."""
+    """Send a watch until its time is over, its client is gone or falls behind, or a fault cuts it
+    (`on_cut` is told what does).
+    """
     backlog = Backlog()
 
     def take(change: Change) -> None:
@@ -96,7 +106,7 @@ async def stream(
             if line is not None:
                 backlog.put(line)
 
-    stop = store.subscribe(take)
+    stop, spare = store.subscribe(take), on_cut(backlog.cut)
     sending = asyncio.ensure_future(_sent(answer, backlog, headers, send, gone))
     overrun = asyncio.ensure_future(backlog.wait_overrun())
     both: set[asyncio.Future[Any]] = {sending, overrun}
@@ -107,6 +117,7 @@ async def stream(
         pass
     finally:
         stop()
+        spare()
         overrun.cancel()
     await _end(sending, send, gone, cut=backlog.overrun)
 

@@ -71,6 +71,8 @@ class Subresources:
         raise not_allowed()
 
     def _scale(self, kind: Kind, namespace: str, name: str, request: Request) -> Response:
+        if request.method not in {"GET", "PATCH", "PUT"}:
+            raise not_allowed()
         obj = self._store.get(kind.resource, namespace, name)
         scale = scale_of(obj)
         match request.method:

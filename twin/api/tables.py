@@ -55,13 +55,18 @@ class Form:
         """Return one object in this form; `head` False leaves a Table's columns out."""
         if self.kind == "table":
             metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-            return self._table(resource, [obj], metadata, now, head=head)
+            kind = {name: obj[name] for name in ("kind", "apiVersion") if name in obj}
+            return self._table(resource, [obj], kind, metadata, now, head=head)
         return _partial(obj) if self.kind == "partial" else obj
 
     def listed(self, resource: str, listed: Object, now: float) -> Object:
         """Return a list in this form; `now` is cluster time, unix seconds."""
         if self.kind == "table":
-            return self._table(resource, listed["items"], listed["metadata"], now)
+            kind = {
+                "kind": str(listed["kind"]).removesuffix("List"),
+                "apiVersion": listed["apiVersion"],
+            }
+            return self._table(resource, listed["items"], kind, listed["metadata"], now)
         if self.kind == "partial":
             return {
                 "kind": "PartialObjectMetadataList",
@@ -75,6 +80,7 @@ class Form:
         self,
         resource: str,
         objects: list[Object],
+        kind: Object,
         metadata: Object,
         now: float,
         *,
@@ -86,7 +92,9 @@ class Form:
             "apiVersion": META,
             "metadata": metadata,
             "columnDefinitions": None,
-            "rows": [self._row(obj, [one.read(obj, now) for one in columns]) for obj in objects],
+            "rows": [
+                self._row(obj, kind, [one.read(obj, now) for one in columns]) for obj in objects
+            ],
         }
         if head:
             found["columnDefinitions"] = [
@@ -101,10 +109,11 @@ class Form:
             ]
         return found
 
-    def _row(self, obj: Object, cells: list[Any]) -> Object:
+    def _row(self, obj: Object, kind: Object, cells: list[Any]) -> Object:
         if self.include == "None":
             return {"cells": cells}
-        return {"cells": cells, "object": obj if self.include == "Object" else _partial(obj)}
+        whole = self.include == "Object"
+        return {"cells": cells, "object": {**kind, **obj} if whole else _partial(obj)}
 
 
 def _partial(obj: Object) -> Object:

@@ -6,6 +6,7 @@ is refused here with the same code.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -59,7 +60,7 @@ def list_options(query: Mapping[str, str]) -> ListOptions:
     _refuse(causes)
     _flag(query, "allowWatchBookmarks")
     _seconds(query.get("timeoutSeconds", ""))
-    limit = _whole(query.get("limit", ""), "limit")
+    limit = max(0, _whole(query.get("limit", ""), "limit"))
     wanted = _version(version)
     if token and wanted:
         raise bad_request("specifying resource version is not allowed when using continue")
@@ -107,21 +108,24 @@ def _version(text: str) -> int | None:
     if not text:
         return None
     if not (text.isascii() and text.isdecimal()):
-        raise bad_request(f'resourceVersion: Invalid value: "{text}": must be a whole number')
+        raise bad_request(
+            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
+            f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
     return int(text)
 
 
 def _whole(text: str, name: str) -> int:
     if not text:
         return 0
-    if not (text.isascii() and text.isdecimal()):
-        raise bad_request(f'invalid value for {name}: "{text}"')
+    if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        raise bad_request(f'{name}: strconv.ParseInt: parsing "{text}": invalid syntax')
     return int(text)
 
 
 def _seconds(text: str) -> float | None:
     """Return a time-out; 0 is none, as on a real server."""
-    return float(_whole(text, "timeoutSeconds")) or None
+    return max(0.0, float(_whole(text, "timeoutSeconds"))) or None
 
 
 def _flag(query: Mapping[str, str], name: str) -> bool | None:
