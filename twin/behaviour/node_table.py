@@ -182,7 +182,7 @@ class NodeTable(Part):
             self._add(row, pod, 1)
         elif counted is not None:
             row, before = counted
-            if holds and before.shape is pod.shape:
+            if holds and before.reserved is pod.reserved:
                 return
             self._add(row, before, -1)
             if holds:  # resized in place
@@ -192,7 +192,7 @@ class NodeTable(Part):
                 del self._counted[pod.uid]
 
     def _add(self, row: int, pod: PodRecord, sign: int) -> None:
-        needs, priority = pod.shape.needs, pod.shape.priority
+        needs, priority = pod.reserved.needs, pod.shape.priority
         for line, amount in needs.asked:
             self.free[line, row] -= sign * amount
         for name, amount in needs.extra:
@@ -212,7 +212,7 @@ class NodeTable(Part):
         amounts = held.get(pod.shape.priority)
         if amounts is None:
             amounts = held[pod.shape.priority] = np.zeros((_BASIC, self._size), np.int64)
-        amounts[:, row] += sign * pod.shape.needs.amounts
+        amounts[:, row] += sign * pod.reserved.needs.amounts
 
 
 def _altered(before: tuple[Any, ...] | None, now: tuple[Any, ...]) -> tuple[str, ...]:

@@ -21,6 +21,8 @@ _COLUMNS = (
     "memory_request",
     "started_at",
     "work_left",  # seconds at full speed
+    "worked",  # the same, done so far
+    "window_ends",  # in seconds worked; inf: no further usage window
     "rate",  # seconds of work per second
     "cpu_now",  # what it gets since the last step
     "memory_now",
@@ -59,15 +61,17 @@ class UsageTable(Part):
         self.qos[row] = _QOS_RANK[pod.shape.qos]
         digest = hashlib.blake2b(pod.uid.encode(), digest_size=8).digest()
         self.seed[row] = int.from_bytes(digest, "big")
-        cpu_limit, memory_limit = pod.shape.cpu_limit_millicores, pod.shape.memory_limit_bytes
+        shape = pod.allocated
+        cpu_limit, memory_limit = shape.cpu_limit_millicores, shape.memory_limit_bytes
         values = {
             "cpu_mean": work.cpu_mean_millicores,
             "cpu_limit": math.inf if cpu_limit is None else cpu_limit,
             "memory_mean": work.memory_mean_bytes,
             "memory_limit": math.inf if memory_limit is None else memory_limit,
-            "memory_request": pod.shape.memory_request_bytes,
+            "memory_request": shape.memory_request_bytes,
             "started_at": now,
             "work_left": work.work_seconds,
+            "window_ends": work.window_seconds,
             "rate": rate,
         }
         for name in _COLUMNS:

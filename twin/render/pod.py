@@ -10,6 +10,7 @@ _GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _DISRUPTIONS = {
     "EvictionByEvictionAPI": "Eviction API: evicting",
     "DeletionByTaintManager": "Taint manager: deleting due to NoExecute taint",
+    "DeletionByPodGC": "PodGC: node no longer exists",
     "PreemptionByScheduler": "default-scheduler: preempting to accommodate a higher priority pod",
 }
 """Messages of the DisruptionTarget condition, by reason, in the words of who sets it."""
@@ -70,10 +71,15 @@ def _condition(kind: str, truth: bool, at: float, reason: str = "", message: str
 
 def _conditions(pod: PodRecord) -> list[Object]:
     conditions = _progress(pod)
+    resize = pod.resize
+    if resize is not None and resize.condition:
+        conditions.append(
+            _condition(resize.condition, True, resize.since, resize.reason, resize.message)
+        )
     if pod.disruption:
         at = pod.deletion_at if pod.deletion_at is not None else pod.ready_at
         at -= pod.deletion_grace_seconds or 0
-        why = _DISRUPTIONS.get(pod.disruption, "")
+        why = _DISRUPTIONS.get(pod.disruption, pod.message)
         conditions.append(_condition("DisruptionTarget", True, at, pod.disruption, why))
     return conditions
 
@@ -117,7 +123,8 @@ def _container_statuses(pod: PodRecord) -> list[Object]:
     if pod.ended is not None and pod.container_state != "terminated":
         last = {"terminated": _terminated(pod, pod.container_message)}
     ever_ran = pod.container_state != "waiting" or pod.ended is not None
-    pairs = zip(pod.shape.containers, pod.shape.images, strict=True)
+    allocated = pod.allocated.spec["containers"]
+    rows = zip(pod.shape.containers, pod.shape.images, allocated, strict=True)
     return [
         {
             "name": name,
@@ -129,9 +136,17 @@ def _container_statuses(pod: PodRecord) -> list[Object]:
             "imageID": f"simulated://{image}" if ever_ran else "",
             **({"containerID": f"simulated://{pod.uid}/{name}"} if ever_ran else {}),
             "started": pod.container_state == "running",
+            **(_granted(container) if ever_ran else {}),
         }
-        for name, image in pairs
+        for name, image, container in rows
     ]
+
+
+def _granted(container: Object) -> Object:
+    """Return what the kubelet has set aside for a container and given to it."""
+    resources = container.get("resources") or {}
+    requests = resources.get("requests")
+    return {"allocatedResources": requests, "resources": resources} if requests else {}
 
 
 def _container_state(pod: PodRecord) -> Object:

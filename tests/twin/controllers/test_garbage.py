@@ -95,9 +95,9 @@ def test_a_second_owner_keeps_an_object(cluster: Any) -> None:
     store = cluster.engine.store
     one = store.create("configmaps", "default", {"metadata": {"name": "one"}})
     owned(cluster, "child", one)
-    two = store.create("services", "default", {"metadata": {"name": "two"}, "spec": {}})
+    two = store.create("secrets", "default", {"metadata": {"name": "two"}})
     child = store.get("configmaps", "default", "child")
-    entry = {"apiVersion": "v1", "kind": "Service", "name": "two", "uid": two["metadata"]["uid"]}
+    entry = {"apiVersion": "v1", "kind": "Secret", "name": "two", "uid": two["metadata"]["uid"]}
     both = [*child["metadata"]["ownerReferences"], entry]
     new = {**child, "metadata": {**child["metadata"], "ownerReferences": both}}
     store.replace("configmaps", "default", "child", new)
@@ -105,7 +105,7 @@ def test_a_second_owner_keeps_an_object(cluster: Any) -> None:
     cluster.run(5)
     left = store.get("configmaps", "default", "child")["metadata"]["ownerReferences"]
     assert [owner["name"] for owner in left] == ["two"]
-    cluster.delete("services", "two")
+    cluster.delete("secrets", "two")
     cluster.run(5)
 
     assert store.find("configmaps", "default", "child") is None
