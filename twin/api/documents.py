@@ -11,7 +11,7 @@ from twin.errors import ApiError
 
 _AGGREGATED = re.compile(r"as=APIGroupDiscoveryList")
 _VERSION = re.compile(r"\bv=(v2beta1|v2)\b")
-V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 
 def document(path: str, request: Request) -> Response | None:

@@ -55,7 +55,7 @@ class Form:
         """Return one object in this form; `head` False leaves a Table's columns out."""
         if self.kind == "table":
             metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-            kind = {name: obj[name] for name in ("kind", "apiVersion") if name in obj}
+            kind: Object = {name: obj[name] for name in ("kind", "apiVersion") if name in obj}
             return self._table(resource, [obj], kind, metadata, now, head=head)
         return _partial(obj) if self.kind == "partial" else obj
 
