@@ -18,6 +18,8 @@ class TraceWaits:
 
     waits: list[float]
     """Seconds from creation to scheduling; the trace has whole seconds."""
+    half_minute: float
+    """Share of the waits that took 30 to 40 s."""
     never: int
     never_too_large: int
     """Of these: no node of the cluster could hold them, even empty."""
@@ -33,8 +35,10 @@ def trace_waits(trace: Trace, nodes: Sequence[NodeShape]) -> TraceWaits:
     lives = pl.col("running_seconds")
     room = Room(nodes)
     too_large = sum(not room.holds(_probe(row)) for row in never.iter_rows(named=True))
+    waits = placed["start_seconds"] - placed["arrive_seconds"]
     return TraceWaits(
-        waits=(placed["start_seconds"] - placed["arrive_seconds"]).to_list(),
+        waits=waits.to_list(),
+        half_minute=waits.is_between(30, 40).sum() / max(len(waits), 1),
         never=len(never),
         never_too_large=too_large,
         never_median_life_seconds=float(never.select(lives.median()).item() or 0.0),

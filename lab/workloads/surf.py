@@ -3,8 +3,8 @@
 Read as: each job is a task that succeeds; one of 0 s lasts 1 s. A job of more than 16 cores ran on
 several machines: it becomes pods of at most 16 cores, submitted together. Its fragments are windows
 of cpu use over its life as a share of its machines, kept as at most 32 windows by means over equal
-numbers of fragments. Memory is a placeholder in the trace: a job requests the cluster's usual 6 GiB
-for each core.
+numbers of fragments. Memory is a placeholder in the trace: a job requests 4 GiB for each core (the
+smallest nodes have 6), because nobody gives a pod all of a node's memory.
 Machines: SURF's own page "Lisa hardware and file systems", 349 nodes. GPUs are counted, but the
 trace does not say which jobs used them.
 """
@@ -36,7 +36,7 @@ MACHINES = (
     MachineKind(2, 12, 256, 4, "TitanV"),
     MachineKind(1, 48, 2048, 0, ""),
 )
-BYTES_PER_CORE = 6 * BYTES_PER_GIB
+BYTES_PER_CORE = 4 * BYTES_PER_GIB
 CORES_PER_POD = 16
 MOST_WINDOWS = 32
 MILLISECONDS = 1000.0
@@ -58,7 +58,7 @@ def read_surf(data_dir: Path) -> Trace:
         reference_nodes=len(nodes),
         reference_note=(
             f"load ratio of cpu kept: {len(nodes)} machines carry all jobs; memory is assumed "
-            "(6 GiB for each core)"
+            "(4 GiB for each core)"
         ),
         hour_weights=hour_weights(tasks["arrive_seconds"]),
         dropped="no row",
