@@ -127,12 +127,15 @@ def _new_pod(obj: Object) -> PodRecord:
 
 
 def pod_shape(spec: Object) -> PodShape:
-    """Return the shape of a defaulted pod spec (without nodeName); equal specs share one."""
-    digest = hashlib.blake2b(orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), digest_size=16)
-    key = digest.digest()
+    """Return the shape of a defaulted pod spec (without nodeName); equal specs share one.
+
+    Its spec has its members in order of name, whoever wrote the first equal one.
+    """
+    text = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
+    key = hashlib.blake2b(text, digest_size=16).digest()
     shape = _shapes.get(key)
     if shape is None:
-        shape = _shapes[key] = _measure(spec)
+        shape = _shapes[key] = _measure(orjson.loads(text))
     return shape
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from twin.errors import bad_request, forbidden
-from twin.records import PodRecord, Record
+from twin.records import ObjectRecord, PodRecord, Record
 
 GRACEFUL = ("pods", "namespaces")
 """Resources whose removal is finished by a kubelet or a controller."""
@@ -25,13 +25,13 @@ def mark_deleted(
     """Mark `record` as deleted; True when it is to be removed at once.
 
     A second delete may shorten a pod's grace, never lengthen it. Raises ApiError 400 for an unknown
-    propagation policy or a negative grace, 403 for a namespace that every cluster needs.
+    propagation policy, 403 for a namespace that every cluster needs.
     """
     policy = propagation or "Background"
     if policy not in _PROPAGATIONS:
         raise bad_request(f"unknown propagationPolicy {policy!r}")
     if grace_period_seconds is not None and grace_period_seconds < 0:
-        raise bad_request("gracePeriodSeconds must be greater than or equal to 0")
+        grace_period_seconds = 1  # as the API server reads it
     if resource == "namespaces" and record.name in _IMMORTAL:
         raise forbidden(resource, record.name, "this namespace may not be deleted")
     if resource != "pods":
@@ -56,4 +56,6 @@ def _mark_object(resource: str, record: Record, now: float, added: tuple[str, ..
         return True
     record.deletion_at = now
     record.deletion_grace_seconds = 0
+    if resource == "namespaces" and isinstance(record, ObjectRecord):
+        record.body = {**record.body, "status": {"phase": "Terminating"}}
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twin.admission import limit_ranges, priority_classes, quota_scopes, workloads
+from twin.admission import limit_ranges, priority_classes, quota_scopes, storage, workloads
 from twin.admission.findings import Findings
 from twin.records import Object
 
@@ -27,6 +27,8 @@ def check_unchanged(resource: str, old: Object, new: Object, findings: Findings)
         if resource == "jobs" and _job_may_change(path, old, before, after):
             continue
         findings.add(f"spec.{path}", "Invalid value: field is immutable")
+    if resource in ("configmaps", "secrets"):
+        storage.check_fixed(old, new, findings)
     if resource == "priorityclasses":
         priority_classes.check_class_unchanged(old, new, findings)
     if resource == "statefulsets":
@@ -152,6 +154,10 @@ def _revision(obj: Object, findings: Findings) -> None:
 _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "namespaces": _namespace,
     "nodes": _node,
+    "configmaps": storage.config_map,
+    "secrets": storage.secret,
+    "services": storage.service,
+    "persistentvolumeclaims": storage.claim,
     "deployments": workloads.deployment,
     "replicasets": workloads.replicaset,
     "statefulsets": workloads.statefulset,

@@ -15,7 +15,6 @@ MAX_LABEL = 63
 _NAME_PART = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
 _MAX_NAME = 253
 _DNS_LABEL = re.compile(rf"{_LABEL}\Z")
-_SERVICE = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?\Z")
 _SEGMENT = re.compile(r"(?!\.{1,2}\Z)[^/%]+\Z")
 _SUBDOMAIN_RULE = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
@@ -26,11 +25,6 @@ _LABEL_RULE = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
     "for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-)
-_SERVICE_RULE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
-    "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
 _SEGMENT_RULE = "may not be '.' or '..' and may not contain '/' or '%'"
 _VALUE_RULE = (
@@ -47,7 +41,7 @@ _Rule = tuple[re.Pattern[str], int, str]
 _SEGMENTS: _Rule = (_SEGMENT, 10_000, _SEGMENT_RULE)
 _NAMES: dict[str, _Rule] = {
     "namespaces": (_DNS_LABEL, MAX_LABEL, _LABEL_RULE),
-    "services": (_SERVICE, MAX_LABEL, _SERVICE_RULE),
+    "services": (_DNS_LABEL, MAX_LABEL, _LABEL_RULE),
     **dict.fromkeys(("roles", "rolebindings", "clusterroles", "clusterrolebindings"), _SEGMENTS),
 }
 """Rules of names that are not subdomains, by resource."""
@@ -113,3 +107,11 @@ def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
         value = new.setdefault(field, old.get(field, ""))
         if value != old.get(field, ""):
             findings.bad(f"metadata.{field}", value, "field is immutable")
+    if "deletionTimestamp" in old:
+        known = old.get("finalizers") or ()
+        added = [one for one in new.get("finalizers") or () if one not in known]
+        if added:
+            listed = ", ".join(f'"{one}"' for one in added)
+            why = "no new finalizers can be added if the object is being deleted, found new "
+            sentence = f"Forbidden: {why}finalizers []string{{{listed}}}"
+            findings.add("metadata.finalizers", sentence)

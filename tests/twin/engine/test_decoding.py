@@ -33,7 +33,47 @@ MODELS = {
     "controllerrevisions": "V1ControllerRevision",
     "cronjobs": "V1CronJob",
     "horizontalpodautoscalers": "V2HorizontalPodAutoscaler",
+    "secrets": "V1Secret",
+    "serviceaccounts": "V1ServiceAccount",
+    "endpoints": "V1Endpoints",
+    "endpointslices": "V1EndpointSlice",
+    "persistentvolumeclaims": "V1PersistentVolumeClaim",
+    "persistentvolumes": "V1PersistentVolume",
+    "storageclasses": "V1StorageClass",
+    "ingresses": "V1Ingress",
+    "ingressclasses": "V1IngressClass",
+    "networkpolicies": "V1NetworkPolicy",
+    "roles": "V1Role",
+    "rolebindings": "V1RoleBinding",
+    "clusterroles": "V1ClusterRole",
+    "clusterrolebindings": "V1ClusterRoleBinding",
 }
+KEPT: dict[str, dict[str, Any]] = {
+    "secrets": {"stringData": {"a": "b"}},
+    "serviceaccounts": {},
+    "endpoints": {},
+    "endpointslices": {"addressType": "IPv4", "endpoints": []},
+    "persistentvolumeclaims": {
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        }
+    },
+    "persistentvolumes": {"spec": {"capacity": {"storage": "1Gi"}}},
+    "storageclasses": {"provisioner": "example.com/x"},
+    "ingresses": {"spec": {}},
+    "ingressclasses": {"spec": {"controller": "example.com/x"}},
+    "networkpolicies": {"spec": {"podSelector": {}}},
+    "roles": {"rules": []},
+    "rolebindings": {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
+    },
+    "clusterroles": {"rules": []},
+    "clusterrolebindings": {
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}
+    },
+}
+"""Kinds that are only kept, each with what one of it has to hold."""
 
 
 @pytest.fixture
@@ -56,7 +96,11 @@ def busy(
         "default",
         {"metadata": {"name": "b"}, "spec": {"minAvailable": 1, "selector": selector}},
     )
-    store.create("services", "default", {"metadata": {"name": "s"}, "spec": {"ports": []}})
+    ports = [{"port": 80}]
+    store.create("services", "default", {"metadata": {"name": "s"}, "spec": {"ports": ports}})
+    for resource, body in KEPT.items():
+        namespace = "default" if KINDS[resource].namespaced else ""
+        store.create(resource, namespace, {"metadata": {"name": "kept"}, **body})
     store.create("configmaps", "default", {"metadata": {"name": "c"}, "data": {"a": "b"}})
     store.create("resourcequotas", "default", {"metadata": {"name": "q"}, "spec": {"hard": {}}})
     store.create("leases", "default", {"metadata": {"name": "l"}, "spec": {}})
