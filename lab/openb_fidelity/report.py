@@ -161,9 +161,10 @@ As recorded the live requests never pass {highest:.1f} % of any resource. The tw
 nothing around it, so it places every pod within its own latency. In the trace {1 - whole.within_a_second:.0%} of the
 scheduled pods waited a second or more in the same nearly empty cluster, and {trace.never:,} never got a node
 although {fitting:,} of these fit an empty node of the list; half of them were deleted within
-{trace.never_median_life_seconds:,.0f} s. {trace.half_minute:.0%} of the waits took 30 to 40 s, a step in the plot with echoes at twice that,
-which looks like the interval of something in front of the scheduler, not like a shortage. These waits have causes that the two tables do not hold. What is known to be
-missing: quotas and priorities of teams, sharing of GPUs between pods, other tenants of the same
-nodes, and the pods that were held out of the file (a fifth). A twin that reproduced these waits from this
-data would have invented their reason. In the denser play the waits are the twin's own: nodes are full.
+{trace.never_median_life_seconds:,.0f} s. {trace.half_minute:.0%} of the waits took 30 to 40 s, a step in the plot with
+echoes later, which looks like the interval of something in front of the scheduler, not like a
+shortage. These waits have causes that the two tables do not hold. What is known to be missing: quotas
+and priorities of teams, sharing of GPUs between pods, other tenants of the same nodes, and the pods
+that were held out of the file (a fifth). A twin that reproduced these waits from this data would
+have invented their reason. In the denser play the waits are the twin's own: no node has room.
 """

@@ -38,7 +38,7 @@ def trace_waits(trace: Trace, nodes: Sequence[NodeShape]) -> TraceWaits:
     waits = placed["start_seconds"] - placed["arrive_seconds"]
     return TraceWaits(
         waits=waits.to_list(),
-        half_minute=waits.is_between(30, 40).sum() / max(len(waits), 1),
+        half_minute=float(waits.is_between(30, 40).mean() or 0.0),
         never=len(never),
         never_too_large=too_large,
         never_median_life_seconds=float(never.select(lives.median()).item() or 0.0),
