@@ -26,6 +26,7 @@ from twin.api.discovery import VERSION
 from twin.api.server import ApiServer
 from twin.config import TwinConfig
 from twin.engine import Engine
+from twin.faults import read_scenario
 from twin.journal import MARK_SECONDS, Journal, JournalUnwritable, WorldKey
 from twin.kubeconfig import write_kubeconfig
 from twin.pace import Pace
@@ -73,16 +74,23 @@ def open_world(settings: TwinSettings) -> tuple[Engine, Journal | None]:
 def world_of(settings: TwinSettings) -> WorldKey:
     """Name the world that these settings make."""
     return WorldKey.of(
-        settings.seed, settings.nodes, settings.workload, settings.start_time_seconds
+        settings.seed,
+        settings.nodes,
+        settings.workload,
+        settings.start_time_seconds,
+        settings.scenario,
     )
 
 
 def build_engine(settings: TwinSettings) -> Engine:
-    """Build the cluster; raises InputError for a workload that cannot be read."""
+    """Build the cluster; raises InputError for a workload or scenario that cannot be read."""
+    scenario = None if settings.scenario is None else read_scenario(settings.scenario)
     workload = open_workload(settings.workload, nodes=settings.nodes, seed=settings.seed)
     engine = Engine(TwinConfig(start_time=settings.start_time_seconds), settings.seed)
     engine.add_nodes(workload.nodes)
     engine.load(workload.arrivals)
+    if scenario is not None:
+        engine.faults.play(scenario)
     return engine
 
 

@@ -18,6 +18,7 @@ from twin.behaviour.pod_work import (
 )
 from twin.controllers.job import IGNORE_DISRUPTION
 from twin.controllers.pods_of import FIRST_NAME, START_NODES
+from twin.copying import copied
 from twin.errors import ApiError
 from twin.intake import GPU
 from twin.part import Kept, Part
@@ -29,7 +30,7 @@ from twin.world import World
 
 APP = "app.kubernetes.io/name"
 _ENDLESS_SECONDS = 1e12
-_MEMORY_HEADROOM = 1.25  # the memory limit over the request, or over the mean usage when higher
+_MEMORY_HEADROOM = 1.25  # the memory limit over the request, or over the highest mean usage
 _MAX_LABEL = 63
 _TASK_RETRIES = 6
 
@@ -80,13 +81,17 @@ class Arrivals(Part):
     def _arrive(self) -> None:
         if self._place is None:
             return
-        try:
-            self._create(self._place.arrival)
-        except ApiError:
-            self.refused += 1
+        self.create(self._place.arrival)
         self._place = self._place.after()
         if self._place is not None:
             self._plan(self._place.arrival)
+
+    def create(self, arrival: WorkloadArrival) -> None:
+        """Let a workload arrive now; one that the API refuses is counted."""
+        try:
+            self._create(arrival)
+        except ApiError:
+            self.refused += 1
 
     def _create(self, arrival: WorkloadArrival) -> None:
         world = self._world
@@ -96,7 +101,7 @@ class Arrivals(Part):
             self._ensure_class(arrival.priority)
         if arrival.kind == "task":
             job = job_of(arrival, world.config.job_ttl_seconds)
-            world.store.create_record("jobs", arrival.namespace, job)
+            world.store.create_record("jobs", arrival.namespace, job, fresh=True)
             return
         made = world.store.create_record("deployments", arrival.namespace, deployment_of(arrival))
         if arrival.duration_seconds is not None:
@@ -143,7 +148,7 @@ def job_of(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
             "parallelism": arrival.replicas,
             "completions": arrival.replicas,
             "backoffLimit": 0 if arrival.outcome == "fail" else _TASK_RETRIES,
-            "podFailurePolicy": IGNORE_DISRUPTION,
+            "podFailurePolicy": copied(IGNORE_DISRUPTION),
             "ttlSecondsAfterFinished": ttl_seconds,
             "template": _template(arrival, "Never"),
         },
@@ -196,7 +201,8 @@ def _resources(arrival: WorkloadArrival) -> Object:
         requests["cpu"] = cpu_text(arrival.cpu_request_millicores)
     if arrival.memory_request_bytes:
         requests["memory"] = str(arrival.memory_request_bytes)
-        headroom = _MEMORY_HEADROOM * max(1.0, arrival.memory_usage_ratio)
+        most = max((window.memory_ratio for window in arrival.usage_windows), default=0.0)
+        headroom = _MEMORY_HEADROOM * max(1.0, arrival.memory_usage_ratio, most)
         limits["memory"] = str(int(arrival.memory_request_bytes * headroom))
     if arrival.gpus:
         requests[GPU] = limits[GPU] = str(arrival.gpus)

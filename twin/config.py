@@ -1,9 +1,10 @@
-"""Settings of the embedded cluster. Every default is a documented one (docs/limits says which)."""
+"""Settings of the embedded cluster. Every default is a documented one (docs/twin.md lists them)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from twin.behaviour.settings import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.controllers.config import ControllerConfig
 from twin.scheduling.settings import SchedulerConfig
 
@@ -34,6 +35,14 @@ class TwinConfig:
     """Longest delay before a crashed container runs again."""
     restart_reset_seconds: float = 600.0
     """A container that ran this long starts its back-off anew."""
+    kubelet: KubeletConfig = field(default_factory=KubeletConfig)
+    """Image pulls, init containers and probes."""
+    machines: MachineConfig = field(default_factory=MachineConfig)
+    """How machines are watched, and how they leave."""
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
+    """What happens when a node's memory runs out."""
+    metrics: MetricsConfig = field(default_factory=MetricsConfig)
+    """Where metrics.k8s.io gets its numbers."""
     scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
     """Which scheduler plugins run, with which weights, and how its queue waits."""
     controllers: ControllerConfig = field(default_factory=ControllerConfig)

@@ -11,6 +11,7 @@ from twin.api.messages import JSON, Request, Response, WatchResponse
 from twin.api.router import Router
 from twin.config import TwinConfig
 from twin.engine import Engine
+from twin.faults.api_faults import ApiFaults
 from twin.workloads import Workload
 
 
@@ -23,6 +24,7 @@ class InProcessTwin:
         """
         self.engine = engine
         self._router = Router(engine)
+        self._faults = ApiFaults(engine)
         self._clock = clock
         self._speed = speed
         self._began = (engine.now, 0.0 if clock is None else clock.monotonic())
@@ -63,7 +65,8 @@ class InProcessTwin:
                 max(self.engine.now, cluster + (self._clock.monotonic() - wall) * self._speed)
             )
         headers = {"content-type": content_type, "accept": JSON}
-        answer = self._router.handle(Request(method, path, query, headers, body))
+        request = Request(method, path, query, headers, body)
+        answer = self._faults.refusal(request) or self._router.handle(request)
         if isinstance(answer, Response):
             return answer.status, answer.body
         if isinstance(answer, WatchResponse):

@@ -28,6 +28,7 @@ from bus.errors import ConfigError, Permanent
 from twin.api.messages import JSON, Request
 from twin.api.router import Router
 from twin.engine import Engine
+from twin.faults import read_scenario
 
 FORMAT = 1
 MARK_SECONDS = 0.5
@@ -47,14 +48,30 @@ class WorldKey:
     workload: str
     """Name of a fitted model, or `sha256:` and the digest of a workload file."""
     start_time_seconds: float
+    scenario: str = ""
+    """`sha256:` and the digest of the scenario that is played from the start; empty: none."""
 
     @classmethod
-    def of(cls, seed: int, nodes: int, workload: str, start_time_seconds: float) -> Self:
-        """Name a world; a workload that is a file is named by its content."""
+    def of(
+        cls,
+        seed: int,
+        nodes: int,
+        workload: str,
+        start_time_seconds: float,
+        scenario: Path | None = None,
+    ) -> Self:
+        """Name a world; a workload that is a file, and a scenario, are named by their content.
+
+        Raises InputError for a scenario that cannot be read.
+        """
         path = Path(workload)
         if path.is_file():
             workload = f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
-        return cls(seed, nodes, workload, start_time_seconds)
+        given = ""
+        if scenario is not None:
+            document = json.dumps(read_scenario(scenario).document(), sort_keys=True)
+            given = f"sha256:{hashlib.sha256(document.encode()).hexdigest()}"
+        return cls(seed, nodes, workload, start_time_seconds, given)
 
     def line(self) -> dict[str, Any]:
         """Return the journal's first line."""
@@ -64,6 +81,7 @@ class WorldKey:
             "nodes": self.nodes,
             "workload": self.workload,
             "start_time_seconds": self.start_time_seconds,
+            **({"scenario": self.scenario} if self.scenario else {}),
         }
 
 
@@ -96,7 +114,7 @@ class Journal:
             raise ConfigError(
                 "--journal",
                 path,
-                "it belongs to another seed, node count, workload or start time; "
+                "it belongs to another seed, node count, workload, scenario or start time; "
                 "give those, or a new file",
             )
 

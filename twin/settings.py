@@ -31,6 +31,8 @@ class TwinSettings(BaseModel):
     """How many nodes."""
     workload: str = "openb"
     """idle, a fitted model, or a workload file."""
+    scenario: Path | None = None
+    """File of faults that are played from the start (docs/twin.md); none: nothing goes wrong."""
     kubeconfig_dir: Path = Path()
     """Folder of the kubeconfig files that are written."""
     journal: Path | None = None

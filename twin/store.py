@@ -10,6 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable, Collection, Iterator, Mapping
 
+import orjson
+
 from twin import admission, errors, intake
 from twin.admission.gates import Gate
 from twin.changes import Change, ChangeLog, ChangeType
@@ -21,6 +23,7 @@ from twin.records import Object, PodRecord, Record
 from twin.render import render
 from twin.snapshot import Snapshot
 
+_SPECS_KEPT = 4_096
 Key = tuple[str, str]
 Changes = list[Change]
 Subscriber = Callable[[Change], None]
@@ -61,7 +64,7 @@ class Store(Part):
     """
 
     KEEPS = ("resource_version", "_shelves", "dependents")
-    LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates")  # who listens, not what there is
+    LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates", "_known_specs")
 
     def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
         self.resource_version = 1
@@ -70,6 +73,7 @@ class Store(Part):
         self._shelves = {name: Shelf(kind, log_size) for name, kind in KINDS.items()}
         self._subscribers: dict[int, Subscriber] = {}
         self._callbacks: tuple[Subscriber, ...] = ()
+        self._known_specs: dict[bytes, Object] = {}  # admitted pod specs, by the spec as given
         self._tickets = 0
         self.gates: list[Gate] = []
         self.dependents: dict[str, dict[tuple[str, Key], Record]] = {}  # by uid of any owner
@@ -183,19 +187,19 @@ class Store(Part):
         *,
         dry_run: bool = False,
         own: Own | None = None,
+        fresh: bool = False,
     ) -> Record:
-        """As `create`, without rendering the answer."""
+        """As `create`, without rendering the answer; a `fresh` object is nobody else's."""
         shelf = self._shelf(resource)
         kind = shelf.kind
-        obj = copied(obj)
+        if not fresh:
+            obj = {name: part if name == "spec" else copied(part) for name, part in obj.items()}
         metadata = obj.setdefault("metadata", {})
         self._place(kind, namespace, metadata)
         name = metadata.get("name") or self._draw_name(resource, metadata)
         metadata["name"] = name
         home = metadata.get("namespace", "")
-        for gate in self.gates:
-            gate.prepare(kind, home, obj)
-        admission.admit_new(kind, obj)
+        self._admit(kind, home, obj, fresh=fresh)
         key = (home, name)
         if key in shelf.records:
             raise errors.already_exists(resource, name, group=kind.group)
@@ -309,6 +313,35 @@ class Store(Part):
 
     # ---- inner parts
 
+    def _admit(self, kind: Kind, namespace: str, obj: Object, *, fresh: bool) -> None:
+        """Default and check a new object; a pod spec that was admitted before is not looked at
+        again, for controllers make many pods of one template.
+        """
+        mark = self._mark(kind, obj)
+        known = self._known_specs.get(mark)
+        if known is not None:
+            obj["spec"] = known
+            admission.admit_new(kind, obj, spec_known=True)
+            return
+        if not fresh and "spec" in obj:
+            obj["spec"] = copied(obj["spec"])
+        for gate in self.gates:
+            gate.prepare(kind, namespace, obj)
+        admission.admit_new(kind, obj)
+        if mark:
+            if len(self._known_specs) >= _SPECS_KEPT:
+                self._known_specs.clear()
+            self._known_specs[mark] = obj["spec"]
+
+    def _mark(self, kind: Kind, obj: Object) -> bytes:
+        """Return what names a pod spec whose admission depends on nothing else, or nothing."""
+        if kind.resource != "pods" or self._shelves["limitranges"].records:
+            return b""
+        try:
+            return orjson.dumps(obj.get("spec"))
+        except orjson.JSONEncodeError:  # a client's number of more than 64 bits
+            return b""
+
     def _shelf(self, resource: str) -> Shelf:
         found = self._shelves.get(resource)
         if found is None:
@@ -401,6 +434,8 @@ class Store(Part):
         fields: tuple[str, str] | None,
         before: Record | None,
     ) -> None:
+        if shelf.kind.resource == "priorityclasses":
+            self._known_specs.clear()
         self.resource_version += 1
         record.resource_version = self.resource_version
         change = Change(

@@ -4,7 +4,8 @@ A pod wants mean x variation. Its node's clock scale slows it, and when all toge
 the node gives (allocatable x the smaller of clock scale and CPU cap) everybody gets the same part.
 Work goes on at the rate of what was granted: it slows, it does not vanish. Memory scale takes that
 part of every working set away, a memory cap shrinks all to fit; both are a squeeze (`memory.py`).
-A sleeping node that still has pods runs them at SLEEP_CLOCK_SCALE.
+A sleeping node that still has pods runs them at SLEEP_CLOCK_SCALE. A machine that is slow
+(`impairments.py`) gives that part of everything, from the next step on.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from twin.behaviour.impairments import Impairments
 from twin.behaviour.memory import MemoryKeeper
 from twin.behaviour.metrics import Metrics
 from twin.behaviour.node_settings import NodeSettings
 from twin.behaviour.node_table import Floats, NodeTable, node_sums
 from twin.behaviour.usage_table import UsageTable
+from twin.behaviour.usage_windows import UsageWindows
 from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, variation
 from twin.part import Part
 from twin.world import World
@@ -57,12 +60,15 @@ class Contention(Part):
         usage: UsageTable,
         metrics: Metrics,
         memory: MemoryKeeper,
+        impairments: Impairments,
     ) -> None:
         self._world = world
         self._nodes = nodes
         self._usage = usage
         self._metrics = metrics
         self._memory = memory
+        self._impairments = impairments
+        self._windows = UsageWindows(world, usage)
         self._stepped_at = world.now
         self._rates: Floats = np.ones(0)  # by node row, since the last step
         self._set = Columns([])
@@ -89,11 +95,14 @@ class Contention(Part):
         now, usage = self._world.now, self._usage
         rows = usage.rows()
         worked = now - np.maximum(usage["started_at"][rows], self._stepped_at)
-        usage["work_left"][rows] -= usage["rate"][rows] * worked
+        done = usage["rate"][rows] * worked
+        usage["work_left"][rows] -= done
+        usage["worked"][rows] += done
         self._metrics.scrape_cpu(rows, self._stepped_at)
         previous, self._stepped_at = self._stepped_at, now
         if self._set.settings != self._nodes.settings:
             self._set = Columns(list(self._nodes.settings))
+        self._windows.turn(rows)
         self._grant_cpu(rows)
         self._grant_memory(rows)
         self._metrics.scrape_memory(rows, previous)
@@ -116,13 +125,22 @@ class Contention(Part):
         factor = variation(usage.seed[rows], self._elapsed(), CPU_WAVES)
         factor = np.maximum(factor, _LEAST_VARIATION)
         wanted = np.minimum(usage["cpu_mean"][rows] * factor, usage["cpu_limit"][rows])
-        scale = self._set.clock_scale
+        scale = self._speed()
         given = nodes.offered[0, :count] * np.minimum(scale, self._set.cpu_cap)
         asked = node_sums(node, wanted, count) * scale
         part = np.minimum(1.0, given / np.maximum(asked, 1e-9))
         self._rates = scale * part
         usage["rate"][rows] = self._rates[node]
         usage["cpu_now"][rows] = wanted * self._rates[node]
+
+    def _speed(self) -> Floats:
+        """Return the speed of every node, by row."""
+        scale, slow = self._set.clock_scale, self._impairments.speed_ratio
+        if slow:
+            scale = scale.copy()
+            for name in sorted(slow):
+                scale[self._nodes.row_of[name]] *= slow[name]
+        return scale
 
     def _grant_memory(self, rows: Any) -> None:
         usage, nodes = self._usage, self._nodes

@@ -1,36 +1,36 @@
 """The kubelet of every node: from a bound pod to running containers, and to their end.
 
-Start-up latency is log-normal plus the pull of images that the node does not have. A container that
+Start-up latency is log-normal, after images (`images.py`) and init containers. A container that
 ends is started again as its restart policy says, after 10, 20, 40 ... 300 s; a deleted pod gets its
 grace. A machine that has failed does nothing until it is back, and its containers are lost then.
+Times that a kubelet writes are those of its machine's clock (`impairments.py`).
 """
 
 from __future__ import annotations
 
-import hashlib
+import math
 from typing import TYPE_CHECKING
 
+from twin.behaviour.images import Images, image_bytes
+from twin.behaviour.impairments import Impairments
 from twin.behaviour.node_table import NodeTable
-from twin.behaviour.pod_work import work_of
+from twin.behaviour.pod_work import exit_code_of, work_of
+from twin.behaviour.probes import fate_of
 from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
 from twin.part import Part
-from twin.records import Ended, NodeRecord, PodRecord
+from twin.records import Ended, PodRecord
 from twin.world import World
 
 if TYPE_CHECKING:
     from twin.behaviour.contention import Contention
 
+__all__ = ["KILLED", "Kubelet", "image_bytes"]
+
 KILLED = 137
 _COMPONENT = "kubelet"
+_TERMINATED = "TerminationByKubelet"
 _ADMIT_SECONDS = 0.1  # the kubelet's watch sees the binding
-_LEAST_IMAGE_BYTES, _IMAGE_SPREAD_BYTES = 40_000_000, 360_000_000
-
-
-def image_bytes(image: str) -> int:
-    """Return the size of an image: 40 to 400 MB, decided by its name."""
-    digest = hashlib.blake2b(image.encode(), digest_size=8).digest()
-    return _LEAST_IMAGE_BYTES + int.from_bytes(digest, "big") % _IMAGE_SPREAD_BYTES
 
 
 class Kubelet(Part):
@@ -40,8 +40,12 @@ class Kubelet(Part):
 
     contention: Contention
 
-    def __init__(self, world: World, nodes: NodeTable, usage: UsageTable) -> None:
+    def __init__(
+        self, world: World, nodes: NodeTable, usage: UsageTable, impairments: Impairments
+    ) -> None:
         self._world = world
+        self._skew = impairments
+        self.images = Images(world, impairments, self._plan_first_start)
         self._nodes = nodes
         self._usage = usage
         self._crashes: dict[str, int] = {}  # restarts in a row, by pod uid
@@ -51,6 +55,7 @@ class Kubelet(Part):
             ("admit", self._admit),
             ("start", self._start),
             ("ready", self._ready),
+            ("unhealthy", self._unhealthy),
             ("finish", self._finish),
             ("stop", self._stop),
         ):
@@ -63,6 +68,7 @@ class Kubelet(Part):
             return
         if change.type == "DELETED":
             self._usage.drop(pod.uid)
+            self.images.forget(pod.uid)
             self._crashes.pop(pod.uid, None)
             self._stopping.pop(pod.uid, None)
         elif pod.node_name and pod.started_at is None and self._newly_bound(change):
@@ -83,7 +89,9 @@ class Kubelet(Part):
             elif pod.started_at is None:
                 self._world.clock.after(_ADMIT_SECONDS, "kubelet.admit", pod.uid)
             elif pod.container_state == "waiting" and not pod.terminal:
-                self._plan_start(pod, 0.0)
+                node = self._world.node(node_name)
+                assert node is not None, "a machine that is back is a node"
+                self.images.prepare(pod, node)
 
     def lose(self, node_name: str) -> None:
         """The machine fails: nothing of it runs any more, though nobody knows yet."""
@@ -98,6 +106,30 @@ class Kubelet(Part):
         self._report(pod, "OOMKilling", f"{sentence}: killed container {pod.shape.containers[0]}")
         self._exit(pod, KILLED, "OOMKilled", "", backs_off=True)
 
+    def evict(self, uid: str, sentence: str) -> None:
+        """End a pod for good under node pressure, whatever its budget and grace say."""
+        pod = self._world.pods.get(uid)
+        if pod is not None:
+            self._report(pod, "Evicted", sentence)
+            self.end(pod, "Evicted", sentence)
+
+    def end(self, pod: PodRecord, reason: str, message: str) -> None:
+        """Let a pod fail for good, by the kubelet's own decision."""
+        if pod.terminal or pod.deletion_at is not None:
+            return
+        self._usage.drop(pod.uid)
+        before, now = pod.clone(), self._clock(pod.node_name)
+        ran = pod.container_state == "running"
+        if ran or pod.ended is None:
+            why = "Error" if ran else "ContainerStatusUnknown"
+            pod.ended = Ended(KILLED, why, pod.container_since or now, now)
+        pod.container_state, pod.container_reason, pod.container_message = "terminated", "", ""
+        pod.phase, pod.reason, pod.message = "Failed", reason, message
+        pod.disruption = _TERMINATED
+        if pod.ready:
+            pod.ready, pod.ready_at = False, now
+        self._world.store.touch("pods", pod, before)
+
     # ---- one handler per event
 
     def _admit(self, uid: str) -> None:
@@ -108,26 +140,19 @@ class Kubelet(Part):
         if node is None or not self._world.up(pod.node_name):
             return
         before = pod.clone()
-        pod.started_at = self._world.now
+        pod.started_at = self._clock(pod.node_name)
         if pod.scheduled_at is None:
             pod.scheduled_at = self._world.now
         pod.host_ip = node.internal_ip
         self._world.store.touch("pods", pod, before)
-        self._plan_start(pod, self._pull(pod, node))
+        self.images.prepare(pod, node)
 
-    def _pull(self, pod: PodRecord, node: NodeRecord) -> float:
-        """Return the seconds until all images are on the node, and note them there."""
-        present = {name for name, _ in node.images}
-        missing = [image for image in dict.fromkeys(pod.shape.images) if image not in present]
-        if not missing:
-            return 0.0
-        before = node.clone()
-        sizes = [(image, image_bytes(image)) for image in missing]
-        node.images = (*node.images, *sizes)
-        self._world.store.touch("nodes", node, before)
-        for image, size in sizes:
-            self._report(pod, "Pulling", f'Pulling image "{image}" ({size} bytes)')
-        return sum(size for _, size in sizes) / self._world.config.pull_bytes_per_second
+    def _plan_first_start(self, pod: PodRecord, delay: float) -> None:
+        """Plan the start of a pod whose images are there after `delay`."""
+        inits = pod.shape.spec.get("initContainers") or ()
+        self._plan_start(
+            pod, delay + len(inits) * self._world.config.kubelet.init_container_seconds
+        )
 
     def _plan_start(self, pod: PodRecord, delay: float) -> None:
         config = self._world.config
@@ -143,33 +168,47 @@ class Kubelet(Part):
         before = pod.clone()
         if pod.ended is not None:
             pod.restart_count += 1
-        pod.phase, pod.container_state, pod.container_since = "Running", "running", world.now
+        now = self._clock(pod.node_name)
+        pod.phase, pod.container_state, pod.container_since = "Running", "running", now
         pod.container_reason = pod.container_message = ""
         pod.pod_ip = pod.pod_ip or _pod_ip(uid)
-        wait = _readiness_seconds(pod)
-        pod.ready, pod.ready_at = wait == 0.0, world.now
+        answers = world.config.kubelet.probe_answer_seconds
+        fate = fate_of(pod.shape.spec, pod.annotations, answers)
+        pod.ready, pod.ready_at = fate.ready_seconds == 0.0, now
         world.store.touch("pods", pod, before)
         self._report(pod, "Started", f"Started container {pod.shape.containers[0]}")
-        if wait:
-            world.clock.after(wait, "kubelet.ready", uid, world.now)
+        if 0.0 < fate.ready_seconds < math.inf:
+            world.clock.after(fate.ready_seconds, "kubelet.ready", uid, world.now)
+        if fate.killed_seconds < math.inf:
+            last = fate.killed_seconds
+            world.clock.after(last, "kubelet.unhealthy", uid, world.now, fate.probe)
         rate = self.contention.rate_on(pod.node_name)
         node_row = self._nodes.row_of[pod.node_name]
         row = self._usage.add(pod, node_row, work_of(pod, world.config), world.now, rate)
         self.contention.plan_finish(row)
 
     def _ready(self, uid: str, started_at: float) -> None:
-        pod = self._running(uid)
-        if pod is not None and pod.container_since == started_at and not pod.ready:
+        pod = self._running_since(uid, started_at)
+        if pod is not None and not pod.ready:
             before = pod.clone()
-            pod.ready, pod.ready_at = True, self._world.now
+            pod.ready, pod.ready_at = True, self._clock(pod.node_name)
             self._world.store.touch("pods", pod, before)
 
-    def _finish(self, uid: str, started_at: float) -> None:
-        pod = self._running(uid)
-        if pod is None or pod.container_since != started_at:
+    def _unhealthy(self, uid: str, started_at: float, probe: str) -> None:
+        """Kill a container that did not answer its startup or liveness probe in time."""
+        pod = self._running_since(uid, started_at)
+        if pod is None:
             return
-        code = work_of(pod, self._world.config).exit_code
-        self._exit(pod, code, "Error" if code else "Completed", "", backs_off=True)
+        self._report(pod, "Unhealthy", f"{probe.capitalize()} probe failed: no answer")
+        text = f"Container {pod.shape.containers[0]} failed {probe} probe, will be restarted"
+        self._report(pod, "Killing", text)
+        self._exit(pod, KILLED, "Error", "", backs_off=True)
+
+    def _finish(self, uid: str, started_at: float) -> None:
+        pod = self._running_since(uid, started_at)
+        if pod is not None:
+            code = exit_code_of(pod)
+            self._exit(pod, code, "Error" if code else "Completed", "", backs_off=True)
 
     def _plan_stop(self, pod: PodRecord) -> None:
         assert pod.deletion_at is not None
@@ -200,15 +239,17 @@ class Kubelet(Part):
         self, pod: PodRecord, code: int, reason: str, message: str, *, backs_off: bool
     ) -> None:
         world, config = self._world, self._world.config
+        row = self._usage.row_of.get(pod.uid)
+        ran = 0.0 if row is None else world.now - float(self._usage["started_at"][row])
         self._usage.drop(pod.uid)
-        before = pod.clone()
-        pod.ended = Ended(code, reason, pod.container_since, world.now)
+        before, now = pod.clone(), self._clock(pod.node_name)
+        pod.ended = Ended(code, reason, pod.container_since, now)
         if pod.ready:
-            pod.ready, pod.ready_at = False, world.now
+            pod.ready, pod.ready_at = False, now
         policy = pod.shape.restart_policy
         if policy == "Always" or (policy == "OnFailure" and code):
-            delay = self._backoff(pod) if backs_off else 0.0
-            pod.container_state, pod.container_since = "waiting", world.now
+            delay = self._backoff(pod, ran) if backs_off else 0.0
+            pod.container_state, pod.container_since = "waiting", now
             pod.container_reason = "CrashLoopBackOff" if delay else "ContainerCreating"
             name = pod.shape.containers[0]
             where = f"pod={pod.name}_{pod.namespace}({pod.uid})"
@@ -225,9 +266,8 @@ class Kubelet(Part):
         pod.phase = "Failed" if code else "Succeeded"
         world.store.touch("pods", pod, before)
 
-    def _backoff(self, pod: PodRecord) -> float:
+    def _backoff(self, pod: PodRecord, ran: float) -> float:
         config = self._world.config
-        ran = self._world.now - pod.container_since
         count = 0 if ran >= config.restart_reset_seconds else self._crashes.get(pod.uid, 0)
         self._crashes[pod.uid] = count + 1
         return min(config.restart_backoff_seconds * 2.0**count, config.restart_backoff_max_seconds)
@@ -235,6 +275,17 @@ class Kubelet(Part):
     def _running(self, uid: str) -> PodRecord | None:
         pod = self._world.pods.get(uid)
         return pod if pod is not None and uid in self._usage.row_of else None
+
+    def _running_since(self, uid: str, started_at: float) -> PodRecord | None:
+        row = self._usage.row_of.get(uid)
+        if row is None or float(self._usage["started_at"][row]) != started_at:
+            return None
+        return self._world.pods.get(uid)
+
+    def _clock(self, node_name: str) -> float:
+        """Return what the clock of a machine says."""
+        skews = self._skew.skew_seconds
+        return self._world.now + skews[node_name] if node_name in skews else self._world.now
 
     def _newly_bound(self, change: Change) -> bool:
         return change.previous_fields is None or not change.previous_fields[0]
@@ -246,10 +297,3 @@ class Kubelet(Part):
 def _pod_ip(uid: str) -> str:
     number = int(uid[:6], 16)
     return f"10.{128 + (number >> 16) % 127}.{(number >> 8) & 255}.{number & 255}"
-
-
-def _readiness_seconds(pod: PodRecord) -> float:
-    """Return when the slowest readiness probe first succeeds; 0 without probes."""
-    probes = [entry.get("readinessProbe") for entry in pod.shape.spec["containers"]]
-    waits = [probe.get("initialDelaySeconds", 0) + 1.0 for probe in probes if probe]
-    return max(waits, default=0.0)

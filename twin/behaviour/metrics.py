@@ -1,7 +1,8 @@
 """Metrics Server: what `metrics.k8s.io` shows, one scrape behind and only for what was seen twice.
 
 CPU is the mean over the scrape gap, memory the last working set. A new pod has no metric until its
-second scrape; machines that do not answer have none.
+second scrape; machines that do not answer have none. Faults can take the numbers of nodes away,
+leave them as they were, or stop the whole API (`impairments.py`).
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from twin.behaviour.impairments import Impairments
 from twin.behaviour.node_table import Floats, Ints, NodeTable, node_sums
+from twin.behaviour.stale_metrics import Sample, StaleMetrics
 from twin.behaviour.usage_table import UsageTable
+from twin.errors import ApiError
 from twin.part import Part
 from twin.records import Object, PodRecord
 from twin.timestamps import rfc3339
@@ -35,8 +39,13 @@ class Metrics(Part):
     )
     LEAVES = ("_by_uid",)
 
-    def __init__(self, world: World, nodes: NodeTable, usage: UsageTable) -> None:
+    def __init__(
+        self, world: World, nodes: NodeTable, usage: UsageTable, impairments: Impairments
+    ) -> None:
         self._world = world
+        self._impairments = impairments
+        self._stale = StaleMetrics()
+        self._window_seconds = world.config.scrape_seconds
         self._nodes = nodes
         self._usage = usage
         self._scraped_at: float | None = None
@@ -51,6 +60,7 @@ class Metrics(Part):
 
     def scrape_cpu(self, rows: Any, previous: float) -> None:
         """Take the mean CPU since the `previous` scrape, before new grants are made."""
+        self._hold_stale()
         usage = self._usage
         seen = usage["started_at"][rows] <= previous
         cpu = usage["cpu_now"][rows]
@@ -68,47 +78,83 @@ class Metrics(Part):
         self._uids = list(map(usage.uids.__getitem__, self._rows.tolist()))
         self._memory = held[self._rows]
         self._by_uid = None
-        self._silent = frozenset(self._world.down)
+        self._silent = frozenset(self._world.down) | self._impairments.unscraped
         self._scraped_at = self._world.now
 
     def node_metrics(self) -> list[Object]:
         """Return NodeMetrics by name: usage of nodes that answered the newest scrape."""
+        self._check_answers()
         if self._scraped_at is None:
             return []
         found = []
         for record in self._world.store.records("nodes"):
-            row = self._nodes.row_of[record.name]
-            if record.name in self._silent or row >= len(self._node_cpu):
+            name, at = record.name, self._scraped_at
+            if name in self._silent or self._nodes.row_of[name] >= len(self._node_cpu):
                 continue
-            usage = _usage(float(self._node_cpu[row]), float(self._node_memory[row]))
-            metadata = {"name": record.name, "labels": record.labels}
-            found.append({**self._head("NodeMetrics", metadata), "usage": usage})
+            sample = self._node_sample(name)
+            if self._stale and (old := self._stale.node(name)):
+                at, sample = old
+            metadata = {"name": name, "labels": record.labels}
+            head = self._head("NodeMetrics", metadata, at, name)
+            found.append({**head, "usage": _usage(*sample)})
         return found
 
     def sample(self, uid: str) -> tuple[float, float, float] | None:
         """Return (millicores, bytes, unix seconds of the scrape) that a pod's metric shows."""
-        found, pod = self._samples().get(uid), self._world.pods.get(uid)
-        if found is None or self._scraped_at is None or pod is None:
+        pod = self._world.pods.get(uid)
+        if pod is None or self._impairments.no_metrics:
             return None
-        if not self._answered(pod.node_name):
-            return None
-        return (*found, self._scraped_at)
+        at, found = self._shown(pod)
+        return None if found is None else (*found, at)
 
     def pod_metrics(self, namespace: str | None = None) -> list[Object]:
         """Return PodMetrics by (namespace, name), of one namespace or of all."""
-        found, samples = [], self._samples()
+        self._check_answers()
+        found = []
         for record in self._world.store.records("pods", namespace):
-            sample = samples.get(record.uid)
             assert isinstance(record, PodRecord)
-            if sample is None or not self._answered(record.node_name):
+            at, sample = self._shown(record)
+            if sample is None:
                 continue
-            metadata = {"name": record.name, "namespace": record.namespace}
+            metadata: Object = {"name": record.name, "namespace": record.namespace}
             names = record.shape.containers
             each = _usage(sample[0] / len(names), sample[1] / len(names))
             containers = [{"name": name, "usage": each} for name in names]
-            head = self._head("PodMetrics", {**metadata, "labels": record.labels})
+            metadata["labels"] = record.labels
+            head = self._head("PodMetrics", metadata, at, record.node_name)
             found.append({**head, "containers": containers})
         return found
+
+    def _shown(self, pod: PodRecord) -> tuple[float, Sample | None]:
+        """Return when a pod's sample was taken, and the sample; None when it has none."""
+        if self._scraped_at is None or not self._answered(pod.node_name):
+            return 0.0, None
+        if self._stale and (old := self._stale.pod(pod.node_name, pod.uid)):
+            return old
+        return self._scraped_at, self._samples().get(pod.uid)
+
+    def _hold_stale(self) -> None:
+        """Keep the newest scrape of nodes whose metrics are to stay, before the next is taken."""
+        if self._scraped_at is not None and (self._impairments.stale or self._stale):
+            self._stale.hold(
+                self._impairments.stale, self._scraped_at, self._node_sample, self._pod_samples
+            )
+
+    def _node_sample(self, name: str) -> Sample:
+        row = self._nodes.row_of.get(name, len(self._node_cpu))
+        if row >= len(self._node_cpu):
+            return 0.0, 0.0
+        return float(self._node_cpu[row]), float(self._node_memory[row])
+
+    def _pod_samples(self, node: str) -> dict[str, Sample]:
+        found = self._samples()
+        return {uid: found[uid] for uid in self._world.pods_on.get(node, {}) if uid in found}
+
+    def _check_answers(self) -> None:
+        """Raise ApiError 503 when Metrics Server does not answer."""
+        if self._impairments.no_metrics:
+            text = "the server is currently unable to handle the request"
+            raise ApiError(503, "ServiceUnavailable", text)
 
     def _samples(self) -> dict[str, tuple[float, float]]:
         """Return (millicores, bytes) by pod uid, as the newest scrape has them."""
@@ -120,16 +166,15 @@ class Metrics(Part):
     def _answered(self, node_name: str) -> bool:
         return node_name not in self._silent and self._world.node(node_name) is not None
 
-    def _head(self, kind: str, metadata: Object) -> Object:
-        assert self._scraped_at is not None
-        stamp = rfc3339(self._scraped_at)
+    def _head(self, kind: str, metadata: Object, at: float, node: str) -> Object:
+        stamp = rfc3339(at + self._impairments.skew_seconds.get(node, 0.0))
         metadata["creationTimestamp"] = stamp
         return {
             "kind": kind,
             "apiVersion": API_VERSION,
             "metadata": metadata,
             "timestamp": stamp,
-            "window": f"{self._world.config.scrape_seconds:g}s",
+            "window": f"{self._window_seconds:g}s",
         }
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from twin.config import TwinConfig
 from twin.records import PodRecord
+from twin.workloads.arrival import UsageWindow, windows_from_text
 
 CPU_USAGE_RATIO = "foresail.dev/cpu-usage-ratio"
 MEMORY_USAGE_RATIO = "foresail.dev/memory-usage-ratio"
@@ -24,28 +25,56 @@ _BEST_EFFORT_MEMORY_BYTES = 64.0 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class PodWork:
-    """Mean usage, seconds of work at full speed (inf: endless) and the exit code at its end."""
+    """Mean usage, and seconds of work at full speed (inf: endless).
+
+    With windows the means are those of the first; `usage_windows.py` turns to the next ones.
+    """
 
     cpu_mean_millicores: float
     memory_mean_bytes: float
     work_seconds: float
-    exit_code: int
+    window_seconds: float = math.inf
+    """Work until the first window ends; inf: the means stay."""
 
 
 def work_of(pod: PodRecord, config: TwinConfig) -> PodWork:
     """Return what `pod` will do."""
     notes, shape = pod.annotations, pod.shape
-    cpu = shape.cpu_request_millicores * _number(notes, CPU_USAGE_RATIO, config.cpu_usage_ratio)
-    memory = shape.memory_request_bytes * _number(
-        notes, MEMORY_USAGE_RATIO, config.memory_usage_ratio
-    )
+    first = math.inf
+    cpu_ratio = _number(notes, CPU_USAGE_RATIO, config.cpu_usage_ratio)
+    memory_ratio = _number(notes, MEMORY_USAGE_RATIO, config.memory_usage_ratio)
+    cpu = shape.cpu_request_millicores * cpu_ratio or _BEST_EFFORT_CPU_MILLICORES
+    memory = shape.memory_request_bytes * memory_ratio or _BEST_EFFORT_MEMORY_BYTES
+    if USAGE_WINDOWS in notes and (windows := windows_of(pod)):
+        first = windows[0].seconds
+        cpu, memory = means_of(pod, windows[0])
     ends = shape.restart_policy != "Always"
     return PodWork(
-        cpu_mean_millicores=cpu or _BEST_EFFORT_CPU_MILLICORES,
-        memory_mean_bytes=memory or _BEST_EFFORT_MEMORY_BYTES,
+        cpu_mean_millicores=cpu,
+        memory_mean_bytes=memory,
         work_seconds=_number(notes, WORK_SECONDS, config.task_seconds if ends else math.inf),
-        exit_code=1 if notes.get(OUTCOME) == "fail" else 0,
+        window_seconds=first,
     )
+
+
+def exit_code_of(pod: PodRecord) -> int:
+    """Return the code with which the work of `pod` ends."""
+    return 1 if pod.annotations.get(OUTCOME) == "fail" else 0
+
+
+def windows_of(pod: PodRecord) -> tuple[UsageWindow, ...]:
+    """Return the usage windows of a pod; none for a text that cannot be read."""
+    try:
+        return windows_from_text(pod.annotations.get(USAGE_WINDOWS, ""))
+    except ValueError:
+        return ()
+
+
+def means_of(pod: PodRecord, window: UsageWindow) -> tuple[float, float]:
+    """Return mean millicores and bytes within a window; its ratios are of the request."""
+    cpu = pod.shape.cpu_request_millicores or _BEST_EFFORT_CPU_MILLICORES
+    memory = pod.shape.memory_request_bytes or _BEST_EFFORT_MEMORY_BYTES
+    return cpu * window.cpu_ratio, memory * window.memory_ratio
 
 
 def _number(notes: Mapping[str, str], key: str, absent: float) -> float:

@@ -1,13 +1,18 @@
 """Node failure and recovery, and what taints do to pods that already run.
 
-A machine that stops is noticed after 50 s: Ready becomes Unknown, the unreachable taints appear
-and its pods are unready. NoExecute taints delete pods when their toleration runs out (300 s by
-default); those pods stay Terminating until the machine is back.
+Nodes give a sign of life every 10 s, each at its own moment, and the node controller looks every 5 s:
+a machine that stops is noticed 40 to 55 s later (50 s after its last sign). Ready becomes Unknown,
+the unreachable taints appear and its pods are unready. NoExecute taints delete pods when their
+toleration runs out (300 s by default); those pods stay Terminating until the machine is back. Pods of
+a node that no longer exists are deleted after 40 s.
 """
 
 from __future__ import annotations
 
-from twin.admission.pods import UNREACHABLE
+import hashlib
+import math
+
+from twin.admission.pods import NOT_READY, UNREACHABLE
 from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.placement_rules import covers
 from twin.changes import Change
@@ -17,6 +22,7 @@ from twin.world import World
 
 _DAY_SECONDS = 86_400.0
 _TAINT_EVICTION = "DeletionByTaintManager"
+_ORPHANED = "DeletionByPodGC"
 
 
 class NodeLifecycle(Part):
@@ -35,11 +41,13 @@ class NodeLifecycle(Part):
             ("node.recover", self._recover),
             ("node.random_failure", self._fail_randomly),
             ("taint.evict", self._evict),
+            ("node.orphans", self._delete_orphans),
         ):
             world.clock.handle(kind, handler)
 
     def fail(self, node_name: str, duration_seconds: float) -> None:
-        """Stop a machine now, for a time; a second failure lengthens the first, never shortens it.
+        """Stop a machine now, for a time (inf: for good); a second failure lengthens the first,
+        never shortens it.
 
         Raises ApiError 404 for an unknown node.
         """
@@ -47,11 +55,29 @@ class NodeLifecycle(Part):
         world.store.record("nodes", "", node_name)
         back = world.now + duration_seconds
         self._back_at[node_name] = max(back, self._back_at.get(node_name, 0.0))
-        world.clock.at(self._back_at[node_name], "node.recover", node_name)
+        if self._back_at[node_name] < math.inf:
+            world.clock.at(self._back_at[node_name], "node.recover", node_name)
         if node_name not in world.down:
             world.down[node_name] = world.now
             self._kubelet.lose(node_name)
-            world.clock.after(world.config.node_grace_seconds, "node.notice", node_name, world.now)
+            when, sign = self.notice_at(node_name), self.last_sign(node_name)
+            world.clock.at(when, "node.notice", node_name, world.now, sign)
+
+    def last_sign(self, node_name: str) -> float:
+        """Return when a machine that stops now gave its last sign of life, unix seconds."""
+        period, now = self._world.config.machines.status_seconds, self._world.now
+        if period <= 0.0:
+            return now
+        digest = hashlib.blake2b(node_name.encode(), digest_size=4).digest()
+        offset = period * int.from_bytes(digest, "big") / 2**32
+        return offset + period * math.floor((now - offset) / period)
+
+    def notice_at(self, node_name: str) -> float:
+        """Return when the node controller notices that a machine stops now, unix seconds."""
+        config = self._world.config
+        due = self.last_sign(node_name) + config.node_grace_seconds
+        period = config.machines.monitor_seconds
+        return period * math.ceil(due / period) if period > 0.0 else due
 
     def expect_failures(self, node_name: str) -> None:
         """Plan the node's next random failure, if the settings ask for any."""
@@ -74,6 +100,12 @@ class NodeLifecycle(Part):
     def _follow_node(self, node: NodeRecord, *, gone: bool) -> None:
         known = self._tainted_at.get(node.name, {})
         taints = [] if gone else _no_execute(node)
+        if gone:
+            self._world.down.pop(node.name, None)
+            self._back_at.pop(node.name, None)
+            self._kubelet.lose(node.name)
+            wait = self._world.config.machines.orphan_seconds
+            self._world.clock.after(wait, "node.orphans", node.name)
         since = {taint["key"]: known.get(taint["key"], self._world.now) for taint in taints}
         if since:
             self._tainted_at[node.name] = since
@@ -105,13 +137,13 @@ class NodeLifecycle(Part):
         self._world.reporter.report(pod, "Pod", "Evicted", text, "taint-eviction-controller")
         self._world.store.delete("pods", pod.namespace, pod.name)
 
-    def _notice(self, node_name: str, failed_at: float) -> None:
+    def _notice(self, node_name: str, failed_at: float, last_sign: float) -> None:
         world, node = self._world, self._world.node(node_name)
         if node is None or world.down.get(node_name) != failed_at:
             return
         before = node.clone()
         node.ready_status, node.ready_since = "Unknown", world.now
-        node.heartbeat_at = failed_at
+        node.heartbeat_at = last_sign
         rest = tuple(taint for taint in node.taints if taint["key"] != UNREACHABLE)
         node.taints = (
             *rest,
@@ -137,12 +169,26 @@ class NodeLifecycle(Part):
         before = node.clone()
         if node.ready_status != "True":
             node.ready_status, node.ready_since = "True", world.now
-        node.taints = tuple(taint for taint in node.taints if taint["key"] != UNREACHABLE)
+        cured = (UNREACHABLE, NOT_READY)
+        node.taints = tuple(taint for taint in node.taints if taint["key"] not in cured)
         node.heartbeat_at = world.now
         world.store.touch("nodes", node, before)
         text = f"Node {node_name} status is now: NodeReady"
         world.reporter.report(node, "Node", "NodeReady", text, "kubelet")
         self._kubelet.recover(node_name)
+
+    def _delete_orphans(self, node_name: str) -> None:
+        """Delete the pods of a node that is gone, as the pod garbage collector does."""
+        world = self._world
+        if world.node(node_name) is not None:
+            return
+        for pod in list(world.pods_on.get(node_name, {}).values()):
+            if not pod.terminal:
+                before = pod.clone()
+                pod.phase, pod.disruption = "Failed", _ORPHANED
+                pod.ready, pod.ready_at = False, world.now
+                world.store.touch("pods", pod, before)
+            world.store.delete("pods", pod.namespace, pod.name, grace_period_seconds=0)
 
     def _fail_randomly(self, node_name: str) -> None:
         if self._world.node(node_name) is None:

@@ -42,7 +42,9 @@ def test_start_up_stays_within_the_slo() -> None:
     engine.add_nodes([NodeShape(f"n{i}", 400_000, 800 * GIB, 0, {}) for i in range(3)])
     obj: dict[str, Any] = {"spec": {"containers": [{"name": "c", "image": "app:1"}]}}
     for index in range(3):
-        engine.store.create("pods", "default", {**obj, "metadata": {"name": f"warm-{index}"}})
+        warm = {"metadata": {"name": f"warm-{index}"}}
+        warm["spec"] = {**obj["spec"], "nodeName": f"n{index}"}
+        engine.store.create("pods", "default", warm)
     engine.advance(engine.now + 60)
     for index in range(300):
         engine.store.create("pods", "default", {**obj, "metadata": {"name": f"p-{index}"}})

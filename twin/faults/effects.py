@@ -1,0 +1,74 @@
+"""What each kind of fault does to nodes, images and metrics when it begins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from twin.behaviour.impairments import Impairments
+from twin.behaviour.node_shutdown import NodeShutdown as Shutdown
+from twin.behaviour.spot import Spot
+from twin.controllers.node_lifecycle import NodeLifecycle
+from twin.faults.scenario import (
+    ClockSkew,
+    Fault,
+    ImagePullFailure,
+    MetricsGap,
+    MetricsStale,
+    NodeDeath,
+    NodeShutdown,
+    SlowNode,
+    SpotNotice,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Levers:
+    """The parts of a cluster in which something can be made to go wrong."""
+
+    impairments: Impairments
+    lifecycle: NodeLifecycle
+    shutdown: Shutdown
+    spot: Spot
+    spot_notice_seconds: float
+
+    def begin(self, number: int, fault: Fault, nodes: tuple[str, ...]) -> None:
+        """Let a fault take hold of `nodes`; those that act on requests do nothing here."""
+        match fault:
+            case NodeDeath():
+                for name in nodes:
+                    self.lifecycle.fail(name, _seconds(fault.duration_seconds))
+            case NodeShutdown():
+                lasts = _seconds(fault.duration_seconds)
+                for name in nodes:
+                    self.shutdown.begin(name, fault.grace_seconds, lasts)
+            case SpotNotice():
+                for name in nodes:
+                    self.spot.reclaim(name, fault.notice_seconds or self.spot_notice_seconds)
+            case _:
+                self._impair(number, fault, nodes)
+
+    def _impair(self, number: int, fault: Fault, nodes: tuple[str, ...]) -> None:
+        match fault:
+            case SlowNode():
+                self.impairments.begin(number, "speed", nodes, fault.speed_ratio)
+            case ClockSkew():
+                self.impairments.begin(number, "skew", nodes, fault.skew_seconds)
+            case ImagePullFailure():
+                self.impairments.begin(number, "image", nodes, patterns=fault.images)
+            case MetricsGap(nodes=None):
+                self.impairments.begin(number, "metrics down")
+            case MetricsGap():
+                self.impairments.begin(number, "metrics gap", nodes)
+            case MetricsStale():
+                self.impairments.begin(number, "metrics stale", nodes)
+            case _:
+                pass
+
+    def end(self, number: int) -> None:
+        """Let go; machines that died come back by themselves."""
+        self.impairments.end(number)
+
+
+def _seconds(duration: float | None) -> float:
+    return math.inf if duration is None else duration

@@ -1,0 +1,171 @@
+"""Plays scenarios: each fault begins and ends as an event of the engine.
+
+What a fault does to requests is not done here but in front of the API (`api_faults.py`), which asks
+which faults of that kind are running.
+
+Guarantee: the same cluster, given the same scenarios at the same cluster times, goes wrong in the
+same way, in a clone, after a checkpoint and after a re-run of the journal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from bus.errors import InputError
+from twin.arrivals import Arrivals
+from twin.faults.effects import Levers
+from twin.faults.reading import scenario_of
+from twin.faults.scenario import Burst, Fault, Nodes, Scenario, WatchCut, WatchExpiry
+from twin.faults.targets import targets
+from twin.part import Part
+from twin.workloads.arrival import WorkloadArrival
+from twin.world import World
+
+Running = tuple[tuple[int, int, Fault], ...]
+Listener = Callable[[tuple[str, ...], bool], None]
+"""Called when watches of these resources (none: of all) end; True: with 410."""
+
+
+class Faults(Part):
+    """The scenarios of one cluster."""
+
+    KEEPS = ("_count", "_planned", "_targets")
+    LEAVES = ("_listeners", "_read", "running")  # who listens; what follows from what is kept
+
+    def __init__(self, world: World, levers: Levers, arrivals: Arrivals) -> None:
+        self._world = world
+        self._levers = levers
+        self._arrivals = arrivals
+        self._count = 0
+        self._planned: dict[int, tuple[int, str]] = {}  # number: scenario's seed, fault as JSON
+        self._targets: dict[int, tuple[str, ...]] = {}  # of those that are running
+        self._listeners: dict[int, Listener] = {}
+        self._read: dict[int, Fault] = {}
+        self.running: Running = ()
+        """(number, scenario's seed, fault) of what is going on now."""
+        for name, handler in (
+            ("begin", self._begin),
+            ("end", self._end),
+            ("arrive", self._arrive),
+            ("cut", self._cut),
+        ):
+            world.clock.handle(f"faults.{name}", handler)
+
+    def play(self, scenario: Scenario) -> int:
+        """Plan every fault of a scenario, counting from now; return how many."""
+        start = self._world.now
+        for fault in scenario.faults:
+            self._count += 1
+            self._planned[self._count] = (scenario.seed, fault.model_dump_json(exclude_unset=True))
+            at = start + fault.at_seconds if fault.at_time is None else fault.at_time.timestamp()
+            self._world.clock.at(at, "faults.begin", self._count)
+        return len(scenario.faults)
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return what is running now: number, nodes that are hit, and the fault as it was given."""
+        return [
+            {
+                "number": number,
+                "nodes": list(self._targets[number]),
+                **fault.model_dump(mode="json", exclude_unset=True),
+            }
+            for number, _, fault in self.running
+        ]
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` whenever watches are to end; returns what stops it."""
+        ticket = max(self._listeners, default=0) + 1
+        self._listeners[ticket] = listener
+        return lambda: self._listeners.pop(ticket, None) and None
+
+    def restored(self) -> None:
+        """Build anew which faults are running."""
+        self._read = {}
+        self._note_running()
+
+    # ---- one handler per event
+
+    def _begin(self, number: int) -> None:
+        fault = self._fault(number)
+        named = getattr(fault, "nodes", None)
+        seeds = (self._world.seed, self._planned[number][0], number)
+        names = targets(named, self._world.store, seeds) if isinstance(named, Nodes) else ()
+        self._targets[number] = names
+        self._levers.begin(number, fault, names)
+        if isinstance(fault, WatchCut | WatchExpiry):
+            self._cut(number)
+        if isinstance(fault, Burst):
+            for index in range(fault.count):
+                wait = fault.over_seconds * index / fault.count
+                self._world.clock.after(wait, "faults.arrive", number, index)
+            lasts: float | None = fault.over_seconds + 1.0
+        else:
+            lasts = getattr(fault, "duration_seconds", 0.0)
+            if isinstance(fault, WatchCut) and not fault.every_seconds:
+                lasts = 0.0
+        if lasts is not None:
+            self._world.clock.after(lasts, "faults.end", number)
+        self._note_running()
+
+    def _end(self, number: int) -> None:
+        self._levers.end(number)
+        del self._planned[number], self._targets[number]
+        self._read.pop(number, None)
+        self._note_running()
+
+    def _arrive(self, number: int, index: int) -> None:
+        fault = self._fault(number)
+        assert isinstance(fault, Burst)
+        self._arrivals.create(arrival_of(fault, f"{fault.name}-{number}-{index}"))
+
+    def _cut(self, number: int) -> None:
+        if number not in self._targets:
+            return  # it has ended
+        fault = self._fault(number)
+        assert isinstance(fault, WatchCut | WatchExpiry)
+        expired = isinstance(fault, WatchExpiry)
+        if expired:
+            self._world.store.forget(fault.resources)
+        for listener in tuple(self._listeners.values()):
+            listener(fault.resources, expired)
+        if isinstance(fault, WatchCut) and fault.every_seconds:
+            self._world.clock.after(fault.every_seconds, "faults.cut", number)
+
+    # ---- inner parts
+
+    def _fault(self, number: int) -> Fault:
+        if number not in self._read:
+            document = {"faults": [json.loads(self._planned[number][1])]}
+            try:
+                self._read[number] = scenario_of(document, "scenario").faults[0]
+            except InputError as error:  # it was checked when it was given
+                raise AssertionError(str(error)) from error
+        return self._read[number]
+
+    def _note_running(self) -> None:
+        self.running = tuple(
+            (number, self._planned[number][0], self._fault(number))
+            for number in sorted(self._targets)
+        )
+
+
+def arrival_of(burst: Burst, name: str) -> WorkloadArrival:
+    """Return one workload of a burst, which uses what workloads without usage data use."""
+    return WorkloadArrival(
+        time_seconds=0.0,
+        name=name,
+        kind=burst.kind,
+        cpu_request_millicores=max(1, round(burst.cpu_cores * 1000)),
+        memory_request_bytes=burst.memory_bytes,
+        gpus=burst.gpus,
+        cpu_usage_ratio=0.3,
+        memory_usage_ratio=0.5,
+        duration_seconds=burst.work_seconds,
+        outcome="succeed" if burst.kind == "task" else "run",
+        replicas=burst.replicas,
+        priority=burst.priority,
+        labels={"foresail.dev/burst": burst.name},
+        namespace=burst.namespace,
+    )
