@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import orjson
 import yaml
@@ -146,7 +146,7 @@ def yaml_of(text: bytes) -> Any:
 class _JsonTypes(yaml.SafeLoader):
     """Reads texts, numbers, booleans and nulls only."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+    yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
         for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
