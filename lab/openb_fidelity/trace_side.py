@@ -35,10 +35,10 @@ def trace_waits(trace: Trace, nodes: Sequence[NodeShape]) -> TraceWaits:
     lives = pl.col("running_seconds")
     room = Room(nodes)
     too_large = sum(not room.holds(_probe(row)) for row in never.iter_rows(named=True))
-    waits = placed["start_seconds"] - placed["arrive_seconds"]
+    waits: list[float] = (placed["start_seconds"] - placed["arrive_seconds"]).to_list()
     return TraceWaits(
-        waits=waits.to_list(),
-        half_minute=float(waits.is_between(30, 40).mean() or 0.0),
+        waits=waits,
+        half_minute=sum(30 <= wait <= 40 for wait in waits) / max(len(waits), 1),
         never=len(never),
         never_too_large=too_large,
         never_median_life_seconds=float(never.select(lives.median()).item() or 0.0),
