@@ -45,37 +45,49 @@ class Clock(Part):
     def after(self, delay: float, kind: str, *arguments: Argument) -> None:
         """Plan an event `delay` seconds from now."""
         self._planned = number = self._planned + 1
-        now = self.now
-        when = exact(now + delay) if delay > 0.0 else now
+        when = self.now
+        if delay > 0.0:  # `exact` written out: this is the hottest line of all
+            when += delay
+            whole = when // 1.0
+            when = whole + ((when - whole) * 1e6 + _ROUNDS - _ROUNDS) / 1e6
         heappush(self._heap, (when, number, kind, arguments))
 
     def run(self, until: float) -> None:
         """Run all events up to and including `until`, then stand there; never goes back."""
         until = exact(until)
-        heap, handlers = self._heap, self._handlers
-        while heap and heap[0][0] <= until:
-            self.now, _, kind, arguments = heappop(heap)
-            self.handled += 1
-            handlers[kind](*arguments)
+        heap, handlers, began = self._heap, self._handlers, self._planned - len(self._heap)
+        try:
+            while heap and heap[0][0] <= until:
+                self.now, _, kind, arguments = heappop(heap)
+                handlers[kind](*arguments)
+        finally:
+            self.handled += self._planned - len(heap) - began
         self.now = max(self.now, until)
 
     def step(self, events: int) -> int:
         """Run at most so many events, and stand at the time of the last; return how many ran."""
-        heap, handlers = self._heap, self._handlers
-        for done in range(events):
-            if not heap:
-                return done
-            self.now, _, kind, arguments = heappop(heap)
-            self.handled += 1
-            handlers[kind](*arguments)
-        return events
+        heap, handlers, began = self._heap, self._handlers, self._planned - len(self._heap)
+        try:
+            for _ in range(events):
+                if not heap:
+                    break
+                self.now, _, kind, arguments = heappop(heap)
+                handlers[kind](*arguments)
+        finally:
+            done = self._planned - len(heap) - began
+            self.handled += done
+        return done
+
+
+_ROUNDS = 1.5 * 2.0**52
+"""Added to a small number and taken away again, it leaves a whole one: ties go to the even one."""
 
 
 def exact(seconds: float) -> float:
-    """Return a time rounded to whole microseconds.
+    """Return a time of 0 or more, rounded to whole microseconds.
 
     For unix times the result is that of round(seconds, 6) in a fifth of the time: their fraction
     has at most 22 bits, so its microseconds are exact before they are rounded.
     """
-    whole = int(seconds)
-    return whole + round((seconds - whole) * 1e6) / 1e6
+    whole = seconds // 1.0
+    return whole + ((seconds - whole) * 1e6 + _ROUNDS - _ROUNDS) / 1e6

@@ -62,10 +62,15 @@ def copied(value: Any) -> Any:
     """Return a copy of a Kubernetes object: its dicts and lists are new, all else is shared."""
     kind = type(value)
     if kind is dict:
-        return {key: copied(entry) for key, entry in value.items()}
+        return {
+            key: copied(entry) if type(entry) in _NESTED else entry for key, entry in value.items()
+        }
     if kind is list:
-        return [copied(entry) for entry in value]
+        return [copied(entry) if type(entry) in _NESTED else entry for entry in value]
     return value
+
+
+_NESTED = frozenset({dict, list})
 
 
 def _dict(copier: Copier, value: dict[Any, Any]) -> dict[Any, Any]:

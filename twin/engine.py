@@ -207,6 +207,9 @@ class Engine:
     def _follow(self, change: Change) -> None:
         """Pass one change on; nobody writes to the store from here (see `World`)."""
         record = change.record
+        if change.resource == "events":
+            self.plane.follow(change)  # nobody else reads KubeEvents, and there are many
+            return
         self.world.follow(change)
         self.nodes.follow(change)
         self.scheduler.follow(change)

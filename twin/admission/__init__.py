@@ -13,13 +13,16 @@ from twin.kinds import Kind
 from twin.records import Object
 
 
-def admit_new(kind: Kind, obj: Object) -> None:
-    """Default and check an object in place before its creation."""
+def admit_new(kind: Kind, obj: Object, *, spec_known: bool = False) -> None:
+    """Default and check an object in place before its creation; a `spec_known` to be sound is left
+    alone.
+    """
     findings = Findings()
     metadata.check(obj["metadata"], findings, kind.resource)
     _check_type(kind, obj)
     if kind.resource == "pods":
-        pods.admit(obj.setdefault("spec", {}), findings, "spec")
+        if not spec_known:
+            pods.admit(obj.setdefault("spec", {}), findings, "spec")
         obj.pop("status", None)
     else:
         kinds.admit(kind.resource, obj, findings)
