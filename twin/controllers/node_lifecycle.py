@@ -16,6 +16,7 @@ from twin.admission.pods import NOT_READY, UNREACHABLE
 from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.placement_rules import covers
 from twin.changes import Change
+from twin.clock import exact
 from twin.part import Part
 from twin.records import NodeRecord, Object, PodRecord
 from twin.world import World
@@ -54,6 +55,8 @@ class NodeLifecycle(Part):
         world = self._world
         world.store.record("nodes", "", node_name)
         back = world.now + duration_seconds
+        if back < math.inf:  # as the clock rounds, or the recovery would come a moment too early
+            back = exact(back)
         self._back_at[node_name] = max(back, self._back_at.get(node_name, 0.0))
         if self._back_at[node_name] < math.inf:
             world.clock.at(self._back_at[node_name], "node.recover", node_name)
