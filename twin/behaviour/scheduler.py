@@ -74,9 +74,9 @@ class Scheduler(Part):
             self._nominated.pop(pod.uid, None)
         if not len(self.waiting):
             return
-        if pod.node_name and (pod.terminal or gone):
+        if pod.node_name and _left_room(pod, change):
             self._wake_for_removal(pod)
-        elif pod.node_name and _came_or_changed_labels(pod, change):
+        elif pod.node_name and not gone and _came_or_changed_labels(pod, change):
             self._wake_for_arrival(pod)
 
     def _wake_for_node(self, row: int) -> None:
@@ -297,6 +297,16 @@ class Scheduler(Part):
         else:
             self._nominated.pop(pod.uid, None)
         self._world.store.touch("pods", pod, before)
+
+
+def _left_room(pod: PodRecord, change: Change) -> bool:
+    """True when a bound pod has just ended, gone, or changed what it holds."""
+    if change.type == "DELETED":
+        return not pod.terminal  # an ended one left its room long ago
+    before = change.before
+    if not isinstance(before, PodRecord) or before.terminal:
+        return False
+    return pod.terminal or before.reserved is not pod.reserved
 
 
 def _came_or_changed_labels(pod: PodRecord, change: Change) -> bool:

@@ -42,7 +42,9 @@ class Hints:
         return "labels" in altered and bool(plugins & {NODE_RULES, *RELATIONS})
 
     def room(self, row: int, shape: PodShape) -> int:
-        """Return how many pods of this shape fit into what is free on a node."""
+        """Return how many pods of this shape fit into what is free on a node that takes them."""
+        if not self._plugins.rules.rules(shape).allowed[row]:
+            return 0
         wanted = asked(self._nodes, shape.needs)
         return max(0, min(int(self._nodes.free[line, row]) // amount for line, amount in wanted))
 

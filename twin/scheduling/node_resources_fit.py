@@ -84,7 +84,7 @@ class FitTrial:
 
     def shift(self, pod: PodRecord, sign: int) -> None:
         """Put a pod on the node (1) or take it away (-1)."""
-        needs = pod.shape.needs
+        needs = pod.reserved.needs
         held = dict(needs.asked)
         for name, amount in needs.extra:
             held[self._nodes.resource_row(name)] = amount
