@@ -187,6 +187,7 @@ def _paths(kind: Kind, version: str, gvk: Schema) -> Iterable[tuple[str, Any]]:
         }
 
     return {
+        f"{prefix}/{kind.resource}": {"get": operation("list", [])},
         f"{prefix}{scope}/{kind.resource}": {
             "get": operation("list", []),
             "post": operation("post", parameters),

@@ -115,6 +115,9 @@ async def stream(
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
     except TimeoutError:
         pass
+    except asyncio.CancelledError:
+        sending.cancel()
+        raise
     finally:
         stop()
         spare()

@@ -1,0 +1,102 @@
+"""Watches on the wire: every line in order, and an end for who does not keep up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from twin.api import streaming
+from twin.api.messages import WatchResponse
+from twin.api.streaming import Backlog, stream
+from twin.engine import Engine
+
+
+def uncut(_cut: Callable[[bytes], None]) -> Callable[[], None]:
+    """Know no fault that cuts watches."""
+    return lambda: None
+
+
+class Client:
+    """Takes what is sent; stops reading after some messages."""
+
+    def __init__(self, reads: int | None = None) -> None:
+        self.bodies: list[bytes] = []
+        self.ended = False
+        self._reads = reads
+        self._stuck = asyncio.Event()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Take one message, or none any more."""
+        if message["type"] != "http.response.body":
+            return
+        if self._reads is not None and len(self.bodies) >= self._reads:
+            await self._stuck.wait()
+        self.bodies.append(message["body"])
+        self.ended = not message.get("more_body", False)
+
+
+def _watch(**others: Any) -> WatchResponse:
+    def translate(change: Any) -> bytes:
+        return f"{change.name}\n".encode()
+
+    return WatchResponse(iter((b"first\n",)), translate, None, None, **others)
+
+
+def _write(engine: Engine, numbers: range) -> None:
+    for number in numbers:
+        engine.store.create("configmaps", "default", {"metadata": {"name": f"m{number}"}})
+
+
+async def test_lines_arrive_in_order() -> None:
+    """A client that reads gets the initial lines, then every change once."""
+    engine, client = Engine(None, 1), Client()
+    gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    task = asyncio.ensure_future(stream(engine.store, _watch(), [], client.send, gone, uncut))
+    await asyncio.sleep(0)
+    for start in range(0, 2_000, 500):
+        _write(engine, range(start, start + 500))
+        await asyncio.sleep(0)
+    wanted = b"first\n" + b"".join(b"m%d\n" % number for number in range(2_000))
+    async with asyncio.timeout(5.0):
+        while b"".join(client.bodies) != wanted:
+            await asyncio.sleep(0)
+    gone.set_result(None)
+    await task
+    assert not client.ended
+
+
+async def test_who_does_not_read_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that reads nothing costs no more than the backlog, and its watch ends."""
+    monkeypatch.setattr(streaming, "CUT_SECONDS", 0.01)
+    engine, client = Engine(None, 1), Client(reads=1)
+    gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    task = asyncio.ensure_future(stream(engine.store, _watch(), [], client.send, gone, uncut))
+    await asyncio.sleep(0)
+    _write(engine, range(streaming.BACKLOG_LINES + 10))
+    async with asyncio.timeout(5.0):
+        await task
+    assert len(client.bodies) == 1
+
+
+async def test_a_finished_answer_ends() -> None:
+    """An answer that says it is over ends after its initial lines."""
+    engine, client = Engine(None, 1), Client()
+    gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async with asyncio.timeout(5.0):
+        await stream(engine.store, _watch(over=lambda: True), [], client.send, gone, uncut)
+    assert b"".join(client.bodies) == b"first\n"
+    assert client.ended
+
+
+@pytest.mark.parametrize(("lines", "size"), [(3, 1_000), (1_000, 30)])
+def test_a_backlog_is_bounded(lines: int, size: int) -> None:
+    """Neither more lines nor more bytes are kept than allowed, and what is kept has no hole."""
+    backlog = Backlog(lines, size)
+    for number in range(1_000):
+        backlog.put(b"%09d\n" % number)
+    assert backlog.overrun
+    assert backlog.take() == b"000000000\n000000001\n000000002\n"
+    assert backlog.empty
