@@ -158,3 +158,41 @@ def test_parquet_files_are_played(twins: Twins) -> None:
     assert converted.returncode == 0, converted.stderr
     _, ready = twins.up("--workload", "w.parquet", "--for", "1s")
     assert any("3 arrivals" in line for line in ready["workload"])
+
+
+async def dead_nodes(kubeconfig: str) -> list[str]:
+    """Wait until a node is not ready; return the names of those that are not."""
+    transport = OfficialClientTransport(Path(kubeconfig))
+    deadline = time.monotonic() + 60
+    try:
+        while time.monotonic() < deadline:
+            answer = await transport.request("GET", "/api/v1/nodes")
+            dead = [
+                node["metadata"]["name"]
+                for node in json.loads(answer.body)["items"]
+                for condition in node["status"]["conditions"]
+                if condition["type"] == "Ready" and condition["status"] != "True"
+            ]
+            if dead:
+                return dead
+            await asyncio.sleep(0.2)
+    finally:
+        await transport.close()
+    pytest.fail("every node is ready after 60 s")
+
+
+@pytest.mark.parametrize("at_start", [True, False])
+async def test_a_scenario_reaches_the_twin(twins: Twins, at_start: bool) -> None:
+    """What shall go wrong does, given with `up` or later to the running twin."""
+    scenario = twins.folder / "storm.yaml"
+    scenario.write_text(
+        "faults:\n  - fault: node_death\n    nodes: {names: [node-0001]}\n    at_seconds: 5\n",
+        encoding="utf-8",
+    )
+    given = ("--scenario", "storm.yaml") if at_start else ()
+    _, ready = twins.up("--workload", "idle", "--nodes", "3", "--speed", "60", *given)
+    if not at_start:
+        done = twins.run("scenario", "storm.yaml", "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["events"] == 1
+    assert await dead_nodes(ready["kubeconfig"]) == ["node-0001"]
