@@ -1,15 +1,73 @@
 """NodeResourcesFit and NodeResourcesBalancedAllocation together, with their default settings.
 
 The same numbers as `fit_scores` (LeastAllocated over CPU and memory) plus `balanced_scores`, in
-half the time: every pod needs them, and most pods need nothing else.
+half the time: every pod needs them, and most pods need nothing else. Pods that request the same
+are scored alike, so the scores of all nodes are kept, and only nodes that have changed since are
+scored again.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from twin.behaviour.node_table import Ints, NodeTable
 from twin.scheduling.needs import PodNeeds
+
+
+_FEW = 64
+"""So few candidates are scored as they are."""
+_KEPT = 128
+
+
+@dataclass(slots=True)
+class _Known:
+    """The scores of all rows for pods of one request, as of `seen` touches in an epoch."""
+
+    epoch: int
+    seen: int
+    scores: Ints
+
+
+class AmountScores:
+    """Scores by amounts, kept by request; a cache of pure results."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self._known: dict[object, _Known] = {}
+
+    def scores(self, rows: Ints, needs: PodNeeds) -> Ints:
+        """Return what `amount_scores` returns."""
+        if len(rows) < _FEW:
+            return amount_scores(self._nodes, rows, needs)
+        nodes, key = self._nodes, (needs.scored, needs.asked)
+        known = self._known.get(key)
+        touched = nodes.touched
+        if (
+            known is None
+            or known.epoch != nodes.touch_epoch
+            or len(known.scores) != nodes.count
+            or len(touched) - known.seen > nodes.count // 4
+        ):
+            known = self._renewed(key, needs)
+        elif len(touched) > known.seen:
+            changed = np.array(sorted(set(touched[known.seen :])), np.int64)
+            changed = changed[nodes.present[changed]]
+            if len(changed):
+                known.scores[changed] = amount_scores(nodes, changed, needs)
+            known.seen = len(touched)
+        return known.scores[rows]
+
+    def _renewed(self, key: object, needs: PodNeeds) -> _Known:
+        nodes = self._nodes
+        scores = np.zeros(nodes.count, np.int64)
+        there = nodes.present[: nodes.count].nonzero()[0]
+        scores[there] = amount_scores(nodes, there, needs)
+        if len(self._known) >= _KEPT:
+            self._known.clear()
+        made = self._known[key] = _Known(nodes.touch_epoch, len(nodes.touched), scores)
+        return made
 
 
 def amount_scores(nodes: NodeTable, rows: Ints, needs: PodNeeds) -> Ints:

@@ -88,9 +88,9 @@ class ImageLocality(Part):
         total = self._nodes.existing
         sums = np.zeros(count, np.int64)
         for image in images:
-            rows = self._sizes.get(image, {})
-            share = len(rows) / max(1, total)
-            for row, size in rows.items():
-                sums[row] += int(size * share)
+            shown = self._sizes.get(image, {})
+            share = len(shown) / max(1, total)
+            sizes = np.fromiter(shown.values(), np.int64, len(shown)) * share
+            sums[np.fromiter(shown, np.int64, len(shown))] += sizes.astype(np.int64)
         most = _MOST_BYTES * max(1, len(images))
         return (np.clip(sums, _LEAST_BYTES, most) - _LEAST_BYTES) * 100 // (most - _LEAST_BYTES)

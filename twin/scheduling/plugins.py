@@ -11,7 +11,7 @@ import numpy as np
 from twin.behaviour.node_table import Ints, NodeTable
 from twin.changes import Change
 from twin.records import PodRecord
-from twin.scheduling.amount_scores import amount_scores
+from twin.scheduling.amount_scores import AmountScores
 from twin.scheduling.default_spreading import DefaultSpreading
 from twin.scheduling.image_locality import ImageLocality
 from twin.scheduling.inter_pod_affinity import PodRelations, affinity_scores
@@ -35,6 +35,7 @@ class Plugins:
         self.nodes = nodes
         self.config = config
         self.filters = frozenset(config.filters)
+        self.amounts = AmountScores(nodes)
         self.index = PodIndex(world, nodes)
         self.topology = Topology(world, nodes)
         self.rules = NodeRules(world, nodes, config.filters)
@@ -74,7 +75,7 @@ class Plugins:
     def _amounts(self, pod: PodRecord, rows: Ints) -> Ints:
         """Return the weighted sum of the two scores by amounts, which every pod needs."""
         if self._plain_amounts and self.nodes.complete():
-            return amount_scores(self.nodes, rows, pod.shape.needs)
+            return self.amounts.scores(rows, pod.shape.needs)
         total = np.zeros(len(rows), np.int64)
         for name in _BY_AMOUNTS:
             found = self.score(name, pod, rows) if self.config.weight(name) else None
