@@ -164,10 +164,12 @@ async def _sent(
 async def _next(answer: WatchResponse, backlog: Backlog, gone: asyncio.Future[None]) -> bytes:
     waiting = asyncio.ensure_future(backlog.wait())
     both: set[asyncio.Future[Any]] = {waiting, gone}
-    done, _ = await asyncio.wait(
-        both, timeout=BOOKMARK_SECONDS, return_when=asyncio.FIRST_COMPLETED
-    )
-    waiting.cancel()
+    try:
+        done, _ = await asyncio.wait(
+            both, timeout=BOOKMARK_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+    finally:
+        waiting.cancel()
     if not done:
         return b"" if answer.bookmark is None else answer.bookmark()
     return backlog.take()
