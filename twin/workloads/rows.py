@@ -12,6 +12,7 @@ from math import isfinite
 from typing import Literal
 
 from bus.errors import InputError
+from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
 from twin.workloads.arrival import (
     NodeShape,
     UsageWindow,
@@ -43,7 +44,7 @@ ARRIVAL_FIELDS = (
 ALL_FIELDS = (*SHARED_FIELDS, *NODE_FIELDS, *ARRIVAL_FIELDS)
 LONGEST_NAME = 253
 LONGEST_SHOWN = 80  # of a bad value; a message stays one readable line
-NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
+NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +83,23 @@ class Fields:
             raise self.place.error(field, value, "give a string")
         return value
 
-    def name(self, field: str, default: str | None = None) -> str:
+    def name(
+        self,
+        field: str,
+        default: str | None = None,
+        *,
+        longest: int = LONGEST_NAME,
+        dots: str = ".",
+    ) -> str:
         """A Kubernetes object name."""
         value = self.text(field, default)
         edges = value[:1] + value[-1:]
-        if not set(value) <= NAME_CHARACTERS or len(value) > LONGEST_NAME or set(edges) & set("-."):
-            raise self.place.error(
-                field,
-                value,
-                "use a-z, 0-9, '-' and '.', at most 253, no '-' or '.' at the ends",
-            )
+        known = NAME_CHARACTERS | set(dots)
+        twice = any(pair in value for pair in ("..", ".-", "-."))
+        if not set(value) <= known or len(value) > longest or set(edges) & set("-.") or twice:
+            signs = "'-' and '.'" if dots else "and '-'"
+            remedy = f"use a-z, 0-9, {signs}, at most {longest}, a letter or digit at the ends"
+            raise self.place.error(field, value, remedy)
         return value
 
     def number(self, field: str, low: float, high: float, default: float | None = None) -> float:
@@ -132,19 +140,29 @@ class Fields:
     def pairs(self, field: str) -> dict[str, str]:
         """Labels or annotations: an object in JSON Lines, `key=value;key=value` in CSV."""
         value = self.row.get(field)
+        remedy = "give key=value;key=value (CSV) or an object of strings (JSON Lines)"
         if value is None or value == "":
             return {}
-        remedy = "give key=value;key=value (CSV) or an object of strings (JSON Lines)"
         if isinstance(value, str):
-            pairs = [part.partition("=") for part in value.split(";")]
-            if any(not key or not sign for key, sign, _ in pairs):
+            parts = [part.partition("=") for part in value.split(";")]
+            if any(not key or not sign for key, sign, _ in parts):
                 raise self.place.error(field, value, remedy)
-            return {key: text for key, _, text in pairs}
+            value = {key: text for key, _, text in parts}
         if not isinstance(value, dict) or any(
             not isinstance(cell, str) for pair in value.items() for cell in pair
         ):
             raise self.place.error(field, value, remedy)
+        for key, text in value.items():
+            self._check_pair(field, key, text)
         return dict(value)
+
+    def _check_pair(self, field: str, key: str, text: str) -> None:
+        if not is_label_key(key):
+            remedy = "write keys as name or prefix/name: letters, digits, '-', '_' and '.'"
+            raise self.place.error(field, key, remedy)
+        if field == "labels" and (len(text) > MAX_LABEL or not LABEL_VALUE.match(text)):
+            remedy = f"use letters, digits, '-', '_' and '.' in values, at most {MAX_LABEL}"
+            raise self.place.error(field, text, remedy)
 
     def windows(self) -> tuple[UsageWindow, ...]:
         """Usage windows: `seconds:cpu:memory;...`, or a list of such triples in JSON Lines."""
@@ -154,7 +172,7 @@ class Fields:
                 return windows_from_text(value or "")
             if isinstance(value, list) and all(isinstance(part, list) for part in value):
                 return checked_windows([[float(cell) for cell in part] for part in value])
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             remedy = f"give seconds:cpu_ratio:memory_ratio;... ({error})"
             raise self.place.error("usage_windows", value, remedy) from error
         remedy = "give seconds:cpu_ratio:memory_ratio;... or a list of [seconds, cpu, memory]"
@@ -190,7 +208,7 @@ def read_row(row: Row, place: Place) -> NodeShape | WorkloadArrival:
 
 def _node(fields: Fields) -> NodeShape:
     return NodeShape(
-        name=fields.name("name"),
+        name=fields.name("name", longest=MAX_LABEL),
         cpu_millicores=fields.whole("cpu_millicores", 1, 10**9),
         memory_bytes=fields.whole("memory_bytes", 1, 10**18),
         gpus=fields.whole("gpus", 0, 10**4, 0),
@@ -249,7 +267,7 @@ def _arrival(fields: Fields) -> WorkloadArrival:
         replicas=replicas,
         priority=fields.whole("priority", -(10**9), 10**9, 0),
         labels=fields.pairs("labels"),
-        namespace=fields.name("namespace", "default"),
+        namespace=fields.name("namespace", "default", longest=MAX_LABEL, dots=""),
         usage_windows=fields.windows(),
         start_nodes=start_nodes,
     )

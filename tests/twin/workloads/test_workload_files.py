@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bus.errors import InputError
+from twin.engine import Engine
 from twin.workloads import NodeShape, WorkloadArrival, open_workload
 from twin.workloads.trace_file import read_trace_file, write_trace_file
 
@@ -87,6 +88,21 @@ def test_csv_and_json_lines_mean_the_same(tmp_path: Path) -> None:
         ([NODE, ARRIVAL | {"outcome": "fail"}], 2, "duration_seconds", "absent"),
         ([NODE, ARRIVAL | {"outcome": "burn"}], 2, "outcome", "burn"),
         ([NODE, ARRIVAL | {"labels": {"a": 1}}], 2, "labels", "1"),
+        ([NODE | {"labels": {"bad key!": "a"}}], 1, "labels", "bad key!"),
+        ([NODE, ARRIVAL | {"labels": {"a": "b c"}}], 2, "labels", "b c"),
+        ([NODE, ARRIVAL | {"labels": {"a": "b" * 64}}], 2, "labels", "bbb"),
+        ([NODE | {"annotations": {"/x": "a"}}], 1, "annotations", "/x"),
+        ([NODE | {"name": "n" * 64}], 1, "name", "nnn"),
+        ([NODE | {"cordoned": "perhaps"}], 1, "cordoned", "perhaps"),
+        ([NODE, ARRIVAL | {"name": "a..b"}], 2, "name", "a..b"),
+        ([NODE, ARRIVAL | {"namespace": "a.b"}], 2, "namespace", "a.b"),
+        ([NODE, ARRIVAL | {"namespace": "n" * 64}], 2, "namespace", "nnn"),
+        ([NODE, ARRIVAL | {"usage_windows": [[10**400, 1, 1]]}], 2, "usage_windows", "000"),
+        ([NODE, ARRIVAL | {"usage_windows": "60:1"}], 2, "usage_windows", "60:1"),
+        ([NODE, ARRIVAL | {"usage_windows": [{}]}], 2, "usage_windows", "{}"),
+        ([NODE, ARRIVAL | {"usage_windows": [[1, {}, 1]]}], 2, "usage_windows", "{}"),
+        ([NODE, ARRIVAL | {"start_nodes": [1]}], 2, "start_nodes", "1"),
+        ([NODE, ARRIVAL | {"start_nodes": "nowhere"}], 2, "start_nodes", "nowhere"),
         ([NODE, ARRIVAL | {"colour": "red"}], 2, "colour", "red"),
         ([NODE, {"record": "pod"}], 2, "record", "pod"),
         ([NODE, [1, 2]], 2, "row", "[1, 2]"),
@@ -103,6 +119,25 @@ def test_bad_rows_name_line_field_and_value(
     assert f"rows.jsonl line {line}: {field}" in message
     assert value in message
     assert "\n" not in message
+
+
+def test_what_is_read_the_twin_accepts(tmp_path: Path) -> None:
+    """Rows at the limits of names, labels and amounts become objects; none is refused later."""
+    node = NODE | {"name": "n" * 63, "labels": {"a.b/c_d": "x" * 63, "empty": ""}, "cordoned": True}
+    rows = [
+        ARRIVAL | {"name": f"{kind}-{end}", "kind": kind, "namespace": "n" * 63, "labels": {"a": "b"},
+                   "cpu_request_millicores": 0, "priority": priority}
+        for kind in ("service", "task")
+        for end, priority in (("x" * 200, 10**9), ("a.b", -(10**9)))
+    ]  # fmt: skip
+    workload = open_workload(str(write_rows(tmp_path, NODE, node, *rows)), nodes=1, seed=1)
+    engine = Engine(seed=1)
+    engine.add_nodes(workload.nodes)
+    engine.load(workload.arrivals)
+    engine.advance(engine.now + 30)
+
+    assert engine.arrivals.refused == 0
+    assert len(list(engine.store.records("pods"))) == 4
 
 
 @pytest.mark.parametrize(
