@@ -49,7 +49,7 @@ def object_of(request: Request, kind: Kind) -> Given:
     given = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
     if given != (kind.api_version, kind.kind):
         raise bad_request(
-            f'{given[1]} in version "{given[0].rpartition("/")[2]}" cannot be handled as a '
+            f'{given[1]} in version "{str(given[0]).rpartition("/")[2]}" cannot be handled as a '
             f"{kind.kind}: this path serves {kind.api_version} {kind.kind}"
         )
     return checked(obj, kind, request, twice)

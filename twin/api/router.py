@@ -16,6 +16,7 @@ from twin.api.messages import Request, Response, StreamedResponse, WatchResponse
 from twin.api.objects import Objects, not_allowed
 from twin.api.reviews import REVIEWS, review
 from twin.api.subresources import Subresources
+from twin.api.views import View
 from twin.engine import Engine
 from twin.errors import ApiError, not_found, unknown_resource
 from twin.kinds import KINDS, Kind
@@ -80,9 +81,24 @@ class Router:
         if (group, version) == (discovery.METRICS_GROUP, discovery.METRICS_VERSION):
             return self._metrics(resource, namespace, name, request)
         kind = KINDS.get(resource)
-        if kind is None or (kind.group, kind.version) != (group, version):
+        if kind is None or kind.group != group:
             raise unknown_resource(resource)
+        if kind.version != version:
+            return self._viewed(kind, version, (namespace, name), asked, request)
         return self._stored(kind, namespace, asked, request)
+
+    def _viewed(
+        self,
+        kind: Kind,
+        version: str,
+        place: tuple[str | None, str],
+        asked: Attributes,
+        request: Request,
+    ) -> Answer:
+        view = View.of(kind, version)
+        if view is None or asked.subresource:
+            raise unknown_resource(kind.resource)
+        return view.answer(self._store, self._objects, place, request)
 
     def _stored(
         self, kind: Kind, namespace: str | None, asked: Attributes, request: Request

@@ -46,7 +46,12 @@ spec:
     spec: {containers: [{name: cache, image: "cache:1"}]}
 """
 MISSPELT = CACHE.replace("replicas:", "replica:").replace("name: cache}", "name: odd}", 1)
-SETTINGS = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {a: '%s'}}"
+SETTINGS = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {a: %s}
+"""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,140 @@
+"""Objects in another version than the one they are kept in: converted on the way in and out.
+
+Everything else (selection, paging, admission, owners of fields) is that of the kept version, so a
+view adds no behaviour of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from twin import conversion
+from twin.api.bodies import checked, object_of
+from twin.api.listing import list_objects
+from twin.api.messages import Object, Request, Response, WatchResponse, json_bytes, respond
+from twin.api.objects import Answer, Objects
+from twin.api.patching import APPLY, kind_of_patch, patch_of, patched
+from twin.api.schema import root_of
+from twin.api.tables import Form
+from twin.api.watching import watch
+from twin.errors import ApiError
+from twin.kinds import Kind
+from twin.store import Store
+
+Convert = Callable[[Object], Object]
+CONVERSIONS: dict[tuple[str, str, str], tuple[Convert, Convert]] = {
+    ("autoscaling", "v1", "horizontalpodautoscalers"): (conversion.to_v1, conversion.to_v2),
+}
+"""By group, version and plural: from the kept version to this one, and back."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One kind in one other version."""
+
+    kept: Kind
+    shown: Kind
+    convert: Convert
+    back: Convert
+
+    @classmethod
+    def of(cls, kind: Kind, version: str) -> View | None:
+        """Return the view of a kind in a version; None when there is none."""
+        if version not in kind.other_versions:
+            return None
+        both = CONVERSIONS.get((kind.group, version, kind.resource))
+        if both is None:
+            return None
+        return cls(kind, replace(kind, version=version, other_versions=()), *both)
+
+    def answer(
+        self, store: Store, objects: Objects, place: tuple[str | None, str], request: Request
+    ) -> Answer:
+        """Answer a request; `place` is namespace and name. Raises ApiError."""
+        namespace, name = place
+        if request.method == "GET":
+            if request.flag("watch"):
+                return self._watched(watch(store, self.kept, namespace, _named(request, name)))
+            return self._read(store, place, request)
+        if request.method == "PATCH":
+            return self._patched(store, objects, (namespace or "", name), request)
+        if request.method in ("POST", "PUT"):
+            given = self.back(object_of(request, self.shown).obj)
+            headers = {**request.headers, "content-type": "application/json"}
+            request = replace(request, body=json_bytes(given), headers=headers)
+        if name:
+            answer = objects.object(self.kept, namespace or "", name, request)
+        else:
+            answer = objects.collection(self.kept, namespace, request)
+        return self._converted(answer)
+
+    def _read(self, store: Store, place: tuple[str | None, str], request: Request) -> Response:
+        namespace, name = place
+        form = Form.asked(request)
+        if name:
+            obj = self.convert(store.get(self.kept.resource, namespace or "", name))
+            return respond(200, form.one(self.kept.resource, obj, store.now()))
+        listed = list_objects(store, self.kept, namespace, request)
+        items = [self.convert(item) for item in listed["items"]]
+        for item in items:
+            item.pop("apiVersion", None)
+        listed = {**listed, "apiVersion": self.shown.api_version, "items": items}
+        return respond(200, form.listed(self.kept.resource, listed, store.now()))
+
+    def _patched(
+        self, store: Store, objects: Objects, place: tuple[str, str], request: Request
+    ) -> Response:
+        media = kind_of_patch(request.headers.get("content-type", ""))
+        if media == APPLY:
+            message = f"apply it as {self.kept.api_version}, the version that it is kept in"
+            raise ApiError(415, "UnsupportedMediaType", message)
+        current = self.convert(store.get(self.kept.resource, *place))
+        current["metadata"] = {**current["metadata"]}
+        current["metadata"].pop("resourceVersion", None)
+        root = root_of(self.shown.group, self.shown.version, self.shown.kind)
+        given = checked(
+            patched(current, media, patch_of(request.body, media), root), self.shown, request
+        )
+        new = objects.replace(self.kept, *place, self.back(given.obj), request)
+        return respond(200, self.convert(new))
+
+    def _converted(self, answer: Answer) -> Answer:
+        if not isinstance(answer, Response) or answer.status >= 400:
+            return answer
+        content = json.loads(answer.body)
+        if content.get("kind") == self.kept.kind:
+            content = self.convert(content)
+        return replace(answer, body=json_bytes(content))
+
+    def _watched(self, answer: WatchResponse) -> WatchResponse:
+        def lines(given: bytes) -> bytes:
+            return b"".join(self._line(line) for line in given.splitlines())
+
+        def initial() -> Iterator[bytes]:
+            for some in answer.initial:
+                yield lines(some)
+
+        def translate(change: Any) -> bytes | None:
+            line = answer.translate(change)
+            return None if line is None else lines(line)
+
+        beat = answer.bookmark
+        bookmark = None if beat is None else lambda: lines(beat())
+        return replace(answer, initial=initial(), translate=translate, bookmark=bookmark)
+
+    def _line(self, line: bytes) -> bytes:
+        event = json.loads(line)
+        if event["type"] == "BOOKMARK":
+            event["object"]["apiVersion"] = self.shown.api_version
+        elif event["type"] != "ERROR":
+            event["object"] = self.convert(event["object"])
+        return json_bytes(event) + b"\n"
+
+
+def _named(request: Request, name: str) -> Request:
+    if not name:
+        return request
+    return replace(request, query={**request.query, "fieldSelector": f"metadata.name={name}"})
