@@ -51,15 +51,15 @@ _PROBES = frozenset({"readinessProbe", "livenessProbe", "startupProbe"})
 def _fate(container: Object, answers: float) -> Fate:
     startup = container.get("startupProbe")
     began = 0.0
-    if startup:
+    if startup is not None:
         if answers > (last := _gives_up(startup, 0.0)):
             return Fate(math.inf, last, "startup")
         began = _first_success(startup, answers, 0.0)
     liveness = container.get("livenessProbe")
-    if liveness and answers > (last := _gives_up(liveness, began)):
+    if liveness is not None and answers > (last := _gives_up(liveness, began)):
         return Fate(math.inf, last, "liveness")
     readiness = container.get("readinessProbe")
-    if not readiness:
+    if readiness is None:
         return Fate(began)
     more = (readiness.get("successThreshold") or _SUCCESSES) - 1
     return Fate(_first_success(readiness, answers, began) + more * _period(readiness))

@@ -1,0 +1,87 @@
+"""Signs of life, graceful ends, and pods whose node is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from twin.behaviour.settings import MachineConfig
+from twin.engine import Engine
+from twin.records import NodeRecord, PodRecord
+
+Build = Callable[..., Engine]
+Create = Callable[..., PodRecord]
+
+
+def noticed_after(engine: Engine, name: str) -> float:
+    """Fail a node now and return the seconds until it is not Ready."""
+    node = engine.store.record("nodes", "", name)
+    assert isinstance(node, NodeRecord)
+    failed_at = engine.now
+    engine.fail_node(name, 600.0)
+    while node.ready_status == "True":
+        engine.advance(engine.now + 0.25)
+    return engine.now - failed_at
+
+
+def test_a_failure_is_noticed_40_to_55_seconds_later(build: Build) -> None:
+    """50 s after the last sign of life, which was up to 10 s ago, at a look every 5 s."""
+    engine = build(40)
+    took = []
+    for number in range(40):
+        engine.advance(engine.now + 61.3)
+        took.append(noticed_after(engine, f"n{number}"))
+
+    assert 40.0 <= min(took) < 44.0
+    assert 51.0 < max(took) <= 55.3
+
+
+def test_without_periods_it_takes_the_grace_exactly(build: Build) -> None:
+    """With both periods switched off the grace alone counts."""
+    engine = build(machines=MachineConfig(status_seconds=0.0, monitor_seconds=0.0))
+    engine.advance(engine.now + 3.0)
+
+    assert noticed_after(engine, "n0") == pytest.approx(50.0, abs=0.25)
+
+
+def test_the_heartbeat_shown_is_the_last_sign(build: Build) -> None:
+    """A node that is NotReady shows when it was last heard of, before it failed."""
+    engine = build()
+    engine.advance(engine.now + 100.0)
+    failed_at = engine.now
+    noticed_after(engine, "n0")
+    node = engine.store.record("nodes", "", "n0")
+    assert isinstance(node, NodeRecord)
+
+    assert failed_at - 10.0 <= node.heartbeat_at <= failed_at
+
+
+def test_pods_of_a_deleted_node_are_collected(build: Build, create: Create) -> None:
+    """After 40 s pods on a node that does not exist are gone; their work stopped with it."""
+    engine = build(2)
+    create(engine, "a", nodeName="n0")
+    create(engine, "b", nodeName="n1")
+    engine.advance(engine.now + 30)
+    engine.store.delete("nodes", "", "n0")
+    assert len(engine.usage.row_of) == 1
+    engine.advance(engine.now + 39)
+    assert engine.store.count("pods") == 2
+    engine.advance(engine.now + 2)
+
+    assert [pod.name for pod in engine.store.records("pods")] == ["b"]
+
+
+def test_a_spot_notice_of_a_deleted_node_is_void(build: Build) -> None:
+    """A node that is made anew under the same name is another machine and stays."""
+    engine = build()
+    node = engine.store.get("nodes", "", "n0")
+    engine.spot.reclaim("n0", 60.0)
+    engine.spot.reclaim("n0", 10.0)
+    engine.advance(engine.now + 30)
+    engine.store.delete("nodes", "", "n0")
+    status = {"allocatable": node["status"]["allocatable"]}
+    engine.store.create("nodes", "", {"metadata": {"name": "n0"}, "status": status})
+    engine.advance(engine.now + 300)
+
+    assert engine.world.up("n0")
