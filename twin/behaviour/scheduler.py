@@ -10,13 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from twin.behaviour.node_table import Flags, NodeTable
-from twin.behaviour.waiting import Group, Waiter, WaitingPods
+from twin.behaviour.waiting import Waiter, WaitingPods
 from twin.changes import Change
 from twin.part import Part
 from twin.records import NodeRecord, PodRecord, PodShape
 from twin.scheduling.cycle import Cycle, Diagnosis, Reserved
 from twin.scheduling.default_preemption import PREEMPTED, Candidate, Preemption
+from twin.scheduling.group_amounts import Group
 from twin.scheduling.hints import RELATIONS, Hints
+from twin.scheduling.needs import BASIC_RESOURCES
 from twin.scheduling.plugins import Plugins
 from twin.scheduling.sampling import sample_size
 from twin.scheduling.sentences import NO_NODES, fit_error, note
@@ -80,7 +82,10 @@ class Scheduler(Part):
             self._wake_for_arrival(pod)
 
     def _wake_for_node(self, row: int) -> None:
-        for group in self.waiting.parked_groups():
+        whole = self._nodes.offered[: len(BASIC_RESOURCES), row]
+        removed = "removed" in self._nodes.altered
+        groups = self.waiting
+        for group in groups.parked_groups() if removed else groups.fitting_groups(whole):
             shape, plugins, _ = group
             if self._hints.node_helps(row, shape, frozenset(plugins.split(","))):
                 self._wake(group, len(self.waiting))
@@ -94,23 +99,23 @@ class Scheduler(Part):
         for uid, name in list(self._nominated.items()):
             if name == gone.node_name:
                 self._wake_soon(self.waiting.wake_one(uid))
-        for group in self.waiting.parked_groups():
-            shape, names, own = group
-            plugins = frozenset(names.split(","))
-            if own and plugins & RELATIONS:
-                waiting = self._world.pods.get(own)
-                if waiting is not None and self._hints.removal_helps(waiting, gone, plugins):
-                    self._wake(group, 1)
-            if row is not None and "NodeResourcesFit" in plugins:
-                self._wake(group, self._hints.room(row, shape))
+        for group in self.waiting.particular_groups():
+            waiting = self._world.pods.get(group[2])
+            plugins = frozenset(group[1].split(","))
+            if waiting is not None and self._hints.removal_helps(waiting, gone, plugins):
+                self._wake(group, 1)
+        if row is None:
+            return
+        free = self._nodes.free[: len(BASIC_RESOURCES), row]
+        for group in self.waiting.fitting_groups(free, lacking=True):
+            self._wake(group, self._hints.room(row, group[0]))
 
     def _wake_for_arrival(self, new: PodRecord) -> None:
-        for group in self.waiting.parked_groups():
-            waiting = self._world.pods.get(group[2]) if group[2] else None
-            if waiting is not None:
-                plugins = frozenset(group[1].split(","))
-                if self._hints.arrival_helps(waiting, new, plugins):
-                    self._wake(group, 1)
+        for group in self.waiting.particular_groups():
+            waiting = self._world.pods.get(group[2])
+            plugins = frozenset(group[1].split(","))
+            if waiting is not None and self._hints.arrival_helps(waiting, new, plugins):
+                self._wake(group, 1)
 
     def _wake(self, group: Group, most: int) -> None:
         for waiter in self.waiting.wake(group, most, self._world.now) if most else ():
@@ -197,6 +202,10 @@ class Scheduler(Part):
         pod = cycle.pod
         displaces = self._preemption.possible(pod) and bool(diagnosis.helpable.any())
         return cycle.only_amounts and not pod.nominated_node and not displaces
+
+    def place(self, pod: PodRecord) -> int | None:
+        """Return the row of the node that a pod would get now, binding nothing; None: no room."""
+        return self._choose(pod, Cycle(self.plugins, pod, self._reserved(pod)).feasible())
 
     def _choose(self, pod: PodRecord, mask: Flags) -> int | None:
         """Return the row of the best of enough feasible nodes."""

@@ -11,15 +11,14 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
+from twin.behaviour.node_table import Ints
 from twin.part import Part, keepable
 from twin.records import PodRecord, PodShape
+from twin.scheduling.group_amounts import Group, GroupAmounts
 from twin.scheduling.settings import SchedulerConfig
 
 Order = tuple[int, float, int]
 """(-priority, in the queue since, number)"""
-Group = tuple[PodShape, str, str]
-"""What failed pods have in common: shape, plugins that refused nodes, and their own uid when it
-matters which pod it is."""
 
 
 @keepable
@@ -39,6 +38,7 @@ class WaitingPods(Part):
     """All unbound pods by uid, and the heap of those that may be tried."""
 
     KEEPS = ("_waiters", "_active", "_parked", "_number")
+    LEAVES = ("_amounts", "_particular")
 
     def __init__(self, config: SchedulerConfig) -> None:
         self._config = config
@@ -46,6 +46,15 @@ class WaitingPods(Part):
         self._active: list[tuple[Order, str]] = []
         self._parked: dict[Group, dict[str, Waiter]] = {}
         self._number = 0
+        self._amounts = GroupAmounts()
+        self._particular: dict[Group, None] = {}  # groups of one, for whom other pods matter
+
+    def restored(self) -> None:
+        """Enter the groups into the columns anew."""
+        self._amounts = GroupAmounts()
+        self._particular.clear()
+        for group in self._parked:
+            self._note(group)
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._waiters
@@ -92,11 +101,23 @@ class WaitingPods(Part):
         waiter.attempts += 1
         waiter.order = self._order(waiter.shape, now)
         waiter.group = (waiter.shape, ",".join(plugins), own)
-        self._parked.setdefault(waiter.group, {})[waiter.uid] = waiter
+        members = self._parked.get(waiter.group)
+        if members is None:
+            members = self._parked[waiter.group] = {}
+            self._note(waiter.group)
+        members[waiter.uid] = waiter
 
     def parked_groups(self) -> list[Group]:
         """Return the groups of parked pods, in the order in which they were first parked."""
         return list(self._parked)
+
+    def particular_groups(self) -> list[Group]:
+        """Return those groups for whose one pod it matters which other pods come and go."""
+        return list(self._particular)
+
+    def fitting_groups(self, amounts: Ints, *, lacking: bool = False) -> list[Group]:
+        """Return the groups whose pods fit into these basic amounts; see `GroupAmounts`."""
+        return self._amounts.fitting(amounts, lacking=lacking)
 
     def wake(self, group: Group, most: int, now: float) -> list[Waiter]:
         """Unpark at most `most` pods of a group, those first whose turn comes first.
@@ -130,11 +151,18 @@ class WaitingPods(Part):
         self._number += 1
         return (-shape.priority, now, self._number)
 
+    def _note(self, group: Group) -> None:
+        self._amounts.add(group)
+        if group[2]:
+            self._particular[group] = None
+
     def _unpark(self, waiter: Waiter) -> None:
         if waiter.group is None:
             return
-        members = self._parked.get(waiter.group, {})
-        members.pop(waiter.uid, None)
+        members = self._parked[waiter.group]
+        del members[waiter.uid]
         if not members:
-            self._parked.pop(waiter.group, None)
+            del self._parked[waiter.group]
+            self._amounts.drop(waiter.group)
+            self._particular.pop(waiter.group, None)
         waiter.group = None

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from twin.behaviour.node_table import Ints, NodeTable
+from twin.part import Part
 from twin.scheduling.needs import PodNeeds
-
 
 _FEW = 64
 """So few candidates are scored as they are."""
@@ -30,8 +30,10 @@ class _Known:
     scores: Ints
 
 
-class AmountScores:
+class AmountScores(Part):
     """Scores by amounts, kept by request; a cache of pure results."""
+
+    LEAVES = ("_known",)
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes

@@ -110,7 +110,9 @@ class Cycle:
         self.pod = pod
         self._plugins = plugins
         self._nodes = plugins.nodes
-        self._reserved = reserved
+        self._to_come: dict[int, list[PodRecord]] = {}
+        for row, other in reserved:
+            self._to_come.setdefault(row, []).append(other)
         self._ports, self._relations = _relation_filters(plugins, pod)
 
     def feasible(self) -> Flags:
@@ -124,7 +126,7 @@ class Cycle:
             mask &= rules.allowed
         for entry in (*self._ports, *self._relations):
             mask &= entry.passing()
-        for row in self._reserved_rows():
+        for row in self._to_come:
             if mask[row]:
                 mask[row] = not self.trial(row).reasons()
         return mask
@@ -148,7 +150,7 @@ class Cycle:
             if refused.any():
                 plugins.append(refusal.plugin)
                 helpable |= refused & refusal.helpable
-        for row in self._reserved_rows():
+        for row in self._to_come:
             if left[row]:
                 reasons.update(self.trial(row).reasons())
                 plugins.append(FIT)
@@ -161,15 +163,12 @@ class Cycle:
         if FIT in self._plugins.filters:
             trials.append(FitTrial(self._nodes, self.pod.shape.needs, row))
         trials += [entry.trial(row) for entry in self._relations]
-        return NodeTrial(trials, [pod for at, pod in self._reserved if at == row])
+        return NodeTrial(trials, self._to_come.get(row, []))
 
     @property
     def only_amounts(self) -> bool:
         """True when, beside node rules, nothing but free amounts decides."""
-        return not self._ports and not self._relations and not self._reserved
-
-    def _reserved_rows(self) -> list[int]:
-        return list(dict.fromkeys(row for row, _ in self._reserved))
+        return not self._ports and not self._relations and not self._to_come
 
     def _refusals(self) -> Iterator[Refusal]:
         for entry in self._ports:

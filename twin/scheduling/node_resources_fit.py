@@ -84,20 +84,16 @@ class FitTrial:
 
     def shift(self, pod: PodRecord, sign: int) -> None:
         """Put a pod on the node (1) or take it away (-1)."""
-        needs = pod.reserved.needs
-        held = dict(needs.asked)
-        for name, amount in needs.extra:
-            held[self._nodes.resource_row(name)] = amount
-        for line in self._free:
-            self._free[line] -= sign * held.get(line, 0)
+        free = self._free
+        for line, amount in asked(self._nodes, pod.reserved.needs):
+            if line in free:
+                free[line] -= sign * amount
 
     def reasons(self) -> tuple[str, ...]:
         """Return what is short now."""
-        return tuple(
-            shortage(self._nodes.resources[line])
-            for line, amount in self._asked
-            if self._free[line] < amount
-        )
+        free = self._free
+        short = [line for line, amount in self._asked if free[line] < amount]
+        return tuple(shortage(self._nodes.resources[line]) for line in short) if short else ()
 
 
 def fit_scores(nodes: NodeTable, rows: Ints, needs: PodNeeds, config: SchedulerConfig) -> Ints:
