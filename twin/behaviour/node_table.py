@@ -21,6 +21,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 _BASIC = len(BASIC_RESOURCES)
+_TOUCHES_KEPT = 65_536
 
 
 class NodeTable(Part):
@@ -45,13 +46,15 @@ class NodeTable(Part):
         "priorities",
         "_counted",
     )
-    LEAVES = ("_held", "altered", "_complete", "_complete_generation")
+    LEAVES = ("_held", "altered", "_complete", "_complete_generation", "touched", "touch_epoch")
 
     def __init__(self) -> None:
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
         self.count = 0
         self.settings: list[NodeSettings] = []
+        self.touched: list[int] = []  # rows whose amounts or presence changed, within one epoch
+        self.touch_epoch = 0
         self.existing = 0  # nodes that are there, of `count` that ever were
         self.resources: list[str] = list(BASIC_RESOURCES)
         self.generation = 0  # raised when labels, taints, amounts or readiness change
@@ -110,6 +113,12 @@ class NodeTable(Part):
                 total += amounts[:, : self.count]
         return total
 
+    def restored(self) -> None:
+        """Let nobody trust what was counted from the rows before."""
+        self._held = None
+        self.touch_epoch += 1
+        self._complete_generation = -1
+
     def _follow_node(self, node: NodeRecord, *, gone: bool) -> None:
         row = self.row_of.get(node.name)
         if row is None:
@@ -124,6 +133,7 @@ class NodeTable(Part):
         known = self._looks[row]
         if known is None or known[-1] != amounts:
             self._offer(row, amounts)
+        self._touch(row)
         self.settings[row] = read_settings(node.annotations)
         self.existing += int(not gone) - int(self.present[row])
         self.present[row] = not gone
@@ -191,7 +201,14 @@ class NodeTable(Part):
             else:
                 del self._counted[pod.uid]
 
+    def _touch(self, row: int) -> None:
+        if len(self.touched) >= _TOUCHES_KEPT:
+            self.touched.clear()
+            self.touch_epoch += 1
+        self.touched.append(row)
+
     def _add(self, row: int, pod: PodRecord, sign: int) -> None:
+        self._touch(row)
         needs, priority = pod.reserved.needs, pod.shape.priority
         for line, amount in needs.asked:
             self.free[line, row] -= sign * amount

@@ -21,7 +21,7 @@ Build = Callable[..., Engine]
 Write = Callable[[Engine, Random], None]
 WORLD = {"seed": 1}
 QUICK = settings(
-    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -42,7 +42,7 @@ def restored(engine: Engine, build: Build, seed: int, folder: Path) -> Engine:
 
 
 @QUICK
-@given(seed=st.integers(0, 2**32), events=st.integers(0, 4_000))
+@given(seed=st.integers(0, 2**32), events=st.integers(0, 2_000))
 def test_a_clone_at_any_event_has_the_same_future(
     build: Build, write: Write, seed: int, events: int
 ) -> None:
@@ -51,9 +51,9 @@ def test_a_clone_at_any_event_has_the_same_future(
     engine.step(events)
     clone = engine.clone()
     assert engine.state_hash() == clone.state_hash()
-    live(clone, write, Random(seed), 12)
+    live(clone, write, Random(seed), 8)
     between = engine.state_hash()
-    live(engine, write, Random(seed), 12)
+    live(engine, write, Random(seed), 8)
 
     assert between != engine.state_hash()
     assert engine.state_hash() == clone.state_hash()
@@ -61,7 +61,7 @@ def test_a_clone_at_any_event_has_the_same_future(
 
 
 @QUICK
-@given(seed=st.integers(0, 2**32), events=st.integers(0, 4_000))
+@given(seed=st.integers(0, 2**32), events=st.integers(0, 2_000))
 def test_a_checkpoint_at_any_event_has_the_same_future(
     build: Build, write: Write, tmp_path: Path, seed: int, events: int
 ) -> None:
@@ -70,7 +70,7 @@ def test_a_checkpoint_at_any_event_has_the_same_future(
     engine.step(events)
     other = restored(engine, build, seed, tmp_path)
     for each in (engine, other):
-        live(each, write, Random(seed), 12)
+        live(each, write, Random(seed), 8)
 
     assert engine.state_hash() == other.state_hash()
     assert list(engine.store.list("events")) == list(other.store.list("events"))

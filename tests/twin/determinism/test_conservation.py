@@ -20,7 +20,7 @@ from twin.selectors import matches
 Build = Callable[..., Engine]
 Write = Callable[[Engine, Random], None]
 TRIES = settings(
-    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 ORDER = {"Pending": 0, "Running": 1, "Succeeded": 2, "Failed": 2}
 
@@ -90,7 +90,7 @@ def test_capacity_is_never_exceeded_and_each_pod_is_in_one_state(
 ) -> None:
     """CPU, memory, GPUs and pod slots; waiting, placed, running or ended; at every moment seen."""
     engine = build(seed)
-    for _ in lives(engine, write, Random(seed), 40):
+    for _ in lives(engine, write, Random(seed), 25):
         check_capacity(engine)
         check_one_state(engine)
 
@@ -122,7 +122,7 @@ def test_nothing_comes_before_its_cause(build: Build, write: Write, seed: int) -
                 assert seen[-1] <= pod.ended.started_at <= pod.ended.finished_at <= engine.now
 
     engine.store.subscribe(hear)
-    for _ in lives(engine, write, Random(seed), 30):
+    for _ in lives(engine, write, Random(seed), 20):
         pass
 
     assert versions == list(range(versions[0], versions[0] + len(versions)))
@@ -137,7 +137,7 @@ def test_work_done_is_work_accounted(build: Build, write: Write, seed: int) -> N
     given_work: dict[tuple[str, float], list[float]] = {}
     wanted: dict[tuple[str, float], float] = {}
     seen_at, rates = engine.now, {}
-    for _ in range(2_500):
+    for _ in range(1_200):
         before = dict(rates)
         if not engine.step():
             break
