@@ -39,6 +39,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--namespaces", "run.namespaces", "PREFIXES"),
     Flag("--cluster", "run.cluster", "NAME"),
     Flag("--data", "run.data", "FOLDER"),
+    Flag("--scenario", "run.scenario", "FILE"),
     Flag("--state", "run.state_folder", "FOLDER"),
 )
 FLAG_OF: Mapping[str, str] = {flag.name: flag.flag for flag in FLAGS}

@@ -58,8 +58,13 @@ class RunSettings(Part):
     """Folder of the real trace files (FORESAIL_DATA); unset: the shipped fitted models are played.
     """
 
+    scenario: str | None = None
+    """File of what goes wrong in the simulated cluster, and when (docs/twin.md); unset: nothing."""
+
     @model_validator(mode="after")
     def _fits_together(self) -> RunSettings:
+        if self.scenario is not None and self.kubeconfig is not None:
+            raise ValueError("a scenario needs the twin; leave out kubeconfig")
         if self.virtual_time and self.kubeconfig is not None:
             raise ValueError("virtual_time needs the twin; leave out kubeconfig")
         if self.virtual_time and self.for_seconds is None:

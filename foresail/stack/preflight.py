@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bus.errors import ConfigError
 from foresail.settings import StackSettings
+from twin.faults import read_scenario
 
 
 def check_before_start(settings: StackSettings) -> None:
@@ -17,6 +18,7 @@ def check_before_start(settings: StackSettings) -> None:
 
     Raises:
         ConfigError: a port is taken, a file is missing, or a folder cannot be written.
+        InputError: the scenario is wrong.
     """
     check_port_free("--dashboard-port", settings.groups["dashboard"].model_dump()["port"])
     if settings.nats.url is None:
@@ -30,6 +32,8 @@ def check_before_start(settings: StackSettings) -> None:
         )
     if settings.run.record is not None:
         check_writable("--record", Path(settings.run.record))
+    if settings.run.scenario is not None:
+        read_scenario(Path(settings.run.scenario))
 
 
 def check_port_free(flag: str, port: int) -> None:

@@ -120,6 +120,7 @@ class TwinProcess:
             "--workload": self._workload.name_or_path,
             "--kubeconfig-dir": str(self._folder),
             "--journal": str(self._folder / JOURNAL_FILE),
+            "--scenario": run.scenario or "",
             **self._options,
         }
         words = [word for option in options.items() if option[1] for word in option]

@@ -27,6 +27,7 @@ from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload
 from schemas.identity import Origin
 from services.cluster import TwinTransport
+from twin.faults import read_scenario
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
 
@@ -115,6 +116,8 @@ def _services(
         speed=workload.speed,
         clock=clock,
     )
+    if settings.run.scenario is not None:
+        twin.engine.faults.play(read_scenario(Path(settings.run.scenario)))
     transport = TwinTransport(twin)
     return {
         name: service(name, settings, MemoryBus(log, origin.cluster), clock, origin, transport)
