@@ -14,10 +14,14 @@ NAMES = (
     "cost_curves",
     "identity_cost",
     "sync_loss",
+    "twin_engine",
+    "twin_engine_hash",
     "virtual_day",
     "idle_weight",
+    "twin_api",
+    "twin_long_run",
 )
-JSON_TOO = NAMES[:6]
+JSON_TOO = (*NAMES[:6], "twin_api", "twin_long_run")
 """Those that take the flags of `benchmarks.machine.parser`."""
 
 

@@ -55,8 +55,9 @@ def main() -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     try:
-        with suppress(KeyboardInterrupt):
-            asyncio.run(serve(settings, engine, listener, SystemClock(), journal))
+        loop = uvicorn.Config("twin").get_loop_factory()  # uvloop where there is one
+        with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=loop) as runner:
+            runner.run(serve(settings, engine, listener, SystemClock(), journal))
     except JournalUnwritable as error:
         sys.stderr.write(f"the journal cannot be written: {error}\n")
         return 1

@@ -42,8 +42,9 @@ class Shelf:
 
     def put(self, record: Record) -> None:
         """Add a new record."""
-        self.records[record.key] = record
-        insort(self.keys, record.key)
+        key = record.key
+        self.records[key] = record
+        insort(self.keys, key)
 
     def drop(self, record: Record) -> None:
         """Remove a record."""

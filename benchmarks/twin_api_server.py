@@ -1,0 +1,162 @@
+"""An embedded cluster full of running pods, served as `python -m twin` serves one.
+
+Not a benchmark itself: `benchmarks.twin_api` starts it. Pods are stored bound to their nodes, thirty
+a node, so that filling 10,000 nodes does not wait for a scheduler; the kubelets start them. Prints
+one line of JSON about the filling, then the twin's own ready line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import uvicorn
+
+from bus.clock import SystemClock
+from twin.__main__ import check_folder, listen, serve
+from twin.engine import Engine
+from twin.settings import TwinSettings
+from twin.store import Store
+from twin.workloads.arrival import NodeShape
+
+PODS_A_NODE = 30
+HASH = "5d4f8c7b9"
+START_SECONDS = 60.0
+
+
+def main() -> int:
+    """Fill, print, serve until SIGTERM."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--nodes", type=int, required=True)
+    parser.add_argument("--kubeconfig-dir", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    facts = {"store kB a pod": stored_kilobytes(given.nodes)}
+    began, before = time.monotonic(), memory_bytes()
+    engine = filled(given.nodes, given.seed)
+    pods = given.nodes * PODS_A_NODE
+    facts |= {
+        "pods": pods,
+        "fill s": round(time.monotonic() - began, 1),
+        "twin kB a pod": round((memory_bytes() - before) / pods / 1e3, 2),
+    }
+    print(json.dumps(facts), flush=True)
+    settings = TwinSettings(kubeconfig_dir=given.kubeconfig_dir, workload="idle", seed=given.seed)
+    check_folder(settings)
+    loop = uvicorn.Config("twin").get_loop_factory()
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(serve(settings, engine, listen(settings), SystemClock()))
+    return 0
+
+
+def filled(nodes: int, seed: int) -> Engine:
+    """Return a cluster whose pods all run."""
+    engine = Engine(None, seed)
+    engine.add_nodes(
+        [NodeShape(f"node-{number:05}", 64_000, 256 << 30, 0, {}) for number in range(nodes)]
+    )
+    fill_with(engine.store, list(owners_in(engine.store, nodes)))
+    engine.advance(engine.now + START_SECONDS)
+    return engine
+
+
+def stored_kilobytes(nodes: int) -> float:
+    """Return what the store alone needs for a pod: its record, its keys and the pod's names."""
+    store = Store(lambda: 0.0)
+    store.create("namespaces", "", {"metadata": {"name": "default"}})
+    owners = list(owners_in(store, nodes))
+    before = memory_bytes()
+    for owner in owners:
+        for place in range(PODS_A_NODE):
+            store.create_record("pods", "default", pod_body(owner, place))
+    grown = memory_bytes() - before
+    return round(grown / (nodes * PODS_A_NODE) / 1e3, 2)
+
+
+def memory_bytes() -> int:
+    """Return the resident memory of this process."""
+    gc.collect()
+    return int(psutil.Process().memory_info().rss)
+
+
+def owners_in(store: Store, nodes: int) -> Iterator[dict[str, Any]]:
+    """Store ReplicaSets, one for thirty pods, and yield them."""
+    for number in range(nodes):
+        app = f"app-{number:05}"
+        labels, spec = {"app": app, "pod-template-hash": HASH}, pod_spec(app)
+        body = {
+            "metadata": {"name": f"{app}-{HASH}", "labels": labels},
+            "spec": {
+                "replicas": PODS_A_NODE,
+                "selector": {"matchLabels": labels},
+                "template": {"metadata": {"labels": labels}, "spec": spec},
+            },
+        }
+        yield store.create("replicasets", "default", body)
+
+
+def fill_with(store: Store, owners: list[dict[str, Any]]) -> None:
+    """Store the pods of ReplicaSets as those would make them, each bound to a node."""
+    for number, owner in enumerate(owners):
+        for place in range(PODS_A_NODE):
+            node = f"node-{(number + place) % len(owners):05}"
+            store.create_record("pods", "default", pod_body(owner, place, node))
+
+
+def pod_body(owner: dict[str, Any], place: int, node: str = "") -> dict[str, Any]:
+    """Return one pod of a ReplicaSet, bound to a node if one is given."""
+    template, name = owner["spec"]["template"], owner["metadata"]["name"]
+    reference = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "name": name,
+        "uid": owner["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    return {
+        "metadata": {
+            "name": f"{name}-{place:05}",
+            "generateName": f"{name}-",
+            "namespace": "default",
+            "labels": template["metadata"]["labels"],
+            "ownerReferences": [reference],
+        },
+        "spec": {**template["spec"], **({"nodeName": node} if node else {})},
+    }
+
+
+def pod_spec(app: str) -> dict[str, Any]:
+    """Return a spec of the length that people's services have, about 2 kB."""
+    variables = [{"name": f"SETTING_{n}", "value": f"value-{n}-of-{app}"} for n in range(12)]
+    probe = {"httpGet": {"path": "/healthz", "port": 8080}, "periodSeconds": 10}
+    return {
+        "containers": [
+            {
+                "name": "main",
+                "image": f"registry.example.com/team/{app}:1.2.3",
+                "env": variables,
+                "ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}],
+                "readinessProbe": probe,
+                "livenessProbe": probe,
+                "resources": {
+                    "requests": {"cpu": "500m", "memory": "512Mi"},
+                    "limits": {"memory": "1Gi"},
+                },
+                "volumeMounts": [{"name": "cache", "mountPath": "/cache"}],
+            }
+        ],
+        "volumes": [{"name": "cache", "emptyDir": {}}],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,212 @@
+"""A simulated day at speed 100 with the whole pipeline attached: does anything grow or get lost?
+
+    python -m benchmarks.twin_long_run [--hours 24] [--speed 100] [--cycle 30] [--nodes 100]
+
+Starts `foresail up` with a cycle every 30 s of cluster time, watches pods, nodes, Deployments,
+ReplicaSets and Jobs from the first to the last moment as an informer does, and samples the memory of
+every process. At the end the clock is stopped and what the watching client holds is compared with
+what the twin lists, object by object. Targets: memory of the last quarter under 1.05 of the second;
+no difference. A day takes about 15 minutes. Exit code 1 when a target is missed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.idle_weight import descendants, read
+from benchmarks.layers import REPOSITORY
+from benchmarks.machine import parser, report
+from benchmarks.twin_api import door_of
+from benchmarks.twin_watcher import Watcher, listed
+from benchmarks.wire import Door
+
+START_SECONDS = 90.0
+SAMPLE_SECONDS = 2.0
+SETTLE_SECONDS = 0.5
+TRIES = 60
+LARGEST_GROWTH = 1.05
+KINDS = {
+    "pods": "/api/v1/pods",
+    "nodes": "/api/v1/nodes",
+    "deployments": "/apis/apps/v1/deployments",
+    "replicasets": "/apis/apps/v1/replicasets",
+    "jobs": "/apis/batch/v1/jobs",
+}
+
+
+@dataclass
+class Seen:
+    """What was seen of one run."""
+
+    hours: float = 0.0
+    memory: dict[str, list[int]] = field(default_factory=dict)
+    """Resident bytes by process, one number a sample."""
+    watched: dict[str, tuple[int, int, int, int]] = field(default_factory=dict)
+    """By kind: objects at the end, events, lists, objects that differ."""
+
+    def growth(self, name: str) -> float:
+        """Return the mean of the last quarter over that of the second."""
+        numbers = self.memory[name]
+        quarter = len(numbers) // 4
+        if quarter == 0:
+            return 1.0
+        second = statistics.fmean(numbers[quarter : 2 * quarter])
+        return statistics.fmean(numbers[-quarter:]) / second
+
+
+def main() -> int:
+    """Run, print, and return 1 when a target is missed."""
+    flags = parser(__doc__)
+    flags.add_argument("--hours", type=float, default=24.0, help="cluster hours")
+    flags.add_argument("--speed", type=float, default=100.0, help="cluster seconds a wall second")
+    flags.add_argument("--cycle", type=float, default=30.0, help="cluster seconds a cycle")
+    flags.add_argument("--nodes", type=int, default=100)
+    given = flags.parse_args()
+    with tempfile.TemporaryDirectory(prefix="foresail-long-") as folder:
+        seen = asyncio.run(run(Path(folder), given))
+    rows = [
+        {
+            "what": f"memory of {name}",
+            "second quarter MB": round(_quarter(numbers, 1) / 1e6),
+            "last quarter MB": round(_quarter(numbers, 3) / 1e6),
+            "ratio": round(seen.growth(name), 3),
+        }
+        for name, numbers in sorted(seen.memory.items())
+    ]
+    told = "; ".join(
+        f"{kind}: {count} objects, {events} events, {lists} lists, {wrong} differ"
+        for kind, (count, events, lists, wrong) in seen.watched.items()
+    )
+    report(
+        "a long run",
+        given,
+        rows,
+        f"{seen.hours:.2f} cluster hours, {given.speed:g}x, a cycle every {given.cycle:g} s; "
+        f"target ratio under {LARGEST_GROWTH}. Watching client at the end: {told}",
+    )
+    wrong = sum(row[3] for row in seen.watched.values())
+    return 1 if wrong or seen.growth("twin") >= LARGEST_GROWTH else 0
+
+
+async def run(folder: Path, given: Any) -> Seen:
+    """Run the stack for so many cluster hours; return what was seen."""
+    words = f"up --workload openb --nodes {given.nodes} --seed {given.seed} --dashboard-port 0"
+    pace = ["--speed", f"{given.speed:g}", "--interval", f"{given.cycle / given.speed:g}"]
+    with (folder / "said").open("wb") as said:
+        stack = subprocess.Popen(  # noqa: ASYNC220 - nothing else runs in this loop yet
+            [sys.executable, "-m", "foresail", *words.split(), *pace, "--state", f"{folder}/state"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+            stdout=said,
+            stderr=said,
+        )
+    try:
+        return await _followed(stack, folder, given)
+    except BaseException:
+        sys.stderr.write((folder / "said").read_text(errors="replace")[-2_000:])
+        raise
+    finally:
+        stack.send_signal(signal.SIGINT)
+        await asyncio.to_thread(stack.wait, 60)
+
+
+async def _followed(stack: subprocess.Popen[bytes], folder: Path, given: Any) -> Seen:
+    seen, door = Seen(), await _door(folder)
+    watchers = {kind: Watcher(door, path) for kind, path in KINDS.items()}
+    tasks = [asyncio.create_task(one.run()) for one in watchers.values()]
+    first = await _cluster_seconds(door)
+    try:
+        while seen.hours < given.hours:
+            await asyncio.sleep(min(SAMPLE_SECONDS, given.hours * 3_600 / given.speed / 16))
+            if stack.poll() is not None:
+                raise RuntimeError("the stack ended by itself")
+            _sample(stack.pid, seen)
+            seen.hours = (await _cluster_seconds(door) - first) / 3_600
+        await _set_clock(door, {"paused": True})
+        for kind, watcher in watchers.items():
+            seen.watched[kind] = await _compared(door, KINDS[kind], watcher)
+    finally:
+        for task in tasks:
+            task.cancel()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+    for end in ends:
+        if isinstance(end, Exception):
+            raise end
+    return seen
+
+
+async def _compared(door: Door, path: str, watcher: Watcher) -> tuple[int, int, int, int]:
+    """Compare a moment in which nothing is written: two lists of one version around it."""
+    for _ in range(TRIES):
+        version, _objects = await listed(door, path)
+        await asyncio.sleep(SETTLE_SECONDS)
+        again, objects = await listed(door, path)
+        if version == again:
+            held = watcher.holds()
+            wrong = sum(held.get(uid) != objects.get(uid) for uid in {*held, *objects})
+            return len(objects), watcher.events, watcher.lists, wrong
+    raise RuntimeError(f"{path} did not come to rest")
+
+
+def _sample(root: int, seen: Seen) -> None:
+    total = 0
+    for pid in descendants(root):
+        found = read(pid)
+        if found is not None:
+            seen.memory.setdefault(found.name, []).append(found.rss_bytes)
+            total += found.pss_bytes
+    seen.memory.setdefault("(all, shared pages once)", []).append(total)
+
+
+def _quarter(numbers: list[int], number: int) -> float:
+    quarter = max(1, len(numbers) // 4)
+    return statistics.fmean(numbers[number * quarter : (number + 1) * quarter] or numbers[-1:])
+
+
+async def _door(folder: Path) -> Door:
+    """Return the way into the twin once it serves."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        for file in _kubeconfigs(folder):
+            try:
+                door = door_of(file)
+                await door.fetch(KINDS["nodes"])
+            except (OSError, ValueError, TypeError, asyncio.IncompleteReadError):
+                continue
+            return door
+        await asyncio.sleep(0.1)
+    raise RuntimeError("the twin did not come up")
+
+
+def _kubeconfigs(folder: Path) -> list[Path]:
+    return list(folder.glob("state/**/admin.kubeconfig"))
+
+
+async def _cluster_seconds(door: Door) -> float:
+    found: dict[str, Any] = json.loads(await door.fetch("/foresail/v1/clock"))
+    return float(found["now"])
+
+
+async def _set_clock(door: Door, wanted: dict[str, Any]) -> None:
+    request = urllib.request.Request(
+        f"https://{door.host}:{door.port}/foresail/v1/clock",
+        data=json.dumps(wanted).encode(),
+        headers={"Authorization": f"Bearer {door.token}", "Content-Type": "application/json"},
+    )
+    await asyncio.to_thread(urllib.request.urlopen, request, context=door.trust, timeout=10)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
