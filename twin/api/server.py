@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from email.utils import format_datetime
-from functools import partial
+from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -105,16 +105,14 @@ class ApiServer:
         return answer
 
     def _headers(self, answer: Answer) -> list[tuple[bytes, bytes]]:
-        moment = datetime.fromtimestamp(self._engine.now, UTC)
-        headers = {
-            "content-type": answer.content_type,
-            "date": format_datetime(moment, usegmt=True),
-            "x-foresail-cluster-time": moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        }
+        headers = [
+            (b"content-type", answer.content_type.encode()),
+            *_clock_headers(self._engine.now),
+        ]
         if isinstance(answer, Response):
-            headers |= {name.lower(): value for name, value in answer.headers.items()}
-            headers["content-length"] = str(len(answer.body))
-        return [(name.encode(), value.encode()) for name, value in headers.items()]
+            headers += [(k.lower().encode(), v.encode()) for k, v in answer.headers.items()]
+            headers.append((b"content-length", b"%d" % len(answer.body)))
+        return headers
 
     async def _send(self, send: Send, answer: Response) -> None:
         await send(
@@ -147,6 +145,16 @@ class ApiServer:
             await stream(self._engine.store, answer, self._headers(answer), send, gone, on_cut)
         finally:
             gone.cancel()
+
+
+@lru_cache(maxsize=8)
+def _clock_headers(now: float) -> tuple[tuple[bytes, bytes], ...]:
+    """Return what tells cluster time; many answers go out at one moment of the cluster."""
+    moment = datetime.fromtimestamp(now, UTC)
+    return (
+        (b"date", format_datetime(moment, usegmt=True).encode()),
+        (b"x-foresail-cluster-time", moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()),
+    )
 
 
 async def _disconnected(receive: Receive) -> None:
