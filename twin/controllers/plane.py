@@ -28,6 +28,7 @@ _POD_OWNERS = {
     "StatefulSet": "statefulsets",
     "DaemonSet": "daemonsets",
 }
+_OWN_STATUS = frozenset({"deployments", "replicasets", "statefulsets", "daemonsets", "jobs"})
 _SET_OWNERS = {"replicasets": ("Deployment", "deployments"), "jobs": ("CronJob", "cronjobs")}
 
 
@@ -69,13 +70,17 @@ class ControlPlane:
             if change.type == "DELETED":
                 self.namespaces.follow(change)
             return
-        self.garbage.follow(change)
-        self.namespaces.follow(change)
-        self.quotas.follow(change)
+        gone = change.type == "DELETED"
+        if change.type != "MODIFIED" or record.deletion_at is not None:
+            self.garbage.follow(change)
+            self.namespaces.follow(change)
         if isinstance(record, PodRecord):
             self.jobs.follow(change)
-            self._note_pod(record)
-            if change.type == "DELETED":
+            if gone or record.terminal:
+                self.quotas.follow(change)
+            if gone or _matters(record, change.before):
+                self._note_pod(record)
+            if gone:
                 self._note_recreation(record)
         elif isinstance(record, NodeRecord):
             self.daemons.follow_node(change)
@@ -83,12 +88,14 @@ class ControlPlane:
             if self._autoscales:
                 self.autoscalers.follow(change)
         else:
+            if gone or resource == "resourcequotas":
+                self.quotas.follow(change)
             self._note_object(change)
 
     def _note_object(self, change: Change) -> None:
         resource, record = change.resource, change.record
         if change.type != "DELETED":
-            if resource != "resourcequotas":
+            if resource != "resourcequotas" and not _is_own_status(change):
                 self.loop.note(resource, record.namespace, record.name)
         elif resource == "jobs":
             self.jobs.forget(change)
@@ -119,3 +126,32 @@ class ControlPlane:
                 self.loop.note(resource, pod.namespace, owner["name"])
         for budget in self.budgets.covering(pod):
             self.loop.note("poddisruptionbudgets", budget.namespace, budget.name)
+
+
+def _matters(pod: PodRecord, before: Record | None) -> bool:
+    """True when a pod changed in what its controller, or a budget, looks at."""
+    return (
+        not isinstance(before, PodRecord)
+        or pod.ready != before.ready
+        or pod.phase != before.phase
+        or pod.deletion_at != before.deletion_at
+        or pod.labels is not before.labels
+        or pod.owners is not before.owners
+        or pod.annotations is not before.annotations
+    )
+
+
+def _is_own_status(change: Change) -> bool:
+    """True when nothing but the status of a workload changed: its controller wrote that itself."""
+    record, before = change.record, change.before
+    return (
+        change.resource in _OWN_STATUS
+        and isinstance(record, ObjectRecord)
+        and isinstance(before, ObjectRecord)
+        and record.generation == before.generation
+        and record.deletion_at == before.deletion_at
+        and record.labels is before.labels
+        and record.annotations is before.annotations
+        and record.owners is before.owners
+        and record.finalizers is before.finalizers
+    )
