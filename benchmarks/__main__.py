@@ -21,7 +21,7 @@ NAMES = (
     "twin_api",
     "twin_long_run",
 )
-JSON_TOO = (*NAMES[:6], "twin_api", "twin_long_run")
+JSON_TOO = (*NAMES[:6], "twin_engine", "twin_engine_hash", "twin_api", "twin_long_run")
 """Those that take the flags of `benchmarks.machine.parser`."""
 
 

@@ -48,7 +48,7 @@ class TwinPlacement:
     @property
     def plugins(self) -> str:
         """Which plugins are on."""
-        return self._engine.scheduler.config.described()
+        return self._engine.scheduler.config.plugins()
 
     def take(self, task: int) -> int | None:
         """Take room for a task."""

@@ -1,0 +1,194 @@
+"""How fast the embedded cluster's engine is: beside SimPy, over a simulated day, and over sizes.
+
+Beside SimPy (`twin_engine_models`): events a second of CPU time of one model on the twin's clock and
+as SimPy processes, without placement (one pool of cores) and with all nodes scored by every default
+plugin; there SimPy gets the rules as plain numpy, and, in a row of its own, the twin's placement.
+Day: CPU seconds for simulated hours of the whole engine (Jobs, scheduler, kubelets, usage,
+KubeEvents), tasks at 80 % of the CPU; `--hours 24 --nodes 1000` plays 100,000 tasks.
+Curve: CPU microseconds an event at 100 to 10,000 nodes, drawn to docs/cost-of-the-twin.svg.
+
+    python -m benchmarks.twin_engine [--hours 24] [--nodes 1000] [--sizes 100 1000 10000] [--draw]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+import time
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+from benchmarks.curve import chart
+from benchmarks.layers import REPOSITORY
+from benchmarks.machine import parser, progress, report
+from benchmarks.twin_engine_models import InSimpy, OnTheClock, Outcome, Pool, Tasks, same
+from benchmarks.twin_engine_places import (
+    BYTES_A_CORE,
+    NODE_CORES,
+    PlainPlacement,
+    TwinPlacement,
+    nodes,
+)
+from twin.config import TwinConfig
+from twin.engine import Engine
+from twin.workloads.arrival import WorkloadArrival
+
+LOAD_RATIO = 0.8
+TASKS_PER_NODE_AND_DAY = 100
+DAY_SECONDS = 86_400.0
+MEAN_CORES = 3.75
+ALL_NODES = 100
+"""Percent of nodes to score."""
+REPEATS = 5
+WARM_HOURS = 1.0
+Model = Callable[[], OnTheClock | InSimpy]
+
+
+def main() -> int:
+    """Measure, print, draw when told to, and return 0."""
+    flags = parser(__doc__)
+    flags.add_argument("--hours", type=float, default=24.0, help="simulated hours of the day row")
+    flags.add_argument("--nodes", type=int, default=1_000)
+    flags.add_argument("--tasks", type=int, default=30_000, help="tasks of the SimPy rows")
+    flags.add_argument("--sizes", type=int, nargs="*", default=[100, 300, 1_000, 3_000, 10_000])
+    flags.add_argument("--draw", action="store_true", help="write docs/cost-of-the-twin.svg")
+    given = flags.parse_args()
+    plugins = TwinPlacement(Tasks([], [], [], []), 1, ALL_NODES).plugins
+    with progress(quiet=given.json) as shown:
+        task = shown.add_task("rows", total=2 + 1 + len(given.sizes))
+        rows = []
+        for compare in (without_placement, with_placement):
+            rows += compare(given)
+            shown.advance(task)
+        rows.append(day(given))
+        shown.advance(task)
+        curve = []
+        for size in given.sizes:
+            curve.append((float(size), microseconds_an_event(size, given.seed)))
+            rows.append(row(f"{size} nodes", "CPU us an event", curve[-1][1]))
+            shown.advance(task)
+    report("engine of the twin", given, rows, f"plugins on: {plugins}")
+    if given.draw and curve:
+        text = chart("One event of the twin's engine", "nodes", "CPU us", {"80 % load": curve})
+        (REPOSITORY / "docs" / "cost-of-the-twin.svg").write_text(text, encoding="utf-8")
+    return 0
+
+
+def row(what: str, unit: str, value: float) -> dict[str, Any]:
+    """Return one line of the report."""
+    return {"what": what, "unit": unit, "value": round(value, 2)}
+
+
+def without_placement(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Compare the event loops alone."""
+    cores = given.nodes * NODE_CORES
+    tasks = drawn(given.tasks, given.nodes, given.seed)
+    models: dict[str, Model] = {
+        "clock": lambda: OnTheClock(tasks, Pool(tasks, cores)),
+        "SimPy": lambda: InSimpy(tasks, cores),
+    }
+    yield from compared("without placement", models)
+
+
+def with_placement(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Compare with every node scored by every plugin."""
+    count, cores = given.nodes, given.nodes * NODE_CORES
+    tasks = drawn(given.tasks // 3, count, given.seed)
+    models: dict[str, Model] = {
+        "clock": lambda: OnTheClock(tasks, TwinPlacement(tasks, count, ALL_NODES)),
+        "SimPy": lambda: InSimpy(tasks, cores, PlainPlacement(tasks, count, ALL_NODES)),
+        "SimPy, twin's placement": lambda: InSimpy(
+            tasks, cores, TwinPlacement(tasks, count, ALL_NODES)
+        ),
+    }
+    yield from compared("full scoring", models)
+
+
+def drawn(count: int, node_count: int, seed: int) -> Tasks:
+    """Draw tasks at the load ratio."""
+    span = DAY_SECONDS * count / (TASKS_PER_NODE_AND_DAY * node_count)
+    return Tasks.drawn(count, span, mean_seconds(), seed)
+
+
+def mean_seconds() -> float:
+    """Return the mean work of a task that makes up the load ratio."""
+    return LOAD_RATIO * NODE_CORES * DAY_SECONDS / (MEAN_CORES * TASKS_PER_NODE_AND_DAY)
+
+
+def compared(what: str, models: dict[str, Model]) -> Iterator[dict[str, Any]]:
+    """Yield events a second of each model, best of a few runs in turn, and the ratios."""
+    best = dict.fromkeys(models, 0.0)
+    outcomes: dict[str, Outcome] = {}
+    for _ in range(REPEATS):
+        for name, build in models.items():
+            model = build()
+            began = time.process_time()
+            outcomes[name] = model.run()
+            speed = outcomes[name].events / (time.process_time() - began)
+            best[name] = max(best[name], speed)
+    first, *others = models
+    for name in others:
+        if not same(outcomes[first], outcomes[name]):
+            raise SystemExit(f"{what}: {first} and {name} do not agree")
+    for name, speed in best.items():
+        yield row(f"{what}: {name}", "events/s", speed)
+    for name in others:
+        yield row(f"{what}: {first} over {name}", "times", best[first] / best[name])
+
+
+def arrivals(count: int, span_seconds: float, seed: int) -> Iterator[WorkloadArrival]:
+    """Yield tasks as the engine takes them, at the load ratio."""
+    random, at = Random(seed), 0.0
+    for index in range(count):
+        at += random.expovariate(count / span_seconds)
+        cores = random.choice((1, 2, 4, 8))
+        yield WorkloadArrival(
+            time_seconds=round(at, 6),
+            name=f"t-{index}",
+            kind="task",
+            cpu_request_millicores=cores * 1_000,
+            memory_request_bytes=cores * BYTES_A_CORE,
+            gpus=0,
+            cpu_usage_ratio=round(random.uniform(0.3, 0.9), 4),
+            memory_usage_ratio=round(random.uniform(0.3, 0.8), 4),
+            duration_seconds=round(random.expovariate(1.0 / mean_seconds()), 3),
+            outcome="succeed",
+        )
+
+
+def loaded(count: int, seed: int) -> Engine:
+    """Return a cluster of so many nodes with a day of tasks ahead."""
+    engine = Engine(TwinConfig(change_log_size=1_000), seed=seed)
+    engine.add_nodes(nodes(count))
+    engine.load(arrivals(count * TASKS_PER_NODE_AND_DAY, DAY_SECONDS, seed))
+    return engine
+
+
+def played(engine: Engine, hours: float) -> tuple[float, int]:
+    """Let hours pass; return CPU seconds and events."""
+    gc.freeze()  # the twin's process does so too once it is up
+    began, before = time.process_time(), engine.clock.handled
+    engine.advance(engine.now + hours * 3_600.0)
+    return time.process_time() - began, engine.clock.handled - before
+
+
+def day(given: argparse.Namespace) -> dict[str, Any]:
+    """Play the hours and say what they took."""
+    seconds, events = played(loaded(given.nodes, given.seed), given.hours)
+    tasks = round(given.nodes * TASKS_PER_NODE_AND_DAY * given.hours / 24.0)
+    what = f"{given.hours:g} h, {given.nodes} nodes, {tasks:,} tasks, {events:,} events"
+    return row(what, "CPU s", seconds)
+
+
+def microseconds_an_event(count: int, seed: int) -> float:
+    """Return the cost of an event once the cluster is full, over some 20,000 events."""
+    engine = loaded(count, seed)
+    played(engine, WARM_HOURS)
+    seconds, events = played(engine, max(0.05, 500.0 / count))
+    return seconds * 1e6 / events
+
+
+if __name__ == "__main__":
+    sys.exit(main())
