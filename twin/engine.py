@@ -20,6 +20,7 @@ from twin.behaviour.metrics import Metrics
 from twin.behaviour.node_shutdown import NodeShutdown
 from twin.behaviour.node_table import NodeTable
 from twin.behaviour.power import Power
+from twin.behaviour.prometheus import PrometheusMetrics
 from twin.behaviour.resize import Resizer
 from twin.behaviour.scheduler import Scheduler
 from twin.behaviour.spot import Spot
@@ -43,6 +44,10 @@ from twin.streams import Streams
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.world import World
 
+METRICS: Mapping[str, type[Metrics]] = {
+    "metrics-server": Metrics,
+    "prometheus": PrometheusMetrics,
+}
 SIMULATED = "foresail.dev/simulated"
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
@@ -75,7 +80,8 @@ class Engine:
         self.nodes = NodeTable()
         self.usage = UsageTable()
         self.impairments = wrong = Impairments()
-        self.metrics = Metrics(world, self.nodes, self.usage, wrong)
+        source = METRICS[world.config.metrics.source]
+        self.metrics = source(world, self.nodes, self.usage, wrong)
         self.power = Power(world, self.nodes, self.usage)
         self.kubelet = kubelet = Kubelet(world, self.nodes, self.usage, wrong)
         memory = MemoryKeeper(world, self.nodes, self.usage, kubelet.kill_for_memory, kubelet.evict)
