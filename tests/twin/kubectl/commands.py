@@ -1,4 +1,4 @@
-"""The commands that kubectl has to do on the embedded cluster, in order; the table of docs/twin-api.md.
+"""The commands that kubectl has to do on the embedded cluster, in order; the table of docs/twin/api.md.
 
 One after the other they tell the life of one application. `said` is a regular expression that the
 output has to hold. What a simulation refuses is in the table as well, with the words it says.
@@ -72,7 +72,7 @@ class Command:
 
 
 COMMANDS = (
-    Command("version", r"Server Version: v1\.\d+\.\d+\+foresail", everywhere=True),
+    Command("version", r"Server Version: .*v1\.\d+\.\d+\+foresail", everywhere=True),
     Command("cluster-info", "control plane.* is running at", everywhere=True),
     Command(
         "api-resources", r"deployments\s+deploy\s+apps/v1\s+true\s+Deployment", everywhere=True
@@ -171,6 +171,7 @@ COMMANDS = (
     Command("auth can-i --list", r"\*\.\*"),
     Command("auth whoami", "foresail:admin", oldest=28),
     Command("delete pod single", "cannot delete resource", user="reader", code=1),
+    Command("delete pod single --grace-period=0 --force", "deleted"),
     Command("create namespace executed", "cannot create resource", user="executor", code=1),
     Command("cordon {node}", "cordoned", everywhere=True),
     Command("uncordon {node}", "uncordoned", everywhere=True),
@@ -188,7 +189,6 @@ COMMANDS = (
     Command("get events --sort-by=.lastTimestamp", r"Scheduled\s+pod/"),
     Command("get events -o wide --field-selector=reason=Killing", "SOURCE"),
     Command("delete job once", "deleted"),
-    Command("delete pod single --grace-period=0 --force", "deleted"),
     Command("delete deployment -l app=shelf", "deleted"),
     Command("delete -f -", 'deployment.apps "web" deleted', WEB),
     Command("get deployment web", "NotFound", code=1),
@@ -201,3 +201,19 @@ def words(command: Command, node: str) -> list[str]:
     given = [word.replace("{node}", node) for word in command.line.split(" ")]
     found = [word.replace("_", " ") if word.startswith("--schedule=") else word for word in given]
     return found if command.everywhere else ["-n", NAMESPACE, *found]
+
+
+def table() -> str:
+    """Return the table of docs/twin/api.md."""
+    rows = ["| command | what it says |", "| --- | --- |"]
+    for one in COMMANDS:
+        shown = one.line.replace("_", " ") if "--schedule=" in one.line else one.line
+        user = "" if one.user == "admin" else f" (as {one.user})"
+        refused = f", exit code {one.code}" if one.code else ""
+        escaped = [text.replace("|", "\\|") for text in (shown, one.said.replace("\n", " "))]
+        rows.append(f"| `kubectl {escaped[0]}`{user} | `{escaped[1]}`{refused} |")
+    return "\n".join(rows) + "\n"
+
+
+if __name__ == "__main__":
+    print(table(), end="")
