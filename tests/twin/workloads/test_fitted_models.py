@@ -97,3 +97,26 @@ def test_endings_are_consistent() -> None:
         assert entry.outcome == "run" or entry.duration_seconds is not None
         assert 0 <= entry.cpu_usage_ratio < 1.1
         assert 0 <= entry.memory_usage_ratio < 1.1
+
+
+def test_profiles_keep_the_mean_and_last_a_life() -> None:
+    """Windows drawn from a life profile last as long as the pod and use its mean on the whole."""
+    windowed = 0
+    for entry in islice(open_workload("surf", nodes=200, seed=3).arrivals, 400):
+        if entry.duration_seconds is None or not entry.usage_windows:
+            continue
+        windowed += 1
+        seconds = sum(window.seconds for window in entry.usage_windows)
+        used = sum(window.seconds * window.cpu_ratio for window in entry.usage_windows)
+        assert seconds == pytest.approx(entry.duration_seconds, abs=0.01)
+        assert used / seconds == pytest.approx(entry.cpu_usage_ratio, abs=2e-3)
+        assert {window.memory_ratio for window in entry.usage_windows} == {entry.memory_usage_ratio}
+    assert windowed > 300
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_the_start_says_how_it_was_sampled(name: str) -> None:
+    """The description names the share of the trace's pods and what keeps the load ratio."""
+    lines = open_workload(name, nodes=50, seed=1).description
+    share = 50 / load_model(name).reference_nodes
+    assert any(f"{share:.4f}" in line and "stay the same" in line for line in lines)
