@@ -60,7 +60,8 @@ def not_found(resource: str, name: str, *, group: str = "") -> ApiError:
 def unknown_resource(resource: str) -> ApiError:
     """404 of a resource that this server does not serve."""
     message = "the server could not find the requested resource"
-    return ApiError(404, "NotFound", message, {"kind": resource})
+    del resource  # a real server does not say either
+    return ApiError(404, "NotFound", message)
 
 
 def already_exists(resource: str, name: str, *, group: str = "") -> ApiError:

@@ -26,8 +26,8 @@ class Request:
     body: bytes = b""
 
     def flag(self, name: str) -> bool:
-        """Say whether a query parameter is set to true."""
-        return self.query.get(name, "") in {"true", "1"}
+        """Say whether a query parameter is set: to anything but false or 0, as the API reads it."""
+        return self.query.get(name, "0").lower() not in {"false", "0"}
 
     @property
     def dry_run(self) -> bool:

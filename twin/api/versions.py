@@ -14,7 +14,6 @@ from twin.errors import ApiError, bad_request, invalid
 
 EXACT, AT_LEAST = "Exact", "NotOlderThan"
 _MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
-_FLAGS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,6 @@ def list_options(query: Mapping[str, str]) -> ListOptions:
     if _INITIAL in query:
         causes.append((_INITIAL, f"Forbidden: {_INITIAL} is forbidden for list"))
     _refuse(causes)
-    _flag(query, "allowWatchBookmarks")
     _seconds(query.get("timeoutSeconds", ""))
     limit = max(0, _whole(query.get("limit", ""), "limit"))
     wanted = _version(version)
@@ -129,10 +127,6 @@ def _seconds(text: str) -> float | None:
 
 
 def _flag(query: Mapping[str, str], name: str) -> bool | None:
+    """Return what a flag says: anything but false or 0 is true; None when it is not there."""
     text = query.get(name)
-    if text is None:
-        return None
-    found = _FLAGS.get(text.lower())
-    if found is None:
-        raise bad_request(f'invalid value for {name}: "{text}"')
-    return found
+    return None if text is None else text.lower() not in {"false", "0"}

@@ -176,6 +176,18 @@ def test_a_living_watch_follows(over_http: Place) -> None:
     assert over_http.seen("configmaps", over_http.version()) == []
 
 
+@pytest.mark.parametrize(
+    ("word", "watches"), [("True", True), ("1", True), ("", True), ("False", False), ("0", False)]
+)
+def test_flags_of_a_query(place: Place, word: str, watches: bool) -> None:
+    """A flag is set by anything but false and 0, whatever a client's language calls true."""
+    place.make("configmaps", config_map("a"))
+    query = {"watch": word, "timeoutSeconds": "1", "fieldSelector": "metadata.name=a"}
+    found = place.ask("GET", "configmaps", query=query)
+    assert found.status == 200
+    assert found.body.get("type") == ("ADDED" if watches else None)
+
+
 def test_a_watch_of_one_object(place: Place) -> None:
     """A field selector by name watches one object alone."""
     place.make("configmaps", config_map("a"))
