@@ -41,6 +41,8 @@ INTS = (
     "twin/controllers/job.py: pod.ready",
     "twin/controllers/replicaset.py: pod.ready",
     "twin/intake.py: parse_quantity(amount)",  # decimals: exact
+    "twin/scheduling/default_preemption.py: priority + _OFFSET",
+    "twin/scheduling/node_rules.py: weight",
     "twin/workloads/fitted_play.py: row.size * row.weight",
     "twin/workloads/fitted_play.py: row.weight",
     "twin/workloads/node_mix.py: counts",

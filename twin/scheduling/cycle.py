@@ -15,6 +15,7 @@ import numpy as np
 from twin.behaviour.node_table import Flags
 from twin.records import PodRecord
 from twin.scheduling.inter_pod_affinity import AffinityFilter
+from twin.scheduling.masks import either
 from twin.scheduling.node_ports import PortsFilter
 from twin.scheduling.node_resources_fit import FitReport, FitTrial, fitting
 from twin.scheduling.plugins import Plugins
@@ -203,5 +204,5 @@ def _relation_filters(
 
 def _refusal(entry: RelationFilter) -> Refusal:
     found = entry.reasons()
-    helpable = np.logical_or.reduce([rows & helps for _, rows, helps in found])
+    helpable = either(rows & helps for _, rows, helps in found)
     return Refusal(entry.plugin, [(reason, rows) for reason, rows, _ in found], helpable)

@@ -12,6 +12,7 @@ import numpy as np
 
 from twin.behaviour.node_table import Flags, Ints
 from twin.records import PodRecord
+from twin.scheduling.masks import either
 from twin.scheduling.needs import PodTerm
 from twin.scheduling.pod_index import PodGroup, PodIndex
 from twin.scheduling.settings import SchedulerConfig
@@ -132,8 +133,7 @@ class AffinityFilter:
 
     def passing(self) -> Flags:
         """Return the rows that nothing refuses."""
-        refused: Flags = np.logical_or.reduce([rows for _, rows, _ in self.reasons()])
-        return ~refused
+        return ~either(rows for _, rows, _ in self.reasons())
 
     def reasons(self) -> list[tuple[str, Flags, bool]]:
         """Return (reason, rows, whether taking pods away could help); the first that fails."""
@@ -245,12 +245,12 @@ def _wishes(
 
 def _any(masks: Iterable[Flags]) -> Flags | None:
     found = list(masks)
-    return np.logical_or.reduce(found) if found else None
+    return either(found) if found else None
 
 
 def _common(selected: list[list[PodGroup]]) -> list[PodGroup]:
     """Return the groups that are in all of the lists."""
     if not selected:
         return []
-    rest = [{id(group) for group in groups} for groups in selected[1:]]
-    return [group for group in selected[0] if all(id(group) in ids for ids in rest)]
+    rest = [{group.key for group in groups} for groups in selected[1:]]
+    return [group for group in selected[0] if all(group.key in keys for keys in rest)]

@@ -152,8 +152,9 @@ def requested(spec: Object, resource: str, missing: int = 0) -> int:
         requests = (container.get("resources") or {}).get("requests") or {}
         return read(requests[resource]) if resource in requests else missing
 
-    running = sum(of(container) for container in spec["containers"])
-    sidecars = starting = 0
+    running = sidecars = starting = 0
+    for container in spec["containers"]:
+        running += of(container)
     for container in spec.get("initContainers") or ():
         if container.get("restartPolicy") == "Always":
             sidecars += of(container)

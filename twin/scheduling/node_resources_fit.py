@@ -14,6 +14,7 @@ import numpy as np
 
 from twin.behaviour.node_table import Flags, Ints, NodeTable
 from twin.records import PodRecord
+from twin.scheduling.masks import either
 from twin.scheduling.needs import BASIC_RESOURCES, PodNeeds
 from twin.scheduling.settings import SchedulerConfig
 
@@ -65,8 +66,7 @@ class FitReport:
 
     def refused(self) -> Flags:
         """Return the rows that lack anything."""
-        refused: Flags = np.logical_or.reduce([short for _, short in self.lacking])
-        return refused
+        return either(short for _, short in self.lacking)
 
     def count(self, among: Flags) -> Counter[str]:
         """Return how many of the rows `among` lack each resource."""

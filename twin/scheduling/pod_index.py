@@ -30,9 +30,10 @@ _DENSE = 128  # rows beyond which a group keeps an array
 class PodGroup:
     """Pods that no selector and no term can tell apart, counted by node row."""
 
-    __slots__ = ("_dense", "labels", "namespace", "needs", "rows", "terminating")
+    __slots__ = ("_dense", "key", "labels", "namespace", "needs", "rows", "terminating")
 
     def __init__(self, key: Key, labels: Mapping[str, str], needs: PodNeeds) -> None:
+        self.key = key
         self.namespace, self.terminating = key[0], key[1]
         self.labels = labels
         self.needs = needs

@@ -15,6 +15,7 @@ import numpy as np
 
 from twin.behaviour.node_table import Flags, Ints, NodeTable
 from twin.records import Object, PodRecord
+from twin.scheduling.masks import either
 from twin.scheduling.needs import SpreadConstraint
 from twin.scheduling.node_rules import NodeRules
 from twin.scheduling.pod_index import PodIndex
@@ -105,8 +106,7 @@ class SpreadFilter:
 
     def passing(self) -> Flags:
         """Return the rows that no constraint refuses."""
-        refused: Flags = np.logical_or.reduce([rows for _, rows, _ in self.reasons()])
-        return ~refused
+        return ~either(rows for _, rows, _ in self.reasons())
 
     def reasons(self) -> list[tuple[str, Flags, bool]]:
         """Return (reason, rows, whether taking pods away could help); the first that fails."""

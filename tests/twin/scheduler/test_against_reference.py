@@ -8,7 +8,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.twin.scheduler import reference
+from tests.twin.scheduler import reference, reference_scores
 from tests.twin.scheduler.cluster import Cluster
 from tests.twin.scheduler.worlds import add_pod, build, facts_of
 from twin.records import PodRecord
@@ -57,7 +57,7 @@ def test_totals_of_scores(seed: int) -> None:
         return
     found = cluster.scheduler.plugins.scores(record, rows).tolist()
     nodes = [facts.nodes[cluster.nodes.names[row]] for row in rows]
-    wanted = reference.totals(facts, pod, nodes)
+    wanted = reference_scores.totals(facts, pod, nodes)
 
     apart = [mine - theirs for mine, theirs in zip(found, wanted, strict=True)]
     assert apart == [apart[0]] * len(apart)
