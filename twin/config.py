@@ -20,21 +20,25 @@ class TwinConfig:
     scrape_seconds: float = 15.0
     """Metrics Server's resolution in its own manifests; also the step of usage and contention."""
     start_median_seconds: float = 1.6
-    """Median time from binding to running without image pull (the p99 is 4.6 s; the SLO is 5)."""
+    """Median time from binding to running without image pull; the p99 is 4.6 s, the SLO 5 s
+    (kubernetes/community sig-scalability/slos/pod_startup_latency.md)."""
     start_sigma: float = 0.45
-    """Spread of the log-normal start-up time."""
+    """Spread of the log-normal start-up time; no documented figure."""
     pull_bytes_per_second: float = 100e6
-    """Download rate of images, per node."""
+    """Download rate of images, per node; no documented figure."""
     stop_median_seconds: float = 1.0
-    """Median time that a container takes after SIGTERM; never longer than the grace."""
+    """Median time that a container takes after SIGTERM, never longer than the grace; no documented
+    figure."""
     node_grace_seconds: float = 50.0
-    """Time without heartbeat until a node is NotReady (node-monitor-grace-period)."""
+    """Time without a sign of life until a node is NotReady (kube-controller-manager
+    --node-monitor-grace-period: 50 s since 1.32, 40 s before)."""
     restart_backoff_seconds: float = 10.0
-    """First delay before a crashed container runs again; doubled each time."""
+    """First delay before a crashed container runs again, doubled each time (website
+    concepts/workloads/pods/pod-lifecycle.md)."""
     restart_backoff_max_seconds: float = 300.0
-    """Longest delay before a crashed container runs again."""
+    """Longest delay before a crashed container runs again (same page)."""
     restart_reset_seconds: float = 600.0
-    """A container that ran this long starts its back-off anew."""
+    """A container that ran this long starts its back-off anew (same page)."""
     kubelet: KubeletConfig = field(default_factory=KubeletConfig)
     """Image pulls, init containers and probes."""
     machines: MachineConfig = field(default_factory=MachineConfig)
@@ -48,20 +52,21 @@ class TwinConfig:
     controllers: ControllerConfig = field(default_factory=ControllerConfig)
     """Settings of the control plane's controllers."""
     job_ttl_seconds: int = 300
-    """Time after which a finished Job of the workload vanishes."""
+    """Time after which a finished Job of the workload vanishes (its ttlSecondsAfterFinished); our own
+    choice."""
     event_ttl_seconds: float = 3_600.0
     """How long KubeEvents are kept (the API server's --event-ttl)."""
     event_limit: int = 5_000
-    """How many KubeEvents are kept at most."""
+    """How many KubeEvents are kept at most; our own choice."""
     change_log_size: int = 20_000
-    """Changes per resource that a watch can resume from."""
+    """Changes per resource that a watch can resume from; our own choice (etcd compacts by time)."""
     cpu_usage_ratio: float = 0.3
-    """Mean CPU usage of pods that say nothing about it, of their request."""
+    """Mean CPU usage of pods that say nothing about it, of their request; our own choice."""
     memory_usage_ratio: float = 0.5
-    """Mean memory usage of pods that say nothing about it, of their request."""
+    """Mean memory usage of pods that say nothing about it, of their request; our own choice."""
     task_seconds: float = 60.0
-    """Work of Job pods that say nothing about it."""
+    """Work of Job pods that say nothing about it; our own choice."""
     node_failures_per_day: float = 0.0
-    """Random failures per node and day."""
+    """Random failures per node and day; off."""
     node_repair_seconds: float = 600.0
-    """Mean duration of a random node failure."""
+    """Mean duration of a random node failure; our own choice."""

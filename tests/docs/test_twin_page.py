@@ -1,0 +1,54 @@
+"""docs/twin.md says what the code says, and names what exists."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from typing import Any
+
+import pytest
+
+from tests.architecture.source_tree import ROOT
+
+PAGE = ROOT / "docs" / "twin.md"
+
+
+@pytest.fixture
+def made() -> dict[str, Any]:
+    """The page's generator."""
+    return runpy.run_path(str(ROOT / "docs" / "make_twin.py"), run_name="make_twin")
+
+
+def test_the_tables_are_those_of_the_code(made: dict[str, Any]) -> None:
+    """The page is up to date; `python -m docs.make_twin` writes it anew."""
+    text = PAGE.read_text(encoding="utf-8")
+
+    assert made["page"](text) == text
+    for name in (*made["GROUPS"], "faults"):
+        assert f"<!-- begin {name} -->" in text
+
+
+def test_every_default_has_its_sentence(made: dict[str, Any]) -> None:
+    """Each field of each group is explained below it."""
+    for group in made["GROUPS"].values():
+        assert set(made["sentences"](group)) >= set(group.__dataclass_fields__)
+
+
+def test_a_page_that_differs_is_seen(made: dict[str, Any]) -> None:
+    """The comparison can fail: another number in a table is put right."""
+    text = PAGE.read_text(encoding="utf-8")
+    wrong = text.replace("| `scrape_seconds` | `15` |", "| `scrape_seconds` | `16` |")
+
+    assert wrong != text
+    assert made["page"](wrong) == text
+
+
+def test_the_files_that_it_names_exist() -> None:
+    """Code and pages that the text points at are there."""
+    text = PAGE.read_text(encoding="utf-8")
+    named = re.findall(r"`(twin/[a-z_/]+(?:\.py|/))`", text)
+    linked = re.findall(r"\]\(([^)#:]+)\)", text)
+
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert [link for link in linked if not (PAGE.parent / link).exists()] == []
