@@ -31,6 +31,7 @@ from benchmarks.twin_engine_places import (
     TwinPlacement,
     nodes,
 )
+from twin.__main__ import RARE_COLLECTIONS
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.workloads.arrival import WorkloadArrival
@@ -168,7 +169,8 @@ def loaded(count: int, seed: int) -> Engine:
 
 def played(engine: Engine, hours: float) -> tuple[float, int]:
     """Let hours pass; return CPU seconds and events."""
-    gc.freeze()  # the twin's process does so too once it is up
+    gc.freeze()
+    gc.set_threshold(*RARE_COLLECTIONS)
     began, before = time.process_time(), engine.clock.handled
     engine.advance(engine.now + hours * 3_600.0)
     return time.process_time() - began, engine.clock.handled - before

@@ -7,54 +7,26 @@ Rendered objects share parts with the store: copy before you change one.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
-
-import orjson
 
 from twin import admission, errors, intake
 from twin.admission.gates import Gate
-from twin.changes import Change, ChangeLog, ChangeType
+from twin.admission.known_specs import KnownSpecs
+from twin.changes import Change, ChangeType
 from twin.copying import copied
 from twin.kinds import KINDS, Kind, kind_of
 from twin.names import generated_name, object_uid
 from twin.part import Kept, Part
 from twin.records import Object, PodRecord, Record
 from twin.render import render
+from twin.shelf import Key, Shelf
 from twin.snapshot import Snapshot
 
-_SPECS_KEPT = 4_096
-Key = tuple[str, str]
 Changes = list[Change]
 Subscriber = Callable[[Change], None]
 Own = Callable[[Object | None, Object], None]
 """Sets who owns which field of an admitted object, given it as it was before."""
-
-
-class Shelf:
-    """The records of one resource, by (namespace, name) and in that order."""
-
-    def __init__(self, kind: Kind, log_size: int) -> None:
-        self.kind = kind
-        self.records: dict[Key, Record] = {}
-        self.keys: list[Key] = []
-        self.log = ChangeLog(log_size)
-
-    def put(self, record: Record) -> None:
-        """Add a new record."""
-        key = record.key
-        self.records[key] = record
-        insort(self.keys, key)
-
-    def drop(self, record: Record) -> None:
-        """Remove a record."""
-        del self.records[record.key]
-        del self.keys[bisect_left(self.keys, record.key)]
-
-    def fill(self, records: dict[Key, Record]) -> None:
-        """Hold these records instead of what was there."""
-        self.records = records
-        self.keys = sorted(records)
 
 
 class Store(Part):
@@ -65,7 +37,7 @@ class Store(Part):
     """
 
     KEEPS = ("resource_version", "_shelves", "dependents")
-    LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates", "_known_specs")
+    LEAVES = ("_subscribers", "_callbacks", "_tickets", "gates")
 
     def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
         self.resource_version = 1
@@ -74,9 +46,9 @@ class Store(Part):
         self._shelves = {name: Shelf(kind, log_size) for name, kind in KINDS.items()}
         self._subscribers: dict[int, Subscriber] = {}
         self._callbacks: tuple[Subscriber, ...] = ()
-        self._known_specs: dict[bytes, Object] = {}  # admitted pod specs, by the spec as given
         self._tickets = 0
         self.gates: list[Gate] = []
+        self._known_specs = KnownSpecs()
         self.dependents: dict[str, dict[tuple[str, Key], Record]] = {}  # by uid of any owner
 
     def kept(self) -> Kept:
@@ -200,7 +172,8 @@ class Store(Part):
         name = metadata.get("name") or self._draw_name(resource, metadata)
         metadata["name"] = name
         home = metadata.get("namespace", "")
-        self._admit(kind, home, obj, fresh=fresh)
+        ranged = bool(self._shelves["limitranges"].records)
+        self._known_specs.admit(kind, home, obj, self.gates, fresh=fresh, ranged=ranged)
         key = (home, name)
         if key in shelf.records:
             raise errors.already_exists(resource, name, group=kind.group)
@@ -314,35 +287,6 @@ class Store(Part):
 
     # ---- inner parts
 
-    def _admit(self, kind: Kind, namespace: str, obj: Object, *, fresh: bool) -> None:
-        """Default and check a new object; a pod spec that was admitted before is not looked at
-        again, for controllers make many pods of one template.
-        """
-        mark = self._mark(kind, obj)
-        known = self._known_specs.get(mark)
-        if known is not None:
-            obj["spec"] = known
-            admission.admit_new(kind, obj, spec_known=True)
-            return
-        if not fresh and "spec" in obj:
-            obj["spec"] = copied(obj["spec"])
-        for gate in self.gates:
-            gate.prepare(kind, namespace, obj)
-        admission.admit_new(kind, obj)
-        if mark:
-            if len(self._known_specs) >= _SPECS_KEPT:
-                self._known_specs.clear()
-            self._known_specs[mark] = obj["spec"]
-
-    def _mark(self, kind: Kind, obj: Object) -> bytes:
-        """Return what names a pod spec whose admission depends on nothing else, or nothing."""
-        if kind.resource != "pods" or self._shelves["limitranges"].records:
-            return b""
-        try:
-            return orjson.dumps(obj.get("spec"))
-        except orjson.JSONEncodeError:  # a client's number of more than 64 bits
-            return b""
-
     def _shelf(self, resource: str) -> Shelf:
         found = self._shelves.get(resource)
         if found is None:
@@ -436,7 +380,7 @@ class Store(Part):
         before: Record | None,
     ) -> None:
         if shelf.kind.resource == "priorityclasses":
-            self._known_specs.clear()
+            self._known_specs.forget()
         self.resource_version += 1
         record.resource_version = self.resource_version
         change = Change(

@@ -7,7 +7,7 @@ leave them as they were, or stop the whole API (`impairments.py`).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ API_VERSION = "metrics.k8s.io/v1beta1"
 class Metrics(Part):
     """The newest scrape, rendered on demand."""
 
-    KEEPS = (
+    KEEPS: ClassVar[tuple[str, ...]] = (
         "_scraped_at",
         "_rows",
         "_uids",
