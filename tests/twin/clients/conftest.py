@@ -19,7 +19,7 @@ Run = Callable[[str, str], dict[str, Any]]
 @pytest.fixture
 def busy_twin(tmp_path: Path) -> Iterator[dict[str, str]]:
     """Start a cluster with a workload on it; what it said when it was ready."""
-    options = "--nodes 8 --workload openb --speed 10 --seed 3".split()
+    options = ["--nodes", "8", "--workload", "openb", "--speed", "10", "--seed", "3"]
     command = [sys.executable, "-m", "twin", *options, "--kubeconfig-dir", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

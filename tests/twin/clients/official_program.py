@@ -131,7 +131,9 @@ def rollout(core: Any, apps: Any) -> dict[str, Any]:
         if len(running) == 2:
             watcher.stop()
     apps.patch_namespaced_deployment_scale("web", NAMESPACE, {"spec": {"replicas": 3}})
-    ready = _until(lambda: apps.read_namespaced_deployment("web", NAMESPACE).status.ready_replicas, 3)
+    ready = _until(
+        lambda: apps.read_namespaced_deployment("web", NAMESPACE).status.ready_replicas, 3
+    )
     scale = apps.read_namespaced_deployment_scale("web", NAMESPACE)
     return {"events": sorted(events), "ready": ready, "scale": scale.spec.replicas}
 
@@ -216,4 +218,4 @@ def _until(read: Any, wanted: Any) -> Any:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(sys.argv[1])))
+    sys.stdout.write(json.dumps(main(sys.argv[1])) + "\n")
