@@ -190,10 +190,8 @@ class Objects:
                 [("force", "Forbidden: may not be specified for non-apply patch")],
             )
         current = self._store.get(kind.resource, namespace, name)
-        version = current["metadata"].pop("resourceVersion")
         root = root_of(kind.group, kind.version, kind.kind)
         given = checked(patched(current, media, patch, root), kind, request)
-        current["metadata"]["resourceVersion"] = version
         check_place(given.obj, namespace, name)
         new = self.replace(kind, namespace, name, given.obj, request, subresource)
         return self._shown(kind, new, request, 200, given)

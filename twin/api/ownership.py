@@ -8,6 +8,7 @@ nobody else owns it. Several may own a field while they agree on its value.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -30,6 +31,10 @@ from twin.errors import ApiError
 
 Object = dict[str, Any]
 Operation = Literal["Apply", "Update"]
+KUBECTL = "kubectl"
+"""The manager of `kubectl apply --server-side`."""
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+"""Where `kubectl apply` without --server-side keeps what it applied."""
 BEFORE_FIRST_APPLY = "before-first-apply"
 """Owns what stood there before anybody applied: the simulation's own objects name no managers."""
 _NOBODYS = frozenset(
@@ -143,13 +148,42 @@ def applied(
     result = without(result, place, trie_of(_dropped(before, mine.paths, others)))
     difference = Difference(live, result, place)
     conflicts = _conflicts(others, difference, mine.paths)
+    if writer.manager == KUBECTL and conflicts:
+        allowed = _said_before(live, place)
+        conflicts = [(owner, path) for owner, path in conflicts if path not in allowed]
     if conflicts and not force:
         raise _conflict(conflicts)
+    if writer.manager == KUBECTL:
+        result = _remembered(live, config, result)
     taken = difference.changed & mine.paths
     left = [replace(one, paths=one.paths - taken - difference.removed) for one in others]
     kept = next((owner for owner in owners if owner.key == mine.key), None)
     same = kept is not None and kept.paths == mine.paths and not difference.changed
     return result, entries_of([*left, kept if same and kept is not None else mine])
+
+
+def _said_before(live: Object, place: Field) -> Paths:
+    """Return what kubectl's earlier client-side apply said and what still stands: kubectl takes it
+    over without a conflict, as upstream's lastAppliedManager lets it.
+    """
+    text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
+    try:
+        said = json.loads(text) if text else {}
+        paths = frozenset(owned(said, place)) if isinstance(said, dict) else frozenset()
+    except (ValueError, RecursionError, ApiError):
+        return frozenset()
+    difference = Difference(said, live, place)
+    return paths - difference.changed - difference.removed
+
+
+def _remembered(live: Object, config: Object, result: Object) -> Object:
+    """Keep the annotation of client-side apply in step, so that kubectl can go back to it."""
+    if LAST_APPLIED not in (live["metadata"].get("annotations") or {}):
+        return result
+    text = json.dumps(config, separators=(",", ":"), sort_keys=True, ensure_ascii=False) + "\n"
+    metadata = result["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), LAST_APPLIED: text}
+    return {**result, "metadata": {**metadata, "annotations": annotations}}
 
 
 def _owner(writer: Writer, operation: Operation, paths: Paths) -> Owner:

@@ -52,7 +52,7 @@ def _known(user: Any) -> Identity:
     for one in IDENTITIES:
         if one.user == user:
             return one
-    return Identity("", (), paths=())
+    return Identity("", (), paths=(), stranger=str(user))
 
 
 def _access(spec: Object, identity: Identity) -> Object:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from twin.api import discovery
-from twin.api.access import ADMIN, Attributes, Identity
+from twin.api.access import ADMIN, Attributes, Identity, acting
 from twin.api.administration import PREFIX, administer
 from twin.api.documents import document
 from twin.api.listing import plain_list
@@ -47,7 +47,7 @@ class Router:
     def handle(self, request: Request, identity: Identity = ADMIN) -> Answer:
         """Answer one request; every refusal is a Status object."""
         try:
-            return self._handle(request, identity)
+            return self._handle(request, acting(identity, request.headers))
         except ApiError as error:
             headers = {"Retry-After": "5"} if error.status == 429 else {}
             answer = respond(error.status, error.to_status())

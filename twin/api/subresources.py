@@ -95,7 +95,6 @@ class Subresources:
             raise ApiError(
                 415, "UnsupportedMediaType", "a scale takes merge and JSON patches, or a PUT"
             )
-        scale["metadata"].pop("resourceVersion", None)
         changed = patched(
             scale, media, patch_of(request.body, media), root_of("autoscaling", "v1", "Scale")
         )

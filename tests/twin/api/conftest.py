@@ -35,6 +35,7 @@ class Api:
         kind: str = JSON,
         accept: str = JSON,
         identity: Identity = ADMIN,
+        acting_for: str = "",
         **query: str,
     ) -> tuple[int, Any]:
         """Send one request; return status and content."""
@@ -42,6 +43,8 @@ class Api:
             body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         )
         headers = {"content-type": kind, "accept": accept}
+        if acting_for:
+            headers["impersonate-user"] = acting_for
         answer = self.router.handle(Request(method, path, query, headers, raw), identity)
         assert isinstance(answer, Response), answer
         if not answer.content_type.startswith(JSON):

@@ -74,6 +74,19 @@ def test_a_refusal_reads_as_on_a_real_server(api: Api) -> None:
     assert api.engine.state_hash() == before
 
 
+def test_acting_for_somebody_else(api: Api) -> None:
+    """An administrator acts with the rights of whom it names, and only an administrator may."""
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    _, who = api.ask("POST", path, {}, acting_for="jane")
+    assert who["status"]["userInfo"]["username"] == "jane"
+    assert api.ask("GET", PODS, acting_for="jane")[0] == 403
+    assert api.ask("GET", PODS, acting_for="foresail:reader")[0] == 200
+    assert api.ask("DELETE", f"{PODS}/x", acting_for="foresail:reader")[0] == 403
+    status, refused = api.ask("GET", PODS, identity=READER, acting_for="foresail:admin")
+    assert status == 403
+    assert "cannot impersonate" in refused["message"]
+
+
 def test_who_am_i(api: Api) -> None:
     """A self review names the user and its groups; a rules review lists what it may do."""
     path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"

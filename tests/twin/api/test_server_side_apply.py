@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +149,23 @@ def test_the_simulations_own_objects_have_an_owner_before_the_first_apply(api: A
     status, refused = api.apply(path, node, "you")
     assert status == 409
     assert "before-first-apply" in refused["message"]
+
+
+def test_kubectl_takes_over_its_own_client_side_apply(api: Api) -> None:
+    """What kubectl applied on its own side before is no conflict for `kubectl --server-side`; what
+    somebody has changed since is one.
+    """
+    said = _map({"a": "1", "b": "1"})
+    last = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps(said)}
+    made = _map({"a": "1", "b": "1"}, annotations=last)
+    path = MAP.rpartition("/")[0]
+    api.ask("POST", path, made, fieldManager="kubectl-client-side-apply")
+    assert api.apply(MAP, _map({"a": "2"}), "other")[0] == 409
+    status, taken = api.apply(MAP, _map({"a": "2", "b": "1"}), "kubectl")
+    assert (status, taken["data"]) == (200, {"a": "2", "b": "1"})
+    assert '"a":"2"' in next(iter(taken["metadata"]["annotations"].values()))
+    api.ask("PATCH", MAP, {"data": {"b": "9"}}, kind=MERGE, fieldManager="hand")
+    assert api.apply(MAP, _map({"a": "2", "b": "1"}), "kubectl")[0] == 409
 
 
 @pytest.mark.parametrize(

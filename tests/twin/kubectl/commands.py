@@ -6,6 +6,7 @@ output has to hold. What a simulation refuses is in the table as well, with the 
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 NAMESPACE = "shop"
@@ -130,6 +131,7 @@ COMMANDS = (
         "apply --dry-run=server -f -", "configured .server dry run.", WEB.replace(": 6", ": 8")
     ),
     Command("apply -f -", "configured", WEB.replace("web:1", "web:3")),
+    Command("apply --server-side -f -", "web serverside-applied", WEB.replace("web:1", "web:4")),
     Command("apply --server-side -f -", "deployment.apps/cache serverside-applied", CACHE),
     Command(
         "apply --server-side --field-manager=other -f -",
@@ -168,6 +170,7 @@ COMMANDS = (
     Command("port-forward pod/single 8080:80", "simulated: it has no network", code=1),
     Command("auth can-i delete pods", "yes"),
     Command("auth can-i delete pods", "no", user="reader", code=1),
+    Command("auth can-i delete pods --as=foresail:executor", "yes"),
     Command("auth can-i --list", r"\*\.\*"),
     Command("auth whoami", "foresail:admin", oldest=28),
     Command("delete pod single", "cannot delete resource", user="reader", code=1),
@@ -216,4 +219,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    print(table(), end="")
+    sys.stdout.write(table())
