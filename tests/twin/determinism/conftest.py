@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -84,8 +85,63 @@ def drawn(engine: Engine, random: Random) -> Request:
             _post(f"{pod}/eviction", {"metadata": {"name": pod.rpartition("/")[2]}}),
             Request("DELETE", pod),
             _post(f"{node.replace('/api/v1', '/foresail/v1')}/fail", {"seconds": 60}),
+            _post("/foresail/v1/scenario", _scenario(random)),
+            _post("/apis/apps/v1/namespaces/default/statefulsets", _stateful_set(number)),
+            _post("/apis/batch/v1/namespaces/default/cronjobs", _cron_job(number)),
+            _post("/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers", _hpa(number)),
         ]
     )
+
+
+def _scenario(random: Random) -> object:
+    """Return a fault of a drawn kind, from now on."""
+    machines = {"names": [f"n{random.randrange(NODES)}"]}
+    begin = {"at_seconds": 1, "duration_seconds": 45}
+    fault = random.choice(
+        [
+            {"fault": "node_death", "nodes": machines, **begin},
+            {"fault": "slow_node", "nodes": machines, "speed_ratio": 0.4, **begin},
+            {"fault": "metrics_gap", "nodes": machines, **begin},
+            {"fault": "metrics_stale", "nodes": machines, **begin},
+        ]
+    )
+    return {"name": "drawn", "faults": [fault]}
+
+
+def _stateful_set(number: int) -> object:
+    made: Any = _deployment(f"s{number}", 2)
+    made["spec"]["serviceName"] = f"s{number}"
+    return made
+
+
+def _cron_job(number: int) -> object:
+    template: Any = _deployment(f"j{number}", 1)
+    pod = template["spec"]["template"]
+    pod["spec"]["restartPolicy"] = "Never"
+    return {
+        "metadata": {"name": f"j{number}"},
+        "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": pod}}},
+    }
+
+
+def _hpa(number: int) -> object:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": f"d{number}"}
+    return {
+        "metadata": {"name": f"h{number}"},
+        "spec": {
+            "scaleTargetRef": target,
+            "maxReplicas": 4,
+            "metrics": [
+                {
+                    "type": "Resource",
+                    "resource": {
+                        "name": "cpu",
+                        "target": {"type": "Utilization", "averageUtilization": 20},
+                    },
+                }
+            ],
+        },
+    }
 
 
 def _post(path: str, body: object) -> Request:
