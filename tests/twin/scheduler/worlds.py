@@ -45,11 +45,11 @@ def build(rng: Random, cluster: Cluster, *, nodes: int, pods: int) -> None:
             cluster.store.delete("pods", pod["metadata"]["namespace"], pod["metadata"]["name"])
 
 
-def add_pod(rng: Random, cluster: Cluster, name: str, on: str = "") -> Object:
-    """Create a random pod and return it as the API serves it."""
+def add_pod(rng: Random, cluster: Cluster, name: str, on: str = "", **fields: Any) -> Object:
+    """Create a random pod, with these spec fields besides, and return it as the API serves it."""
     namespace = rng.choice(["default", "default", "team"])
     labels = {"app": rng.choice(APPS)}
-    spec: Object = {"tolerations": tolerations(rng)}
+    spec: Object = {"tolerations": tolerations(rng), **fields}
     if rng.random() < 0.2:
         spec["nodeSelector"] = {"disk": "ssd"}
     affinity = affinities(rng)
