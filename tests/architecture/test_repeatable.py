@@ -31,7 +31,6 @@ INTS = (
     "services/kube_objects.py: amount(one.resources.requests)",
     "services/kube_objects.py: status.restart_count",
     "twin/api/tables.py: one.get('restartCount', 0)",
-    "twin/behaviour/kubelet.py: size",
     "twin/controllers/budget.py: wanted.values()",
     "twin/controllers/deployment.py: _replicas(entry)",
     "twin/controllers/deployment.py: pod.ready",

@@ -64,11 +64,11 @@ class Faults(Part):
         return len(scenario.faults)
 
     def shown(self) -> list[dict[str, Any]]:
-        """Return what is running now: number, nodes that are hit, and the fault as it was given."""
+        """Return what is running now: its number, the nodes that it hit, and what was given."""
         return [
             {
                 "number": number,
-                "nodes": list(self._targets[number]),
+                "hit": list(self._targets[number]),
                 **fault.model_dump(mode="json", exclude_unset=True),
             }
             for number, _, fault in self.running

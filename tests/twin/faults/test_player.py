@@ -14,6 +14,7 @@ from twin.api.access import Tokens
 from twin.api.messages import Request, Response
 from twin.api.router import Router
 from twin.api.server import ApiServer
+from twin.checkpoint import Checkpoint
 from twin.engine import Engine
 from twin.faults import scenario_of
 from twin.faults.api_faults import ApiFaults, resource_of
@@ -52,18 +53,21 @@ def full(seed: int = 7) -> Engine:
 
 
 def test_a_clone_goes_wrong_in_the_same_way() -> None:
-    """At every moment of a scenario a clone has the future of the original."""
+    """At every moment of a scenario a clone and a restored checkpoint have the same future."""
     engine = full()
     for _ in range(12):
         engine.advance(engine.now + 25)
         other = engine.clone()
         assert other.faults.shown() == engine.faults.shown()
         other.advance(engine.now + 25)
-        twin = engine.clone()
-        twin.advance(engine.now + 25)
-        assert twin.state_hash() == other.state_hash()
+        stored = Engine(seed=engine.seed)
+        Checkpoint.of(engine, {}).restore(stored)
+        stored.advance(engine.now + 25)
+        assert stored.state_hash() == other.state_hash()
     engine.advance(engine.now + 500)
-    assert [one["fault"] for one in engine.faults.shown()] == ["slow_node", "node_shutdown"]
+    shown = engine.faults.shown()
+    assert [one["fault"] for one in shown] == ["slow_node", "node_shutdown"]
+    assert shown[1]["hit"] == ["n0"]
 
 
 def test_the_seed_decides_who_is_hit() -> None:
