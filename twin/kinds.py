@@ -73,6 +73,10 @@ KINDS: dict[str, Kind] = {
 }
 
 
+ELSEWHERE = (Kind("events", "Event", "events.k8s.io", "v1", True),)
+"""Kinds that are kept as one of those above and that another group shows as well."""
+
+
 def kind_of(resource: str) -> Kind:
     """Return the kind of a plural; raises ApiError 404 when it is not served."""
     try:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from twin.api.reviews import REVIEWS
-from twin.kinds import KINDS, Kind
+from twin.kinds import ELSEWHERE, KINDS, Kind
 
 VERSION = {
     "major": "1",
@@ -82,8 +82,8 @@ def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
 
 
 def all_kinds() -> list[Kind]:
-    """Return the kinds that are kept."""
-    return list(KINDS.values())
+    """Return the kinds that are kept, and those that another group shows as well."""
+    return [*KINDS.values(), *ELSEWHERE]
 
 
 def group_versions() -> list[tuple[str, str]]:

@@ -81,6 +81,9 @@ class Router:
         if (group, version) == (discovery.METRICS_GROUP, discovery.METRICS_VERSION):
             return self._metrics(resource, namespace, name, request)
         kind = KINDS.get(resource)
+        elsewhere = View.elsewhere(group, version, resource)
+        if elsewhere is not None and not subresource:
+            return elsewhere.answer(self._store, self._objects, (namespace, name), request)
         if kind is None or kind.group != group:
             raise unknown_resource(resource)
         if kind.version != version:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from twin import conversion
+from twin import conversion, event_forms
 from twin.api.bodies import checked, object_of
 from twin.api.listing import list_objects
 from twin.api.messages import Object, Request, Response, WatchResponse, json_bytes, respond
@@ -21,12 +21,13 @@ from twin.api.schema import root_of
 from twin.api.tables import Form
 from twin.api.watching import watch
 from twin.errors import ApiError
-from twin.kinds import Kind
+from twin.kinds import ELSEWHERE, KINDS, Kind
 from twin.store import Store
 
 Convert = Callable[[Object], Object]
 CONVERSIONS: dict[tuple[str, str, str], tuple[Convert, Convert]] = {
     ("autoscaling", "v1", "horizontalpodautoscalers"): (conversion.to_v1, conversion.to_v2),
+    ("events.k8s.io", "v1", "events"): (event_forms.to_events, event_forms.to_core),
 }
 """By group, version and plural: from the kept version to this one, and back."""
 
@@ -49,6 +50,14 @@ class View:
         if both is None:
             return None
         return cls(kind, replace(kind, version=version, other_versions=()), *both)
+
+    @classmethod
+    def elsewhere(cls, group: str, version: str, resource: str) -> View | None:
+        """Return the view of a kind that another group shows as well; None when there is none."""
+        for shown in ELSEWHERE:
+            if (shown.group, shown.version, shown.resource) == (group, version, resource):
+                return cls(KINDS[resource], shown, *CONVERSIONS[group, version, resource])
+        return None
 
     def answer(
         self, store: Store, objects: Objects, place: tuple[str | None, str], request: Request

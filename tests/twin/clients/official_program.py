@@ -16,6 +16,7 @@ from kubernetes.client.exceptions import ApiException
 from kubernetes.dynamic import DynamicClient
 
 LISTS = {
+    "EventsV1Api": "list_event_for_all_namespaces",
     "CoreV1Api": (
         "list_node list_namespace list_persistent_volume list_pod_for_all_namespaces "
         "list_service_for_all_namespaces list_config_map_for_all_namespaces "
