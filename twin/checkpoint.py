@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +24,7 @@ from twin.encoding import json_of, read_state, state_lines
 from twin.engine import Engine
 
 FORMAT = 1
+VERSION = version("foresail")
 _LEVEL = 3  # higher ones take longer than they save
 
 
@@ -39,6 +41,8 @@ class Head:
     marked: float
     """The newest time mark in that part of the journal."""
     hash: str
+    version: str = VERSION
+    """Of the program: another one may go on differently."""
     checkpoint: int = FORMAT
 
 
@@ -94,6 +98,8 @@ class Checkpoint:
             raise _refused(path, f"it cannot be read ({error.strerror})") from error
         except (ValueError, TypeError, AttributeError, zstandard.ZstdError) as error:
             raise _refused(path, "it is damaged") from error
+        if head.version != VERSION:
+            raise _refused(path, f"it was written by version {head.version}, this is {VERSION}")
         if dict(head.world) != dict(world):
             raise _refused(path, "it belongs to another seed, node count, workload or start time")
         return cls(head, tuple(lines))

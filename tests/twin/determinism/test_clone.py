@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -163,6 +164,18 @@ def test_a_version_that_keeps_something_else_is_refused(
 
     with pytest.raises(ConfigError, match="not of this world and version"):
         Checkpoint.read(path, WORLD).restore(engine, path)
+
+
+def test_another_program_is_refused(
+    build: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another version of the program wrote is named with both versions."""
+    path = tmp_path / "checkpoint"
+    head = Checkpoint.of(build(1), WORLD).head
+    Checkpoint(replace(head, version="0.0.1"), ()).write(path)
+
+    with pytest.raises(ConfigError, match=r"written by version 0\.0\.1, this is"):
+        Checkpoint.read(path, WORLD)
 
 
 def test_a_checkpoint_is_there_whole_or_not_at_all(
