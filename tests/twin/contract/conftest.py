@@ -74,6 +74,14 @@ def simulated(place: Place) -> Place:
     return place
 
 
+@pytest.fixture
+def collected(place: Place) -> Place:
+    """Return a new namespace where garbage and namespaces are collected."""
+    if not place.face.collects:
+        pytest.skip("this API server has no kube-controller-manager beside it")
+    return place
+
+
 @pytest.fixture(scope="session")
 def served_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OverHttp]:
     """Start the embedded cluster as a process of its own."""
@@ -93,7 +101,7 @@ def served_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OverHtt
 
 @pytest.fixture(scope="session")
 def real_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OverHttp]:
-    """Start etcd and kube-apiserver, alone; skip where there are none."""
+    """Start etcd and kube-apiserver, and what collects garbage; skip where there are none."""
     etcd, server = _binary("etcd"), _binary("kube-apiserver")
     if etcd is None or server is None:
         pytest.skip(f"no real API server here: no etcd and kube-apiserver on PATH or in {ASSETS}")
@@ -102,13 +110,19 @@ def real_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OverHttp]
     with (folder / "log").open("wb") as log:
         store = subprocess.Popen(_etcd(etcd, folder, ports), stdout=log, stderr=log)
         served = subprocess.Popen(_server(server, folder, ports), stdout=log, stderr=log)
+        started = [store, served]
         try:
             made = OverHttp(_kubeconfig(folder, ports[2]), "real", simulated=False)
             _wait(made, folder / "log", served)
+            controllers = _binary("kube-controller-manager")
+            if controllers is not None:
+                command = _controllers(controllers, folder)
+                started.append(subprocess.Popen(command, stdout=log, stderr=log))
+                made.collects = True
             yield made
             made.close()
         finally:
-            for process in (served, store):
+            for process in reversed(started):
                 process.terminate()
                 process.wait(20)
 
@@ -159,12 +173,26 @@ def _server(binary: str, folder: Path, ports: list[int]) -> list[str]:
     ]
 
 
+def _controllers(binary: str, folder: Path) -> list[str]:
+    return [
+        binary,
+        f"--kubeconfig={folder / 'kubeconfig'}",
+        "--controllers=garbage-collector-controller,namespace-controller",
+        "--leader-elect=false",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={_free_port()}",
+        f"--cert-dir={folder / 'controllers'}",
+    ]
+
+
 def _kubeconfig(folder: Path, port: int) -> Path:
     file = folder / "kubeconfig"
     cluster = {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}
     content = {
         "clusters": [{"name": "real", "cluster": cluster}],
         "users": [{"name": "tester", "user": {"token": TOKEN}}],
+        "contexts": [{"name": "real", "context": {"cluster": "real", "user": "tester"}}],
+        "current-context": "real",
     }
     file.write_text(yaml.safe_dump(content), encoding="utf-8")
     return file

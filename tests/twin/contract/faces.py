@@ -51,6 +51,8 @@ class Face(Protocol):
     """Whether requests and answers carry headers, and watches follow what happens."""
     simulated: bool
     """Whether controllers and kubelets are at work behind it."""
+    collects: bool
+    """Whether garbage and namespaces are collected behind it."""
 
     def ask(
         self,
@@ -75,6 +77,7 @@ class InProcess:
     name = "in process"
     has_headers = False
     simulated = True
+    collects = True
 
     def __init__(self, twin: InProcessTwin) -> None:
         """Ask `twin`."""
@@ -113,6 +116,7 @@ class OverHttp:
         """Read the kubeconfig."""
         self.name = name
         self.simulated = simulated
+        self.collects = simulated
         content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
         cluster, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
         self.server = cluster["server"]

@@ -125,63 +125,63 @@ def test_options_that_do_not_fit(place: Place, policy: str, body: dict[str, Any]
         assert place.ask("GET", "configmaps", "a").status == 200
 
 
-def test_background_deletion_collects_dependents(simulated: Place) -> None:
+def test_background_deletion_collects_dependents(collected: Place) -> None:
     """By default the owner goes first and its dependents follow."""
-    owner = simulated.make("configmaps", config_map("owner"))
-    simulated.make("configmaps", _owned("child", owner))
-    assert simulated.ask("DELETE", "configmaps", "owner").status == 200
-    assert _gone(simulated, "configmaps", "owner")
-    _until(simulated, lambda: _gone(simulated, "configmaps", "child"))
+    owner = collected.make("configmaps", config_map("owner"))
+    collected.make("configmaps", _owned("child", owner))
+    assert collected.ask("DELETE", "configmaps", "owner").status == 200
+    assert _gone(collected, "configmaps", "owner")
+    _until(collected, lambda: _gone(collected, "configmaps", "child"))
 
 
-def test_foreground_deletion_waits_for_dependents(simulated: Place) -> None:
+def test_foreground_deletion_waits_for_dependents(collected: Place) -> None:
     """In the foreground the owner stays, marked, until its dependents are gone."""
-    owner = simulated.make("configmaps", config_map("owner"))
+    owner = collected.make("configmaps", config_map("owner"))
     child = _owned("child", owner)
     child["metadata"]["finalizers"] = ["example.com/hold"]
-    simulated.make("configmaps", child)
+    collected.make("configmaps", child)
     query = {"propagationPolicy": "Foreground"}
-    marked = simulated.ask("DELETE", "configmaps", "owner", query=query)
+    marked = collected.ask("DELETE", "configmaps", "owner", query=query)
     assert marked.body["metadata"]["finalizers"] == ["foregroundDeletion"]
     _until(
-        simulated,
-        lambda: "deletionTimestamp" in simulated.ask("GET", "configmaps", "child").body["metadata"],
+        collected,
+        lambda: "deletionTimestamp" in collected.ask("GET", "configmaps", "child").body["metadata"],
     )
-    assert not _gone(simulated, "configmaps", "owner")
+    assert not _gone(collected, "configmaps", "owner")
     released = {"metadata": {"finalizers": None}}
-    simulated.ask("PATCH", "configmaps", "child", body=released, content_type=MERGE)
-    _until(simulated, lambda: _gone(simulated, "configmaps", "owner"))
+    collected.ask("PATCH", "configmaps", "child", body=released, content_type=MERGE)
+    _until(collected, lambda: _gone(collected, "configmaps", "owner"))
 
 
-def test_orphans_stay(simulated: Place) -> None:
+def test_orphans_stay(collected: Place) -> None:
     """With Orphan the dependents stay and forget their owner."""
-    owner = simulated.make("configmaps", config_map("owner"))
-    simulated.make("configmaps", _owned("child", owner))
+    owner = collected.make("configmaps", config_map("owner"))
+    collected.make("configmaps", _owned("child", owner))
     query = {"propagationPolicy": "Orphan"}
-    assert simulated.ask("DELETE", "configmaps", "owner", query=query).status == 200
-    _until(simulated, lambda: _gone(simulated, "configmaps", "owner"))
-    child = simulated.ask("GET", "configmaps", "child").body
+    assert collected.ask("DELETE", "configmaps", "owner", query=query).status == 200
+    _until(collected, lambda: _gone(collected, "configmaps", "owner"))
+    child = collected.ask("GET", "configmaps", "child").body
     assert not child["metadata"].get("ownerReferences")
 
 
-def test_a_deleted_namespace_takes_its_content_along(simulated: Place) -> None:
+def test_a_deleted_namespace_takes_its_content_along(collected: Place) -> None:
     """A namespace is Terminating, takes nothing new, and goes when it is empty."""
     body = config_map("a")
     body["metadata"]["finalizers"] = ["example.com/hold"]
-    simulated.make("configmaps", body)
-    path = f"/api/v1/namespaces/{simulated.namespace}"
-    marked = simulated.face.ask("DELETE", path)
+    collected.make("configmaps", body)
+    path = f"/api/v1/namespaces/{collected.namespace}"
+    marked = collected.face.ask("DELETE", path)
     assert marked.status == 200
     assert marked.body["status"]["phase"] == "Terminating"
-    refused = simulated.ask("POST", "configmaps", body=config_map("b"))
+    refused = collected.ask("POST", "configmaps", body=config_map("b"))
     assert (refused.status, refused.reason) == (403, "Forbidden")
     _until(
-        simulated,
-        lambda: "deletionTimestamp" in simulated.ask("GET", "configmaps", "a").body["metadata"],
+        collected,
+        lambda: "deletionTimestamp" in collected.ask("GET", "configmaps", "a").body["metadata"],
     )
     released = {"metadata": {"finalizers": None}}
-    simulated.ask("PATCH", "configmaps", "a", body=released, content_type=MERGE)
-    _until(simulated, lambda: simulated.face.ask("GET", path).status == 404)
+    collected.ask("PATCH", "configmaps", "a", body=released, content_type=MERGE)
+    _until(collected, lambda: collected.face.ask("GET", path).status == 404)
 
 
 def _budget(name: str, labels: dict[str, str], **spec: Any) -> dict[str, Any]:
