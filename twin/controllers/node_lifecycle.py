@@ -43,6 +43,7 @@ class NodeLifecycle(Part):
             ("node.random_failure", self._fail_randomly),
             ("taint.evict", self._evict),
             ("node.orphans", self._delete_orphans),
+            ("node.joined", self._kubelet_joined),
         ):
             world.clock.handle(kind, handler)
 
@@ -94,6 +95,8 @@ class NodeLifecycle(Part):
         record = change.record
         if isinstance(record, NodeRecord):
             self._follow_node(record, gone=change.type == "DELETED")
+            if change.type == "ADDED" and self._world.pods_on.get(record.name):
+                self._world.clock.after(0.0, "node.joined", record.name)
         elif isinstance(record, PodRecord) and change.type != "DELETED":
             bound = change.previous_fields is None or not change.previous_fields[0]
             if bound and record.node_name in self._tainted_at:
@@ -179,6 +182,11 @@ class NodeLifecycle(Part):
         text = f"Node {node_name} status is now: NodeReady"
         world.reporter.report(node, "Node", "NodeReady", text, "kubelet")
         self._kubelet.recover(node_name)
+
+    def _kubelet_joined(self, node_name: str) -> None:
+        """Let a node that was made for pods which are there already take them over."""
+        if self._world.up(node_name):
+            self._kubelet.recover(node_name)
 
     def _delete_orphans(self, node_name: str) -> None:
         """Delete the pods of a node that is gone, as the pod garbage collector does."""

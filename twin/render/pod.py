@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from twin.records import Object, PodRecord
+from twin.render.init_containers import init_names, init_statuses, initialized
 from twin.render.metadata import render_metadata
 from twin.timestamps import rfc3339
 
@@ -52,6 +53,8 @@ def _status(pod: PodRecord) -> Object:
         status["startTime"] = rfc3339(pod.started_at)
     if pod.node_name:
         status["containerStatuses"] = _container_statuses(pod)
+        if inits := init_statuses(pod):
+            status["initContainerStatuses"] = inits
     return status
 
 
@@ -98,12 +101,19 @@ def _progress(pod: PodRecord) -> list[Object]:
         reason, message = _why_not_ready(pod)
         at = max(pod.ready_at, pod.started_at)
         conditions = [
-            _condition("Initialized", True, pod.started_at),
+            _initialized(pod, pod.started_at),
             _condition("Ready", pod.ready, at, reason, message),
             _condition("ContainersReady", pod.ready, at, reason, message),
             *conditions,
         ]
     return conditions
+
+
+def _initialized(pod: PodRecord, started_at: float) -> Object:
+    if initialized(pod):
+        return _condition("Initialized", True, started_at)
+    text = f"containers with incomplete status: [{' '.join(init_names(pod))}]"
+    return _condition("Initialized", False, started_at, "ContainersNotInitialized", text)
 
 
 def _why_not_ready(pod: PodRecord) -> tuple[str, str]:
