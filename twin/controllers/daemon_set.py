@@ -36,16 +36,23 @@ TOLERATIONS: tuple[Object, ...] = tuple(
 )
 """What AddOrUpdateDaemonPodTolerations gives each pod (pkg/controller/daemon/util)."""
 
+Verdicts = dict[str, tuple[bool, bool]]
+"""By node: (a pod should start here, a pod that is here may stay)"""
+Pods = dict[str, list[PodRecord]]
+"""By the node that they are on or made for."""
+
 
 class DaemonSets(Part):
     """Reconciles daemonsets."""
 
     KEEPS = ("_looks",)
+    LEAVES = ("_verdicts",)  # pure results of the nodes and a template
 
     def __init__(self, world: World, loop: ControllerLoop) -> None:
         self._world = world
         self._loop = loop
         self._looks: dict[str, Object] = {}  # what placement depends on, by node, as last seen
+        self._verdicts: dict[str, tuple[int, Verdicts]] = {}  # by uid, with the generation
 
     def follow_node(self, change: Change) -> None:
         """Look at every DaemonSet when a node came, went, or takes other pods than before."""
@@ -53,6 +60,7 @@ class DaemonSets(Part):
         assert isinstance(node, NodeRecord)
         if not self._world.store.count(_RESOURCE):
             self._looks.clear()
+            self._verdicts.clear()
             return
         look: Object = {"labels": node.labels, "taints": node.taints}
         if change.type != "DELETED" and self._looks.get(node.name) == look:
@@ -61,6 +69,7 @@ class DaemonSets(Part):
             self._looks.pop(node.name, None)
         else:
             self._looks[node.name] = look
+        self._verdicts.clear()
         for record in self._world.store.records(_RESOURCE):
             self._loop.note(_RESOURCE, record.namespace, record.name)
 
@@ -70,25 +79,34 @@ class DaemonSets(Part):
         if not isinstance(record, ObjectRecord) or record.deletion_at is not None:
             return True
         revision = current_revision(self._world, _RESOURCE, record)
-        shape = _shape(record)
-        nodes = [node for node in self._world.store.records("nodes")
-                 if isinstance(node, NodeRecord) and node.deletion_at is None]  # fmt: skip
-        runs = {node.name: _verdict(node, shape) for node in nodes}
-        accepted = self._manage(record, revision, runs)
+        runs, by_node = self._runs(record), self._by_node(record)
+        made, accepted = self._manage(record, revision, runs, by_node)
+        if made:
+            by_node = self._by_node(record)
         if (record.body["spec"].get("updateStrategy") or {}).get("type") != "OnDelete":
-            self._roll(record, revision, runs)
-        self._write_status(record, revision, runs)
-        in_use = {f"{record.name}-{pod.labels.get(POD_REVISION, '')}" for pod in self._pods(record)}
+            self._roll(record, revision, runs, by_node)
+        self._write_status(record, revision, runs, by_node)
+        marks = {pod.labels.get(POD_REVISION, "") for pods in by_node.values() for pod in pods}
+        in_use = {f"{record.name}-{mark}" for mark in marks}
         forget_revisions(self._world, record, {*in_use, revision.name})
         return accepted
+
+    def _runs(self, record: ObjectRecord) -> Verdicts:
+        known = self._verdicts.get(record.uid)
+        if known is None or known[0] != record.generation:
+            shape = _shape(record)
+            nodes = [node for node in self._world.store.records("nodes")
+                     if isinstance(node, NodeRecord) and node.deletion_at is None]  # fmt: skip
+            known = (record.generation, {node.name: _verdict(node, shape) for node in nodes})
+            self._verdicts[record.uid] = known
+        return known[1]
 
     # ---- pods
 
     def _manage(
-        self, record: ObjectRecord, revision: ObjectRecord, runs: dict[str, tuple[bool, bool]]
-    ) -> bool:
-        """Make missing pods and remove what does not belong; False when a pod was refused."""
-        by_node = self._by_node(record)
+        self, record: ObjectRecord, revision: ObjectRecord, runs: Verdicts, by_node: Pods
+    ) -> tuple[bool, bool]:
+        """Remove what does not belong and make missing pods; returns (any made, none refused)."""
         for node, pods in by_node.items():
             stays = runs.get(node, (False, False))[1]
             live = [pod for pod in pods if pod.deletion_at is None]
@@ -99,17 +117,15 @@ class DaemonSets(Part):
                     delete_pod(self._world, _RESOURCE, record, pod)
                 elif not stays or pod is not min(healthy, key=lambda p: (p.created_at, p.name)):
                     delete_pod(self._world, _RESOURCE, record, pod)
-        for node, (starts, _) in runs.items():
-            if starts and node not in by_node and not self._create(record, revision, node):
-                return False
-        return True
+        missing = [node for node, (starts, _) in runs.items() if starts and node not in by_node]
+        accepted = all(self._create(record, revision, node) for node in missing)
+        return bool(missing), accepted
 
     def _roll(
-        self, record: ObjectRecord, revision: ObjectRecord, runs: dict[str, tuple[bool, bool]]
+        self, record: ObjectRecord, revision: ObjectRecord, runs: Verdicts, by_node: Pods
     ) -> None:
         """Delete outdated pods: unavailable ones at once, others within maxUnavailable."""
         mark = revision.labels[POD_REVISION]
-        by_node = self._by_node(record)
         unavailable, candidates = 0, []
         for node, (starts, _) in runs.items():
             if not starts:
@@ -146,12 +162,9 @@ class DaemonSets(Part):
         reason = "FailedDaemonPod" if failed else "SucceededDaemonPod"
         report(self._world, _RESOURCE, record, reason, f"{text}{rest} it")
 
-    def _pods(self, record: ObjectRecord) -> list[PodRecord]:
-        return owned_pods(self._world, record.uid)
-
-    def _by_node(self, record: ObjectRecord) -> dict[str, list[PodRecord]]:
-        found: dict[str, list[PodRecord]] = {}
-        for pod in self._pods(record):
+    def _by_node(self, record: ObjectRecord) -> Pods:
+        found: Pods = {}
+        for pod in owned_pods(self._world, record.uid):
             found.setdefault(target_node(pod), []).append(pod)
         return found
 
@@ -168,10 +181,9 @@ class DaemonSets(Part):
     # ---- status
 
     def _write_status(
-        self, record: ObjectRecord, revision: ObjectRecord, runs: dict[str, tuple[bool, bool]]
+        self, record: ObjectRecord, revision: ObjectRecord, runs: Verdicts, by_node: Pods
     ) -> None:
         mark = revision.labels[POD_REVISION]
-        by_node = self._by_node(record)
         wanted = [node for node, (starts, _) in runs.items() if starts]
         first = {node: min(pods, key=lambda p: (p.created_at, p.name))
                  for node, pods in by_node.items()}  # fmt: skip
