@@ -15,6 +15,7 @@ from urllib.request import Request, urlopen
 import pytest
 import yaml
 
+from bus.clock import SystemClock
 from twin.__main__ import build_engine
 from twin.engine import Engine
 from twin.journal import Journal, WorldKey
@@ -107,3 +108,33 @@ def test_a_killed_twin_continues_its_world(tmp_path: Path) -> None:
             assert call(ready, "GET", f"/api/v1/nodes/{node}")["spec"]["unschedulable"]
     finally:
         kill(process)
+
+
+def test_a_served_twin_is_paused_stepped_and_hurried(tmp_path: Path) -> None:
+    """Its administrator stops, steps and hurries time over HTTP; the state is that of a re-run of
+    the journal, and the requests about time are not in it.
+    """
+    process, ready = start(tmp_path, 0)
+    try:
+        clock = "/foresail/v1/clock"
+        stood = call(ready, "POST", clock, {"paused": True})["now"]
+        assert stood == call(ready, "GET", clock)["now"]
+        call(ready, "POST", clock, {"step_seconds": 600})
+        deadline = SystemClock().monotonic() + 30.0
+        while call(ready, "GET", clock)["now"] < stood + 600.0:
+            assert SystemClock().monotonic() < deadline
+        assert call(ready, "GET", clock)["now"] == pytest.approx(stood + 600.0, abs=1e-5)
+        stepped = call(ready, "GET", "/foresail/v1/state")
+        assert stepped["hash"] == rerun(tmp_path, stepped["now"]).state_hash()
+
+        call(ready, "POST", clock, {"paused": False, "speed": "max"})
+        while call(ready, "GET", clock)["now"] < stood + 20_000.0:
+            assert SystemClock().monotonic() < deadline + 30.0
+        with pytest.raises(HTTPError, match="400"):
+            call(ready, "POST", clock, {"speed": -1})
+        call(ready, "POST", clock, {"paused": True})
+        last = call(ready, "GET", "/foresail/v1/state")
+    finally:
+        kill(process)
+    assert last["hash"] == rerun(tmp_path, last["now"]).state_hash()
+    assert b"clock" not in (tmp_path / "twin.journal").read_bytes()
