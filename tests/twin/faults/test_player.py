@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bus.clock import SystemClock
 from twin.api.access import Tokens
 from twin.api.messages import Request, Response
 from twin.api.router import Router
@@ -185,6 +186,33 @@ async def test_a_fault_ends_running_watches(fault: str, last: bytes) -> None:
     assert last in body.splitlines()[-1]
     assert not pods.done()
     pods.cancel()
+
+
+async def test_only_the_administrator_may_break_things() -> None:
+    """Every other identity is refused, and nothing is planned."""
+    engine, tokens = Engine(seed=7), Tokens.drawn()
+    app = ApiServer(engine, tokens)
+    body = json.dumps({"faults": [{"fault": "watch_expiry"}]}).encode()
+    before = engine.state_hash()
+    for name, token in tokens.of_all().items():
+        if name != "admin":
+            assert (await ask(app, token, "POST", PATH, body))[0] == 403, name
+
+    assert engine.state_hash() == before
+
+
+async def test_a_late_answer_is_late_and_right() -> None:
+    """Latency holds an answer back in wall time and changes nothing else."""
+    engine, tokens, clock = Engine(seed=7), Tokens.drawn(), SystemClock()
+    app = ApiServer(engine, tokens)
+    slow = {"fault": "api_latency", "latency_seconds": 0.1, "resources": ["pods"]}
+    engine.faults.play(scenario_of({"faults": [slow]}, "s"))
+    engine.advance(engine.now + 1)
+    began = clock.monotonic()
+    status, body = await ask(app, tokens.of_all()["admin"], "GET", "/api/v1/pods")
+
+    assert clock.monotonic() - began >= 0.1
+    assert (status, json.loads(body)["items"]) == (200, [])
 
 
 def test_who_else_asks_does_not_decide_who_is_refused() -> None:
