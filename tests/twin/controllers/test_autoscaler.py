@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import pytest
+from kubernetes.client import ApiClient
 
 from twin.conversion import to_v1, to_v2
 from twin.errors import ApiError
@@ -178,3 +180,30 @@ def test_versions_convert_into_one_another(cluster: Any, workload: Build) -> Non
     assert old["spec"]["targetCPUUtilizationPercentage"] == 50
     assert 30 < old["status"]["currentCPUUtilizationPercentage"] < 80
     assert to_v2(old) == {**stored, "metadata": {**stored["metadata"], "annotations": {}}}
+
+
+def test_a_clone_remembers_recommendations(cluster: Any, workload: Build) -> None:
+    """What an autoscaler recommended and did is part of the state: clones scale alike."""
+    policies = [{"type": "Pods", "value": 1, "periodSeconds": 60}]
+    cluster.create("deployments", "web", busy(workload, 6, "0.1"))
+    spec = target(minReplicas=2, behavior={"scaleDown": {"policies": policies}})
+    cluster.create("horizontalpodautoscalers", "web", spec)
+    cluster.run(380)
+    assert wanted(cluster) < 6
+    other = cluster.engine.clone()
+    for engine in (cluster.engine, other):
+        engine.advance(engine.now + 200)
+
+    assert other.state_hash() == cluster.engine.state_hash()
+
+
+def test_both_versions_decode(cluster: Any, workload: Build) -> None:
+    """The official client's models of both versions take what is served."""
+    cluster.create("deployments", "web", busy(workload, 2, "1.0"))
+    cluster.create("horizontalpodautoscalers", "web", target())
+    cluster.run(120)
+    stored = cluster.get("horizontalpodautoscalers", "web")
+    for obj, model in ((stored, "V2"), (to_v1(stored), "V1")):
+        name = f"{model}HorizontalPodAutoscaler"
+        decoded = ApiClient().deserialize(json.dumps(obj), name, "application/json")
+        assert decoded.status.desired_replicas == stored["status"]["desiredReplicas"]
