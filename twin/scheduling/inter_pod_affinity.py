@@ -68,7 +68,7 @@ class PodRelations:
         """
         target = sort_of(pod)
         found: dict[str, list[PodGroup]] = {}
-        for group in self.index.carriers:
+        for group in self.index.carriers_about(pod.labels):
             for term in group.needs.anti_affinity:
                 if self.matches(term, (group.namespace, group.labels), target):
                     found.setdefault(term.topology_key, []).append(group)
@@ -218,7 +218,7 @@ def affinity_scores(
         near = relations.near(term.topology_key, relations.selected(term, mine))
         raw += near[rows] * term.weight
     if preferred or not config.ignore_preferred_terms_of_existing_pods:
-        for group in relations.index.carriers:
+        for group in relations.index.carriers_about(pod.labels):
             for key, weight in _wishes(relations, group, mine, config.hard_pod_affinity_weight):
                 raw += relations.near(key, [group])[rows] * weight
     least, most = int(raw.min()), int(raw.max())

@@ -23,7 +23,8 @@ from twin.world import World
 
 Key = tuple[str, bool, tuple[tuple[str, str], ...], bytes]
 """(namespace, terminating, labels, terms)"""
-_At = TypeVar("_At", str, tuple[str, str, str])
+_Pair = tuple[str, str] | None
+_At = TypeVar("_At", str, tuple[str, str, str], _Pair)
 _DENSE = 128  # rows beyond which a group keeps an array
 
 
@@ -83,7 +84,16 @@ class _Entry:
 class PodIndex(Part):
     """Groups of bound pods that have not ended, and the host ports they hold."""
 
-    LEAVES = ("_active", "_groups", "_by_pair", "_by_namespace", "_entries", "_carriers", "_ports")
+    LEAVES = (
+        "_active",
+        "_groups",
+        "_by_pair",
+        "_by_namespace",
+        "_entries",
+        "_carriers",
+        "_carriers_by_pair",
+        "_ports",
+    )
 
     def __init__(self, world: World, nodes: NodeTable) -> None:
         self._world = world
@@ -96,6 +106,7 @@ class PodIndex(Part):
         self._by_pair: dict[tuple[str, str, str], dict[Key, PodGroup]] = {}
         self._by_namespace: dict[str, dict[Key, PodGroup]] = {}
         self._carriers: dict[Key, PodGroup] = {}
+        self._carriers_by_pair: dict[_Pair, dict[Key, PodGroup]] = {}
         self._entries: dict[str, _Entry] = {}  # by pod uid
         self._ports: dict[int, dict[str, tuple[HostPort, ...]]] = {}  # by row and pod uid
 
@@ -127,6 +138,15 @@ class PodIndex(Part):
     def carriers(self) -> Iterable[PodGroup]:
         """Groups whose pods have pod affinity or anti-affinity of their own."""
         return self._carriers.values()
+
+    def carriers_about(self, labels: Mapping[str, str]) -> Iterable[PodGroup]:
+        """Return the carriers of which some term may select a pod with these labels."""
+        if not self._carriers:
+            return ()
+        found: dict[Key, PodGroup] = dict(self._carriers_by_pair.get(None, {}))
+        for pair in labels.items():
+            found.update(self._carriers_by_pair.get(pair, {}))
+        return found.values()
 
     @property
     def ports(self) -> Mapping[int, Mapping[str, tuple[HostPort, ...]]]:
@@ -195,6 +215,8 @@ class PodIndex(Part):
                 self._by_pair.setdefault((pod.namespace, *pair), {})[key] = group
             if needs.terms_key:
                 self._carriers[key] = group
+                for wanted in _wanted_pairs(needs):
+                    self._carriers_by_pair.setdefault(wanted, {})[key] = group
         group.move(row, 1)
         self._entries[pod.uid] = _Entry(key, row, pod.labels, pod.shape)
         if needs.host_ports:
@@ -210,11 +232,22 @@ class PodIndex(Part):
             _discard(self._by_namespace, key[0], key)
             for pair in key[2]:
                 _discard(self._by_pair, (key[0], *pair), key)
-            self._carriers.pop(key, None)
+            if self._carriers.pop(key, None) is not None:
+                for wanted in _wanted_pairs(group.needs):
+                    _discard(self._carriers_by_pair, wanted, key)
         if known.shape.needs.host_ports:
             del self._ports[row][uid]
             if not self._ports[row]:
                 del self._ports[row]
+
+
+def _wanted_pairs(needs: PodNeeds) -> list[_Pair]:
+    """Return for each term a label that it asks for, None for one that asks for none in words."""
+    pairs: dict[_Pair, None] = {}
+    for term in (*needs.affinity, *needs.anti_affinity, *needs.preferred_pods):
+        wanted = ((term.selector or {}).get("matchLabels") or {}).items()
+        pairs[next(iter(wanted), None)] = None
+    return list(pairs)
 
 
 def _relates(pod: PodRecord) -> bool:

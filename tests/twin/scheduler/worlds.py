@@ -114,15 +114,10 @@ def spreading(rng: Random) -> Object:
 
 def term(rng: Random) -> Object:
     """A pod affinity term."""
-    found: Object = {
-        "topologyKey": rng.choice([ZONE, HOST]),
-        "labelSelector": {
-            "matchExpressions": [
-                {"key": "app", "operator": rng.choice(["In", "NotIn"]),
-                 "values": [rng.choice(APPS)]}
-            ]
-        },
-    }  # fmt: skip
+    app = rng.choice(APPS)
+    rule = {"key": "app", "operator": rng.choice(["In", "NotIn"]), "values": [app]}
+    selector = {"matchLabels": {"app": app}} if rng.random() < 0.5 else {"matchExpressions": [rule]}
+    found: Object = {"topologyKey": rng.choice([ZONE, HOST]), "labelSelector": selector}
     if rng.random() < 0.2:
         found["namespaces"] = ["team"]
     elif rng.random() < 0.2:
