@@ -11,6 +11,7 @@ import pytest
 
 from twin.api.messages import Request
 from twin.api.router import Router
+from twin.behaviour.settings import MetricsConfig
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.workloads.arrival import NodeShape, WorkloadArrival
@@ -45,10 +46,14 @@ def arrivals(random: Random, count: int) -> Iterator[WorkloadArrival]:
 
 @pytest.fixture
 def build() -> Build:
-    """Build a loaded cluster: build(seed, count=...) of eight nodes whose machines fail often."""
+    """Build a loaded cluster of eight nodes that fail often, with Prometheus for odd seeds:
+    build(seed, count=...).
+    """
 
     def made(seed: int, *, count: int = 400) -> Engine:
-        engine = Engine(TwinConfig(node_failures_per_day=30.0), seed=seed)
+        metrics = MetricsConfig(source="prometheus" if seed % 2 else "metrics-server")
+        config = TwinConfig(node_failures_per_day=30.0, metrics=metrics)
+        engine = Engine(config, seed=seed)
         engine.add_nodes([NodeShape(f"n{i}", 4_000, 8 * GIB, i % 3, {}) for i in range(NODES)])
         engine.load(arrivals(Random(seed), count))
         return engine

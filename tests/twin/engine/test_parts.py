@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from twin.behaviour.settings import MetricsConfig
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.part import Part, attributes, objects_of, parts_of
@@ -25,10 +26,11 @@ FIXED = (
 NOT_STATE = {("Engine", "parts")}
 
 
-@pytest.fixture
-def busy(arrival: Callable[..., WorkloadArrival]) -> Engine:
-    """A cluster in which everything happens that happens by itself."""
-    engine = Engine(TwinConfig(node_failures_per_day=60.0), seed=4)
+@pytest.fixture(params=["metrics-server", "prometheus"])
+def busy(arrival: Callable[..., WorkloadArrival], request: pytest.FixtureRequest) -> Engine:
+    """A cluster in which everything happens that happens by itself, with either metrics source."""
+    metrics = MetricsConfig(source=request.param)
+    engine = Engine(TwinConfig(node_failures_per_day=60.0, metrics=metrics), seed=4)
     engine.add_nodes([NodeShape(f"n{i}", 4_000, 8 * GIB, 1, {}) for i in range(6)])
     engine.load(
         arrival(
