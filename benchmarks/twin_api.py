@@ -72,7 +72,7 @@ def main() -> int:
     notes = (
         "targets: 10,000 GET/s of one object; 150,000 pods listed with bytes drained in under "
         f"5 s; 0.6 kB a pod. GET/s: {CONNECTIONS} connections, TLS, one request under way on "
-        f"each, then {DEEP}. kB a pod: records in the store alone, and the whole twin"
+        f"each, then {DEEP}. kB a pod: one more replica in the store, and the whole twin's memory"
     )
     report("the embedded cluster's API", given, rows, notes)
     return 0

@@ -100,13 +100,13 @@ def _set_identity(record: Record, metadata: Object) -> None:
 def _set_changeable_metadata(record: Record, metadata: Object) -> None:
     record.labels = _shared(metadata.get("labels")) or {}
     record.annotations = _shared(metadata.get("annotations")) or {}
-    record.owners = tuple(_shared(one) for one in metadata.get("ownerReferences") or ())
+    record.owners = _shared(metadata.get("ownerReferences")) or ()
     record.finalizers = tuple(metadata.get("finalizers") or ())
 
 
 def _shared(pairs: Any) -> Any:
-    """Return an equal object that was taken in shortly before: replicas share what they have from
-    one template, a fifth of what a pod weighs. None of it is ever changed in place.
+    """Return an equal object that was taken in shortly before, a list as a tuple: replicas share
+    what they have from one template, a fifth of what a pod weighs. None of it is ever changed.
     """
     if not pairs:
         return pairs
@@ -115,7 +115,7 @@ def _shared(pairs: Any) -> Any:
     if found is None:
         if len(_pairs) >= _PAIRS_KEPT:
             _pairs.clear()
-        found = _pairs[text] = pairs
+        found = _pairs[text] = tuple(pairs) if isinstance(pairs, list) else pairs
     return found
 
 

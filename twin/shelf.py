@@ -20,11 +20,12 @@ class Shelf:
         self.keys: list[Key] = []
         self.log = ChangeLog(log_size)
 
-    def put(self, record: Record) -> None:
-        """Add a new record."""
+    def put(self, record: Record) -> Key:
+        """Add a new record; return its key, so that others can hold the same one."""
         key = record.key
         self.records[key] = record
         insort(self.keys, key)
+        return key
 
     def drop(self, record: Record) -> None:
         """Remove a record."""

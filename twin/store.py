@@ -192,8 +192,7 @@ class Store(Part):
     def insert(self, resource: str, record: Record) -> None:
         """Commit a complete new record that needs no admission (the simulation's own)."""
         shelf = self._shelf(resource)
-        shelf.put(record)
-        self._index(resource, record)
+        self._index(resource, record, shelf.put(record))
         self._commit(shelf, "ADDED", record, None, None, None)
 
     def replace(
@@ -359,9 +358,10 @@ class Store(Part):
         if resource not in admission.GRACEFUL:
             self.remove(resource, record)
 
-    def _index(self, resource: str, record: Record) -> None:
+    def _index(self, resource: str, record: Record, key: Key | None = None) -> None:
         for owner in record.owners:
-            self.dependents.setdefault(owner["uid"], {})[(resource, record.key)] = record
+            place = (resource, key or record.key)
+            self.dependents.setdefault(owner["uid"], {})[place] = record
 
     def _unindex(self, resource: str, record: Record) -> None:
         for owner in record.owners:
