@@ -31,7 +31,7 @@ def image_bytes(image: str) -> int:
 class Images(Part):
     """Gets the images of pods; `start` is called once nothing stands in the way."""
 
-    KEEPS = ("_busy_until", "_done_at", "_failures")
+    KEEPS = ("_busy_until", "_done_at", "_failures", "_attempts")
 
     def __init__(self, world: World, impairments: Impairments, start: Start) -> None:
         self._world = world
@@ -40,6 +40,7 @@ class Images(Part):
         self._busy_until: dict[str, float] = {}  # serial pulls of a node
         self._done_at: dict[tuple[str, str], float] = {}  # (node, image) that is being pulled
         self._failures: dict[str, int] = {}  # in a row, by pod uid
+        self._attempts: dict[str, int] = {}  # how often a machine was lost while a pod waited
         world.clock.handle("images.pulled", self._pulled)
         world.clock.handle("images.back_off", self._back_off)
         world.clock.handle("images.retry", self._retry)
@@ -66,6 +67,20 @@ class Images(Part):
     def forget(self, uid: str) -> None:
         """Drop what is known of a pod that is gone."""
         self._failures.pop(uid, None)
+        self._attempts.pop(uid, None)
+
+    def lose(self, node_name: str, waiting: list[str]) -> None:
+        """The machine is gone: its pulls, and what was planned for the pods that wait there."""
+        self._busy_until.pop(node_name, None)
+        for key in [key for key in self._done_at if key[0] == node_name]:
+            del self._done_at[key]
+        for uid in waiting:
+            self._failures.pop(uid, None)
+            self._attempts[uid] = self.attempt(uid) + 1
+
+    def attempt(self, uid: str) -> int:
+        """Return the number of the attempt to start a pod; plans of earlier ones are void."""
+        return self._attempts.get(uid, 0)
 
     def _pull(self, image: str, node: str, pod: PodRecord, *, here: bool) -> float:
         """Return the seconds until an image is there; begin to pull it if nobody does."""
@@ -79,18 +94,17 @@ class Images(Part):
                 begin = max(begin, self._busy_until.get(node, 0.0))
             done = begin + image_bytes(image) / config.pull_bytes_per_second
             self._done_at[node, image] = self._busy_until[node] = done
-            world.clock.at(done, "images.pulled", node, image, pod.uid, done - begin)
+            world.clock.at(done, "images.pulled", node, image, pod.uid, done - begin, done)
             world.reporter.report(pod, "Pod", "Pulling", f'Pulling image "{image}"', _COMPONENT)
         return done - world.now
 
-    def _pulled(self, node_name: str, image: str, uid: str, seconds: float) -> None:
-        world = self._world
-        done = self._done_at.pop((node_name, image))
+    def _pulled(self, node_name: str, image: str, uid: str, seconds: float, done: float) -> None:
+        world, node = self._world, self._world.node(node_name)
+        if node is None or self._done_at.get((node_name, image)) != done:
+            return  # what was pulled is lost with the machine
+        del self._done_at[node_name, image]
         if self._busy_until.get(node_name) == done:
             del self._busy_until[node_name]
-        node = world.node(node_name)
-        if node is None or not world.up(node_name):
-            return  # what was pulled is lost with the machine
         size, before = image_bytes(image), node.clone()
         node.images = (*node.images, (image, size))
         world.store.touch("nodes", node, before)
@@ -109,12 +123,15 @@ class Images(Part):
         self._world.reporter.report(pod, "Pod", "Failed", text, _COMPONENT)
         config = self._world.config.kubelet
         if reason == _NEVER:  # looked at again, but not a pull to back off from
-            self._world.clock.after(config.pull_backoff_seconds, "images.retry", pod.uid)
+            self._plan(config.pull_backoff_seconds, "images.retry", pod.uid)
         else:
-            self._world.clock.after(config.pull_error_seconds, "images.back_off", pod.uid)
+            self._plan(config.pull_error_seconds, "images.back_off", pod.uid)
 
-    def _back_off(self, uid: str) -> None:
-        pod = self._waiting(uid)
+    def _plan(self, delay: float, kind: str, uid: str) -> None:
+        self._world.clock.after(delay, kind, uid, self.attempt(uid))
+
+    def _back_off(self, uid: str, attempt: int) -> None:
+        pod = self._waiting(uid, attempt)
         if pod is None:
             return
         config, count = self._world.config.kubelet, self._failures.get(uid, 0)
@@ -124,18 +141,20 @@ class Images(Part):
         text = f'Back-off pulling image "{image}"'
         self._show(pod, "ImagePullBackOff", text)
         self._world.reporter.report(pod, "Pod", "BackOff", text, _COMPONENT)
-        self._world.clock.after(delay, "images.retry", uid)
+        self._plan(delay, "images.retry", uid)
 
-    def _retry(self, uid: str) -> None:
-        pod = self._waiting(uid)
+    def _retry(self, uid: str, attempt: int) -> None:
+        pod = self._waiting(uid, attempt)
         if pod is None:
             return
         node = self._world.node(pod.node_name)
         if node is not None and self._world.up(pod.node_name):
             self.prepare(pod, node)
 
-    def _waiting(self, uid: str) -> PodRecord | None:
+    def _waiting(self, uid: str, attempt: int) -> PodRecord | None:
         pod = self._world.pods.get(uid)
+        if attempt != self.attempt(uid):
+            return None
         if pod is None or pod.terminal or pod.deletion_at is not None:
             return None
         return pod if pod.container_state == "waiting" and pod.started_at is not None else None

@@ -95,8 +95,11 @@ class Kubelet(Part):
 
     def lose(self, node_name: str) -> None:
         """The machine fails: nothing of it runs any more, though nobody knows yet."""
-        for uid in self._world.pods_on.get(node_name, {}):
+        here = self._world.pods_on.get(node_name, {})
+        for uid in here:
             self._usage.drop(uid)
+        waiting = [uid for uid, pod in here.items() if pod.container_state == "waiting"]
+        self.images.lose(node_name, waiting)
 
     def kill_for_memory(self, uid: str, sentence: str) -> None:
         """Kill a running container for want of memory."""
@@ -157,12 +160,15 @@ class Kubelet(Part):
     def _plan_start(self, pod: PodRecord, delay: float) -> None:
         config = self._world.config
         latency = config.start_median_seconds * self._random.lognormvariate(0.0, config.start_sigma)
-        self._world.clock.after(delay + latency, "kubelet.start", pod.uid)
+        attempt = self.images.attempt(pod.uid)
+        self._world.clock.after(delay + latency, "kubelet.start", pod.uid, attempt)
 
-    def _start(self, uid: str) -> None:
+    def _start(self, uid: str, attempt: int) -> None:
         world, pod = self._world, self._world.pods.get(uid)
         if pod is None or pod.terminal or pod.deletion_at is not None:
             return
+        if attempt != self.images.attempt(uid):
+            return  # planned on a machine that was lost since
         if pod.container_state == "running" or not world.up(pod.node_name):
             return
         before = pod.clone()
@@ -258,7 +264,8 @@ class Kubelet(Part):
             world.store.touch("pods", pod, before)
             if delay:
                 self._report(pod, "BackOff", f"Back-off restarting failed container {name}")
-                world.clock.after(delay, "kubelet.start", pod.uid)
+                attempt = self.images.attempt(pod.uid)
+                world.clock.after(delay, "kubelet.start", pod.uid, attempt)
             else:
                 self._plan_start(pod, config.start_median_seconds)
             return

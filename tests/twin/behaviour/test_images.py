@@ -100,18 +100,35 @@ def test_a_failing_pull_backs_off_to_300_seconds(build: Build, create: Create) -
     assert status["phase"] == "Pending"
     engine.store.delete("pods", "default", "a", grace_period_seconds=0)
     engine.advance(engine.now + 400)
-    assert engine.kubelet.images.kept() == {"_busy_until": {}, "_done_at": {}, "_failures": {}}
+    assert not any(engine.kubelet.images.kept().values())
 
 
-def test_a_pull_is_lost_with_its_machine(build: Build, create: Create) -> None:
-    """A machine that fails during a pull has to pull again when it is back."""
+@pytest.mark.parametrize("lasts", [30.0, 230.0])
+def test_a_pull_is_lost_with_its_machine(build: Build, create: Create, lasts: float) -> None:
+    """A machine that fails during a pull has to pull again, however soon it is back."""
     engine = build(pull_bytes_per_second=1e6)
     pod = create(engine, "a")
     engine.advance(engine.now + 20)
-    engine.fail_node("n0", 230.0)
-    engine.advance(engine.now + 220)
+    engine.fail_node("n0", lasts)
+    engine.advance(engine.now + lasts - 10)
     assert engine.store.get("nodes", "", "n0")["status"].get("images", []) == []
     back = engine.now + 10
     engine.advance(back + 240)
 
     assert pod.container_since >= back + image_bytes("app:1") / 1e6
+    assert pod.restart_count == 0
+
+
+def test_one_chain_of_tries_survives_a_machine(build: Build, create: Create) -> None:
+    """A pod that backs off is tried anew after its machine was lost, and not twice at a time."""
+    engine = build()
+    create(engine, "a", container={"image": DEAD})
+    for _ in range(3):
+        engine.advance(engine.now + 45)
+        engine.fail_node("n0", 5.0)
+    engine.advance(engine.now + 6)
+    planned = [event for event in engine.clock.kept()["_heap"] if event[2].startswith("images.")]
+    attempts = {event[3][1] for event in planned}
+
+    assert max(attempts) == engine.kubelet.images.attempt(str(planned[0][3][0])) == 3
+    assert sum(event[3][1] == 3 for event in planned) == 1
