@@ -41,6 +41,7 @@ from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object
 from twin.store import Store
 from twin.streams import Streams
+from twin.system_objects import add_system_objects
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.world import World
 
@@ -74,6 +75,7 @@ class Engine:
         for name in NAMESPACES:
             self.store.create("namespaces", "", {"metadata": {"name": name}})
         add_system_classes(self.store)
+        add_system_objects(self.store)
 
     def _build_behaviour(self) -> None:
         world = self.world

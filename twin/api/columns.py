@@ -199,6 +199,16 @@ def _ports(obj: Object, _now: float) -> str:
     return ",".join(f"{one.get('port')}/{one.get('protocol', 'TCP')}" for one in ports) or NONE
 
 
+def _addresses(obj: Object, _now: float) -> str:
+    found = [
+        f"{one.get('ip')}:{port.get('port')}"
+        for subset in obj.get("subsets") or ()
+        for one in subset.get("addresses") or ()
+        for port in subset.get("ports") or ({},)
+    ]
+    return ",".join(found) or NONE
+
+
 def _usage(field: str) -> Read:
     def read(obj: Object, _now: float) -> str:
         hard, used = at(obj, "status.hard") or at(obj, "spec.hard") or {}, at(obj, "status.used")
@@ -317,6 +327,17 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("External-IP", lambda _obj, _now: NONE),
         Column("Port(s)", _ports),
         Column("Selector", lambda obj, _now: _labels(at(obj, "spec.selector")), wide=True),
+    ),
+    "endpoints": (Column("Endpoints", _addresses),),
+    "secrets": (
+        Column("Type", _path("type")),
+        Column("Data", lambda obj, _now: len(obj.get("data") or ()), type="integer"),
+    ),
+    "persistentvolumeclaims": (
+        Column("Status", _path("status.phase")),
+        Column("Volume", _path("spec.volumeName")),
+        Column("Capacity", _path("status.capacity.storage")),
+        Column("StorageClass", _path("spec.storageClassName")),
     ),
     "configmaps": (Column("Data", lambda obj, _now: len(obj.get("data") or ()), type="integer"),),
     "resourcequotas": (Column("Request", _usage("requests")), Column("Limit", _usage("limits"))),
