@@ -204,7 +204,7 @@ def _addresses(obj: Object, _now: float) -> str:
         f"{one.get('ip')}:{port.get('port')}"
         for subset in obj.get("subsets") or ()
         for one in subset.get("addresses") or ()
-        for port in subset.get("ports") or ({},)
+        for port in subset.get("ports") or ()
     ]
     return ",".join(found) or NONE
 

@@ -115,7 +115,7 @@ COMMANDS = (
     Command("rollout restart deployment/web", "restarted"),
     Command("rollout status deployment/web --timeout=120s", "successfully rolled out"),
     Command("label deployment web tier=front", "labeled"),
-    Command("annotate deployment web note=here", "annotated"),
+    Command("annotate deployment web note=here", "web annotate"),
     Command('patch deployment web -p {"spec":{"minReadySeconds":1}}', "patched"),
     Command('patch deployment web --type=merge -p {"spec":{"minReadySeconds":0}}', "patched"),
     Command(
