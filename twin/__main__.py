@@ -21,10 +21,10 @@ from bus.errors import ConfigError, InputError
 from bus.health import Condition, address_from, answering
 from bus.metrics import Measures
 from bus.nats_server import die_with_parent
-from twin.api.access import Tokens
 from twin.api.certificates import Credentials, prepare
 from twin.api.discovery import VERSION
 from twin.api.server import ApiServer
+from twin.api.tokens import Tokens
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.faults import read_scenario

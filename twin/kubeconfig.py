@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from twin.api.access import write_secret
+from twin.api.tokens import write_secret
 
 CLUSTER = "foresail-twin"
 

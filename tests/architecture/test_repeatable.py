@@ -16,6 +16,7 @@ OUTSIDE = (
     "services/cluster_process.py",
     "services/dashboard/",
     "twin/api/server.py",
+    "twin/api/tokens.py",
     "twin/journal.py",
     "twin/kubeconfig.py",
 )
@@ -30,7 +31,7 @@ INTS = (
     "services/executor/verify.py: ends",
     "services/kube_objects.py: amount(one.resources.requests)",
     "services/kube_objects.py: status.restart_count",
-    "twin/api/tables.py: one.get('restartCount', 0)",
+    "twin/api/columns.py: one.get('restartCount', 0)",
     "twin/controllers/budget.py: wanted.values()",
     "twin/controllers/deployment.py: _replicas(entry)",
     "twin/controllers/deployment.py: pod.ready",

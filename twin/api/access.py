@@ -7,13 +7,8 @@ it meets a real cluster. Rules are those of Kubernetes' RBAC: they only allow.
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
 
 from twin.errors import ApiError, qualified
 
@@ -171,61 +166,6 @@ def acting(identity: Identity, headers: Mapping[str, str]) -> Identity:
     identity.require(Attributes("impersonate", "", "users", name=user))
     known = {one.user: one for one in IDENTITIES}
     return known.get(user) or Identity("", (), stranger=user)
-
-
-class Tokens:
-    """A random bearer token for each identity."""
-
-    def __init__(self, by_name: Mapping[str, str]) -> None:
-        """Take the tokens by the name of their identity."""
-        self._by_name = dict(by_name)
-        self._by_digest = {
-            _digest(by_name[one.name].encode()): one for one in IDENTITIES if one.name in by_name
-        }
-
-    @classmethod
-    def drawn(cls) -> Self:
-        """Draw new tokens; they are secrets, not part of any result."""
-        return cls({one.name: secrets.token_urlsafe(24) for one in IDENTITIES})
-
-    @classmethod
-    def kept(cls, path: Path) -> Self:
-        """Return the tokens of an earlier start, or draw them and keep them for the owner alone."""
-        if path.is_file():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if set(kept) == {one.name for one in IDENTITIES}:
-                return cls(kept)
-        drawn = cls.drawn()
-        write_secret(path, json.dumps(drawn.of_all()).encode())
-        return drawn
-
-    def of_all(self) -> dict[str, str]:
-        """Return the tokens by the name of their identity."""
-        return dict(self._by_name)
-
-    def identity(self, authorization: str) -> Identity | None:
-        """Return whose token an Authorization header carries.
-
-        Tokens are looked up by their digest, so the time it takes tells nothing about them.
-        """
-        scheme, _, token = authorization.partition(" ")
-        if scheme.lower() != "bearer":
-            return None
-        return self._by_digest.get(_digest(token.strip().encode()))
-
-
-def write_secret(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    part.replace(path)
-
-
-def _digest(token: bytes) -> bytes:
-    return hashlib.blake2b(token, digest_size=32).digest()
 
 
 def _among(value: str, allowed: Iterable[str]) -> bool:

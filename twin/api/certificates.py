@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from twin.api.access import write_secret
+from twin.api.tokens import write_secret
 
 VALID = timedelta(days=3_650)
 AUTHORITY_FILE = "twin-ca.pem"

@@ -142,7 +142,8 @@ def applied(
         paths = frozenset(everything(live, place)) - _NOBODYS
         owners = [replace(_owner(writer, "Update", paths), manager=BEFORE_FIRST_APPLY)]
     mine = _owner(writer, "Apply", frozenset(owned(config, place)) - _NOBODYS)
-    before = next((owner.paths for owner in owners if owner.key == mine.key), frozenset())
+    kept = next((owner for owner in owners if owner.key == mine.key), None)
+    before = mine.paths if kept is None else kept.paths
     others = [owner for owner in owners if owner.key != mine.key]
     result = merged(live, config, place)
     result = without(result, place, trie_of(_dropped(before, mine.paths, others)))
@@ -157,7 +158,6 @@ def applied(
         result = _remembered(live, config, result)
     taken = difference.changed & mine.paths
     left = [replace(one, paths=one.paths - taken - difference.removed) for one in others]
-    kept = next((owner for owner in owners if owner.key == mine.key), None)
     same = kept is not None and kept.paths == mine.paths and not difference.changed
     return result, entries_of([*left, kept if same and kept is not None else mine])
 
@@ -234,7 +234,7 @@ def _dropped(before: Paths, now: Paths, others: Sequence[Owner]) -> list[Path]:
     for paths in (now, *(owner.paths for owner in others)):
         for path in paths:
             wanted.update(path[:length] for length in range(1, len(path) + 1))
-    return [path for path in before if path not in wanted]
+    return sorted(path for path in before if path not in wanted)
 
 
 def _conflicts(

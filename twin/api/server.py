@@ -16,12 +16,13 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from twin.api import clock_control
-from twin.api.access import ADMIN, Identity, Tokens
+from twin.api.access import ADMIN, Identity
 from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
 from twin.api.patching import APPLY
 from twin.api.presenting import presented
 from twin.api.router import LARGEST_BODY, WRITING, Router
 from twin.api.streaming import stream
+from twin.api.tokens import Tokens
 from twin.engine import Engine
 from twin.errors import ApiError
 from twin.faults.api_faults import ApiFaults

@@ -16,8 +16,8 @@ from twin.api.access import (
     READER,
     Attributes,
     Identity,
-    Tokens,
 )
+from twin.api.tokens import Tokens
 
 PODS = "/api/v1/namespaces/default/pods"
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"

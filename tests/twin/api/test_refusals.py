@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from twin.api.access import ADMIN, READER, Identity, Tokens
+from twin.api.access import ADMIN, READER, Identity
 from twin.api.messages import JSON, Request, Response
 from twin.api.router import Router
+from twin.api.tokens import Tokens
 from twin.engine import Engine
 from twin.workloads import open_workload
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from bus.clock import SystemClock
-from twin.api.access import Tokens
 from twin.api.messages import Request, Response
 from twin.api.router import Router
 from twin.api.server import ApiServer
+from twin.api.tokens import Tokens
 from twin.checkpoint import Checkpoint
 from twin.engine import Engine
 from twin.faults import scenario_of

@@ -13,7 +13,7 @@ from bus.errors import ConfigError
 from twin.__main__ import build_engine
 from twin.api.messages import Request
 from twin.api.router import Router
-from twin.api.access import Tokens
+from twin.api.tokens import Tokens
 from twin.engine import Engine
 from twin.journal import Journal, JournalUnwritable, WorldKey
 from twin.settings import TwinSettings
