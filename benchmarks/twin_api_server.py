@@ -30,7 +30,7 @@ from twin.workloads.arrival import NodeShape
 
 PODS_A_NODE = 30
 HASH = "5d4f8c7b9"
-START_SECONDS = 60.0
+START_SECONDS = 600.0
 OWNERS_TRACED = 300
 
 

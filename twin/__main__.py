@@ -214,7 +214,7 @@ async def drive(
             pace.ended(engine.now - began)
         if journal is not None and checkpoints is not None:
             await checkpoints.keep(engine, journal)
-        await clock.sleep(0.0 if pace.behind else SLICE_SECONDS)
+        await clock.sleep(pace.rest_seconds(SLICE_SECONDS))
 
 
 async def _announce(

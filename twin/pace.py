@@ -13,6 +13,8 @@ from bus.clock import Clock
 
 CHUNK_SECONDS = 0.05
 """Wall seconds that one advance may take."""
+GIVE_WAY_SECONDS = 0.01
+"""Wall seconds that requests have to themselves between two advances of a busy engine."""
 _FIRST_CHUNK, _LEAST_CHUNK, _LONGEST_CHUNK = 1.0, 0.001, 3_600.0  # cluster seconds
 
 
@@ -26,6 +28,8 @@ class Pace:
         self.paused = False
         self.behind = False
         """Whether the newest advance was cut short, so that the next is due at once."""
+        self.asked = False
+        """Whether a request has come since the last advance."""
         self._began = (now, clock.monotonic())
         self._step_until = -math.inf
         self._chunk = _FIRST_CHUNK
@@ -67,6 +71,15 @@ class Pace:
             fitting = advanced_seconds * CHUNK_SECONDS / took
             grown = min(fitting, 2.0 * self._chunk)
             self._chunk = min(max(grown, _LEAST_CHUNK), _LONGEST_CHUNK)
+
+    def rest_seconds(self, slice_seconds: float) -> float:
+        """Return how long to wait before the next advance: none when it is due, unless somebody
+        has asked for something since the last, who would wait as long as an advance takes.
+        """
+        asked, self.asked = self.asked, False
+        if not self.behind:
+            return slice_seconds
+        return GIVE_WAY_SECONDS if asked else 0.0
 
     def ahead_seconds(self, wall_seconds: float) -> float:
         """Return the cluster seconds that may pass in so much wall time, for time marks."""

@@ -66,6 +66,8 @@ class ApiServer:
         if scope["type"] != "http":
             return
         request = await _request(scope, receive)
+        if self._pace is not None:
+            self._pace.asked = True
         identity = self._tokens.identity(request.headers.get("authorization", ""))
         if identity is None and request.path in OPEN_PATHS:
             identity = ADMIN
