@@ -26,7 +26,7 @@ class Copier:
     __slots__ = ("_made",)
 
     def __init__(self) -> None:
-        self._made: dict[int, Any] = {}  # by id of the original, which outlives the copier
+        self._made: dict[Any, Any] = {}  # by original; these are equal only to themselves
 
     def copy(self, value: Any) -> Any:
         """Return a copy; raises TypeError for a type that cannot be kept."""
@@ -39,17 +39,17 @@ class Copier:
         return how(self, value)
 
     def _once(self, value: Any, copied: Any) -> Any:
-        self._made[id(value)] = copied
+        self._made[value] = copied
         return copied
 
     def record(self, value: Any) -> Any:
         """Return the one copy of a record; its parts are never changed in place, so they stay."""
-        made = self._made.get(id(value))
+        made = self._made.get(value)
         return self._once(value, value.clone()) if made is None else made
 
     def dataclass(self, value: Any) -> Any:
         """Return the one copy of a keepable dataclass."""
-        made = self._made.get(id(value))
+        made = self._made.get(value)
         if made is not None:
             return made
         made = self._once(value, object.__new__(type(value)))
@@ -90,7 +90,8 @@ def _tuple(copier: Copier, value: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _set(copier: Copier, value: set[Any]) -> set[Any]:
-    return set(map(copier.copy, value))
+    del copier  # what a set holds cannot change
+    return value.copy()
 
 
 def _deque(copier: Copier, value: deque[Any]) -> deque[Any]:

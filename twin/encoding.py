@@ -72,9 +72,9 @@ class Encoder:
     __slots__ = ("_objects", "_records", "_shapes")
 
     def __init__(self) -> None:
-        self._records: dict[int, tuple[int, Record]] = {}  # by id, kept alive with it
+        self._records: dict[Record, int] = {}
         self._shapes: dict[PodShape, int] = {}
-        self._objects: dict[int, tuple[int, object]] = {}
+        self._objects: dict[object, int] = {}
 
     def encode(self, value: Any) -> Any:
         """Return what `json_of` can write; raises TypeError for a type that cannot be kept."""
@@ -88,10 +88,10 @@ class Encoder:
 
     def record(self, value: Record) -> list[Any]:
         """Write a record once; dicts in it are JSON already."""
-        known = self._records.get(id(value))
+        known = self._records.get(value)
         if known is not None:
-            return ["r", known[0]]
-        self._records[id(value)] = (len(self._records), value)
+            return ["r", known]
+        self._records[value] = len(self._records)
         found: list[Any] = ["R", type(value).__name__]
         for slot in SLOTS[type(value)]:
             entry = getattr(value, slot)
@@ -112,10 +112,10 @@ class Encoder:
         kind = type(value)
         letter = "o"
         if not kind.__dataclass_params__.frozen:
-            known = self._objects.get(id(value))
+            known = self._objects.get(value)
             if known is not None:
-                return ["x", known[0]]
-            self._objects[id(value)] = (len(self._objects), value)
+                return ["x", known]
+            self._objects[value] = len(self._objects)
             letter = "O"
         entries = (self.encode(getattr(value, field.name)) for field in fields(kind))
         return [letter, kind.__name__, *entries]

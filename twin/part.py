@@ -49,8 +49,12 @@ class Part:
 
 
 def keepable(cls: type[T]) -> type[T]:
-    """Allow a dataclass in kept values; frozen ones are shared between clones, others copied."""
+    """Allow a dataclass in kept values; frozen ones are shared between clones, others copied, and
+    those have to be equal only to themselves (eq=False).
+    """
     assert is_dataclass(cls), f"{cls.__name__} is not a dataclass"
+    frozen = cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    assert frozen or cls.__eq__ is object.__eq__, f"{cls.__name__} needs eq=False"
     assert cls.__name__ not in KEEPABLE, f"two keepable classes {cls.__name__}"
     KEEPABLE[cls.__name__] = cls
     return cls
@@ -74,12 +78,12 @@ def objects_of(root: object) -> Iterator[object]:
     They are found as attributes, in containers that are not kept, and behind bound methods such as
     handlers.
     """
-    seen: set[int] = set()
+    seen: list[object] = []
     todo: list[object] = [root]
     while todo:
         owner = todo.pop()
-        if id(owner) not in seen:
-            seen.add(id(owner))
+        if not any(owner is one for one in seen):  # some are equal, or cannot be hashed
+            seen.append(owner)
             yield owner
             todo += reversed(list(_neighbours(owner)))
 

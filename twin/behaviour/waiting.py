@@ -22,7 +22,7 @@ Order = tuple[int, float, int]
 
 
 @keepable
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Waiter:
     """One unbound pod."""
 
