@@ -120,9 +120,7 @@ def _workload_changes(old: WorkloadTable, new: WorkloadTable, at: float) -> Iter
             yield _scaled(ReactionKind.SCALE_DOWN, name, at, wanted, 0)
 
 
-def _rescales(
-    old: Mapping[str, Scaling], new: Mapping[str, Scaling]
-) -> Iterator[ReactionItem]:
+def _rescales(old: Mapping[str, Scaling], new: Mapping[str, Scaling]) -> Iterator[ReactionItem]:
     """Tell each autoscaler that has rescaled its target since the last look."""
     for name, scaling in new.items():
         at, earlier = scaling.scaled_time_seconds, old.get(name)
