@@ -60,11 +60,12 @@ class Snapshot:
         """Return how many records there are behind `after`."""
         low, high = self._bounds(after)
         live = self._live.records
-        later = sum(
-            record is None and key in live and self._within(key, after)
+        later = [
+            key
             for key, record in self._earlier.items()
-        )
-        return high - low - later + len(self._gone(after))
+            if record is None and key in live and self._within(key, after)
+        ]
+        return high - low - len(later) + len(self._gone(after))
 
     def _keys(self, low: int, high: int, after: Key | None) -> Iterator[Key]:
         keys = self._live.keys

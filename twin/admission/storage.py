@@ -27,7 +27,8 @@ def config_map(obj: Object, findings: Findings) -> None:
     _check_keys("data", data, findings)
     _check_keys("binaryData", binary, findings)
     size = sum(len(str(value).encode()) for value in data.values())
-    size += sum(_size(f"binaryData[{key}]", value, findings) for key, value in binary.items())
+    for key, value in binary.items():
+        size += _size(f"binaryData[{key}]", value, findings)
     _check_size("", size, findings)
 
 
@@ -42,7 +43,9 @@ def secret(obj: Object, findings: Findings) -> None:
         obj["data"] = {**(obj.get("data") or {}), **plain}
     data = _pairs(obj, "data")
     _check_keys("data", data, findings)
-    size = sum(_size(f"data[{key}]", value, findings) for key, value in data.items())
+    size = 0
+    for key, value in data.items():
+        size += _size(f"data[{key}]", value, findings)
     _check_size("data", size, findings)
 
 
