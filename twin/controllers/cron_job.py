@@ -8,6 +8,7 @@ cluster nothing of this runs.
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
+from email.utils import format_datetime
 
 from twin.changes import Change
 from twin.controllers.cron_schedule import Schedule, parse_schedule, zone_of
@@ -126,8 +127,8 @@ class CronJobs(Part):
             return True
         deadline = spec.get("startingDeadlineSeconds")
         if deadline is not None and due + deadline < now:
-            stamp = datetime.fromtimestamp(due, zone_of(None)).strftime("%a, %d %b %Y %H:%M:%S")
-            text = f"Missed scheduled time to start a job: {stamp} +0000"
+            stamp = format_datetime(datetime.fromtimestamp(due, zone_of(None)))
+            text = f"Missed scheduled time to start a job: {stamp}"
             self._tell(record, "MissSchedule", text)
             return True
         name = f"{record.name}-{int(due) // 60}"

@@ -106,7 +106,8 @@ class Deployments:
         total = sum(_replicas(entry) for entry in old)
         replicas = new_replicas(spec["replicas"], surge, 0, total)
         dropped = _FIRST_ONLY if revision > 1 else ()
-        copied = {k: v for k, v in record.annotations.items() if k not in (*_NOT_COPIED, *dropped)}
+        kept = (k for k in record.annotations if k not in _NOT_COPIED and k not in dropped)
+        copied = {name: record.annotations[name] for name in kept}
         annotations = {**copied, **_sizes(spec), REVISION: str(revision)}
         set_spec: Object = {
             "replicas": replicas,

@@ -247,7 +247,7 @@ class Jobs(Part):
             self._loop.note_later(wait, "jobs", job.namespace, job.name)
             return True
         if indexed:
-            taken = [*tally.indexes, *(index_of(pod) for pod in active)]
+            taken = [*sorted(tally.indexes), *(index_of(pod) for pod in active)]
             indexes = missing_indexes(spec["completions"], taken, missing)
             return all(self._create_indexed(job, index) for index in indexes)
         fresh = FIRST_NAME in job.annotations and not owned_pods(world, job.uid)
