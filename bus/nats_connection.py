@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import structlog
@@ -69,6 +70,7 @@ async def connect_client(
             pending_size=64 * 1024**2,
         )
     except (NatsError, OSError, ValueError, TimeoutError) as error:
+        await _give_up(client)
         raise BusUnavailable(
             f"nats.url = {url}: no nats-server answers there; start one or leave the URL out ({short_text(error)})"
         ) from error
@@ -80,6 +82,12 @@ async def connect_client(
             f"nats.url = {url}: nats-server {found} is too old; use 2.12 or newer (atomic batches)"
         )
     return client
+
+
+async def _give_up(client: Client) -> None:
+    """Close what a refused connection left open; the library leaves its socket to the collector."""
+    with suppress(NatsError, OSError, TimeoutError):
+        await client.close()
 
 
 async def api_call(client: Client, call: str, body: dict[str, Any]) -> dict[str, Any]:

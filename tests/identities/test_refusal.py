@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
 
-from bus.errors import NotPermitted
+from bus.errors import BusUnavailable, NotPermitted
 from bus.login import new_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
@@ -36,3 +37,19 @@ async def test_a_subject_of_somebody_else_is_refused_by_name(tmp_path: Path) -> 
         await server.stop()
 
     assert 0 == stored
+
+
+async def test_a_refused_connection_leaves_no_socket_open(tmp_path: Path) -> None:
+    """A client without a login is refused in one sentence, and nothing is left to clean up."""
+    server = NatsServer(
+        tmp_path, accounts=accounts_conf("c", LOG.name, new_logins(), anonymous=False)
+    )
+    url = await server.start()
+    try:
+        with pytest.raises(BusUnavailable, match="Authorization"):
+            await NatsBus.connect(url, cluster="c", stream=LOG.name)
+        left = gc.collect()  # an open socket would warn here, and warnings are errors
+    finally:
+        await server.stop()
+
+    assert left >= 0
