@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from twin.errors import unknown_resource
 
+KUBERNETES_VERSION = "v1.36.0"
+"""What API server and kubelets say they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:

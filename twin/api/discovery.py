@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from twin.api.reviews import REVIEWS
-from twin.kinds import ELSEWHERE, KINDS, Kind
+from twin.kinds import ELSEWHERE, KINDS, KUBERNETES_VERSION, Kind
 
 VERSION = {
-    "major": "1",
-    "minor": "36",
-    "gitVersion": "v1.36.0+foresail",
+    "major": KUBERNETES_VERSION[1:].split(".")[0],
+    "minor": KUBERNETES_VERSION.split(".")[1],
+    "gitVersion": f"{KUBERNETES_VERSION}+foresail",
     "gitCommit": "",
     "gitTreeState": "clean",
     "buildDate": "2026-01-01T00:00:00Z",

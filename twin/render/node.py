@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from twin.kinds import KUBERNETES_VERSION
 from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object
 from twin.render.metadata import render_metadata
 from twin.timestamps import rfc3339
 
-KUBELET_VERSION = "v1.33.0"
 _READY = {
     "True": ("KubeletReady", "kubelet is posting ready status"),
     "False": ("KubeletNotReady", "the kubelet is not ready"),
@@ -96,8 +96,8 @@ def _info(node: NodeRecord) -> Object:
         "kernelVersion": "simulated",
         "osImage": "Foresail embedded cluster",
         "containerRuntimeVersion": "simulated://1",
-        "kubeletVersion": KUBELET_VERSION,
-        "kubeProxyVersion": KUBELET_VERSION,
+        "kubeletVersion": KUBERNETES_VERSION,
+        "kubeProxyVersion": KUBERNETES_VERSION,
         "operatingSystem": "linux",
         "architecture": "amd64",
     }
