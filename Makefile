@@ -31,7 +31,7 @@ dev: $(DEV_DONE) ## Install what tests and linters need
 
 test: $(DEV_DONE) ## Run all tests. PYTEST_ARGS="tests/bus -x" picks some
 	@$(MAKE) --no-print-directory npm-check
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: $(DEV_DONE) ## Check style, types and who imports whom
 	$(BIN)/ruff check .

@@ -17,13 +17,18 @@ import pytest
 UNIT_TIMEOUT_SECONDS = 30
 """Far above the two seconds that a unit test may take: it ends hangs, it does not judge speed."""
 ENDING_SECONDS = 5.0
+LONG_MARKS = ("docker", "slow")
 HEAVY_MARKS = ("nats", "twin", "browser", "docker", "slow")
 # multiprocessing's own helper process lives as long as the interpreter.
 LASTING_COMMANDS = ("resource_tracker", "multiprocessing.forkserver")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cap every test that names no heavy part and no cap of its own."""
+    """Cap every test that names no heavy part and no cap of its own; put files of long tests first,
+    so that two workers end at about the same time.
+    """
+    long_files = {item.path for item in items if any(map(item.get_closest_marker, LONG_MARKS))}
+    items.sort(key=lambda item: item.path not in long_files)
     for item in items:
         if not any(item.get_closest_marker(mark) for mark in (*HEAVY_MARKS, "timeout")):
             item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_SECONDS))
