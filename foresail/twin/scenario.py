@@ -6,13 +6,12 @@ import argparse
 import json
 from pathlib import Path
 
-from twin.faults import read_scenario
-
 from bus.errors import InputError
 from foresail.output import console, print_json
 from foresail.stack.preflight import check_file
 from foresail.twin.place import find_kubeconfig
 from services.cluster import ClusterRefused, ClusterUnavailable, OfficialClientTransport
+from twin.faults import read_scenario
 
 PATH = "/foresail/v1/scenario"
 

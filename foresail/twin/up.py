@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from twin.faults import read_scenario
 
 from bus.errors import ConfigError, InputError
 from foresail.flags import seconds
@@ -24,6 +23,7 @@ from foresail.stack.state_folder import StateFolder
 from foresail.stack.twin_process import JOURNAL_FILE, TwinProcess
 from foresail.stack.workload import choose_workload
 from foresail.twin.place import RunningTwin, twin_folder, write_place
+from twin.faults import read_scenario
 from twin.kubeconfig import CLUSTER
 
 PLAIN_SPEED = 1.0

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from twin.faults import read_scenario
-
 from bus.errors import InputError
 from foresail.output import console, print_error, print_json
+from twin.faults import read_scenario
 from twin.workloads.catalog import plain_nodes
 from twin.workloads.row_files import CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX
 from twin.workloads.trace_file import FileContent, check_trace_file
