@@ -99,6 +99,13 @@ class Arrivals(Part):
             world.store.create("namespaces", "", {"metadata": {"name": arrival.namespace}})
         if arrival.priority:
             self._ensure_class(arrival.priority)
+        if arrival.kind == "task" and world.config.bare_tasks:
+            for pod in pods_of(arrival):
+                node = pod["spec"].get("nodeName", "")
+                if world.store.find("nodes", "", node) is None:
+                    pod["spec"].pop("nodeName", None)  # gone since: left to the scheduler
+                world.store.create_record("pods", arrival.namespace, pod, fresh=True)
+            return
         if arrival.kind == "task":
             job = job_of(arrival, world.config.job_ttl_seconds)
             world.store.create_record("jobs", arrival.namespace, job, fresh=True)
@@ -153,6 +160,17 @@ def job_of(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
             "template": _template(arrival, "Never"),
         },
     }
+
+
+def pods_of(arrival: WorkloadArrival) -> Iterator[Object]:
+    """Yield the pods of a task that no Job stands behind; the first has the arrival's name."""
+    template = _template(arrival, "Never")
+    for index in range(arrival.replicas):
+        name = arrival.name if index == 0 else f"{arrival.name}-{index}"
+        spec = dict(template["spec"])
+        if index < len(arrival.start_nodes):
+            spec["nodeName"] = arrival.start_nodes[index]
+        yield {"metadata": {"name": name, **template["metadata"]}, "spec": spec}
 
 
 def _metadata(arrival: WorkloadArrival) -> Object:

@@ -54,6 +54,12 @@ class TwinConfig:
     job_ttl_seconds: int = 300
     """Time after which a finished Job of the workload vanishes (its ttlSecondsAfterFinished); our own
     choice."""
+    bare_tasks: bool = False
+    """Whether a task of the workload is a Pod of its own instead of a Job, as in Borg's traces: for runs in
+    which only placement, usage and time count. Like any bare pod it is not made again, and stays when it
+    has ended. Off; our own choice."""
+    kube_events: bool = True
+    """Whether the simulated components write KubeEvents; off is for runs that nobody looks into."""
     event_ttl_seconds: float = 3_600.0
     """How long KubeEvents are kept (the API server's --event-ttl)."""
     event_limit: int = 5_000

@@ -40,6 +40,8 @@ class Reporter(Part):
 
     def report(self, record: Record, kind: str, reason: str, message: str, component: str) -> None:
         """Report something about a live object; Warning or Normal follows from the reason."""
+        if not self._config.kube_events:
+            return
         namespace = record.namespace or "default"
         topic = Topic(kind, record.namespace, record.name, record.uid)
         known = self._latest.get((record.uid, reason))

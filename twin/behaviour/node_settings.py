@@ -28,8 +28,14 @@ class NodeSettings:
     memory_cap_ratio: float = math.inf  # no cap: only the node's own memory limits
 
 
+_UNTOUCHED = NodeSettings()
+_KEYS = frozenset({POWER_STATE, CLOCK_SCALE, MEMORY_SCALE, CPU_CAP, MEMORY_CAP})
+
+
 def read_settings(annotations: Mapping[str, str]) -> NodeSettings:
     """Return the settings; an unreadable value counts as absent, as a node agent would skip it."""
+    if not _KEYS & annotations.keys():
+        return _UNTOUCHED  # one for all: nodes are compared at every step, and most are alike
     return NodeSettings(
         asleep=annotations.get(POWER_STATE) == "sleep",
         clock_scale_ratio=_ratio(annotations, CLOCK_SCALE, 1.0),
