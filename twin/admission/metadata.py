@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from twin.admission.findings import Findings
@@ -93,12 +94,21 @@ def _pairs(path: str, pairs: object, findings: Findings) -> list[tuple[str, Any]
         findings.bad(path, pairs, "must be an object of strings")
         return []
     for key in pairs:
-        prefix, _, name = key.rpartition("/")
-        if len(name) > MAX_LABEL or not _NAME_PART.match(name):
-            findings.bad(path, key, _KEY_RULE)
-        elif prefix and not SUBDOMAIN.match(prefix):
-            findings.bad(path, key, f"prefix part {_SUBDOMAIN_RULE}")
+        fault = _fault_of(key)
+        if fault:
+            findings.bad(path, key, fault)
     return list(pairs.items())
+
+
+@lru_cache(maxsize=4_096)  # the same few keys on every object
+def _fault_of(key: str) -> str:
+    """Return what is wrong with the key of a label or annotation; empty when nothing is."""
+    prefix, _, name = key.rpartition("/")
+    if len(name) > MAX_LABEL or not _NAME_PART.match(name):
+        return _KEY_RULE
+    if prefix and not SUBDOMAIN.match(prefix):
+        return f"prefix part {_SUBDOMAIN_RULE}"
+    return ""
 
 
 def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
