@@ -51,7 +51,7 @@ prove: $(DEV_DONE) ## Break things on purpose, many times, and print what held. 
 
 lock: $(DEV_DONE) ## Write both lock files anew from pyproject.toml
 	$(COMPILE) --extra build --output-file requirements.lock pyproject.toml
-	$(COMPILE) --extra build --extra models --extra dev --constraint requirements.lock \
+	$(COMPILE) --extra build --extra dev --constraint requirements.lock \
 		--output-file requirements-dev.lock pyproject.toml
 
 clean: ## Remove caches, builds and .venv; state in .foresail stays
