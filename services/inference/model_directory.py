@@ -1,0 +1,153 @@
+"""Reading a model directory: everything is checked before anything is predicted.
+
+```
+<folder>/manifest.json    schemas.manifest.ModelManifest
+<folder>/<booster files>  XGBoost UBJSON, each named with its SHA-256 in the manifest
+<folder>/card.md          for people; not read here
+```
+
+A directory that does not hold what its manifest says is refused with one line that names the
+file or the field, so that no prediction is ever made by a model other than the one it names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from bus.errors import InputError
+from schemas.manifest import MANIFEST_FILE, ModelManifest, content_version
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureCatalogue:
+    """What a feature set holds in this version of the code: units by name."""
+
+    version: int
+    units: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDirectory:
+    """A checked model: its manifest, and the very bytes of its boosters that were checked."""
+
+    manifest: ModelManifest
+    boosters: tuple[bytes, ...]
+    """One per `manifest.boosters`, in that order."""
+
+
+def read_model(
+    folder: Path, catalogues: Mapping[str, FeatureCatalogue] | None = None
+) -> ModelDirectory:
+    """Return the model in `folder`.
+
+    Args:
+        folder: the model directory.
+        catalogues: the feature sets that this code can compute, by name; None checks no features.
+
+    Raises:
+        InputError: the manifest is missing, is no manifest, has another format or was edited; a
+            booster's file is missing or has another hash; the feature set is unknown or has
+            another version, or a feature is not in it or has another unit there.
+    """
+    manifest = read_manifest(folder)
+    if catalogues is not None:
+        check_features(manifest, catalogues)
+    boosters = tuple(_booster(folder, manifest, one.file, one.sha256) for one in manifest.boosters)
+    return ModelDirectory(manifest, boosters)
+
+
+def read_manifest(folder: Path) -> ModelManifest:
+    """Return the manifest in `folder`; the files that it names are not looked at.
+
+    Raises:
+        InputError: it is missing, is no manifest, has another format, or was edited.
+    """
+    field = f"{folder.name}/{MANIFEST_FILE}"
+    content = _content(folder / MANIFEST_FILE, field)
+    if content.get("format") != ModelManifest.FORMAT:
+        raise InputError(
+            f"{field} format",
+            content.get("format"),
+            f"this version reads format {ModelManifest.FORMAT}; train the model again",
+        )
+    try:
+        manifest = ModelManifest.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{field} {where}".rstrip(), first["input"], first["msg"]) from error
+    found = content_version(content)
+    if manifest.version != found:
+        raise InputError(
+            f"{field} version",
+            manifest.version,
+            f"its content has the version {found}; it was edited, so train the model again",
+        )
+    return manifest
+
+
+def check_features(manifest: ModelManifest, catalogues: Mapping[str, FeatureCatalogue]) -> None:
+    """Refuse a model whose inputs this code computes differently, or not at all.
+
+    Raises:
+        InputError: naming the feature set or the first feature that does not fit.
+    """
+    known = catalogues.get(manifest.feature_set)
+    model = manifest.model_id
+    if known is None:
+        names = ", ".join(sorted(catalogues))
+        raise InputError(f"{model} feature_set", manifest.feature_set, f"use one of: {names}")
+    if manifest.feature_set_version != known.version:
+        raise InputError(
+            f"{model} feature_set_version",
+            manifest.feature_set_version,
+            f"this code computes version {known.version} of {manifest.feature_set}; "
+            "train the model again",
+        )
+    for feature in manifest.features:
+        unit = known.units.get(feature.name)
+        if unit is None:
+            raise InputError(
+                f"{model} feature", feature.name, f"{manifest.feature_set} has no such feature"
+            )
+        if unit != feature.unit:
+            raise InputError(
+                f"{model} unit of {feature.name}", feature.unit, f"this code computes it in {unit}"
+            )
+
+
+def _content(path: Path, field: str) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        remedy = f"name a model directory ({error.strerror})"
+        raise InputError(field, str(path.parent), remedy) from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(field, str(path.parent), f"it is no JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise InputError(field, str(path.parent), "it is no JSON object")
+    return content
+
+
+def _booster(folder: Path, manifest: ModelManifest, file: str, sha256: str) -> bytes:
+    try:
+        raw = (folder / file).read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{manifest.model_id} booster", file, f"the file is missing ({error.strerror})"
+        ) from error
+    found = hashlib.sha256(raw).hexdigest()
+    if found != sha256:
+        raise InputError(
+            f"{manifest.model_id} booster",
+            file,
+            f"its SHA-256 is {found[:12]}..., the manifest says {sha256[:12]}...",
+        )
+    return raw
