@@ -27,6 +27,7 @@ VERBS = {
     "doctor": "foresail.doctor",
     "reset": "foresail.reset",
     "twin": "foresail.twin",
+    "forecast": "foresail.forecast",
 }
 HELP = {
     "up": "start the whole stack: nats-server, cluster, services, live view",
@@ -41,6 +42,7 @@ HELP = {
     "doctor": "check what this machine and the settings allow",
     "reset": "remove the state folder",
     "twin": "the embedded cluster alone: up, scenario, export, workloads, validate",
+    "forecast": "from traces to models: datasets, training, evaluation",
 }
 BAD_INPUT = 2
 INTERRUPTED = 130
@@ -65,11 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(parsed: argparse.Namespace) -> int:
     try:
-        code: int = (
-            import_module(VERBS[parsed.verb]).main(parsed)
-            if parsed.verb == "up"
-            else asyncio.run(import_module(VERBS[parsed.verb]).run(parsed))
-        )
+        verb = import_module(VERBS[parsed.verb])
+        # Verbs that own their loop, or need none, have a `main`.
+        code: int = verb.main(parsed) if hasattr(verb, "main") else asyncio.run(verb.run(parsed))
     except (InputError, BusUnavailable) as error:
         print_error(str(error))
         return BAD_INPUT
