@@ -44,6 +44,12 @@ class ReactionItem(Part):
     """Time since `since`; None when the beginning is not known."""
     since: str = ""
     """What the lag is counted from: `created`, `scheduled`, `demand_rise`, `not_ready`."""
+    workload: str = ""
+    """`<namespace>/<kind>/<name>` that the object belongs to or acts on; empty for a node and a bare
+    pod.
+    """
+    node: str = ""
+    """The node it is, or is on; empty for a pod without one and for workloads."""
     pending_class: PendingClass | None = None
     before: Rounded | None = None
     after: Rounded | None = None

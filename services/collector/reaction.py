@@ -81,7 +81,7 @@ def _node_changes(old: NodeTable, new: NodeTable, at: float) -> Iterator[Reactio
     kept = new.index()
     for name in old.ids:
         if name not in kept:
-            yield _item(ReactionKind.NODE_GONE, name, at, text=f"node {name} is gone")
+            yield _item(ReactionKind.NODE_GONE, name, at, text=f"node {name} is gone", node=name)
 
 
 def _node_change(name: str, row: Row, earlier: Row | None, at: float) -> ReactionItem:
@@ -90,16 +90,17 @@ def _node_change(name: str, row: Row, earlier: Row | None, at: float) -> Reactio
     if not row["ready"]:
         if earlier is None:
             text = f"node {name} registered and is not ready yet"
-            return _item(ReactionKind.NODE_REQUESTED, name, created, text=text)
+            return _item(ReactionKind.NODE_REQUESTED, name, created, text=text, node=name)
         text = f"node {name} is not ready any more"
-        return _item(ReactionKind.NODE_NOT_READY, name, changed, text=text)
+        return _item(ReactionKind.NODE_NOT_READY, name, changed, text=text, node=name)
     if earlier is None:
+        text = f"node {name} is ready"
         return _item(
-            ReactionKind.NODE_READY, name, changed, created, "created", text=f"node {name} is ready"
+            ReactionKind.NODE_READY, name, changed, created, "created", text=text, node=name
         )
     since = earlier["ready_time_seconds"]
     text = f"node {name} is ready again"
-    return _item(ReactionKind.NODE_READY, name, changed, since, "not_ready", text=text)
+    return _item(ReactionKind.NODE_READY, name, changed, since, "not_ready", text=text, node=name)
 
 
 def _workload_changes(old: WorkloadTable, new: WorkloadTable, at: float) -> Iterator[ReactionItem]:
@@ -128,14 +129,14 @@ def _rescales(old: Mapping[str, Scaling], new: Mapping[str, Scaling]) -> Iterato
             continue
         before = scaling.current if earlier is None else earlier.desired or earlier.current
         text = f"{name} wants {scaling.desired} replicas of {scaling.target} instead of {before}"
-        yield _item(
-            ReactionKind.HPA_CHANGE, name, at, text=text, before=before, after=scaling.desired
-        )
+        workload = f"{name.partition('/')[0]}/{scaling.target}"
+        item = _item(ReactionKind.HPA_CHANGE, name, at, text=text, workload=workload)
+        yield item.model_copy(update={"before": float(before), "after": float(scaling.desired)})
 
 
 def _scaled(kind: ReactionKind, name: str, at: float, before: int, after: int) -> ReactionItem:
     text = f"{name} wants {after} pods instead of {before}"
-    return _item(kind, name, at, text=text, before=before, after=after)
+    return _item(kind, name, at, text=text, workload=name, before=before, after=after)
 
 
 def _demand(placements: PlacementTable, pods: PodTable, now: Snapshot) -> Iterator[ReactionItem]:
@@ -172,24 +173,29 @@ def _pod_changes(old: PodTable, since: float, now: Snapshot) -> Iterator[Reactio
 
 def _pod_items(name: str, row: Row, earlier: Row | None, at: float) -> Iterator[ReactionItem]:
     yield from _pending(name, row, earlier, at)
+    place = {"workload": row["workload"], "node": row["node"]}
     created, scheduled = row["created_time_seconds"], row["scheduled_time_seconds"]
     if scheduled is not None and (earlier is None or earlier["scheduled_time_seconds"] is None):
         text = f"pod {name} was scheduled to {row['node']}"
-        yield _item(ReactionKind.POD_SCHEDULED, name, scheduled, created, "created", text=text)
+        yield _item(
+            ReactionKind.POD_SCHEDULED, name, scheduled, created, "created", text=text, **place
+        )
     started = row["started_time_seconds"]
     if started is not None and (earlier is None or not earlier["ready"]):
         since, word = (scheduled, "scheduled") if scheduled is not None else (created, "created")
         text = f"pod {name} became ready on {row['node']}"
-        yield _item(ReactionKind.POD_READY, name, started, since, word, text=text)
+        yield _item(ReactionKind.POD_READY, name, started, since, word, text=text, **place)
     if row["phase"] == "Failed" and (earlier is None or earlier["phase"] != "Failed"):
         ended = row["ended_time_seconds"] if row["ended_time_seconds"] is not None else at
         text = f"pod {name} failed: {row['status_reason'] or 'no reason given'}"
-        yield _item(ReactionKind.POD_FAILED, name, ended, scheduled, "scheduled", text=text)
+        yield _item(
+            ReactionKind.POD_FAILED, name, ended, scheduled, "scheduled", text=text, **place
+        )
     restarts = 0 if earlier is None else earlier["restarts"]
     if row["restarts"] > restarts:
         text = f"containers of pod {name} restarted: {row['status_reason'] or 'no reason given'}"
-        counts = {"before": restarts, "after": row["restarts"]}
-        yield _item(ReactionKind.POD_RESTARTED, name, at, text=text, **counts)
+        item = _item(ReactionKind.POD_RESTARTED, name, at, text=text, **place)
+        yield item.model_copy(update={"before": float(restarts), "after": float(row["restarts"])})
 
 
 def _pending(name: str, row: Row, earlier: Row | None, at: float) -> Iterator[ReactionItem]:
@@ -204,6 +210,7 @@ def _pending(name: str, row: Row, earlier: Row | None, at: float) -> Iterator[Re
         row["created_time_seconds"] if first else at,
         None if first else row["created_time_seconds"],
         "" if first else "created",
+        workload=row["workload"],
         text=f"pod {name} waits for a node: {row['status_message'] or kind}",
     )
     yield item.model_copy(update={"pending_class": kind})
@@ -223,6 +230,8 @@ def _item(
     since: str = "",
     *,
     text: str,
+    workload: str = "",
+    node: str = "",
     before: float | None = None,
     after: float | None = None,
 ) -> ReactionItem:
@@ -233,6 +242,8 @@ def _item(
         time_seconds=at,
         lag_seconds=lag,
         since="" if lag is None else since,
+        workload=workload,
+        node=node,
         before=before,
         after=after,
         text=text,

@@ -51,7 +51,7 @@ def test_a_rescale_is_told_with_its_own_time(look: Look) -> None:
         "shop/HorizontalPodAutoscaler/web",
     )
     assert (item.time_seconds, item.before, item.after) == (at, 2, 4)
-    assert "Deployment/web" in item.text
+    assert item.workload == "shop/Deployment/web"
 
 
 def test_no_rescale_is_no_reaction(look: Look) -> None:

@@ -62,6 +62,25 @@ def test_nodes_come_go_and_fail(look: Look) -> None:
     ]
 
 
+def test_every_item_names_its_node_and_workload(look: Look) -> None:
+    """A timeline joins items by these two names and never by reading sentences."""
+    owner = {"kind": "Job", "name": "sum", "controller": True, "apiVersion": "batch/v1"}
+    before = ScriptedCluster(nodes=[node("n1")], pods=[pod("p", phase="Pending", node="")])
+    after = ScriptedCluster(
+        nodes=[node("n1", ready=False)],
+        pods=[pod("p", owner=owner, at=START_SECONDS + 5)],
+        deployments=[_deployment(2)],
+    )
+    items, _ = _between(look, before, after)
+
+    assert {(item.kind.value, item.workload, item.node) for item in items} == {
+        ("node_not_ready", "", "n1"),
+        ("pod_scheduled", "shop/Job/sum", "n1"),
+        ("pod_ready", "shop/Job/sum", "n1"),
+        ("scale_up", "shop/Deployment/web", ""),
+    } | {(item.kind.value, "", "") for item in items if item.kind is ReactionKind.DEMAND_RISE}
+
+
 def test_workloads_scale_up_down_and_appear(look: Look) -> None:
     """Wanted replicas before and after are in the item."""
     before = ScriptedCluster(deployments=[_deployment(2)])
