@@ -7,9 +7,9 @@ frame 2   message lines, trailer line            each frame: zstd with content c
 frame n   footer line                            only in a sealed recording
 ```
 
-Every line is compact JSON. A trailer holds the messages so far, the last position and the SHA-256
-of every line before it. A killed writer loses at most its open frame; the whole frames before it
-stay readable and say that the recording is not sealed.
+Every line is compact JSON. A trailer holds the messages so far, the last position, the SHA-256 of
+the frame's lines and a chain of all these hashes so far. A killed writer loses at most its open
+frame; the whole frames before it stay readable and say that the recording is not sealed.
 """
 
 from __future__ import annotations

@@ -4,23 +4,19 @@ readable.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import zstandard
-
 from bus.errors import InputError, RecordingDamaged
 from bus.port import StoredMessage
-from bus.recording.format import FORMAT, VERSION, read_message
+from bus.recording.content import Content, prove, taken_apart
+from bus.recording.format import FORMAT, READABLE, object_in
+from bus.recording.frames import frames
+from bus.recording.proof import proof_of
 
-CHUNK_BYTES = 256 * 1024
-PIECE_BYTES = 2 * 1024
-"""Unpacked at once: 2 KiB can stand for 64 MiB at most, so that a forged frame fills no memory."""
-LARGEST_FRAME_BYTES = 16 * 1024**2
-"""Frames are closed at 1 MiB; a last message of 1 MiB may come on top, as base64."""
+BUFFER_BYTES = 256 * 1024
+NOT_SEALED = "not sealed: the writer was cut off"
 
 
 class Recording:
@@ -33,25 +29,16 @@ class Recording:
             InputError: there is no such file, it is no recording, or its version is not known.
         """
         self._path = path
-        remedy = "give a file made by `foresail up --record` or `foresail recording`"
+        self.header: dict[str, Any] = {}
+        self._version = 0
         try:
-            # The version is believed unproven: another one may prove its content in another way.
-            first = _object(next(self._frames(), b"{}").split(b"\n", 1)[0], 1)
-            if first.get("format") != FORMAT:
-                raise InputError("recording", path, remedy)
-            version = first.get("version")
-            if version != VERSION or isinstance(version, bool):
-                raise InputError(
-                    "recording",
-                    path,
-                    f"its format is version {version}; this Foresail reads {VERSION}, use a newer one",
-                )
-            next(self._lines(), None)
+            self.header = header_of(path)
+            self._version = self.header["version"]
+            next(self.contents(), None)
         except (OSError, RecordingDamaged) as error:
             raise InputError(
                 "recording", path, f"give a recording that can be read ({_short(error)})"
             ) from error
-        self.header: dict[str, Any] = first
         self.sealed = False
         """Whether the footer was seen; known after one whole iteration."""
         self.damage = ""
@@ -63,91 +50,44 @@ class Recording:
         Reading ends at the last whole frame of a truncated or damaged recording; `damage` then says
         why.
         """
+        for content in self.whole_frames():
+            yield from content.messages
+
+    def whole_frames(self) -> Iterator[Content]:
+        """Yield the proven frames in order, one at a time in memory; `sealed` and `damage` as with
+        messages.
+        """
         self.sealed, self.damage = False, ""
         sealed = False
         try:
-            for number, line in enumerate(self._lines()):
-                if "sealed" in line:
-                    sealed = True
-                elif number > 0:
-                    yield _message(line)
-        except RecordingDamaged as error:
-            self.damage = str(error)
+            for content in self.contents():
+                sealed = content.sealed
+                yield content
+        except (OSError, RecordingDamaged) as error:
+            self.damage = _short(error)
         else:
             self.sealed = sealed
-            self.damage = "" if sealed else "not sealed: the writer was cut off"
+            self.damage = "" if sealed else NOT_SEALED
 
-    def _lines(self) -> Iterator[dict[str, Any]]:
-        """Yield decoded lines without trailers, each frame only once it is proven.
+    def contents(self) -> Iterator[Content]:
+        """Yield frames, each only once it is proven.
 
         Raises:
+            OSError: the file cannot be read.
             RecordingDamaged: a frame is not what its trailer or the footer says.
         """
-        digest = hashlib.sha256()
-        messages = last_seq = 0
+        proof = proof_of(self._version)
         sealed = False
-        for number, frame in enumerate(self._frames(), start=1):
-            if sealed:
-                raise RecordingDamaged("something stands behind the footer")
-            decoded: list[dict[str, Any]] = []
-            proven = False
-            for raw in frame.splitlines(keepends=True):
-                line = _object(raw, number)
-                sealed = "sealed" in line
-                if proven or (sealed and decoded):
-                    raise RecordingDamaged(f"something stands behind the trailer of frame {number}")
-                if sealed or "frame_end" in line:
-                    proven = True
-                    proof = line["sealed"] if sealed else line["frame_end"]
-                    said = {
-                        "messages": messages,
-                        "last_seq": last_seq,
-                        "sha256": digest.hexdigest(),
-                    }
-                    if proof != said:
-                        raise RecordingDamaged(
-                            f"frame {number} does not have the hash and the counts it names"
-                        )
-                elif number > 1 or decoded:
-                    messages, last_seq = messages + 1, _next_seq(line, last_seq, number)
-                digest.update(raw)
-                if "frame_end" not in line:
-                    decoded.append(line)
-            if not proven:
-                raise RecordingDamaged(f"frame {number} has no trailer")
-            yield from decoded
-
-    def _frames(self) -> Iterator[bytes]:
-        """Yield uncompressed frames.
-
-        Raises:
-            RecordingDamaged: a frame is cut off or its checksum is wrong.
-        """
-        with self._path.open("rb") as file:
-            rest = b""
-            while True:
-                rest = rest or file.read(CHUNK_BYTES)
-                if not rest:
-                    return
-                decoder = zstandard.ZstdDecompressor().decompressobj()
-                parts: list[bytes] = []
-                size = 0
-                try:
-                    while not decoder.eof:
-                        rest = rest or file.read(CHUNK_BYTES)
-                        if not rest:
-                            raise RecordingDamaged("the last frame is cut off")
-                        parts.append(decoder.decompress(rest[:PIECE_BYTES]))
-                        rest = rest[PIECE_BYTES:]
-                        size += len(parts[-1])
-                        if size > LARGEST_FRAME_BYTES:
-                            raise RecordingDamaged(
-                                f"a frame unpacks to more than {LARGEST_FRAME_BYTES} bytes"
-                            )
-                except zstandard.ZstdError as error:
-                    raise RecordingDamaged(f"a frame cannot be unpacked ({error})") from error
-                rest = decoder.unused_data + rest
-                yield b"".join(parts)
+        with self._path.open("rb", buffering=BUFFER_BYTES) as file:
+            for number, frame in enumerate(frames(file), start=1):
+                if sealed:
+                    raise RecordingDamaged(
+                        f"something stands behind the footer (byte {frame.offset:,})"
+                    )
+                content = taken_apart(frame, number, proof.last_seq)
+                prove(content, frame, proof)
+                sealed = content.sealed
+                yield content
 
 
 def open_recording(path: Path) -> Recording:
@@ -155,29 +95,31 @@ def open_recording(path: Path) -> Recording:
     return Recording(path)
 
 
-def _object(raw: bytes, frame: int) -> dict[str, Any]:
+def header_of(path: Path) -> dict[str, Any]:
+    """Return a recording's header, not proven yet: another version may prove it in another way.
+
+    Raises:
+        InputError: it is no recording, or of a version that this code does not read.
+        OSError, RecordingDamaged: it cannot be read.
+    """
+    with path.open("rb") as file:
+        frame = next(frames(file), None)
     try:
-        line = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise RecordingDamaged(f"a line of frame {frame} is no JSON") from error
-    if not isinstance(line, dict):
-        raise RecordingDamaged(f"a line of frame {frame} is no JSON object")
-    return line
-
-
-def _next_seq(line: dict[str, Any], last_seq: int, frame: int) -> int:
-    """Return a message's position, which lies behind the one before it."""
-    seq = line.get("seq")
-    if not isinstance(seq, int) or isinstance(seq, bool) or seq <= last_seq:
-        raise RecordingDamaged(f"frame {frame} holds position {seq!r} after {last_seq}")
-    return seq
-
-
-def _message(line: dict[str, Any]) -> StoredMessage:
-    try:
-        return read_message(line)
-    except (KeyError, TypeError, ValueError) as error:
-        raise RecordingDamaged(f"position {line.get('seq')} is no message ({error!r})") from error
+        header = object_in(frame.text.split(b"\n", 1)[0] if frame else b"{}")
+    except ValueError as error:
+        raise RecordingDamaged("its first line is no header") from error
+    if header.get("format") != FORMAT:
+        remedy = "give a file made by `foresail up --record` or `foresail recording`"
+        raise InputError("recording", path, remedy)
+    version = header.get("version")
+    if isinstance(version, bool) or version not in READABLE:
+        known = " and ".join(str(one) for one in READABLE)
+        raise InputError(
+            "recording",
+            path,
+            f"its format is version {version}; this Foresail reads {known}, use a newer one",
+        )
+    return header
 
 
 def _short(error: Exception) -> str:

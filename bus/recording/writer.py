@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from bus.recording.format import (
     message_line,
     trailer_line,
 )
+from bus.recording.proof import ChainProof
 
 COMPRESSION_LEVEL = 6
 
@@ -43,7 +43,7 @@ class RecordingWriter:
                 "recording", path, f"give a file that can be written ({error.strerror})"
             ) from error
         self._compressor = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_checksum=True)
-        self._digest = hashlib.sha256()
+        self._proof = ChainProof()
         self._frame: list[bytes] = []
         self._frame_bytes = 0
         self._frame_began_ns: int | None = None
@@ -53,8 +53,23 @@ class RecordingWriter:
         self._add(header_line(header))
         self.flush()
 
-    def write(self, message: StoredMessage) -> None:
-        """Append one message; a frame that is a second or a mebibyte long is closed first."""
+    @property
+    def last_seq(self) -> int:
+        """Position of the newest message written; 0 before the first."""
+        return self._last_seq
+
+    def write(self, message: StoredMessage, line: bytes | None = None) -> None:
+        """Append one message; a frame that is a second or a mebibyte long is closed first.
+
+        Args:
+            message: behind every message written before.
+            line: the line of another recording that it was read from, to be kept as it is.
+
+        Raises:
+            ValueError: its position is not behind the last one.
+        """
+        if message.seq <= self._last_seq:
+            raise ValueError(f"seq {message.seq} cannot be written behind seq {self._last_seq}")
         began = self._frame_began_ns
         if began is not None and (
             message.time_ns - began >= MAX_FRAME_NS or self._frame_bytes >= MAX_FRAME_BYTES
@@ -62,7 +77,7 @@ class RecordingWriter:
             self.flush()
         if self._frame_began_ns is None:
             self._frame_began_ns = message.time_ns
-        self._add(message_line(message))
+        self._add(message_line(message) if line is None else line + b"\n")
         self._messages += 1
         self._last_seq = message.seq
 
@@ -70,16 +85,17 @@ class RecordingWriter:
         """Close the open frame and hand it to the operating system."""
         if not self._frame:
             return
-        self._add(trailer_line(self._messages, self._last_seq, self._digest.hexdigest()))
-        self._write_frame()
+        body = b"".join(self._frame)
+        said = self._proof.frame(body, self._messages, self._last_seq)
+        self._messages = 0
+        self._write_frame(body + trailer_line(said))
 
     def seal(self) -> None:
         """Close the recording for good; doing it twice is doing it once."""
         if self._sealed:
             return
         self.flush()
-        self._add(footer_line(self._messages, self._last_seq, self._digest.hexdigest()))
-        self._write_frame()
+        self._write_frame(footer_line(self._proof.end()))
         self._file.close()
         self._sealed = True
 
@@ -92,10 +108,9 @@ class RecordingWriter:
     def _add(self, line: bytes) -> None:
         self._frame.append(line)
         self._frame_bytes += len(line)
-        self._digest.update(line)
 
-    def _write_frame(self) -> None:
-        self._file.write(self._compressor.compress(b"".join(self._frame)))
+    def _write_frame(self, text: bytes) -> None:
+        self._file.write(self._compressor.compress(text))
         self._file.flush()
         self._frame.clear()
         self._frame_bytes = 0

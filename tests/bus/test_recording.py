@@ -38,11 +38,9 @@ def record(path: Path, messages: list[StoredMessage], *, seal: bool = True) -> N
 )
 def test_a_line_gives_back_every_byte(data: bytes) -> None:
     """Whatever a message holds, JSON of ours or not, its bytes come back unchanged."""
-    import json
-
     message = stored(7, data, 1_767_225_600_123_456_789)
 
-    assert message == read_message(json.loads(message_line(message)))
+    assert message == read_message(message_line(message)[:-1])
 
 
 def test_a_sealed_recording_holds_every_message(tmp_path: Path) -> None:
