@@ -6,7 +6,7 @@ schemas, so that a new event type belongs to nobody until it is given to somebod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from schemas import subjects
 from schemas.actions import Agent
@@ -17,7 +17,12 @@ from schemas.decision import Decision
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
-from schemas.prediction import PredictionDemand, PredictionRisk
+from schemas.prediction import (
+    SHADOW_SLOTS,
+    PredictionDemand,
+    PredictionRisk,
+    PredictionShadow,
+)
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
@@ -76,6 +81,14 @@ def _agent(agent: Agent) -> Identity:
     return Identity(name, f"proposes what {agent.value} wants", published, beats=True)
 
 
+def _inference() -> Identity:
+    """Return the identity of inference: besides its own subjects one for each shadow model."""
+    base = _process("inference", "predicts", PredictionRisk, PredictionDemand)
+    slots = (str(slot) for slot in range(1, SHADOW_SLOTS + 1))
+    shadows = tuple((*PredictionShadow.PATTERN[:-1], slot) for slot in slots)
+    return replace(base, publishes=(*base.publishes, *shadows))
+
+
 _RUN = (RunStage, RunDataSource, RunArtifact, RunTrial, RunError, RunComplete)
 
 IDENTITIES: tuple[Identity, ...] = (
@@ -87,7 +100,7 @@ IDENTITIES: tuple[Identity, ...] = (
         *(SnapshotNodes, SnapshotPlacements, SnapshotWorkloads, Observation, Reaction),
         keeps=False,
     ),
-    _process("inference", "predicts", PredictionRisk, PredictionDemand),
+    _inference(),
     *(_agent(agent) for agent in Agent),
     _process("referee", "decides", Decision),
     _process("executor", "acts", OutcomeExecution, OutcomeVerification),

@@ -22,6 +22,8 @@ from schemas.seed_fields import SEED_FIELDS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 HERE = Path(__file__).parent
+PARAMETERS = {"proposal": "agent", "prediction": "slot"}
+"""What fills in a subject's open token, by layer; elsewhere the process."""
 HEADERS: dict[str, Any] = {
     "type": "object",
     "description": "CloudEvents 1.0 attributes in NATS binary mode.",
@@ -70,8 +72,8 @@ def address(kind: type[EventData]) -> tuple[str, dict[str, str]]:
     tokens = []
     for token in kind.PATTERN:
         if token == "*":
-            name = "agent" if kind.PATTERN[0] == "proposal" else "process"
-            parameters[name] = f"Name of the {name}."
+            name = PARAMETERS.get(kind.PATTERN[0], "process")
+            parameters[name] = "Number of the slot." if name == "slot" else f"Name of the {name}."
             tokens.append(f"{{{name}}}")
         else:
             tokens.append(token)

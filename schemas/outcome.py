@@ -211,6 +211,19 @@ class OutcomeReward(EventData):
     reason: Reason | None = None
 
 
+class RunningScore(Part):
+    """One model's score since the run began, over every certain target."""
+
+    targets: Count
+    positives: Count = 0
+    brier: Rounded | None = None
+    hits: Count = 0
+    misses: Count = 0
+    false_alarms: Count = 0
+    lead_seconds: Seconds | None = None
+    pinball_ratio: Rounded | None = None
+
+
 class ForecastScore(Part):
     """How one kind of prediction did on one cycle's targets."""
 
@@ -225,6 +238,18 @@ class ForecastScore(Part):
     mean_error_ratio: Rounded | None = None
     """Demand: mean of observed minus predicted."""
     mean_absolute_error_ratio: Rounded | None = None
+    hits: Count | None = None
+    """Risk: targets at or above the alarm's threshold that did fail; None without a threshold."""
+    misses: Count | None = None
+    """Risk: targets below it that did fail."""
+    false_alarms: Count | None = None
+    """Risk: targets at or above it that did not fail."""
+    lead_seconds: Seconds | None = None
+    """Risk: mean cluster time from the prediction to the first failure seen, over the hits."""
+    pinball_ratio: Rounded | None = None
+    """Demand with a quantile: mean pinball loss; half the absolute error at quantile 0.5."""
+    running: RunningScore | None = None
+    """The same over everything that this model was scored on so far."""
 
 
 class OutcomeForecast(EventData):
@@ -244,3 +269,11 @@ class OutcomeForecast(EventData):
     demand: ForecastScore | None
     uncertain_targets: tuple[str, ...] = ()
     reason: Reason | None = None
+    slot: Count = 0
+    """0: the active models; otherwise the shadow model's place in the settings."""
+    demand_model_id: str = ""
+    """The model of the demand, where it is another one than `model_id`."""
+
+    def key(self) -> str:
+        """Return the shadow model's slot; empty for the active models."""
+        return str(self.slot) if self.slot else ""

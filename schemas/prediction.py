@@ -1,17 +1,25 @@
 """Layer 3, prediction: failure risk and demand, with horizon, quantile, model id and why. Published
 by inference.
 
-Exactly one of each per cycle: a result, or `skipped` with the reason.
+Exactly one of each per cycle: a result, or `skipped` with the reason. Shadow models, which drive
+nothing, speak on subjects of their own, `prediction.shadow.<slot>`, so that whoever acts cannot
+mistake them.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
 
 from schemas.model import EventData, Part
-from schemas.numbers import Cycle, Ratio, Rounded, Seconds
+from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.reasons import Reason
+from schemas.signals import SignalStatus
 from schemas.tables import Table
+
+SHADOW_SLOTS = 3
+"""Shadow models that one process can run beside the active ones."""
 
 
 class RiskTable(Table):
@@ -32,11 +40,24 @@ class Contribution(Part):
     """How much one feature added to one prediction."""
 
     target: str
+    """A node; `<node>|<workload>` where the model judges each workload on a node."""
     feature: str
     value: Rounded | None
     """The feature's value; None when it is missing."""
     contribution: Rounded
-    """In units of the prediction."""
+    """In `contributions_unit` of the prediction."""
+
+
+class FeatureSource(Part):
+    """Where some of a model's features came from, and how old that was."""
+
+    name: str
+    """What they were made from: a signal of the observation."""
+    status: SignalStatus
+    """`fresh`; features of a stale or missing source were given to the model as missing."""
+    age_seconds: Seconds | None
+    features: Count
+    """How many of the model's features come from it."""
 
 
 class Prediction(EventData):
@@ -57,6 +78,19 @@ class Prediction(EventData):
     """True when values are probabilities checked at the true base rate."""
     contributions: tuple[Contribution, ...] = ()
     """For targets above the lowest action threshold, at most 20."""
+    contributions_unit: Literal["prediction", "log_odds"] = "prediction"
+    """`log_odds`: they add up before the model's last step turns them into a probability."""
+    feature_sources: tuple[FeatureSource, ...] = ()
+    """Trained models: the age of what they read; empty for a formula, whose ages the observation
+    states.
+    """
+    alarm_ratio: Rounded | None = None
+    """The lowest action threshold: a risk from here on (a demand below it) can lead to an action.
+    """
+    failure: Literal["unhealthy", "attempt_failed"] = "unhealthy"
+    """Risk: what it foresees. `unhealthy`: the node not ready, or a pod on it unhealthy.
+    `attempt_failed`: a pod on it Failed, or a container of one ended with an error.
+    """
 
 
 class PredictionRisk(Prediction):
@@ -77,3 +111,35 @@ class PredictionDemand(Prediction):
     PATTERN: ClassVar[tuple[str, ...]] = ("prediction", "demand")
 
     nodes: DemandTable
+
+
+class PredictionShadow(Prediction):
+    """What a model that drives nothing would have said: risk or demand, by node.
+
+    In a large cluster an evenly spaced sample of the nodes, sorted by name.
+    """
+
+    TYPE: ClassVar[str] = "foresail.prediction.shadow.v1"
+    PRODUCER: ClassVar[str] = "inference"
+    PATTERN: ClassVar[tuple[str, ...]] = ("prediction", "shadow", "*")
+
+    slot: int = Field(ge=1, le=SHADOW_SLOTS)
+    """Place of the model in the settings, from 1; part of the subject."""
+    nodes: Count
+    """Nodes predicted; the table may hold a sample of them."""
+    risk: RiskTable | None = None
+    demand: DemandTable | None = None
+
+    @model_validator(mode="after")
+    def _one_table(self) -> Self:
+        if (self.risk is None) is (self.demand is None):
+            raise ValueError("a shadow prediction holds either risk or demand")
+        return self
+
+    def tokens(self) -> tuple[str, ...]:
+        """Return `prediction.shadow.<slot>`."""
+        return ("prediction", "shadow", str(self.slot))
+
+    def key(self) -> str:
+        """Return the slot."""
+        return str(self.slot)

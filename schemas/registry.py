@@ -20,7 +20,7 @@ from schemas.identity import cycle_of
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
-from schemas.prediction import PredictionDemand, PredictionRisk
+from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunStage, RunTrial
@@ -36,6 +36,7 @@ EVENT_TYPES: tuple[type[EventData], ...] = (
     Observation,
     PredictionRisk,
     PredictionDemand,
+    PredictionShadow,
     Proposal,
     Decision,
     OutcomeExecution,
