@@ -60,16 +60,15 @@ class RunningProof:
 class ChainProof:
     """Version 2."""
 
-    def __init__(self, messages: int = 0, last_seq: int = 0, chain: str = "") -> None:
-        """Begin before the header, or behind a frame whose trailer said so."""
-        self.messages = messages
-        self.last_seq = last_seq
-        self.chain = chain
+    def __init__(self) -> None:
+        """Begin before the header."""
+        self.messages = self.last_seq = 0
+        self.chain = ""
 
     def frame(self, body: bytes, messages: int, last_seq: int) -> Said:
         """See `Proof.frame`."""
         digest = hashlib.sha256(body).hexdigest()
-        self.chain = hashlib.sha256(f"{self.chain}{digest}".encode()).hexdigest()
+        self.chain = chained(self.chain, digest)
         self.messages += messages
         self.last_seq = last_seq
         return {
@@ -85,6 +84,11 @@ class ChainProof:
     def end(self) -> Said:
         """See `Proof.end`."""
         return {"messages": self.messages, "last_seq": self.last_seq, "chain": self.chain}
+
+
+def chained(chain: str, digest: object) -> str:
+    """Return the chain of frame hashes after one more."""
+    return hashlib.sha256(f"{chain}{digest}".encode()).hexdigest()
 
 
 def proof_of(version: int) -> Proof:

@@ -28,7 +28,7 @@ class Recording:
         Raises:
             InputError: there is no such file, it is no recording, or its version is not known.
         """
-        self._path = path
+        self.path = path
         self.header: dict[str, Any] = {}
         self._version = 0
         try:
@@ -78,7 +78,7 @@ class Recording:
         """
         proof = proof_of(self._version)
         sealed = False
-        with self._path.open("rb", buffering=BUFFER_BYTES) as file:
+        with self.path.open("rb", buffering=BUFFER_BYTES) as file:
             for number, frame in enumerate(frames(file), start=1):
                 if sealed:
                     raise RecordingDamaged(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from bus.recording.format import (
 from bus.recording.proof import ChainProof
 
 COMPRESSION_LEVEL = 6
+OTHER_NAME = "give a new file name; recordings are never overwritten"
+PARTIAL = ".partial"
+"""Ending of a file that is not finished."""
 
 
 class RecordingWriter:
@@ -35,9 +39,7 @@ class RecordingWriter:
         try:
             self._file = path.open("xb")
         except FileExistsError as error:
-            raise InputError(
-                "recording", path, "give a new file name; recordings are never overwritten"
-            ) from error
+            raise InputError("recording", path, OTHER_NAME) from error
         except OSError as error:
             raise InputError(
                 "recording", path, f"give a file that can be written ({error.strerror})"
@@ -115,3 +117,24 @@ class RecordingWriter:
         self._frame.clear()
         self._frame_bytes = 0
         self._frame_began_ns = None
+
+
+@contextmanager
+def written(path: Path, header: Mapping[str, Any]) -> Iterator[RecordingWriter]:
+    """Write a recording that is there whole and sealed, or not at all.
+
+    Raises:
+        InputError: the file exists, or cannot be made.
+    """
+    if path.exists():
+        raise InputError("recording", path, OTHER_NAME)
+    partial = path.with_name(path.name + PARTIAL)
+    partial.unlink(missing_ok=True)
+    writer = RecordingWriter(partial, header)
+    try:
+        yield writer
+        writer.seal()
+        partial.rename(path)
+    finally:
+        writer.close()
+        partial.unlink(missing_ok=True)

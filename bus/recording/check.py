@@ -1,0 +1,216 @@
+"""Checking a recording as a file: where it is damaged, and what can be used before and behind that.
+
+Frames are independent. Behind a damaged one the walk goes on at the next frame that is whole by its
+own checksum. Version 2 then proves that frame by its own hash; version 1 cannot, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from bus.errors import InputError
+from bus.recording.content import Content, ContentDamaged, taken_apart
+from bus.recording.format import FORMAT, READABLE, VERSION, object_in
+from bus.recording.frames import Frame, FrameDamaged, frames, next_whole_frame
+from bus.recording.links import Links, links_of
+from bus.recording.reader import BUFFER_BYTES
+
+KEPT_FLAWS = 1_000
+"""Flaws listed; of a file with more of them the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One damaged place."""
+
+    frame: int
+    """Number of the frame in the file, from 1; bytes that cannot be unpacked count as one."""
+    offset_bytes: int
+    """Where it begins in the file."""
+    after_seq: int
+    """Position of the last message that can be used before it; 0: none."""
+    why: str
+
+    def __str__(self) -> str:
+        """One line for people."""
+        place = f"frame {self.frame} (byte {self.offset_bytes:,}), behind seq {self.after_seq}"
+        return f"{place}: {self.why}"
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Whole frames without a flaw between them."""
+
+    first_frame: int
+    last_frame: int
+    first_seq: int
+    last_seq: int
+    messages: int
+    proven: bool
+    """By hashes; otherwise only by counts and checksums (version 1 behind a flaw)."""
+
+
+@dataclass(slots=True)
+class FileCheck:
+    """What the walk found; complete after `contents` was read to its end."""
+
+    path: Path
+    bytes: int = 0
+    header: dict[str, Any] | None = None
+    """None when the first line is lost."""
+    frames: int = 0
+    messages: int = 0
+    """Messages in usable frames."""
+    sealed: bool = False
+    flaws: list[Flaw] = field(default_factory=list)
+    flaws_left_out: int = 0
+    stretches: list[Stretch] = field(default_factory=list)
+    """What can be used."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether every frame is there as it was written, the footer too."""
+        return self.sealed and not self.flaws
+
+    def add(self, flaw: Flaw) -> None:
+        """Note one damaged place."""
+        if len(self.flaws) < KEPT_FLAWS:
+            self.flaws.append(flaw)
+        else:
+            self.flaws_left_out += 1
+
+
+class Walk:
+    """One pass over a file; read `contents` to its end, then look at `found`."""
+
+    def __init__(self, path: Path) -> None:
+        """Name the file; nothing is read yet."""
+        self.found = FileCheck(path)
+        self._links: Links = links_of(VERSION)
+        self._last_usable = 0
+        self._broken = True
+        """The next usable frame begins a new stretch."""
+        self._unsettled = False
+        """The newest flaw does not say yet how many messages are lost."""
+
+    def contents(self) -> Iterator[Content]:
+        """Yield every usable frame with messages, in the order of the file.
+
+        Raises:
+            InputError: the file cannot be read, or is of a version that this code does not know.
+        """
+        path, found = self.found.path, self.found
+        try:
+            found.bytes = path.stat().st_size
+            with path.open("rb", buffering=BUFFER_BYTES) as file:
+                for frame in self._frames(file):
+                    if found.sealed:
+                        found.sealed = False
+                        self._flaw(frame.offset, "it stands behind the footer")
+                    content = self._content(frame)
+                    if content is not None and self._usable(content, frame):
+                        yield content
+        except OSError as error:
+            remedy = f"give a recording that can be read ({error.strerror})"
+            raise InputError("recording", path, remedy) from error
+
+    def _frames(self, file: BinaryIO) -> Iterator[Frame]:
+        """Yield frames that can be unpacked, skipping what lies between them."""
+        offset: int | None = 0
+        while offset is not None:
+            file.seek(offset)
+            try:
+                for frame in frames(file):
+                    self.found.frames += 1
+                    yield frame
+            except FrameDamaged as error:
+                self.found.frames += 1
+                offset = next_whole_frame(file, error.offset + 1)
+                end = self.found.bytes if offset is None else offset
+                self._flaw(error.offset, f"{error.why}; {end - error.offset:,} bytes are lost")
+                self._links.lose()
+            else:
+                return
+
+    def _content(self, frame: Frame) -> Content | None:
+        """Take a frame apart; None when that cannot be done."""
+        number = self.found.frames
+        try:
+            content = taken_apart(frame, number, 0)
+            if number == 1 and not content.sealed and not self._read_header(content):
+                self._flaw(frame.offset, "its first line is no header")
+                self._links.lose()
+                content = taken_apart(frame, number + 1, 0)
+        except ContentDamaged as error:
+            self._flaw(frame.offset, error.why)
+            self._links.lose()
+            return None
+        return content
+
+    def _read_header(self, content: Content) -> bool:
+        try:
+            header = object_in(content.header)
+        except ValueError:
+            return False
+        if header.get("format") != FORMAT:
+            return False
+        version = header.get("version")
+        if isinstance(version, bool) or version not in READABLE:
+            remedy = f"its format is version {version}; use a newer Foresail"
+            raise InputError("recording", self.found.path, remedy)
+        self.found.header = header
+        self._links = links_of(version)
+        return True
+
+    def _usable(self, content: Content, frame: Frame) -> bool:
+        """Hold a frame against those before it; whether its messages can be used."""
+        if content.sealed:
+            self.found.sealed = self._links.ends_with(content)
+            if not self.found.sealed and not self.found.flaws:
+                self._flaw(frame.offset, "the footer does not fit what stands before it")
+            return False
+        verdict = self._links.judge(content)
+        if verdict.why:
+            self._flaw(frame.offset, verdict.why)
+        elif verdict.missing and self._unsettled:
+            self._settle(verdict.missing, content)
+        self._unsettled = self._unsettled and not verdict.usable
+        if verdict.usable:
+            self._extend(content, proven=verdict.proven)
+        return verdict.usable and bool(content.messages)
+
+    def _flaw(self, offset: int, why: str) -> None:
+        self.found.add(Flaw(self.found.frames, offset, self._last_usable, why))
+        self._broken = self._unsettled = True
+
+    def _settle(self, missing: int, content: Content) -> None:
+        """Say at the newest flaw how many messages it cost, now that a trailer tells."""
+        if self.found.flaws and not self.found.flaws_left_out and content.messages:
+            flaw = self.found.flaws[-1]
+            lost = f"{missing} messages are lost before seq {content.messages[0].seq}"
+            self.found.flaws[-1] = replace(flaw, why=f"{flaw.why}; {lost}")
+
+    def _extend(self, content: Content, *, proven: bool) -> None:
+        found = self.found
+        found.messages += len(content.messages)
+        if not content.messages:
+            return
+        first, self._last_usable = content.messages[0].seq, content.messages[-1].seq
+        if self._broken:
+            stretch = Stretch(content.number, content.number, first, first, 0, proven)
+            found.stretches.append(stretch)
+            self._broken = False
+        newest = found.stretches[-1]
+        newest.last_frame, newest.last_seq = content.number, self._last_usable
+        newest.messages += len(content.messages)
+
+
+def check_file(path: Path) -> FileCheck:
+    """Walk over a whole file; see `FileCheck`."""
+    walk = Walk(path)
+    for _ in walk.contents():
+        pass
+    return walk.found

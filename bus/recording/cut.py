@@ -1,0 +1,147 @@
+"""Cutting a part out of a recording, so that the part can be re-run and looked at like the whole.
+
+Two passes, each holding one frame at a time: the first finds where to begin (see
+`bus.recording.opening`) and to end, the second copies lines as they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bus.errors import InputError
+from bus.port import StoredMessage
+from bus.recording.check import Walk
+from bus.recording.opening import Beginning, Kept, Opening
+from bus.recording.reader import Recording, open_recording
+from bus.recording.window import Window
+from bus.recording.writer import written
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What was cut."""
+
+    first_seq: int
+    """From here on every message of the log is there, up to `last_seq`."""
+    from_seq: int
+    """The first message of the window: from here on everything can be re-run."""
+    last_seq: int
+    heads: int
+    """Messages in front, from before `first_seq`: the newest settings, command and data source."""
+    messages: int
+    complete: bool
+    """Whether everything that the window needs was there."""
+    gaps: int = 0
+    """Places at which messages are missing, since the source is damaged there."""
+    damage: str = ""
+    """Why reading the source ended before the window did; empty when it did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A recording to cut from."""
+
+    recording: Recording
+    past_damage: bool = False
+    """Go on behind damaged places, with what is whole there."""
+
+    @property
+    def first_seq(self) -> int:
+        """Where its messages stand in a row; 0: from its first message on."""
+        cut = self.recording.header.get("cut")
+        first = cut.get("first_seq") if isinstance(cut, dict) else None
+        return first if type(first) is int else 0
+
+    def kept(self) -> Iterator[Kept | None]:
+        """Yield messages with their lines; None where messages are missing."""
+        if not self.past_damage:
+            for content in self.recording.whole_frames():
+                yield from zip(content.messages, content.lines, strict=True)
+            return
+        walk, stretches, last_seq = Walk(self.recording.path), 1, 0
+        for content in walk.contents():
+            if content.messages[0].seq <= last_seq:
+                continue  # a frame out of its place
+            if len(walk.found.stretches) > stretches:
+                stretches = len(walk.found.stretches)
+                yield None
+            yield from zip(content.messages, content.lines, strict=True)
+            last_seq = content.messages[-1].seq
+
+
+def cut(path: Path, target: Path, window: Window, *, past_damage: bool = False) -> Cut:
+    """Write the part of a recording that a window means, sealed, with what it needs in front.
+
+    Raises:
+        InputError: it is no recording, it holds nothing of the window, or the target is there
+            already.
+    """
+    source = Source(open_recording(path), past_damage)
+    beginning, from_seq, last_seq = _ends(source, window, path)
+    damage = source.recording.damage
+    heads = len(beginning.heads)
+    messages, gaps = 0, 0
+    said = {
+        "first_seq": beginning.first_seq,
+        "from_seq": from_seq,
+        "last_seq": last_seq,
+        "heads": heads,
+        "complete": beginning.complete,
+        "window": str(window),
+    }
+    with written(target, {**source.recording.header, "cut": said}) as writer:
+        for message, line in beginning.heads:
+            writer.write(message, line)
+        for kept in source.kept():
+            if kept is None:
+                gaps += messages > 0
+            elif kept[0].seq > last_seq:
+                break
+            elif kept[0].seq >= beginning.first_seq:
+                writer.write(*kept)
+                messages += 1
+    return Cut(
+        beginning.first_seq,
+        from_seq,
+        last_seq,
+        heads,
+        messages + heads,
+        beginning.complete,
+        gaps,
+        "" if past_damage else damage,
+    )
+
+
+def _ends(source: Source, window: Window, path: Path) -> tuple[Beginning, int, int]:
+    """Return where to begin, the window's first position and its last."""
+    opening = Opening(source.first_seq)
+    beginning: Beginning | None = None
+    from_seq = last_seq = 0
+    for kept in source.kept():
+        if kept is None:
+            if beginning is None:
+                opening.break_off()
+            continue
+        message, line = kept
+        if window.is_past(message):
+            break
+        if window.contains(message) and message.seq >= opening.first_seq:
+            if beginning is None:
+                beginning, from_seq = opening.beginning(message.seq), message.seq
+            last_seq = message.seq
+        if beginning is None:
+            opening.take(message, line)
+    if beginning is None:
+        remedy = "give a part that it holds; `foresail recording info` says what that is"
+        raise InputError("the window", f"{window} of {path.name}", remedy)
+    return beginning, from_seq, last_seq
+
+
+def is_in_a_row(header: dict[str, Any], message: StoredMessage) -> bool:
+    """Say whether a message of a recording stands in a row with what follows, or is a head."""
+    cut = header.get("cut")
+    first = cut.get("first_seq") if isinstance(cut, dict) else None
+    return type(first) is not int or message.seq >= first

@@ -1,0 +1,146 @@
+"""How one whole frame is held against the frames before it, when some of those may be lost."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Protocol
+
+from bus.recording.content import Content
+from bus.recording.proof import RunningProof, chained
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known of a frame."""
+
+    why: str = ""
+    """What is wrong with it or before it; empty: it continues the frames before it."""
+    usable: bool = True
+    proven: bool = True
+    """By a hash, not only by counts and the frame's own checksum."""
+    missing: int = 0
+    """Messages that its trailer counts and that were not seen before it."""
+
+
+class Links(Protocol):
+    """The frames seen so far."""
+
+    total: int
+    """Messages, as the newest trailer counts them."""
+    last_seq: int
+    """Position of the last message."""
+
+    def judge(self, content: Content) -> Verdict:
+        """Take the next frame and say what is known of it."""
+        ...
+
+    def ends_with(self, footer: Content) -> bool:
+        """Say whether the footer fits everything before it."""
+        ...
+
+    def lose(self) -> None:
+        """Note that frames are lost here."""
+        ...
+
+
+class ChainLinks:
+    """Version 2: each frame is proven by its own hash, and its place by the chain."""
+
+    def __init__(self) -> None:
+        """Begin before the first frame."""
+        self.total = self.last_seq = 0
+        self._chain: str | None = ""
+
+    def judge(self, content: Content) -> Verdict:
+        """See `Links.judge`."""
+        said = content.said
+        total, last_seq = said.get("messages"), said.get("last_seq")
+        if type(total) is not int or type(last_seq) is not int:
+            self.lose()
+            return Verdict("its trailer has no counts", usable=False)
+        digest = hashlib.sha256(content.body).hexdigest()
+        own = len(content.messages)
+        linked = self._chain is not None
+        continues = linked and said.get("chain") == chained(self._chain or "", said.get("sha256"))
+        missing = total - own - self.total
+        if digest != said.get("sha256"):
+            why = "its lines are not those that its trailer has hashed" + _counted(missing, own)
+            self._chain = said["chain"] if continues else None
+            if continues:
+                self.total, self.last_seq = total, last_seq
+            return Verdict(why, usable=False)
+        why = "" if (continues and missing == 0) or not linked else self._why_not(content, missing)
+        self._chain = str(said.get("chain"))
+        self.total, self.last_seq = total, _last_seq(content, self.last_seq)
+        return Verdict(why, missing=0 if why else max(missing, 0))
+
+    def ends_with(self, footer: Content) -> bool:
+        """See `Links.ends_with`."""
+        said = {"messages": self.total, "last_seq": self.last_seq, "chain": self._chain}
+        return footer.said == said
+
+    def lose(self) -> None:
+        """See `Links.lose`."""
+        self._chain = None
+
+    def _why_not(self, content: Content, missing: int) -> str:
+        first = content.messages[0].seq if content.messages else None
+        if first is not None and first <= self.last_seq:
+            return f"its messages from seq {first} on belong before those in front of it"
+        if missing > 0:
+            return f"{missing} messages are missing before it"
+        return "it does not continue the frames before it"
+
+
+class RunningLinks:
+    """Version 1: one running hash; behind the first flaw only counts and checksums are left."""
+
+    def __init__(self) -> None:
+        """Begin before the first frame."""
+        self.total = self.last_seq = 0
+        self._proof: RunningProof | None = RunningProof()
+
+    def judge(self, content: Content) -> Verdict:
+        """See `Links.judge`."""
+        total, own = content.said.get("messages"), len(content.messages)
+        if type(total) is not int:
+            self.lose()
+            return Verdict("its trailer has no counts", usable=False)
+        missing = total - own - self.total
+        last_seq = _last_seq(content, self.last_seq)
+        if self._proof is not None:
+            if content.said == self._proof.frame(content.body, own, last_seq):
+                self._proof.trailer(content.trailer)
+                self.total, self.last_seq = total, last_seq
+                return Verdict()
+            self.lose()
+            why = "it, or what stands before it, is not what its trailer has hashed"
+            return Verdict(why + _counted(missing, own), usable=False)
+        back = bool(content.messages) and content.messages[0].seq <= self.last_seq
+        self.total, self.last_seq = total, last_seq
+        why = "its messages belong before those in front of it" if back else ""
+        return Verdict(why, proven=False, missing=max(missing, 0))
+
+    def ends_with(self, footer: Content) -> bool:
+        """See `Links.ends_with`; behind a flaw nothing can be said."""
+        return self._proof is not None and footer.said == self._proof.end()
+
+    def lose(self) -> None:
+        """See `Links.lose`."""
+        self._proof = None
+
+
+def links_of(version: int) -> Links:
+    """Return the links of a format version, before the first frame."""
+    return RunningLinks() if version == 1 else ChainLinks()
+
+
+def _last_seq(content: Content, before: int) -> int:
+    return content.messages[-1].seq if content.messages else before
+
+
+def _counted(missing: int, own: int) -> str:
+    if missing == 0 or own + missing < 0:
+        return ""
+    return f" ({own} messages where its trailer counts {own + missing})"

@@ -1,0 +1,164 @@
+"""Where a recording must begin so that everything from a wanted position on can be re-run.
+
+A recording that begins inside a log opens at the smallest position that covers three needs:
+
+- every process that keeps state has a checkpoint before the wanted position, and the recording
+  holds all that was stored after what that checkpoint has folded;
+- of each kind of framed data (snapshots, observations) the newest keyframe before the wanted
+  position is there, so that every delta from there on resolves;
+- in front stand, out of their place, the newest settings, operator's command and data source from
+  before the opening: a derived event names the settings that shaped it.
+
+Where the log itself begins later than a need, the opening is its first position.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import lru_cache
+
+from bus.identities import IDENTITIES
+from bus.port import StoredMessage
+from schemas import subjects
+from schemas.checkpoint import Checkpoint
+from schemas.config import Config
+from schemas.control import Control
+from schemas.frames import FramedData
+from schemas.registry import EVENT_TYPES
+from schemas.run import RunDataSource
+
+STATEFUL = frozenset(
+    one.name for one in IDENTITIES if (Checkpoint.PATTERN[0], one.name) in one.publishes
+)
+"""Processes that store checkpoints."""
+FRAMED = frozenset(kind.PATTERN for kind in EVENT_TYPES if issubclass(kind, FramedData))
+STANDING = (Config.PATTERN[:1], Control.PATTERN[:1], RunDataSource.PATTERN[:2])
+"""Subjects whose newest message holds until the next one."""
+_KEYFRAME = b'"frame":{"frame":"keyframe"'
+_DELTA = b'"frame":{"frame":"delta"'
+_LOOK_BYTES = 200
+"""The frame's kind stands near the beginning of framed data."""
+
+Kept = tuple[StoredMessage, bytes]
+"""A message and its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where and with what a recording begins."""
+
+    first_seq: int
+    """From here on it holds every message of the log."""
+    complete: bool
+    """Whether every need is met; otherwise the log began too late."""
+    heads: tuple[Kept, ...]
+    """Messages from before, with their lines, in order of position."""
+
+
+@dataclass(slots=True)
+class Opening:
+    """What has been seen of a log, in order, as far as it matters for a beginning after it."""
+
+    first_seq: int = 0
+    """Position of the first message seen in a row, messages before it are heads; 0: none yet."""
+    folded: dict[str, int | None] = field(default_factory=dict)
+    """By process that keeps state: what its newest checkpoint has folded."""
+    keyframes: dict[str, int | None] = field(default_factory=dict)
+    """By subject of framed data: position of the newest keyframe."""
+    standing: dict[str, list[Kept]] = field(default_factory=dict)
+    """By subject: the newest standing message of before the opening, and those behind that."""
+
+    def take(self, message: StoredMessage, line: bytes = b"") -> None:
+        """See the next message; `line` is kept with it when it may become a head."""
+        self.first_seq = self.first_seq or message.seq
+        kind, name = _place(message.subject)
+        if kind is _Kind.STANDING:
+            self._stand(name, message, line)
+        elif message.seq < self.first_seq:
+            return
+        elif kind is _Kind.FRAMED:
+            newest = message.seq if is_keyframe(message.data) else self.keyframes.get(name)
+            self.keyframes[name] = newest
+        elif kind is _Kind.CHECKPOINT:
+            self._take_checkpoint(name, message)
+
+    def break_off(self) -> None:
+        """Messages are missing here: what was seen before opens nothing that comes after."""
+        self.first_seq = 0
+        self.folded = dict.fromkeys(self.folded)
+        self.keyframes = dict.fromkeys(self.keyframes)
+
+    def beginning(self, wanted_seq: int) -> Beginning:
+        """Return where to begin for a wanted position, given the messages seen before it."""
+        needs = [seq if seq is None else seq + 1 for seq in self.folded.values()]
+        needs += self.keyframes.values()
+        first = self.first_seq or wanted_seq
+        known = [need for need in needs if need is not None]
+        if len(known) < len(needs):
+            begin, complete = first, first == 1
+        else:
+            least = min([*known, wanted_seq])
+            begin, complete = max(least, first), least >= first
+        heads = [
+            newest
+            for kept in self.standing.values()
+            for newest in [one for one in kept if one[0].seq < begin][-1:]
+        ]
+        return Beginning(begin, complete, tuple(sorted(heads, key=lambda one: one[0].seq)))
+
+    def _take_checkpoint(self, process: str, message: StoredMessage) -> None:
+        self.folded.setdefault(process, None)
+        try:
+            folded = json.loads(message.data)["folded_seq"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return  # no checkpoint to begin with; `check` names it
+        if type(folded) is int and 0 <= folded < message.seq:
+            self.folded[process] = folded
+
+    def _stand(self, process: str, message: StoredMessage, line: bytes) -> None:
+        if process in STATEFUL:
+            self.folded.setdefault(process, None)
+        kept = [*self.standing.get(message.subject, ()), (message, line)]
+        begin = self.beginning(message.seq).first_seq
+        older = [one for one in kept if one[0].seq < begin]
+        self.standing[message.subject] = kept[max(len(older) - 1, 0) :]
+
+
+class _Kind(Enum):
+    """What a subject means for a beginning."""
+
+    FRAMED = "framed"
+    CHECKPOINT = "checkpoint"
+    STANDING = "standing"
+    OTHER = "other"
+
+
+@lru_cache(maxsize=4_096)
+def _place(subject: str) -> tuple[_Kind, str]:
+    """Return what a subject means, and the process or subject that it is about."""
+    try:
+        tokens = subjects.parse(subject).tokens
+    except ValueError:
+        return _Kind.OTHER, ""
+    if tokens in FRAMED:
+        return _Kind.FRAMED, subject
+    if tokens[0] == Checkpoint.PATTERN[0]:
+        return _Kind.CHECKPOINT, tokens[-1]
+    if tokens[:1] in STANDING or tokens[:2] in STANDING:
+        return _Kind.STANDING, tokens[-1] if tokens[0] == Config.PATTERN[0] else ""
+    return _Kind.OTHER, ""
+
+
+def is_keyframe(data: bytes) -> bool:
+    """Say whether framed data is a keyframe, looking no further than needed."""
+    head = data[:_LOOK_BYTES]
+    if _KEYFRAME in head:
+        return True
+    if _DELTA in head:
+        return False
+    try:
+        return bool(json.loads(data)["frame"]["frame"] == "keyframe")
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False

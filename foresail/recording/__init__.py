@@ -1,0 +1,36 @@
+"""`foresail recording ACTION`: the log as a file.
+
+`record` writes it from a stack, `info` says what a file holds, `check` names every damaged place,
+`cut` takes out a part that can be re-run, `redact` replaces names, `to-parquet` writes tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+from importlib import import_module
+
+ACTIONS = {
+    "record": "write a stack's log to a file: from its beginning, from a point in its past, or from now on",
+    "info": "prove a recording and say what it holds",
+    "check": "name every damaged place of a recording and what can be used before and behind it",
+    "cut": "write a part of a recording, with the checkpoints and keyframes that the part needs",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action, text in ACTIONS.items():
+        sub = actions.add_parser(action, help=text, description=text)
+        import_module(_module(action)).add_arguments(sub)
+        sub.add_argument("--json", action="store_true", help="print JSON")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Run one action."""
+    code: int = await import_module(_module(arguments.action)).run(arguments)
+    return code
+
+
+def _module(action: str) -> str:
+    return f"foresail.recording.{action.replace('-', '_')}"

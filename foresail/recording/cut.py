@@ -1,0 +1,75 @@
+"""`foresail recording cut FILE OUT`: write a part, with the checkpoints and keyframes it needs."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from bus.recording import open_recording
+from bus.recording.cut import Cut, cut
+from bus.recording.window import By, Window, cycle_of_decision
+from foresail.output import console, print_json
+from foresail.spans import numbers, times
+
+INCOMPLETE = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("out", metavar="OUT", type=Path)
+    part = parser.add_mutually_exclusive_group(required=True)
+    part.add_argument("--seq", metavar="A..B", help="by position; either end may be left open")
+    part.add_argument("--cycle", metavar="A..B", help="by cycle, with what came of each")
+    part.add_argument(
+        "--time",
+        metavar="A..B",
+        help="by recorded time: 2026-01-01T10:00:00Z, or 90s, 5m since the recording's first event",
+    )
+    part.add_argument("--decision", metavar="ID|CYCLE|last", help="the cycle of one decision")
+    parser.add_argument(
+        "--past-damage",
+        action="store_true",
+        help="go on behind damaged places with what is whole there",
+    )
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Cut; 1 when the part lacks something that re-running it needs."""
+    window = _window(arguments)
+    made = cut(arguments.file, arguments.out, window, past_damage=arguments.past_damage)
+    if arguments.json:
+        print_json({"file": arguments.out.name, "window": str(window), **asdict(made)})
+    else:
+        _print(arguments.out, made)
+    return 0 if made.complete and not made.damage else INCOMPLETE
+
+
+def _window(arguments: argparse.Namespace) -> Window:
+    if arguments.seq is not None:
+        return Window(By.SEQ, *numbers("--seq", arguments.seq))
+    if arguments.cycle is not None:
+        return Window(By.CYCLE, *numbers("--cycle", arguments.cycle))
+    recording = open_recording(arguments.file)
+    if arguments.decision is not None:
+        cycle = cycle_of_decision(recording, arguments.decision)
+        return Window(By.CYCLE, cycle, cycle)
+    first = next(iter(recording), None)
+    return Window(By.TIME, *times("--time", arguments.time, first.time_ns if first else 0))
+
+
+def _print(path: Path, made: Cut) -> None:
+    out = console()
+    out.print(
+        f"{made.messages} messages in {path.name}: the part is seq {made.from_seq} to "
+        f"{made.last_seq}; it begins at seq {made.first_seq} so that it can be re-run, "
+        f"with {made.heads} standing messages from before",
+        markup=False,
+    )
+    if not made.complete:
+        out.print("the log begins too late: some checkpoint or keyframe is not there")
+    if made.gaps:
+        out.print(f"messages are missing in {made.gaps} places: the source is damaged there")
+    if made.damage:
+        out.print(f"the source is damaged: {made.damage}", markup=False)

@@ -1,0 +1,85 @@
+"""`foresail recording info FILE`: prove a recording and say what it holds."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from bus.recording import open_recording
+from foresail.audit import audit
+from foresail.output import console, print_json
+from schemas.envelope import attributes_of
+
+DAMAGED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("file", metavar="FILE", type=Path)
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Describe a recording; 1 when it is damaged, not sealed, or its log has a problem."""
+    described = describe(arguments.file)
+    if arguments.json:
+        print_json(described)
+    else:
+        _print(described)
+    return 0 if described["sealed"] and not described["audit"]["problems"] else DAMAGED
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Read a whole recording and return what it holds as JSON values."""
+    recording = open_recording(path)
+    types: Counter[str] = Counter()
+    first = last = None
+    found = audit(recording)
+    for message in recording:
+        types[attributes_of(message.headers).get("type", "not an event")] += 1
+        first = first or message
+        last = message
+    return {
+        "file": path.name,
+        "bytes": path.stat().st_size,
+        "header": recording.header,
+        "sealed": recording.sealed,
+        "damage": recording.damage,
+        "messages": types.total(),
+        "first_seq": first.seq if first else None,
+        "last_seq": last.seq if last else None,
+        "seconds": round((last.time_ns - first.time_ns) / 1e9, 3) if first and last else 0.0,
+        "types": dict(sorted(types.items())),
+        "audit": asdict(found),
+    }
+
+
+def _print(described: dict[str, Any]) -> None:
+    out = console()
+    header = described["header"]
+    state = "sealed" if described["sealed"] else f"[red]{described['damage']}[/red]"
+    out.print(
+        f"[bold]{described['file']}[/bold]  {header['cluster']}/{header['incarnation']}, "
+        f"version {header['version']}, {state}"
+    )
+    out.print(
+        f"{described['messages']} messages, seq {described['first_seq']} to {described['last_seq']}, "
+        f"{described['seconds']:g} s of recorded time, {described['bytes'] / 1e6:.2f} MB"
+    )
+    table = Table(box=None)
+    table.add_column("type")
+    table.add_column("events", justify="right")
+    for name, count in described["types"].items():
+        table.add_row(name, str(count))
+    out.print(table)
+    checked = described["audit"]
+    out.print(
+        f"{checked['complete_chains']} of {checked['decisions']} decisions have complete causes; proposals "
+        + ", ".join(f"{count} {name}" for name, count in checked["proposals"].items())
+    )
+    for problem in checked["problems"]:
+        out.print(f"[red]{problem}[/red]")
