@@ -39,8 +39,12 @@ class Clock(Part):
     def at(self, when: float, kind: str, *arguments: Argument) -> None:
         """Plan an event; a time in the past means now."""
         self._planned = number = self._planned + 1
-        now = self.now
-        heappush(self._heap, (exact(when) if when > now else now, number, kind, arguments))
+        if when > self.now:  # `exact` written out, as in `after`
+            whole = when // 1.0
+            when = whole + ((when - whole) * 1e6 + _ROUNDS - _ROUNDS) / 1e6
+        else:
+            when = self.now
+        heappush(self._heap, (when, number, kind, arguments))
 
     def after(self, delay: float, kind: str, *arguments: Argument) -> None:
         """Plan an event `delay` seconds from now."""

@@ -89,7 +89,8 @@ class Store(Part):
 
     def find(self, resource: str, namespace: str, name: str) -> Record | None:
         """Return the live record or None."""
-        return self._shelf(resource).records.get((namespace, name))
+        shelf = self._shelves.get(resource) or self._shelf(resource)
+        return shelf.records.get((namespace, name))
 
     def records(self, resource: str, namespace: str | None = None) -> Iterator[Record]:
         """Yield live records by (namespace, name); the set is fixed when the walk starts."""

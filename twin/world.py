@@ -52,11 +52,13 @@ class World(Part):
             self.pods.pop(record.uid, None)
             self.pods_on.get(record.node_name, {}).pop(record.uid, None)
             return
-        live = self.pods.get(record.uid)
+        before, live = change.before, self.pods.get(record.uid)
         if live is None:
             found = self.store.find("pods", record.namespace, record.name)
             assert isinstance(found, PodRecord)
             live = self.pods[record.uid] = found
+        elif isinstance(before, PodRecord) and before.node_name == live.node_name:
+            return
         if live.node_name:
             self.pods_on.setdefault(live.node_name, {})[live.uid] = live
 
