@@ -15,7 +15,7 @@ from tests.architecture.source_tree import ROOT
 
 README = ROOT / "README.md"
 PAGES = (README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))
-COMMAND = re.compile(r"\bforesail ([a-z]+)")
+COMMAND = re.compile(r"\bforesail ([a-z][a-z-]*)")
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 TARGET = re.compile(r"^([a-z]+):.*## ", re.MULTILINE)
 
@@ -50,7 +50,7 @@ def test_the_readmes_flags_exist() -> None:
     unknown = [
         f"{verb} {flag}"
         for line in README.read_text(encoding="utf-8").splitlines()
-        if (found := re.search(r"\bforesail ([a-z]+)([^`#|]*)", line)) and found[1] in VERBS
+        if (found := re.search(r"\bforesail ([a-z-]+)([^`#|]*)", line)) and found[1] in VERBS
         for verb in [found[1]]
         for flag in re.findall(r"--[a-z-]+", found[2])
         if flag not in _flags(verb)
