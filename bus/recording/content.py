@@ -108,7 +108,7 @@ def _end_of(frame: Frame, content: Content, last_seq: int) -> str:
         last = {}
     for kind in ("frame_end", "sealed"):
         said = last.get(kind)
-        if isinstance(said, dict):
+        if isinstance(said, dict) and len(last) == 1:
             content.said = said
             return kind
     raise ContentDamaged("it has no trailer", content.number, frame, last_seq)

@@ -17,6 +17,7 @@ from bus.errors import InputError
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from tests.fuzz.mutation import FUZZ, broken, dumped, mutated, mutated_bytes
+from tests.recordings.files import frames_of, lines_of, packed
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -114,13 +115,12 @@ def test_forged_lines_crash_nothing(data: st.DataObject) -> None:
 @given(st.data())
 def test_wrong_counts_are_noticed(data: st.DataObject) -> None:
     """A trailer or footer whose counts do not fit what stands before it is not believed."""
-    forged = lines()
-    ends = [n for n, line in enumerate(forged) if b'"sha256"' in line]
-    at = data.draw(st.sampled_from(ends))
-    content = json.loads(forged[at])
+    frames = [lines_of(frame) for frame in frames_of(whole())]
+    at = data.draw(st.integers(0, len(frames) - 1))
+    content = json.loads(frames[at][-1])
     changed = data.draw(mutated(content))
-    forged[at] = dumped(changed) + b"\n"
-    found = read(zstandard.ZstdCompressor(write_checksum=True).compress(b"".join(forged)))
+    frames[at][-1] = dumped(changed) + b"\n"
+    found = read(b"".join(packed(lines) for lines in frames))
 
     if changed != content and found is not None:
         assert found[2]
