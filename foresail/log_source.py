@@ -5,11 +5,14 @@ recording.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from bus.clock import SystemClock
 from bus.login import Login, stored_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
@@ -19,39 +22,121 @@ from bus.recording import open_recording
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
 
+EVERYTHING = (">",)
+NANOSECONDS = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """How far back to begin: so many stored events, or so many seconds of recorded time."""
+
+    events: int | None = None
+    seconds: float | None = None
+
 
 class Source(Protocol):
     """Something whose events can be read from the beginning, more than once."""
 
-    def messages(self) -> Messages:
-        """Yield every stored message in order."""
+    cluster: str
+    running: bool
+    """Whether new events can come."""
+
+    def messages(
+        self, patterns: Sequence[str] = EVERYTHING, *, start_seq: int = 1, follow: bool = False
+    ) -> Messages:
+        """Yield stored messages in order, up to the newest at the time of the call.
+
+        Args:
+            patterns: subjects after `foresail.<cluster>.`, with wildcards.
+            start_seq: the first position wanted.
+            follow: go on with what is stored later, for ever.
+        """
+        ...
+
+    async def start_of(self, since: Since) -> int:
+        """Return the position where what `since` asks for begins."""
         ...
 
 
 class LogSource:
     """The log of a stack."""
 
-    def __init__(self, bus: Bus, cluster: str) -> None:
-        """Read all of one cluster's subjects."""
+    def __init__(self, bus: Bus, cluster: str, *, running: bool, now_ns: int) -> None:
+        """Read one cluster's subjects; `now_ns` is wall time, from which `since` counts."""
         self._bus = bus
-        self._patterns: Sequence[str] = [subjects.pattern(cluster, (">",))]
+        self._now_ns = now_ns
+        self.cluster = cluster
+        self.running = running
 
-    def messages(self) -> Messages:
-        """Yield every stored message in order, up to the newest at the time of the call."""
-        return self._bus.history(self._patterns)
+    def messages(
+        self, patterns: Sequence[str] = EVERYTHING, *, start_seq: int = 1, follow: bool = False
+    ) -> Messages:
+        """Yield stored messages in order; see `Source`."""
+        full = [subjects.pattern(self.cluster, one.split(".")) for one in patterns]
+        if follow and self.running:
+            return self._bus.read(full, start_seq=start_seq)
+        return self._bus.history(full, start_seq=start_seq)
+
+    async def start_of(self, since: Since) -> int:
+        """Return the position where what `since` asks for begins, by halving."""
+        info = await self._bus.info()
+        low, high = info.first_seq, info.last_seq + 1
+        if since.events is not None:
+            return max(low, high - since.events)
+        newest = await self._time_ns(info.last_seq)
+        end_ns = self._now_ns if self.running or newest is None else newest
+        begin_ns = end_ns - round((since.seconds or 0.0) * NANOSECONDS)
+        while low < high:
+            middle = (low + high) // 2
+            found_ns = await self._time_ns(middle)
+            if found_ns is not None and found_ns < begin_ns:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    async def _time_ns(self, seq: int) -> int | None:
+        everything = [subjects.pattern(self.cluster, EVERYTHING)]
+        async with aclosing(self._bus.history(everything, start_seq=seq)) as stream:
+            async for message in stream:
+                return message.time_ns
+        return None
 
 
 class RecordingSource:
     """A recording."""
 
-    def __init__(self, path: Path) -> None:
-        """Read this file."""
-        self._path = path
+    running = False
 
-    async def messages(self) -> Messages:
-        """Yield every recorded message in order."""
+    def __init__(self, path: Path) -> None:
+        """Read this file.
+
+        Raises:
+            InputError: it is no recording.
+        """
+        self._path = path
+        self.cluster = str(open_recording(path).header.get("cluster", ""))
+
+    async def messages(
+        self, patterns: Sequence[str] = EVERYTHING, *, start_seq: int = 1, follow: bool = False
+    ) -> Messages:
+        """Yield recorded messages in order; see `Source`."""
+        del follow  # a file has no tail
+        full = [subjects.pattern(self.cluster, one.split(".")) for one in patterns]
         for message in open_recording(self._path):
-            yield message
+            wanted = any(subjects.matches(one, message.subject) for one in full)
+            if wanted and message.seq >= start_seq:
+                yield message
+
+    async def start_of(self, since: Since) -> int:
+        """Return the position where what `since` asks for begins."""
+        if since.events is not None:
+            newest = deque((one.seq for one in open_recording(self._path)), maxlen=since.events)
+            return newest[0] if newest else 1
+        end_ns = max((one.time_ns for one in open_recording(self._path)), default=0)
+        begin_ns = end_ns - round((since.seconds or 0.0) * NANOSECONDS)
+        found = (one.seq for one in open_recording(self._path) if one.time_ns >= begin_ns)
+        return next(found, 1)
 
 
 @asynccontextmanager
@@ -93,4 +178,5 @@ async def open_source(recording: str | None, state_path: Path) -> AsyncIterator[
     state = StateFolder(state_path)
     stack = state.read()
     async with connected(stack, state) as bus:
-        yield LogSource(bus, stack.cluster)
+        now_ns = SystemClock().wall_ns()
+        yield LogSource(bus, stack.cluster, running=stack.running, now_ns=now_ns)

@@ -14,6 +14,7 @@ from rich.table import Table
 
 from bus.clock import Clock, SystemClock
 from bus.port import Bus
+from foresail.attachment import show_attachment
 from foresail.log_source import connected
 from foresail.output import console, print_json
 from foresail.stack.room import disk_trouble
@@ -31,12 +32,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--nats", action="store_true", help="print how to attach any NATS client, read-only"
+    )
 
 
 async def run(arguments: argparse.Namespace) -> int:
     """Print the status; exit code 1 when no stack runs, a process is down, or there is trouble."""
     state = StateFolder(Path(arguments.state))
     stack = state.read()
+    if arguments.nats:
+        return show_attachment(state, stack, as_json=arguments.json)
     async with connected(stack, state) as bus:
         status = await gather(bus, stack, SystemClock())
     if stack.running and stack.embedded and (full := disk_trouble(state.path)):

@@ -1,145 +1,153 @@
-"""`foresail tap [LAYER|SUBJECT]`: print stored events as they come, or from a point in the past.
+"""`foresail tap [LAYER|SUBJECT]`: print stored events as they come, from a point in the past, or of
+a recording.
 
-`foresail tap decision`, `foresail tap outcome.reward --json`, `foresail tap '>' --since 50`.
+`foresail tap decision`, `foresail tap proposal --agent A --since 5m --where 'score > 0.8'`,
+`foresail tap prediction --node node-7 --recording run.fslog`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
 
 from bus.errors import InputError
-from bus.port import Messages, StoredMessage
-from foresail.log_source import connected
+from bus.port import Messages
+from foresail.event_lines import event_line
+from foresail.flags import seconds
+from foresail.log_source import Since, Source, open_source
 from foresail.output import console, print_json
-from foresail.stack.live_view import decision_line, execution_text
-from foresail.stack.state_folder import StateFolder
+from foresail.tap_filter import TapFilter, agent_named, condition, event_json, kinds_on
 from schemas import subjects
-from schemas.decision import Decision
-from schemas.envelope import Event, attributes_of
-from schemas.observation import Observation
-from schemas.outcome import OutcomeExecution, OutcomeReward
-from schemas.proposal import Proposal
-from schemas.reaction import Reaction
 from schemas.registry import UnknownEvent, decode
+
+BELOW = frozenset(("snapshot", "prediction", "proposal", "outcome", "config", "run", "checkpoint"))
+"""Layers that have subjects below them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
     parser.add_argument(
         "subject",
+        metavar="LAYER",
         nargs="?",
         default=">",
         help="a layer or subject after foresail.<cluster>. (* and > work)",
     )
+    parser.add_argument("--agent", metavar="A", help="only of this agent: A, B, C or its name")
+    parser.add_argument("--node", metavar="N", help="only what is said about this node")
+    parser.add_argument("--cycle", type=int, metavar="N", help="only of this cycle")
     parser.add_argument(
-        "--since", type=int, metavar="N", help="begin N stored messages back instead of now"
+        "--where", metavar="EXPRESSION", help="only events for which it holds, e.g. 'score > 0.8'"
     )
+    parser.add_argument(
+        "--since", type=since, metavar="5m", help="begin so long, or (50) so many events, ago"
+    )
+    parser.add_argument("--follow", "-f", action="store_true", help="go on with what comes")
+    parser.add_argument("--no-follow", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--limit", type=int, metavar="N", help="stop after N events")
-    parser.add_argument("--no-follow", action="store_true", help="stop at the newest event")
     parser.add_argument(
         "--json", action="store_true", help="print each event as one JSON line, headers included"
+    )
+    parser.add_argument(
+        "--recording", metavar="FILE", help="read this recording instead of the stack"
     )
     parser.add_argument(
         "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
     )
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Print events until interrupted, until the limit, or, of a stack that is over, until the log's
-    end.
+def since(text: str) -> Since:
+    """Read how far back to begin: `50` events, or `90s`, `5m`, `2h`.
+
+    Raises:
+        argparse.ArgumentTypeError: it is neither.
     """
-    state = StateFolder(Path(arguments.state))
-    stack = state.read()
-    if not stack.running and arguments.since is None:
-        raise InputError(
-            "--since", "(not given)", "no stack runs; name how many stored events to print"
-        )
-    pattern = tap_pattern(stack.cluster, arguments.subject)
-    async with connected(stack, state) as bus:
-        last = (await bus.info()).last_seq
-        start = last + 1 if arguments.since is None else max(1, last - arguments.since + 1)
-        messages = (
-            bus.read([pattern], start_seq=start)
-            if stack.running and not arguments.no_follow
-            else bus.history([pattern], start_seq=start)
-        )
-        await _print(messages, arguments.limit, as_json=arguments.json)
+    if text.isdigit():
+        return Since(events=int(text))
+    return Since(seconds=seconds(text))
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Print events until the newest; with `--follow`, or without anything that names the past,
+    until interrupted.
+    """
+    pattern = tap_pattern(arguments.subject)
+    shown = _filter(arguments, pattern)
+    async with open_source(arguments.recording, Path(arguments.state)) as source:
+        named_past = arguments.since is not None or arguments.cycle is not None
+        offline = arguments.recording is not None
+        if not (source.running or offline or named_past):
+            raise InputError(
+                "--since", "(not given)", "no stack runs; say how far back to begin, e.g. 5m or 50"
+            )
+        follow = not arguments.no_follow and (arguments.follow or not named_past)
+        start = await _start(source, arguments.since, named_past=named_past or offline)
+        messages = source.messages((pattern,), start_seq=start, follow=follow)
+        await _print(messages, shown, arguments.limit, as_json=arguments.json)
     return 0
 
 
-def tap_pattern(cluster: str, given: str) -> str:
-    """Return the subject pattern for what the user named: a layer means everything below it.
+def tap_pattern(given: str) -> str:
+    """Return the pattern after `foresail.<cluster>.` for what the user named: a layer means
+    everything below it.
 
     Raises:
         InputError: it cannot be a subject.
     """
-    tokens = given.removeprefix(f"{subjects.ROOT}.{cluster}.").split(".")
+    tokens = given.split(".")
     if not all(tokens):
         raise InputError(
-            "SUBJECT", given, "name a layer such as `decision` or a subject such as `outcome.*`"
+            "LAYER", given, "name a layer such as `decision` or a subject such as `outcome.*`"
         )
-    below = {"snapshot", "prediction", "proposal", "outcome", "config", "run", "checkpoint"}
-    if len(tokens) == 1 and tokens[0] in below:
+    if tokens[0] == subjects.ROOT and len(tokens) > 2:
+        tokens = tokens[2:]
+    if len(tokens) == 1 and tokens[0] in BELOW:
         tokens.append(">")
-    return subjects.pattern(cluster, tokens)
+    return ".".join(tokens)
 
 
-async def _print(messages: Messages, limit: int | None, *, as_json: bool) -> None:
+def _filter(arguments: argparse.Namespace, pattern: str) -> TapFilter:
+    where = arguments.where
+    return TapFilter(
+        agent=None if arguments.agent is None else agent_named(arguments.agent),
+        node=arguments.node or "",
+        cycle=arguments.cycle,
+        where=None if where is None else condition(where, kinds_on(pattern)),
+    )
+
+
+async def _start(source: Source, asked: Since | None, *, named_past: bool) -> int:
+    if asked is not None:
+        return await source.start_of(asked)
+    return 1 if named_past else await source.start_of(Since(events=0))
+
+
+async def _print(messages: Messages, shown: TapFilter, limit: int | None, *, as_json: bool) -> None:
     printed = 0
     async with aclosing(messages) as stream:
         async for message in stream:
+            if not shown.takes(message):
+                continue
+            try:
+                event = decode(
+                    message.subject,
+                    message.headers,
+                    message.data,
+                    seq=message.seq,
+                    recorded_ns=message.time_ns,
+                )
+            except UnknownEvent as error:
+                line = f"{message.seq:>7}  {message.subject}  not an event: {error}"
+            else:
+                said = shown.said(event)
+                if said is None:
+                    continue
+                line = event_line(event, said)
             if as_json:
                 print_json(event_json(message))
             else:
-                console().print(event_line(message), markup=False)
+                console().print(line, markup=False)
             printed += 1
             if limit is not None and printed >= limit:
                 return
-
-
-def event_json(message: StoredMessage) -> dict[str, Any]:
-    """Return one message as JSON values: seq, recorded time, subject, attributes, data."""
-    return {
-        "seq": message.seq,
-        "recorded_ns": message.time_ns,
-        "subject": message.subject,
-        "attributes": attributes_of(message.headers),
-        "data": json.loads(message.data),
-    }
-
-
-def event_line(message: StoredMessage) -> str:
-    """Return one message as one line."""
-    try:
-        event = decode(message.subject, message.headers, message.data, seq=message.seq)
-    except UnknownEvent as error:
-        return f"{message.seq:>7}  {message.subject}  not an event: {error}"
-    tail = ".".join(subjects.parse(message.subject).tokens)
-    return f"{message.seq:>7}  {event.time[11:19]}  {tail:<22}  {_gist(event)}"
-
-
-def _gist(event: Event[Any]) -> str:
-    match event.data:
-        case Decision() as decision:
-            return decision_line(decision)
-        case Proposal() as proposal:
-            return f"{proposal.action.kind} {proposal.action.target.name} {proposal.score:.2f}: {proposal.text}"
-        case OutcomeExecution() as execution:
-            return f"{execution.phase}: {execution_text(execution)} {execution.text}"
-        case OutcomeReward() as reward:
-            seen = "not observed" if reward.observed is None else f"{reward.observed.total:+.2f}"
-            return f"cycle {reward.cycle}: {seen}, predicted {reward.predicted.total:+.2f}"
-        case Observation() as observation:
-            totals = observation.totals
-            return (
-                f"{totals.nodes} nodes, {totals.pods_running} running, queue {totals.queue_length}"
-            )
-        case Reaction() as reaction:
-            return "; ".join(item.text for item in reaction.reactions[:4]) or "none"
-        case data:
-            text = data.model_dump_json()
-            return text if len(text) <= 160 else f"{text[:157]}..."

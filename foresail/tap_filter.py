@@ -1,0 +1,207 @@
+"""Which events a tap shows: those of an agent, about a node, of a cycle, or for which an expression
+holds.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from bus.errors import InputError
+from bus.port import StoredMessage
+from foresail.event_lines import table_of_prediction
+from schemas.actions import LETTERS, Agent
+from schemas.envelope import Event, attributes_of
+from schemas.expressions import Expression, ExpressionError, compile_expression
+from schemas.frames import FramedData, FrameMismatch, FullState, unfold
+from schemas.identity import cycle_of
+from schemas.model import EventData
+from schemas.prediction import Prediction
+from schemas.reaction import Reaction
+from schemas.registry import EVENT_TYPES
+from schemas.subjects import parse
+
+ENVELOPE = ("seq", "id", "type", "time", "layer", "subject", "producer", "cycle", "data")
+"""Names that every event has, beside the fields of its data."""
+
+
+@dataclass
+class TapFilter:
+    """What is to be shown."""
+
+    agent: Agent | None = None
+    node: str = ""
+    cycle: int | None = None
+    where: Expression | None = None
+    _states: dict[str, FullState] = field(default_factory=dict)
+    _shown: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def takes(self, message: StoredMessage) -> bool:
+        """Say whether a message may be shown, by what can be seen without decoding it."""
+        if self.cycle is None:
+            return True
+        correlation = attributes_of(message.headers).get("correlationid", "/-1")
+        return cycle_of(correlation) == self.cycle
+
+    def said(self, event: Event[Any]) -> str | None:
+        """Return what to say of an event: None when it is not shown, nothing for its usual line."""
+        about = self._about_node(event) if self.node else ""
+        if about is None or (self.agent is not None and agent_of(event.data) is not self.agent):
+            return None
+        if self.where is not None and not self.where.holds(names_of(event)):
+            return None
+        return about
+
+    def _about_node(self, event: Event[Any]) -> str | None:
+        data, node = event.data, self.node
+        if isinstance(data, FramedData):
+            return self._row(event)
+        if isinstance(data, Prediction):
+            what, ids, ratios = table_of_prediction(data)
+            known = dict(zip(ids, ratios, strict=True))
+            return f"{data.model_id}: {what} {known[node]:.6g}" if node in known else None
+        if isinstance(data, Reaction):
+            items = [item.text for item in data.reactions if node in (item.node, item.object)]
+            return "; ".join(items) or None
+        action = getattr(data, "action", None)
+        return "" if action is not None and action.target.name == node else None
+
+    def _row(self, event: Event[Any]) -> str | None:
+        """Return the cells of the node's row that changed since they were last shown."""
+        try:
+            state = unfold(self._states.get(event.type), event.data)
+        except FrameMismatch:
+            return None  # the tap began inside a chain of deltas; the next keyframe comes soon
+        self._states[event.type] = state
+        found = {}
+        for table in state.tables.values():
+            row = table.index().get(self.node)
+            found.update({} if row is None else table.row(row))
+        before, self._shown[event.type] = self._shown.get(event.type, {}), found
+        changed = (name for name in found if name != "ids" and before.get(name) != found[name])
+        cells = [f"{name}={found[name]}" for name in changed]
+        return " ".join(cells) or None
+
+
+def agent_of(data: EventData) -> Agent | None:
+    """Return whose event it is: who proposed, won, is executed or was rewarded."""
+    agent = getattr(data, "agent", None) or getattr(data, "selected_agent", None)
+    agent = agent or getattr(data, "intended_agent", None)
+    action = getattr(data, "action", None)
+    found = agent if agent is not None or action is None else action.agent
+    return found if isinstance(found, Agent) else None
+
+
+def names_of(event: Event[Any]) -> dict[str, Any]:
+    """Return what an expression can ask of an event: its data's fields, and the envelope's."""
+    data = event.data.model_dump(mode="json")
+    envelope = {
+        "seq": event.seq,
+        "id": event.id,
+        "type": event.type,
+        "time": event.time,
+        "layer": parse(event.subject).layer,
+        "subject": event.subject,
+        "producer": event.producer,
+        "cycle": event.cycle,
+        "data": data,
+    }
+    return {**envelope, **data}
+
+
+def agent_named(text: str) -> Agent:
+    """Return an agent by its name or letter.
+
+    Raises:
+        InputError: there is none.
+    """
+    for agent in Agent:
+        if text.lower() in (agent.value, LETTERS[agent].lower()):
+            return agent
+    known = ", ".join(f"{LETTERS[agent]} or {agent}" for agent in Agent)
+    raise InputError("--agent", text, f"give one of {known}")
+
+
+def condition(text: str, kinds: Sequence[type[EventData]]) -> Expression:
+    """Read `--where`, and see that some event of these kinds has every field it names.
+
+    Raises:
+        InputError: it cannot be read, or names a field that no such event has.
+    """
+    try:
+        found = compile_expression(text)
+    except ExpressionError as error:
+        raise InputError("--where", text, str(error)) from error
+    for path in found.paths():
+        parts = [part for part in path.parts if isinstance(part, str)]
+        parts = parts[1:] if parts[0] == "data" and len(parts) > 1 else parts
+        if parts[0] not in ENVELOPE and not any(_has(kind, parts) for kind in kinds):
+            raise InputError("--where", text, f"no event here has `{path}`; {_near(parts, kinds)}")
+    return found
+
+
+def kinds_on(pattern: str) -> tuple[type[EventData], ...]:
+    """Return the types of events that can be on subjects of a pattern (after the cluster)."""
+    return tuple(kind for kind in EVENT_TYPES if _meets(pattern.split("."), kind.PATTERN))
+
+
+def _meets(wanted: Sequence[str], given: Sequence[str]) -> bool:
+    for position, token in enumerate(wanted):
+        if token == ">":
+            return len(given) > position
+        if position >= len(given) or not (
+            "*" in (token, given[position]) or token == given[position]
+        ):
+            return False
+    return len(wanted) == len(given)
+
+
+def _near(parts: Sequence[str], kinds: Sequence[type[EventData]]) -> str:
+    known = sorted({name for kind in kinds for name in kind.model_fields} | set(ENVELOPE))
+    near = difflib.get_close_matches(parts[0], known, n=3, cutoff=0.6)
+    return f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+
+
+def _has(kind: Any, parts: Sequence[str]) -> bool:
+    """Say whether a value of this type can have something under a path."""
+    if not parts:
+        return True
+    return any(_below(one, parts) for one in _choices(kind))
+
+
+def _below(kind: Any, parts: Sequence[str]) -> bool:
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        found = kind.model_fields.get(parts[0])
+        return found is not None and _has(found.annotation, parts[1:])
+    if get_origin(kind) is dict:
+        return _has(get_args(kind)[1], parts[1:])
+    return kind is Any
+
+
+def _choices(kind: Any) -> Iterator[Any]:
+    """Yield the types a value may have; of a list, those of its elements."""
+    origin = get_origin(kind)
+    if origin in (Union, UnionType, tuple, list):
+        for one in get_args(kind):
+            yield from _choices(one)
+    elif hasattr(kind, "__metadata__"):
+        yield from _choices(get_args(kind)[0])
+    else:
+        yield kind
+
+
+def event_json(message: StoredMessage) -> dict[str, Any]:
+    """Return one message as JSON values: seq, recorded time, subject, attributes, data."""
+    return {
+        "seq": message.seq,
+        "recorded_ns": message.time_ns,
+        "subject": message.subject,
+        "attributes": attributes_of(message.headers),
+        "data": json.loads(message.data),
+    }

@@ -1,0 +1,98 @@
+"""Taps on a recording: which events they show, and how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from foresail.tap_filter import condition, kinds_on
+from schemas.registry import EVENT_TYPES
+
+Tap = Callable[..., list[str]]
+
+
+def seqs(lines: list[str]) -> list[int]:
+    """Return the positions that lines begin with."""
+    return [int(line.split()[0]) for line in lines]
+
+
+def test_a_layer_is_everything_below_it(tap: Tap) -> None:
+    """`prediction` means both predictions, `decision` the decisions, nothing means all."""
+    assert seqs(tap("prediction")) == [2, 5, 6]
+    assert seqs(tap("proposal.admission")) == [3, 8]
+    assert seqs(tap()) == list(range(1, 12))
+
+
+def test_a_line_says_position_time_subject_and_what(tap: Tap) -> None:
+    """One readable line for each event."""
+    (line,) = tap("decision")
+    assert line.split()[:5] == ["9", "00:00:20", "decision", "cycle", "2"]
+
+
+@pytest.mark.parametrize("name", ["A", "a", "safety"])
+def test_an_agent_is_named_by_letter_or_name(tap: Tap, name: str) -> None:
+    """Only what that agent proposed, won and had executed."""
+    assert seqs(tap("--agent", name)) == [7, 9, 10]
+
+
+def test_a_node_shows_its_row_its_numbers_and_what_happened_to_it(tap: Tap) -> None:
+    """Tables shrink to the node's row, deltas to its changed cells, others must be about it."""
+    lines = tap("--node", "node-1")
+
+    assert seqs(lines) == [1, 2, 4, 5, 6, 7, 9, 10, 11]
+    assert "cpu_requested_ratio=0.9" in lines[2]
+    assert "pods=" not in lines[2]
+    assert lines[3].endswith("risk 0.95")
+    assert lines[-1].endswith("node node-1 is gone")
+
+
+def test_where_asks_the_data_and_the_envelope(tap: Tap) -> None:
+    """Only events for which the expression holds."""
+    assert seqs(tap("proposal", "--where", "score > 0.8")) == [3, 7]
+    assert seqs(tap("--where", "layer == 'prediction' and nodes.risk_ratio > 0.9")) == [5]
+    assert seqs(tap("--where", "seq <= 2")) == [1, 2]
+
+
+def test_one_cycle_and_since(tap: Tap) -> None:
+    """A cycle's events; the newest so many events, or seconds of recorded time."""
+    assert seqs(tap("--cycle", "1")) == [1, 2, 3]
+    assert seqs(tap("--since", "3")) == [9, 10, 11]
+    assert seqs(tap("--since", "4s")) == [7, 8, 9, 10, 11]
+    assert seqs(tap("--limit", "2")) == [1, 2]
+
+
+def test_json_lines_hold_headers_and_data(tap: Tap) -> None:
+    """Each line is one JSON object."""
+    found = [json.loads(line) for line in tap("decision", "--json")]
+    assert [one["seq"] for one in found] == [9]
+    assert found[0]["attributes"]["type"] == "foresail.decision.v1"
+    assert found[0]["data"]["cycle"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--agent", "D"), "give one of A or safety"),
+        (("decision", "--where", "scor > 1"), "did you mean score?"),
+        (("decision", "--where", "action.knd == 'noop'"), "no event here has `action.knd`"),
+        (("decision", "--where", "score = 1"), "write == to compare"),
+        (("a..b",), "name a layer"),
+    ],
+)
+def test_a_mistake_is_one_line(tap: Tap, arguments: tuple[str, ...], said: str) -> None:
+    """Exit code 2, and one line that names field, value and remedy."""
+    (line,) = tap(*arguments, code=2)
+    assert said in line
+
+
+def test_every_field_of_every_event_can_be_asked_for() -> None:
+    """No field that an event has is called unknown, at any depth that the models name."""
+    for kind in EVENT_TYPES:
+        pattern = ".".join(kind.PATTERN)
+        assert kind in kinds_on(pattern)
+        for name in kind.model_fields:
+            assert condition(f"{name} != null", kinds_on(pattern)).paths()
+    assert condition("frame.deltas.nodes.cells.ready.values == true", kinds_on("observation")).paths()
+    assert condition("settings.anything.at_all > 1", kinds_on("config.>")).paths()
