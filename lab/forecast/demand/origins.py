@@ -1,0 +1,180 @@
+"""Origins of a family as rows: what was known, what each rule would have reserved, what came.
+
+Guarantee: features and limits of a row are computed from windows before its origin alone; peaks
+are the only columns that look ahead.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lab.forecast.demand.series import Family, Series, is_training_owner
+from services.inference.series.features import FEATURES, Past, feature_matrix, scale_of
+from services.inference.series.quantiles import Floats
+from services.inference.series.rules import (
+    HISTORY_WINDOWS,
+    RC_LEVEL,
+    highest,
+    last_value,
+    n_sigma,
+    percentile_limits,
+    rc_like,
+    row_max,
+    same_time_yesterday,
+    vpa_limits,
+)
+from services.inference.series.windows import past_of_series
+
+LEAST_KNOWN = 12
+"""Of the last two hours, this many windows must be known."""
+TRAIN_STRIDE = 3
+ROWS_PER_CHUNK = 4096
+"""Bounds memory: a row's past is 4 kB, its features are 0.2 kB."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Rows of one family, ordered by (step, series).
+
+    `owner` and `step` name the row; `limits` holds each rule's limit in the family's unit; `peaks`
+    has one column per horizon, NaN where a third or more of the future is unknown; `top` is the
+    largest window of the owner, in hindsight: only scores may read it.
+    """
+
+    owner: Ints
+    step: Ints
+    scored: NDArray[np.bool_]
+    features: NDArray[np.float32]
+    scale: Floats
+    limits: dict[str, Floats]
+    peaks: Floats
+    top: Floats
+    capacity: Floats
+    train_rows: NDArray[np.bool_]
+    test_owner: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.step)
+
+
+def origins_of(family: Family, horizons: Sequence[int]) -> Origins:
+    """Return all rows of a family; `horizons` are in windows.
+
+    Rows lie every `TRAIN_STRIDE` windows; those on the family's own stride are scored.
+    """
+    owners = sorted({one.owner for one in family.series})
+    tops = {name: _top(family.series, name) for name in owners}
+    number = {name: row for row, name in enumerate(owners)}
+    parts = [
+        _rows(family, one, number[one.owner], tops[one.owner], horizons) for one in family.series
+    ]
+    joined = _joined([part for part in parts if len(part)])
+    order = np.lexsort((joined.owner, joined.step))
+    return _taken(joined, order)
+
+
+def _top(series: Sequence[Series], owner: str) -> float:
+    return max(float(np.nanmax(one.values, initial=0.0)) for one in series if one.owner == owner)
+
+
+def _rows(
+    family: Family, series: Series, owner: int, top: float, horizons: Sequence[int]
+) -> Origins:
+    values = series.values
+    places = np.arange(HISTORY_WINDOWS, len(values) - min(horizons) + 1, TRAIN_STRIDE)
+    places = places[_known_enough(values, places)]
+    peaks = np.stack([_peaks(values, places, windows) for windows in horizons], axis=1)
+    steps = series.first_step + places
+    features, scale, limits = _known(series, places)
+    unseen = family.unseen_owners
+    trains = not unseen or is_training_owner(series.owner)
+    tests = not unseen or not is_training_owner(series.owner)
+    count = len(places)
+    return Origins(
+        owner=np.full(count, owner),
+        step=steps,
+        scored=((places - HISTORY_WINDOWS) % family.stride) == 0,
+        features=features,
+        scale=scale,
+        limits=limits,
+        peaks=peaks,
+        top=np.full(count, top),
+        capacity=np.full(count, series.capacity),
+        train_rows=np.full(count, trains) & (steps < family.split_step),
+        test_owner=np.full(count, tests),
+    )
+
+
+def _known(series: Series, places: Ints) -> tuple[NDArray[np.float32], Floats, dict[str, Floats]]:
+    features = np.empty((len(places), len(FEATURES)), dtype=np.float32)
+    scale = np.empty(len(places))
+    chunks: list[dict[str, Floats]] = []
+    capacity = series.capacity if math.isfinite(series.capacity) else math.nan
+    for begin in range(0, len(places), ROWS_PER_CHUNK):
+        rows = slice(begin, begin + ROWS_PER_CHUNK)
+        past = past_of_series(series.values, series.first_step, places[rows], capacity)
+        features[rows], scale[rows] = feature_matrix(past), scale_of(past)
+        chunks.append(_recent_limits(past))
+    names = chunks[0] if chunks else ()
+    limits = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in names}
+    rc_all = percentile_limits(series.values, places, RC_LEVEL)
+    limits["vpa"] = vpa_limits(series.values, places)
+    limits["rc_like"] = rc_all
+    limits["max_n_sigma_rc"] = highest([limits["n_sigma"], rc_all])
+    return features, scale, limits
+
+
+def _recent_limits(past: Past) -> dict[str, Floats]:
+    return {
+        "last_value": last_value(past.recent),
+        "same_time_yesterday": same_time_yesterday(past.recent, 12),
+        "n_sigma": n_sigma(past.recent),
+        "rc_like_2h": rc_like(past.recent),
+        "max_n_sigma_rc_2h": highest([n_sigma(past.recent), rc_like(past.recent)]),
+    }
+
+
+def _known_enough(values: Floats, places: Ints) -> NDArray[np.bool_]:
+    known = np.concatenate([[0], np.cumsum(~np.isnan(values))])
+    enough: NDArray[np.bool_] = known[places] - known[places - HISTORY_WINDOWS] >= LEAST_KNOWN
+    return enough
+
+
+def _peaks(values: Floats, places: Ints, windows: int) -> Floats:
+    padded = np.concatenate([values, np.full(windows, np.nan)])
+    future = np.lib.stride_tricks.sliding_window_view(padded, windows)[places]
+    known = np.count_nonzero(~np.isnan(future), axis=1)
+    whole = places + windows <= len(values)
+    return np.where(whole & (3 * known > 2 * windows), row_max(future), np.nan)
+
+
+def _joined(parts: Sequence[Origins]) -> Origins:
+    return Origins(
+        **{
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in Origins.__dataclass_fields__
+            if name != "limits"
+        },
+        limits={
+            name: np.concatenate([part.limits[name] for part in parts]) for name in parts[0].limits
+        },
+    )
+
+
+def _taken(rows: Origins, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> Origins:
+    return Origins(
+        **{
+            name: getattr(rows, name)[chosen]
+            for name in Origins.__dataclass_fields__
+            if name != "limits"
+        },
+        limits={name: limit[chosen] for name, limit in rows.limits.items()},
+    )

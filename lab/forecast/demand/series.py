@@ -1,0 +1,82 @@
+"""Series of usage in five-minute windows, and families of series that are judged together."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from services.inference.series.quantiles import Floats
+
+TRAIN_SHARE = 0.6
+
+
+@dataclass(frozen=True)
+class Series:
+    """One unbroken run of windows.
+
+    `owner` names what the run belongs to (a job, an instance, a cell): the unit of splits and of
+    the bootstrap. `first_step` is the number of the first window since some midnight. `values` is
+    usage per window, NaN where missing. `capacity` is what cannot be exceeded, inf where unknown.
+    """
+
+    owner: str
+    first_step: int
+    values: Floats
+    capacity: float = math.inf
+
+
+@dataclass(frozen=True)
+class Family:
+    """Series of one kind, with how they are split.
+
+    Split by time: training before `split_step`, test after it. With `unseen_owners` also by owner:
+    training reads 60 % of the owners, chosen by a hash, and the test only the others.
+    `stride` is how many windows lie between two origins that are scored.
+    """
+
+    name: str
+    signal: str
+    unit: str
+    series: tuple[Series, ...]
+    split_step: int
+    stride: int
+    unseen_owners: bool
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def title(self) -> str:
+        """Family and signal, as reports name it."""
+        return f"{self.name} {self.signal}"
+
+    @property
+    def owners(self) -> int:
+        """How many owners there are."""
+        return len({one.owner for one in self.series})
+
+
+def is_training_owner(owner: str) -> bool:
+    """Return whether an owner is among the 60 % that models learn from."""
+    digest = hashlib.sha256(f"demand:{owner}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") < TRAIN_SHARE * 2**64
+
+
+def time_split(series: tuple[Series, ...], share: float = TRAIN_SHARE) -> int:
+    """Return the step that lies `share` of the way between the first and the last window."""
+    first = min(one.first_step for one in series)
+    last = max(one.first_step + len(one.values) for one in series)
+    return first + int(share * (last - first))
+
+
+def on_grid(steps: np.ndarray, values: Floats) -> tuple[int, Floats]:
+    """Return the first step and one value per window; windows that nobody measured are NaN.
+
+    `steps` ascend; of two values in one window the first counts.
+    """
+    first = int(steps[0])
+    grid = np.full(int(steps[-1]) - first + 1, np.nan)
+    places, firsts = np.unique(steps, return_index=True)
+    grid[places - first] = values[firsts]
+    return first, grid

@@ -1,0 +1,215 @@
+"""The state of n series as a feature matrix.
+
+Guarantee: a row depends on its own series' past alone, so one series gives the same bits in
+training and live, in any batch. Every size is divided by the series' own `scale`, so that a model
+learns shapes and not levels, and one model serves nodes, instances and whole cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.inference.series.quantiles import Floats, row_quantiles
+from services.inference.series.rules import (
+    DAY_WINDOWS,
+    HISTORY_WINDOWS,
+    RC_LEVEL,
+    SIGMAS,
+    row_max,
+    row_mean_deviation,
+    row_min,
+)
+
+FEATURE_SET = "demand-series"
+FEATURE_SET_VERSION = 1
+HOUR_WINDOWS = 12
+RECENT_WINDOWS = DAY_WINDOWS + HISTORY_WINDOWS
+"""How many windows a feature row needs: a day, and two hours before the same time yesterday."""
+DAY_HOURS = 24
+WEEK_HOURS = 7 * DAY_HOURS
+LAGS = 12
+SCALE_FLOOR = 0.1
+"""The scale is at least this share of the day's largest window: an idle hour is no unit."""
+TINY = 1e-9
+YESTERDAY_HORIZONS = {"15m": 3, "1h": 12, "3h": 36}
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What is known of n series before one origin each.
+
+    `recent` is (n, RECENT_WINDOWS) five-minute windows, the newest last, NaN where missing;
+    `hours` is (n, WEEK_HOURS) peaks of complete clock hours, the newest last;
+    `step_of_day` is (n,) the origin's window within its day, NaN where unknown;
+    `capacity` is (n,) what usage cannot exceed, NaN where unknown (1 where usage is a ratio of it).
+    """
+
+    recent: Floats
+    hours: Floats
+    step_of_day: Floats
+    capacity: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesFeature:
+    """One column: its name and the unit it is measured in."""
+
+    name: str
+    unit: str
+
+
+def scale_of(past: Past) -> Floats:
+    """Return the unit of each series: its mean of two hours, at least a tenth of the day's peak."""
+    mean, _ = row_mean_deviation(past.recent[:, -HISTORY_WINDOWS:])
+    floor = SCALE_FLOOR * row_max(past.recent[:, -DAY_WINDOWS:])
+    return np.fmax(np.fmax(mean, floor), TINY)
+
+
+def feature_matrix(past: Past) -> NDArray[np.float32]:
+    """Return (n, len(FEATURES)) float32; NaN where a feature is not known."""
+    scale = scale_of(past)[:, None]
+    scaled = Past(
+        past.recent / scale, past.hours / scale, past.step_of_day, past.capacity / scale[:, 0]
+    )
+    blocks = [compute(scaled) for _, _, compute in _BLOCKS]
+    return np.concatenate(blocks, axis=1).astype(np.float32)
+
+
+def _lags(past: Past) -> Floats:
+    return past.recent[:, : -LAGS - 1 : -1]
+
+
+def _two_hours(past: Past) -> Floats:
+    recent = past.recent[:, -HISTORY_WINDOWS:]
+    mean, deviation = row_mean_deviation(recent)
+    spread = row_quantiles(recent, [0.5, RC_LEVEL])
+    return _columns(
+        mean, deviation, row_max(recent), row_min(recent), *spread.T, mean + SIGMAS * deviation
+    )
+
+
+def _day(past: Past) -> Floats:
+    recent = past.recent[:, -DAY_WINDOWS:]
+    mean, deviation = row_mean_deviation(recent)
+    known = np.count_nonzero(~np.isnan(recent), axis=1) / DAY_WINDOWS
+    spread = row_quantiles(recent, [0.5, 0.9, 0.95, 0.99])
+    return _columns(mean, deviation, row_max(recent), row_min(recent), *spread.T, known)
+
+
+def _hourly_peaks(past: Past) -> Floats:
+    day = row_quantiles(past.hours[:, -DAY_HOURS:], [0.5, 0.9])
+    week = row_quantiles(past.hours, [0.5, 0.9, 0.95, 1.0])
+    known = np.count_nonzero(~np.isnan(past.hours), axis=1) / WEEK_HOURS
+    return _columns(*day.T, *week.T, known)
+
+
+def _same_hour(past: Past) -> Floats:
+    # Two hours around the same time on each of the last days, as far back as a week.
+    days = [past.hours[:, -DAY_HOURS * day :][:, :2] for day in range(1, 8)]
+    peaks = np.stack([row_max(day) for day in days], axis=1)
+    mean, _ = row_mean_deviation(peaks)
+    return _columns(peaks[:, 0], mean, row_max(peaks), peaks[:, -1])
+
+
+def _yesterday(past: Past) -> Floats:
+    begin = RECENT_WINDOWS - DAY_WINDOWS
+    peaks = [
+        row_max(past.recent[:, begin : begin + windows]) for windows in YESTERDAY_HORIZONS.values()
+    ]
+    before, _ = row_mean_deviation(past.recent[:, begin - HISTORY_WINDOWS : begin])
+    growth = peaks[1] / np.where(before > TINY, before, np.nan)
+    return _columns(*peaks, growth)
+
+
+def _slopes(past: Past) -> Floats:
+    return _columns(*(_slope(past.recent[:, -windows:]) for windows in (6, 12, HISTORY_WINDOWS)))
+
+
+def _jumps(past: Past) -> Floats:
+    steps = np.diff(past.recent[:, -DAY_WINDOWS:], axis=1)
+    late = steps[:, -HISTORY_WINDOWS:]
+    mean, _ = row_mean_deviation(np.abs(late))
+    return _columns(row_max(late), -row_min(late), mean, row_max(steps), -row_min(steps))
+
+
+def _time_of_day(past: Past) -> Floats:
+    # The table is made by `math`, so that the value does not depend on the machine's vector code.
+    known = ~np.isnan(past.step_of_day)
+    step = np.where(known, past.step_of_day, 0.0).astype(np.int64) % DAY_WINDOWS
+    return np.where(known[:, None], _CLOCK[step], np.nan)
+
+
+def _capacity(past: Past) -> Floats:
+    return _columns(past.capacity)
+
+
+def _slope(rows: Floats) -> Floats:
+    """Least-squares slope per window over the known values, 0 where there are fewer than two."""
+    known = ~np.isnan(rows)
+    count = np.maximum(known.sum(axis=1), 1)
+    place = np.where(known, np.arange(rows.shape[1], dtype=np.float64), 0.0)
+    value = np.where(known, rows, 0.0)
+    place = np.where(known, place - (place.sum(axis=1) / count)[:, None], 0.0)
+    value = np.where(known, value - (value.sum(axis=1) / count)[:, None], 0.0)
+    square = (place * place).sum(axis=1)
+    slope: Floats = (place * value).sum(axis=1) / np.where(square > 0, square, 1.0)
+    return slope
+
+
+def _columns(*columns: Floats) -> Floats:
+    return np.stack(columns, axis=1)
+
+
+_ANGLES = [2.0 * math.pi * step / DAY_WINDOWS for step in range(DAY_WINDOWS)]
+_CLOCK = np.array([(math.sin(angle), math.cos(angle)) for angle in _ANGLES])
+_Block = tuple[tuple[str, ...], str, Callable[[Past], Floats]]
+_BLOCKS: tuple[_Block, ...] = (
+    (tuple(f"lag_{lag}" for lag in range(1, LAGS + 1)), "scale", _lags),
+    (
+        ("mean_2h", "sd_2h", "max_2h", "min_2h", "p50_2h", "p95_2h", "n_sigma"),
+        "scale",
+        _two_hours,
+    ),
+    (
+        (
+            *("mean_24h", "sd_24h", "max_24h", "min_24h"),
+            *("p50_24h", "p90_24h", "p95_24h", "p99_24h", "known_24h"),
+        ),
+        "scale",
+        _day,
+    ),
+    (
+        (
+            *("hour_peak_p50_24h", "hour_peak_p90_24h", "hour_peak_p50_7d", "hour_peak_p90_7d"),
+            *("hour_peak_p95_7d", "hour_peak_max_7d", "hours_known_7d"),
+        ),
+        "scale",
+        _hourly_peaks,
+    ),
+    (
+        ("same_hour_1d", "same_hour_mean_7d", "same_hour_max_7d", "same_hour_7d"),
+        "scale",
+        _same_hour,
+    ),
+    (
+        (*(f"yesterday_peak_{name}" for name in YESTERDAY_HORIZONS), "yesterday_growth"),
+        "scale",
+        _yesterday,
+    ),
+    (("slope_30m", "slope_1h", "slope_2h"), "scale/window", _slopes),
+    (("jump_up_2h", "jump_down_2h", "step_2h", "jump_up_24h", "jump_down_24h"), "scale", _jumps),
+    (("day_sin", "day_cos"), "ratio", _time_of_day),
+    (("capacity",), "scale", _capacity),
+)
+_RATIOS = frozenset({"known_24h", "hours_known_7d", "yesterday_growth"})
+FEATURES: tuple[SeriesFeature, ...] = tuple(
+    SeriesFeature(name, "ratio" if name in _RATIOS else unit)
+    for names, unit, _ in _BLOCKS
+    for name in names
+)
+"""Name and unit of each column; `scale` is the unit that `scale_of` returns."""

@@ -1,0 +1,62 @@
+"""Quantiles of rows that have holes.
+
+Series have missing windows (NaN), and a hole must not change what the rest says. Guarantee: every
+row is computed by itself, so that cutting a matrix into other batches changes no bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def row_quantiles(rows: Floats, levels: Sequence[float]) -> Floats:
+    """Return linear quantiles of each row's finite values, shape (rows, levels).
+
+    Linear means: between the two nearest ranks, as numpy's default. NaN where a row has no value.
+    """
+    ordered = np.sort(rows, axis=1)  # NaN go last
+    return sorted_quantiles(ordered, np.count_nonzero(~np.isnan(rows), axis=1), levels)
+
+
+def sorted_quantiles(ordered: Floats, counts: NDArray[np.int64], levels: Sequence[float]) -> Floats:
+    """Return linear quantiles of rows that are sorted already, `counts` finite values in front."""
+    found = np.full((len(ordered), len(levels)), np.nan)
+    if not ordered.size:
+        return found
+    last = np.maximum(counts - 1, 0)
+    row = np.arange(len(ordered))
+    for column, level in enumerate(levels):
+        rank = last * level
+        low = np.floor(rank).astype(np.int64)
+        high = np.minimum(low + 1, last)
+        below, above = ordered[row, low], ordered[row, high]
+        found[:, column] = below + (above - below) * (rank - low)
+    return found
+
+
+def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
+    """Return the smallest value whose weights up to it reach `level` of all weight.
+
+    `values` and `weights` are one-dimensional; NaN values do not count; NaN without any value.
+    """
+    known = ~np.isnan(values)
+    if not known.any():
+        return float("nan")
+    order = np.argsort(values[known], kind="stable")
+    reached = np.cumsum(weights[known][order])
+    place = int(np.searchsorted(reached, level * reached[-1], side="left"))
+    return float(values[known][order][min(place, len(reached) - 1)])
+
+
+def uncrossed(quantiles: Floats) -> Floats:
+    """Return predictions with each row in ascending order: a higher quantile is never lower.
+
+    `quantiles` is (rows, levels) with ascending levels. Sorting never increases the pinball loss
+    (Chernozhukov, Fernandez-Val and Galichon 2010).
+    """
+    return np.sort(quantiles, axis=1)
