@@ -1,8 +1,9 @@
 """Policy profiles as data: named sets of thresholds.
 
-`seed` is the seed's formula and thresholds exactly. `forecast` belongs to a trained model: its
-thresholds are derived from action budgets and come with the model's manifest, so without a model it
-is refused instead of being filled with numbers nobody measured.
+`seed` is the seed's formula and thresholds exactly. `forecast` belongs to trained models: their
+manifests hold thresholds that follow from action budgets (safety: the risk model's, efficiency: the
+demand model's). An agent whose number no trained model predicts keeps the seed's thresholds, so
+`forecast` without any model is refused instead of being filled with numbers nobody measured.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+
+from pydantic import ValidationError
 
 from bus.errors import ConfigError
 from schemas.actions import Agent
@@ -19,6 +22,7 @@ from services.agents.thresholds import (
     SafetyThresholds,
     Thresholds,
 )
+from services.model_folders import folder_of, read_manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +51,68 @@ FORECAST = Profile(
     thresholds=None,
 )
 PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (SEED, FORECAST)}
+ModelThresholds = Mapping[str, Mapping[str, float]]
+"""By agent and field, as manifests give them."""
 
 
-def published_name(profile: str, given: Iterable[Thresholds]) -> str:
+def published_name(profile: str, by_model: ModelThresholds, given: Iterable[Thresholds]) -> str:
     """Return the profile's name as proposals carry it.
 
     Thresholds that differ from it make it `<name>+changed`.
     """
-    known = PROFILES[profile].thresholds or {}
+    known = PROFILES[profile].thresholds or of_models(by_model)
     differs = any(thresholds not in known.values() for thresholds in given)
     return f"{profile}+changed" if differs else profile
 
 
-def check_profile(name: str) -> None:
-    """Refuse a profile that does not exist or has no thresholds yet.
+def of_models(by_model: ModelThresholds) -> Mapping[Agent, Thresholds]:
+    """Return every agent's thresholds under profile `forecast`.
+
+    Raises:
+        ConfigError: a manifest names a threshold that the agent does not have, or a value that it
+            cannot have.
+    """
+    found: dict[Agent, Thresholds] = {}
+    for agent, usual in (SEED.thresholds or {}).items():
+        try:
+            found[agent] = type(usual).model_validate(dict(by_model.get(agent.value, {})))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            field = f"model thresholds of {agent.value}: {where}"
+            raise ConfigError(field, first["input"], first["msg"]) from error
+    return found
+
+
+def model_thresholds(*references: str) -> dict[str, dict[str, float]]:
+    """Return the thresholds in the manifests of some models; an empty reference is no model.
+
+    Raises:
+        InputError: there is no such model, or its manifest cannot be used.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for reference in references:
+        if reference:
+            manifest = read_manifest(folder_of(reference))
+            found |= {agent: dict(fields) for agent, fields in manifest.thresholds.items()}
+    return found
+
+
+def check_profile(name: str, by_model: ModelThresholds) -> None:
+    """Refuse a profile that does not exist or has no thresholds.
 
     Raises:
         ConfigError: naming the profile and what to use.
     """
     profile = PROFILES.get(name)
-    usable = ", ".join(sorted(one.name for one in PROFILES.values() if one.thresholds is not None))
     if profile is None:
+        usable = ", ".join(sorted(PROFILES))
         raise ConfigError("agents.profile", name, f"use one of: {usable}")
-    if profile.thresholds is None:
-        why = "its thresholds come from a trained model's manifest and no model is installed"
-        raise ConfigError("agents.profile", name, f"{why}; use {usable}")
+    if profile.thresholds is None and not by_model:
+        why = "its thresholds come from a trained model's manifest"
+        raise ConfigError(
+            "agents.profile", name, f"{why}; name one as agents.risk_model, or use seed"
+        )
 
 
 def check_order(group: str, thresholds: Thresholds) -> None:

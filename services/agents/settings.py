@@ -8,7 +8,14 @@ from pydantic import Field, model_validator
 
 from schemas.actions import Agent
 from schemas.model import Part
-from services.agents.profiles import check_order, check_profile, published_name
+from services.agents.profiles import (
+    FORECAST,
+    check_order,
+    check_profile,
+    model_thresholds,
+    of_models,
+    published_name,
+)
 from services.agents.thresholds import (
     AdmissionThresholds,
     EfficiencyThresholds,
@@ -25,7 +32,21 @@ class AgentSettings(Part):
     """
 
     profile: str = "seed"
-    """Policy profile: `seed`; `forecast` needs a trained model."""
+    """Policy profile: `seed`, or `forecast` with a trained model's thresholds."""
+    risk_model: str = ""
+    """Profile `forecast`: the model whose manifest holds agent A's thresholds, as a folder or the name
+    of a shipped model. `foresail up` takes it from inference.model.
+    """
+    demand_model: str = ""
+    """Profile `forecast`: the model whose manifest holds agent B's thresholds. Unset: the seed's.
+
+    `foresail up` takes it from inference.demand_model.
+    """
+    model_thresholds: dict[str, dict[str, float]] = {}
+    """Profile `forecast`: thresholds by agent and field, as the models' manifests give them.
+
+    Filled in from the two models; given directly where a recording is run again without them.
+    """
     safety: SafetyThresholds = SafetyThresholds()
     """Agent A's thresholds; defaults are the seed's."""
     efficiency: EfficiencyThresholds = EfficiencyThresholds()
@@ -45,9 +66,22 @@ class AgentSettings(Part):
     Smaller than the referee's share, so that the noop still counts.
     """
 
+    @model_validator(mode="before")
+    @classmethod
+    def _by_models(cls, given: Any) -> Any:
+        if not isinstance(given, dict) or given.get("profile") != FORECAST.name:
+            return given
+        models = (str(given.get(name) or "") for name in ("risk_model", "demand_model"))
+        by_model = {**model_thresholds(*models), **(given.get("model_thresholds") or {})}
+        of_models(by_model)
+        filled = {
+            agent: {**fields, **_given(given.get(agent))} for agent, fields in by_model.items()
+        }
+        return {**given, "model_thresholds": by_model, **filled}
+
     @model_validator(mode="after")
     def _usable(self) -> Self:
-        check_profile(self.profile)
+        check_profile(self.profile, self.model_thresholds)
         for agent in Agent:
             check_order(f"agents.{agent}", self.thresholds(agent))
         return self
@@ -67,7 +101,7 @@ class AgentSettings(Part):
 
     def profile_of(self, agent: Agent) -> str:
         """Return the profile's name as the agent's proposals carry it."""
-        return published_name(self.profile, (self.thresholds(agent),))
+        return published_name(self.profile, self.model_thresholds, (self.thresholds(agent),))
 
     def announcement(self, agent: Agent) -> dict[str, Any]:
         """Return everything that can change a result of this agent."""
@@ -75,6 +109,19 @@ class AgentSettings(Part):
             "agent": agent.value,
             "profile": self.profile_of(agent),
             "thresholds": self.thresholds(agent).model_dump(mode="json"),
+            **self._announced_models(),
             "signal_limit_intervals": self.signal_limit_intervals,
             "deadline_seconds": self.deadline_seconds,
         }
+
+    def _announced_models(self) -> dict[str, Any]:
+        """Return what the manifests say; the folders stay out of the log."""
+        forecast = self.profile == FORECAST.name
+        return {"model_thresholds": self.model_thresholds} if forecast else {}
+
+
+def _given(thresholds: Any) -> dict[str, Any]:
+    """Return the thresholds that were given themselves, which win over a manifest's."""
+    if isinstance(thresholds, Thresholds):
+        return thresholds.model_dump(exclude_unset=True)
+    return dict(thresholds or {})

@@ -13,16 +13,15 @@ file or the field, so that no prediction is ever made by a model other than the 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
 
 from bus.errors import InputError
-from schemas.manifest import MANIFEST_FILE, ModelManifest, content_version
+from schemas.manifest import ModelManifest
+from services.model_folders import read_manifest
+
+__all__ = ["FeatureCatalogue", "ModelDirectory", "check_features", "read_manifest", "read_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,36 +62,6 @@ def read_model(
     return ModelDirectory(manifest, boosters)
 
 
-def read_manifest(folder: Path) -> ModelManifest:
-    """Return the manifest in `folder`; the files that it names are not looked at.
-
-    Raises:
-        InputError: it is missing, is no manifest, has another format, or was edited.
-    """
-    field = f"{folder.name}/{MANIFEST_FILE}"
-    content = _content(folder / MANIFEST_FILE, field)
-    if content.get("format") != ModelManifest.FORMAT:
-        raise InputError(
-            f"{field} format",
-            content.get("format"),
-            f"this version reads format {ModelManifest.FORMAT}; train the model again",
-        )
-    try:
-        manifest = ModelManifest.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{field} {where}".rstrip(), first["input"], first["msg"]) from error
-    found = content_version(content)
-    if manifest.version != found:
-        raise InputError(
-            f"{field} version",
-            manifest.version,
-            f"its content has the version {found}; it was edited, so train the model again",
-        )
-    return manifest
-
-
 def check_features(manifest: ModelManifest, catalogues: Mapping[str, FeatureCatalogue]) -> None:
     """Refuse a model whose inputs this code computes differently, or not at all.
 
@@ -121,19 +90,6 @@ def check_features(manifest: ModelManifest, catalogues: Mapping[str, FeatureCata
             raise InputError(
                 f"{model} unit of {feature.name}", feature.unit, f"this code computes it in {unit}"
             )
-
-
-def _content(path: Path, field: str) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        remedy = f"name a model directory ({error.strerror})"
-        raise InputError(field, str(path.parent), remedy) from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(field, str(path.parent), f"it is no JSON ({error})") from error
-    if not isinstance(content, dict):
-        raise InputError(field, str(path.parent), "it is no JSON object")
-    return content
 
 
 def _booster(folder: Path, manifest: ModelManifest, file: str, sha256: str) -> bytes:

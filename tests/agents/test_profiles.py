@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bus.errors import ConfigError
+from bus.errors import ConfigError, InputError
 from schemas.actions import Agent
 from services.agents.settings import AgentSettings
 
@@ -30,12 +30,12 @@ from services.agents.settings import AgentSettings
             {"admission": {"hold_queue_length": 90}},
             "agents.admission.hold_queue_length = 90: set it below deprioritize_queue_length (80)",
         ),
-        ({"profile": "sead"}, "agents.profile = sead: use one of: seed"),
+        ({"profile": "sead"}, "agents.profile = sead: use one of: forecast, seed"),
         (
             {"profile": "forecast"},
             (
-                "agents.profile = forecast: its thresholds come from a trained model's manifest "
-                "and no model is installed; use seed"
+                "agents.profile = forecast: its thresholds come from a trained model's manifest; "
+                "name one as agents.risk_model, or use seed"
             ),
         ),
     ],
@@ -62,3 +62,48 @@ def test_settings_survive_the_environment() -> None:
     settings = AgentSettings.model_validate({"efficiency": {"sleep_demand_ratio": 0.05}})
 
     assert AgentSettings.model_validate_json(settings.model_dump_json()) == settings
+
+
+RISK = {"replicate_risk_ratio": 0.09, "migrate_risk_ratio": 0.05, "throttle_risk_ratio": 0.02}
+
+
+def test_the_forecast_profile_takes_its_thresholds_from_the_model() -> None:
+    """Agent A acts by the manifest's numbers; agents without a trained model by the seed's."""
+    settings = AgentSettings.model_validate(
+        {"profile": "forecast", "model_thresholds": {"safety": RISK}}
+    )
+
+    assert settings.safety.throttle_risk_ratio == 0.02
+    assert settings.efficiency == AgentSettings().efficiency
+    assert settings.profile_of(Agent.SAFETY) == settings.profile_of(Agent.EFFICIENCY) == "forecast"
+    assert settings.announcement(Agent.SAFETY)["model_thresholds"] == {"safety": RISK}
+    assert AgentSettings.model_validate_json(settings.model_dump_json()) == settings
+
+
+def test_a_threshold_given_beside_the_model_wins_and_shows() -> None:
+    """What the operator sets himself is kept, and the proposals say that it is not the model's."""
+    settings = AgentSettings.model_validate(
+        {
+            "profile": "forecast",
+            "model_thresholds": {"safety": RISK},
+            "safety": {"throttle_risk_ratio": 0.01},
+        }
+    )
+
+    assert settings.safety.throttle_risk_ratio == 0.01
+    assert settings.safety.replicate_risk_ratio == 0.09
+    assert settings.profile_of(Agent.SAFETY) == "forecast+changed"
+
+
+def test_a_manifest_with_an_unknown_threshold_is_refused() -> None:
+    """A field that the agent does not have is named."""
+    with pytest.raises(ConfigError, match="dance_risk_ratio"):
+        AgentSettings.model_validate(
+            {"profile": "forecast", "model_thresholds": {"safety": {"dance_risk_ratio": 0.5}}}
+        )
+
+
+def test_a_model_that_is_not_there_is_one_clear_line() -> None:
+    """The folder is named, and what could be named instead."""
+    with pytest.raises(InputError, match=r"model = nowhere: name a model's folder"):
+        AgentSettings.model_validate({"profile": "forecast", "risk_model": "nowhere"})

@@ -1,0 +1,95 @@
+"""Where models are found: by the name of a shipped one, by its id, or by a folder.
+
+Inference reads whole models, the agents only the thresholds in the manifest; both name a model in
+the same words, so that one setting serves both.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from bus.errors import InputError
+from schemas.manifest import MANIFEST_FILE, ModelManifest, content_version
+
+SHIPPED = Path(__file__).parent / "inference" / "shipped"
+"""Folder of the models that come with Foresail, one folder each."""
+
+
+def folder_of(reference: str) -> Path:
+    """Return a model's folder.
+
+    Args:
+        reference: the name of a shipped model, `<name>/<version>` of one, or a folder.
+
+    Raises:
+        InputError: it is neither a folder nor a shipped model of that version.
+    """
+    name, _, version = reference.partition("/")
+    shipped = SHIPPED / name
+    is_shipped = bool(name) and (shipped / MANIFEST_FILE).is_file()
+    if is_shipped and version in {"", read_manifest(shipped).version}:
+        return shipped
+    folder = Path(reference)
+    if folder.is_dir():
+        return folder
+    known = ", ".join(shipped_names()) or "none is shipped"
+    raise InputError("model", reference, f"name a model's folder, or a shipped model ({known})")
+
+
+def shipped_names() -> list[str]:
+    """Return the names of the shipped models, sorted."""
+    return sorted(path.parent.name for path in SHIPPED.glob(f"*/{MANIFEST_FILE}"))
+
+
+def read_manifest(folder: Path) -> ModelManifest:
+    """Return the manifest in `folder`; the files that it names are not looked at.
+
+    Raises:
+        InputError: it is missing, is no manifest, has another format, or was edited.
+    """
+    field = f"{folder.name}/{MANIFEST_FILE}"
+    return _manifest(_text(folder / MANIFEST_FILE, field), field)
+
+
+def _text(path: Path, field: str) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        remedy = f"name a model directory ({error.strerror})"
+        raise InputError(field, "cannot be read", remedy) from error
+    except ValueError as error:
+        raise InputError(field, "no text", str(error)) from error
+
+
+@lru_cache(maxsize=16)
+def _manifest(text: str, field: str) -> ModelManifest:
+    content = _content(text, field)
+    if content.get("format") != ModelManifest.FORMAT:
+        remedy = f"this version reads format {ModelManifest.FORMAT}; train the model again"
+        raise InputError(f"{field} format", content.get("format"), remedy)
+    try:
+        manifest = ModelManifest.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(f"{field} {where}".rstrip(), first["input"], first["msg"]) from error
+    found = content_version(content)
+    if manifest.version != found:
+        remedy = f"its content has the version {found}; it was edited, so train the model again"
+        raise InputError(f"{field} version", manifest.version, remedy)
+    return manifest
+
+
+def _content(text: str, field: str) -> dict[str, Any]:
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(field, "no JSON", f"train the model again ({error})") from error
+    if not isinstance(content, dict):
+        raise InputError(field, "no JSON object", "train the model again")
+    return content
