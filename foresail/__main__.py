@@ -28,6 +28,7 @@ VERBS = {
     "reset": "foresail.reset",
     "twin": "foresail.twin",
     "forecast": "foresail.forecast",
+    "verify": "foresail.verify",
 }
 HELP = {
     "up": "start the whole stack: nats-server, cluster, services, live view",
@@ -43,6 +44,7 @@ HELP = {
     "reset": "remove the state folder",
     "twin": "the embedded cluster alone: up, scenario, export, workloads, validate",
     "forecast": "from traces to models: datasets, training, evaluation",
+    "verify": "compute a recording's layers again with today's code and compare",
 }
 BAD_INPUT = 2
 INTERRUPTED = 130

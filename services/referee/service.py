@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from schemas.decision import ClosedBy, Decision
 from schemas.envelope import Draft, Event
 from schemas.identity import Origin
 from services.referee.closing import closings
+from services.referee.rule import Rule
+from services.referee.rules import RULES
 from services.referee.ruling import Ruling, rule_on, superseded
 from services.referee.settings import RefereeSettings
 from services.referee.state import LastDecision, PendingCycle, RefereeState, evolve
@@ -53,10 +56,17 @@ class RefereeFold:
         return tuple(drafts)
 
 
-def decision_of(cycle: PendingCycle, closed_by: ClosedBy, last: LastDecision | None) -> Decision:
-    """Return the decision of a cycle; `last` is the decision before it."""
-    judge = superseded if closed_by is ClosedBy.SUPERSEDED else rule_on
-    ruling = judge(cycle.proposals, cycle.missing)
+def decision_of(
+    cycle: PendingCycle,
+    closed_by: ClosedBy,
+    last: LastDecision | None,
+    rules: Sequence[Rule] = RULES,
+) -> Decision:
+    """Return the decision of a cycle; `last` is the decision before it, `rules` are tried in order."""
+    if closed_by is ClosedBy.SUPERSEDED:
+        ruling = superseded(cycle.proposals, cycle.missing)
+    else:
+        ruling = rule_on(cycle.proposals, cycle.missing, rules)
     return Decision(
         cycle=cycle.cycle,
         cluster_time_seconds=cycle.cluster_time_seconds,

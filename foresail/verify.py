@@ -1,0 +1,123 @@
+"""`foresail verify FILE`: compute a recording's layers again with today's code, and compare.
+
+Exit code 0: every event that could be compared is equal. 1: something differs. 2: the recording, or
+a model that it needs, cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from bus.errors import InputError
+from foresail.output import console, print_json
+from foresail.progress import reading
+from lab.rerun.engine import LAYERS
+from lab.rerun.verify import Difference, Report, as_json, verify
+
+DIFFERS = 1
+LONGEST_VALUE = 60
+SHOWN_CAUSES = 12
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("file", metavar="FILE", help="a recording")
+    parser.add_argument(
+        "--from",
+        dest="layer",
+        choices=LAYERS,
+        default=LAYERS[0],
+        metavar="LAYER",
+        help=f"compute from this layer on: {', '.join(LAYERS)}",
+    )
+    parser.add_argument(
+        "--model", metavar="DIR", help="where the model lies that the recording names"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Verify and say what was found.
+
+    Raises:
+        InputError: the recording or a model cannot be used.
+    """
+    path = Path(arguments.file)
+    if not path.is_file():
+        raise InputError("FILE", path, "give a recording that exists")
+    layers = frozenset(LAYERS[LAYERS.index(arguments.layer) :])
+    changes = {} if arguments.model is None else {"inference.model": arguments.model}
+    with reading(path, "verifying") as on_message:
+        report = verify(path, layers, changes, on_message)
+    if arguments.json:
+        print_json(as_json(report))
+    else:
+        _print(report)
+    return 0 if report.holds else DIFFERS
+
+
+def _print(report: Report) -> None:
+    out = console()
+    table = Table(box=None)
+    for name in ("layer", "equal", "different", "environment", "not compared"):
+        table.add_column(name, justify="left" if name == "layer" else "right")
+    for name, one in report.layers.items():
+        counts = (one.equal, one.different, one.environment, one.ungrounded)
+        table.add_row(name, *(str(count) for count in counts), style=_style(one.different))
+    out.print(table)
+    if report.damage:
+        out.print(f"read up to the damage: {report.damage}", markup=False)
+    for subject, count in sorted(report.unreadable.items()):
+        out.print(f"{count} messages on {subject} are no events of today's schemas", markup=False)
+    for kind, fields in sorted(report.added.items()):
+        names = ", ".join(sorted(fields))
+        out.print(f"older form of {kind}: compared without {names}", markup=False)
+    if any(one.ungrounded for one in report.layers.values()):
+        out.print("not compared: made from events that lie before the recording's beginning")
+    if report.first is not None:
+        _print_difference(report.first)
+    verdict = "the same" if report.holds else "NOT the same"
+    if not report.compared:
+        verdict = "nothing could be compared"
+    out.print(
+        f"{report.file}: {verdict}; {report.compared} events compared over "
+        f"{report.recorded_seconds:g} s of recorded time",
+        style=None if report.holds else "bold red",
+        markup=False,
+    )
+
+
+def _print_difference(first: Difference) -> None:
+    out = console()
+    kind = "environment difference" if first.environment else "first difference"
+    out.print(f"\n{kind}: seq {first.seq}, cycle {first.cycle}, {first.subject}", markup=False)
+    table = Table(box=None)
+    for name in ("field", "recorded", "computed now"):
+        table.add_column(name)
+    for one in first.fields:
+        table.add_row(one.path, _short(one.recorded), _short(one.computed))
+    out.print(table)
+    if first.environment:
+        out.print(
+            "only floats of a prediction differ, by next to nothing: "
+            "another CPU or another build of a numeric library"
+        )
+    out.print("caused by")
+    for link in first.causes[:SHOWN_CAUSES]:
+        where = f"seq {link.seq}  {link.subject}" if link.seq else "not in the recording"
+        out.print(f"{'  ' * link.depth}{where}  {link.id}", markup=False)
+    if len(first.causes) > SHOWN_CAUSES:
+        out.print(f"  and {len(first.causes) - SHOWN_CAUSES} more")
+
+
+def _short(value: Any) -> str:
+    text = "(nothing)" if value is None else str(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+
+
+def _style(different: int) -> str | None:
+    return "bold red" if different else None

@@ -1,0 +1,160 @@
+"""Layers 3 and 4 again: folds that owe an answer to each observation (inference and the agents).
+
+Live, an answer depends on how far the process had read when it answered. The recording says what
+matters of that: an answer to a cycle was made when that cycle was the newest, a superseded one when
+a newer had arrived, and `prediction_missing` before the prediction was there. So each answer is
+computed from the inputs up to its own cycle and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bus.follow import Fold
+from lab.rerun.stage import (
+    WAITING_CYCLES,
+    AnyEvent,
+    Pair,
+    Pattern,
+    Recorded,
+    Slot,
+    slot_of,
+)
+from schemas.checkpoint import Checkpoint
+from schemas.config import Config
+from schemas.envelope import Draft
+from schemas.observation import Observation
+from schemas.prediction import Prediction
+from schemas.reasons import Reason
+
+KEPT_INPUTS = 20_000
+"""Inputs kept until a first state is known."""
+Build = Callable[[Config], Fold[Any]]
+
+
+class AnsweringStage:
+    """A fold that answers observations one by one."""
+
+    def __init__(
+        self,
+        process: str,
+        layer: str,
+        writes: tuple[Pattern, ...],
+        build: Build,
+        *,
+        from_start: bool,
+    ) -> None:
+        """Re-run `process`; `from_start` says that the recording holds the log's beginning."""
+        self.process, self.layer, self.writes = process, layer, writes
+        self._build = build
+        self._grounded = from_start
+        self._fold: Fold[Any] | None = None
+        self._state: Any = None
+        self._waiting: deque[AnyEvent] = deque()
+        """Inputs that are not folded yet, in the log's order."""
+        self._cycles = 0
+        self._passed: list[Recorded] = []
+        """Recorded answers to cycles that were passed over; compared with the next real one."""
+        self._drafts: dict[Slot, Draft] = {}
+
+    @property
+    def reads(self) -> tuple[Pattern, ...]:
+        """What the fold reads; known once it is built."""
+        return () if self._fold is None else self._fold.reads
+
+    @property
+    def ready(self) -> bool:
+        """Whether it was configured."""
+        return self._fold is not None
+
+    def configure(self, config: Config) -> None:
+        """Build the fold that the process announced; the state stays."""
+        self._fold = self._build(config)
+        self._drafts = {}
+        if self._state is None:
+            self._state = self._fold.initial()
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Begin with a stored state."""
+        fold = self._fold
+        if self._grounded or fold is None or checkpoint.state_version != fold.state_version:
+            return
+        self._state = type(fold.initial()).model_validate(checkpoint.state, extra="ignore")
+        self._grounded = True
+        kept = [one for one in self._waiting if one.seq > checkpoint.folded_seq]
+        self._waiting = deque(kept)
+        self._cycles = sum(isinstance(one.data, Observation) for one in kept)
+
+    def take(self, event: AnyEvent) -> None:
+        """Let an input wait for the answer it belongs to."""
+        self._waiting.append(event)
+        if isinstance(event.data, Observation):
+            self._cycles += 1
+        if not self._grounded:
+            while len(self._waiting) > KEPT_INPUTS:
+                self._waiting.popleft()
+        elif self._cycles > WAITING_CYCLES:
+            self._fold_first()
+
+    def answer(self, recorded: Recorded) -> Sequence[Pair]:
+        """Answer a recorded event's cycle again."""
+        event = recorded.event
+        if not self._grounded:
+            self._waiting.append(event)
+            return (self._pair(recorded),)
+        reason = getattr(event.data, "reason", None)
+        if reason is Reason.SUPERSEDED:
+            self._passed.append(recorded)
+            return ()
+        if recorded.slot not in self._drafts:
+            self._advance(event.cycle, blind=reason is Reason.PREDICTION_MISSING)
+        return self._answered((*self._passed, recorded))
+
+    def finish(self) -> Sequence[Pair]:
+        """Answer what was passed over last: the newer observation is there, its answer is not."""
+        if not self._passed or not self._grounded:
+            return ()
+        newest = max(
+            (one.cycle for one in self._waiting if isinstance(one.data, Observation)), default=0
+        )
+        self._advance(newest, blind=False)
+        return self._answered(tuple(self._passed))
+
+    def _advance(self, cycle: int, *, blind: bool) -> None:
+        """Fold every input up to a cycle, its prediction excepted when it was `blind`, and ask."""
+        fold = self._fold
+        assert fold is not None
+        left: deque[AnyEvent] = deque()
+        for one in self._waiting:
+            hidden = blind and one.cycle == cycle and isinstance(one.data, Prediction)
+            if one.cycle > cycle or hidden:
+                left.append(one)
+            else:
+                self._state = fold.evolve(self._state, one)
+        self._waiting = left
+        self._cycles = sum(isinstance(one.data, Observation) for one in left)
+        self._drafts = {
+            slot_of(draft.data, draft.cycle): draft
+            for draft in fold.decide(self._state, overdue=blind)
+        }
+
+    def _fold_first(self) -> None:
+        assert self._fold is not None
+        one = self._waiting.popleft()
+        self._cycles -= isinstance(one.data, Observation)
+        self._state = self._fold.evolve(self._state, one)
+
+    def _answered(self, events: Sequence[Recorded]) -> Sequence[Pair]:
+        """Compare answers, then let the log hold them."""
+        assert self._fold is not None
+        pairs = [self._pair(one) for one in events]
+        for one in events:
+            self._state = self._fold.evolve(self._state, one.event)
+        self._passed = []
+        return pairs
+
+    def _pair(self, recorded: Recorded) -> Pair:
+        draft = self._drafts.get(recorded.slot) if self._grounded else None
+        return Pair(self.process, self.layer, recorded, draft, self._grounded)

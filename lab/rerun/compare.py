@@ -1,0 +1,174 @@
+"""Is a computed event the recorded one? Same id, type, subject, causes and data bytes.
+
+Time stamps and positions are not compared. Where data differ, the fields that differ are named.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from lab.rerun.stage import Pair
+from schemas import subjects
+from schemas.envelope import Draft
+from schemas.identity import Origin, event_id
+from schemas.prediction import Prediction
+from schemas.registry import to_json
+
+SHOWN_FIELDS = 20
+CLOSE_RATIO = 1e-3
+"""Floats of a prediction that differ by no more than this share may come from another CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """One field that differs."""
+
+    path: str
+    recorded: Any
+    computed: Any
+
+    @property
+    def close(self) -> bool:
+        """Whether both are floats and nearly the same."""
+        pair = (self.recorded, self.computed)
+        if not all(isinstance(one, float) for one in pair):
+            return False
+        return math.isclose(*pair, rel_tol=CLOSE_RATIO, abs_tol=CLOSE_RATIO)
+
+
+def equal(pair: Pair, origin: Origin) -> bool:
+    """Say whether a pair is equal to the last byte."""
+    draft = pair.computed
+    if draft is None:
+        return False
+    return same_place(pair, origin) and _same_bytes(pair, draft)
+
+
+def same_place(pair: Pair, origin: Origin) -> bool:
+    """Say whether id, subject and causes are equal."""
+    draft, recorded = pair.computed, pair.recorded
+    return (
+        draft is not None
+        and _identity(pair, draft, origin) == recorded.event.id
+        and subjects.build(origin.cluster, draft.data.tokens()) == recorded.message.subject
+        and draft.causes == recorded.event.causation_ids
+    )
+
+
+def differences(pair: Pair, origin: Origin) -> tuple[FieldDifference, ...]:
+    """Return what differs, field by field, at most `SHOWN_FIELDS` of them."""
+    event, draft = pair.recorded.event, pair.computed
+    if draft is None:
+        return (FieldDifference("event", event.type, None),)
+    found: list[FieldDifference] = []
+    outside = (
+        ("id", event.id, _identity(pair, draft, origin)),
+        ("subject", event.subject, subjects.build(origin.cluster, draft.data.tokens())),
+        ("causes", list(event.causation_ids), list(draft.causes)),
+    )
+    found.extend(FieldDifference(name, old, new) for name, old, new in outside if old != new)
+    old, new = json.loads(recorded_bytes(pair)), json.loads(computed_bytes(draft))
+    for one in _differ("", old, new):
+        found.append(one)
+        if len(found) >= SHOWN_FIELDS:
+            break
+    return tuple(found)
+
+
+def added_fields(pair: Pair) -> tuple[str, ...]:
+    """Return the fields that today's form has and the recorded one had not (a compatible change);
+    empty when nothing else differs from the recorded bytes in any way.
+    """
+    draft = pair.computed
+    if draft is None:
+        return ()
+    added: dict[str, None] = {}
+    dumped = draft.data.model_dump(mode="json")
+    try:
+        recorded = json.loads(recorded_bytes(pair))
+        older = _in_older_form("", draft.data, dumped, recorded, added)
+    except ValueError:
+        return ()
+    return tuple(added) if to_json(older) == recorded_bytes(pair) else ()
+
+
+def _in_older_form(
+    path: str, value: Any, dumped: Any, recorded: Any, added: dict[str, None]
+) -> Any:
+    """Return `dumped` without the model fields that the recorded object does not have at all."""
+    if isinstance(value, BaseModel) and isinstance(recorded, dict):
+        kept = {}
+        for name, inner in dumped.items():
+            where = f"{path}.{name}" if path else name
+            if name in recorded:
+                field = getattr(value, name)
+                kept[name] = _in_older_form(where, field, inner, recorded[name], added)
+            else:
+                added[where] = None
+        return kept
+    if isinstance(value, dict) and isinstance(recorded, dict):
+        return {
+            name: _in_older_form(path, value[name], inner, recorded.get(name), added)
+            for name, inner in dumped.items()
+        }
+    if isinstance(value, tuple) and isinstance(recorded, list) and len(value) == len(recorded):
+        if not any(isinstance(one, BaseModel) for one in value[:1]):
+            return dumped
+        rows = zip(value, dumped, recorded, strict=True)
+        return [_in_older_form(path, *row, added) for row in rows]
+    return dumped
+
+
+def only_environment(pair: Pair, found: tuple[FieldDifference, ...]) -> bool:
+    """Say whether nothing but floats of a prediction differ, by next to nothing.
+
+    That is what another CPU or another build of a numeric library does to a trained model.
+    """
+    if not isinstance(pair.recorded.event.data, Prediction):
+        return False
+    return bool(found) and all(one.close for one in found)
+
+
+def recorded_bytes(pair: Pair) -> bytes:
+    """Return the recorded data; in today's form when it was recorded in an older one."""
+    recorded = pair.recorded
+    if recorded.old_type:
+        return to_json(recorded.event.data.model_dump(mode="json"))
+    return recorded.message.data
+
+
+def computed_bytes(draft: Draft) -> bytes:
+    """Return the data as it would be published."""
+    return to_json(draft.data.model_dump(mode="json"))
+
+
+def _same_bytes(pair: Pair, draft: Draft) -> bool:
+    recorded = recorded_bytes(pair)
+    # Faster than our encoder. Where the two write a number differently they are never equal, and
+    # then ours decides; what is equal here says the same values, and those have one form in ours.
+    return draft.data.__pydantic_serializer__.to_json(draft.data) == recorded or (
+        computed_bytes(draft) == recorded
+    )
+
+
+def _identity(pair: Pair, draft: Draft, origin: Origin) -> str:
+    kind = pair.recorded.old_type or draft.data.TYPE
+    return event_id(origin, pair.process, kind, cycle=draft.cycle, key=draft.data.key())
+
+
+def _differ(path: str, old: Any, new: Any) -> Iterator[FieldDifference]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in dict.fromkeys((*old, *new)):
+            inner = f"{path}.{name}" if path else name
+            yield from _differ(inner, old.get(name), new.get(name))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for number, (left, right) in enumerate(zip(old, new, strict=True)):
+            yield from _differ(f"{path}[{number}]", left, right)
+    elif old != new or type(old) is not type(new):
+        yield FieldDifference(path, old, new)

@@ -1,0 +1,225 @@
+"""One pass over a recording: route each event to the stages that read it, ask those that wrote it.
+
+Two ways to chain. Verifying, every layer gets the recorded events of the layers before it, so that
+one difference does not spread. Asking what-if, it gets the computed ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bus.errors import InputError
+from bus.port import StoredMessage
+from lab.rerun.answering import AnsweringStage
+from lab.rerun.observing import ObservingStage
+from lab.rerun.ruling import RulingStage
+from lab.rerun.scoring import ScoringStage
+from lab.rerun.settings import NO_CHANGES, Changes, agent_settings, settings_from
+from lab.rerun.stage import AnyEvent, Pair, Recorded, Stage
+from schemas import subjects
+from schemas.actions import Agent
+from schemas.checkpoint import Checkpoint
+from schemas.config import Config
+from schemas.envelope import attributes_of
+from schemas.identity import Origin
+from schemas.registry import UnknownEvent, decode
+from schemas.upcast import UPCASTERS
+from services.agents.service import build as build_agent
+from services.inference.service import build as build_inference
+from services.inference.settings import InferenceSettings
+from services.referee.rule import Rule
+
+LAYERS = ("observation", "prediction", "proposal", "decision", "outcome")
+"""Layers that are computed again, in order."""
+SIDE = (Config.PATTERN, Checkpoint.PATTERN)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is computed again, and how."""
+
+    layers: frozenset[str] = frozenset(LAYERS)
+    changes: Changes = field(default_factory=lambda: NO_CHANGES)
+    rules: Sequence[Rule] | None = None
+    chained: bool = False
+    """Each layer gets the computed events of the layers before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    writer: Stage | None
+    readers: tuple[Stage, ...]
+    side: bool
+
+
+class Rerun:
+    """A re-run of one recording."""
+
+    def __init__(self, header: Mapping[str, Any], plan: Plan) -> None:
+        """Prepare the stages.
+
+        Raises:
+            InputError: the header does not say whose log it is.
+        """
+        try:
+            self.origin = Origin(header["cluster"], header["incarnation"])
+        except KeyError as error:
+            raise InputError("recording", "header", f"it lacks {error}") from error
+        self._plan = plan
+        self._cut = header.get("cut") or {}
+        self._stages: tuple[Stage, ...] = ()
+        self._routes: dict[str, _Route] = {}
+        self._configs: dict[str, Config] = {}
+        self.unreadable: Counter[str] = Counter()
+        """Messages that are no events today's code knows, by subject."""
+        self.messages = 0
+        self.first_ns = self.last_ns = 0
+
+    def pairs(
+        self,
+        messages: Iterable[StoredMessage],
+        on_event: Callable[[AnyEvent, AnyEvent], None] | None = None,
+    ) -> Iterator[Pair]:
+        """Yield recorded outputs with what is computed in their place, as soon as both are known.
+
+        Args:
+            messages: the recording's messages in order.
+            on_event: called with (recorded, used) of every event that a stage reads.
+
+        Raises:
+            InputError: the recording lacks the settings of a process, or they do not work here.
+        """
+        for message in messages:
+            if not self._stages:
+                self._begin(message)
+            self.messages += 1
+            self.last_ns = message.time_ns
+            route = self._routes.get(message.subject) or self._route(message.subject)
+            if route.writer is None and not route.readers and not route.side:
+                continue
+            recorded = self._decoded(message)
+            if recorded is None:
+                continue
+            if route.side:
+                self._side(recorded.event)
+                continue
+            used = recorded.event
+            if route.writer is not None:
+                self._check_ready(route.writer)
+                answers = route.writer.answer(recorded)
+                yield from answers
+                used = self._used(recorded, answers)
+            if on_event is not None:
+                on_event(recorded.event, used)
+            for reader in route.readers:
+                reader.take(used)
+        for stage in self._stages:
+            yield from stage.finish()
+
+    def _begin(self, first: StoredMessage) -> None:
+        self.first_ns = first.time_ns
+        whole = not self._cut and first.seq == 1
+        self._stages = _stages(self._plan, self.origin, from_start=whole)
+
+    def _side(self, event: AnyEvent) -> None:
+        if isinstance(event.data, Checkpoint):
+            first_seq = self._cut.get("first_seq", 1)
+            for stage in self._stages:
+                if stage.process == event.data.process and event.data.folded_seq >= first_seq - 1:
+                    stage.restore(event.data)
+            return
+        data: Config = event.data
+        if self._configs.get(data.process) == data:
+            return
+        self._configs[data.process] = data
+        for stage in self._stages:
+            if stage.process == data.process:
+                stage.configure(data)
+                self._routes.clear()  # what a fold reads is known only now
+
+    def _check_ready(self, stage: Stage) -> None:
+        if not stage.ready:
+            raise InputError(
+                "recording",
+                f"config.{stage.process}",
+                "it is not there, so nobody knows the settings; "
+                "record from the log's beginning or cut with `foresail recording cut`",
+            )
+
+    def _used(self, recorded: Recorded, answers: Sequence[Pair]) -> AnyEvent:
+        """Return what the layers behind get to read."""
+        if not self._plan.chained:
+            return recorded.event
+        own = next((one for one in answers if one.recorded is recorded), None)
+        if own is None or own.computed is None:
+            return recorded.event
+        draft = own.computed
+        return replace(recorded.event, data=draft.data, causation_ids=draft.causes)
+
+    def _decoded(self, message: StoredMessage) -> Recorded | None:
+        try:
+            event = decode(
+                message.subject,
+                message.headers,
+                message.data,
+                seq=message.seq,
+                recorded_ns=message.time_ns,
+            )
+        except UnknownEvent:
+            self.unreadable[message.subject] += 1
+            return None
+        old = ""
+        if UPCASTERS:
+            said = attributes_of(message.headers).get("type", "")
+            old = said if said in UPCASTERS else ""
+        return Recorded(event, message, old)
+
+    def _route(self, subject: str) -> _Route:
+        cluster = self.origin.cluster
+
+        def fits(patterns: Iterable[tuple[str, ...]]) -> bool:
+            return any(
+                subjects.matches(subjects.pattern(cluster, tokens), subject) for tokens in patterns
+            )
+
+        writer = next((one for one in self._stages if fits(one.writes)), None)
+        readers = tuple(one for one in self._stages if one is not writer and fits(one.reads))
+        route = _Route(writer, readers, fits(SIDE))
+        self._routes[subject] = route
+        return route
+
+
+def _stages(plan: Plan, origin: Origin, *, from_start: bool) -> tuple[Stage, ...]:
+    """Return the stages of the layers asked for, in the order of the layers."""
+    made: list[Stage] = []
+    if "observation" in plan.layers:
+        made.append(ObservingStage(plan.changes, chained=plan.chained))
+    if "prediction" in plan.layers:
+        made.append(_inference(plan.changes, origin, from_start=from_start))
+    if "proposal" in plan.layers:
+        made.extend(_agent(agent, plan.changes, origin, from_start=from_start) for agent in Agent)
+    if "decision" in plan.layers:
+        made.append(RulingStage(from_start=from_start, chained=plan.chained, rules=plan.rules))
+    if "outcome" in plan.layers:
+        made.append(ScoringStage(plan.changes, origin, from_start=from_start))
+    return tuple(made)
+
+
+def _inference(changes: Changes, origin: Origin, *, from_start: bool) -> AnsweringStage:
+    def build(config: Config) -> Any:
+        settings = settings_from(InferenceSettings, "inference", config, changes)
+        return build_inference(settings, origin)
+
+    writes = (("prediction", ">"),)
+    return AnsweringStage("inference", "prediction", writes, build, from_start=from_start)
+
+
+def _agent(agent: Agent, changes: Changes, origin: Origin, *, from_start: bool) -> AnsweringStage:
+    def build(config: Config) -> Any:
+        return build_agent(agent_settings(agent, config, changes), origin, agent)
+
+    writes = (("proposal", agent.value),)
+    return AnsweringStage(f"agent-{agent}", "proposal", writes, build, from_start=from_start)

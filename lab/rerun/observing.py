@@ -1,0 +1,162 @@
+"""Layer 2 again: from the recorded snapshot tables to the observation.
+
+Taken from the recording: the snapshots, and where the collector began a new chain of frames (a
+restart shows only by that all its tables begin anew).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lab.rerun.settings import Changes, settings_from
+from lab.rerun.stage import AnyEvent, Pair, Pattern, Recorded
+from schemas.checkpoint import Checkpoint
+from schemas.config import Config
+from schemas.envelope import Draft
+from schemas.frames import FrameMismatch, FullState, frame_of, unfold
+from schemas.observation import Observation
+from schemas.snapshot import (
+    NodeTable,
+    PlacementTable,
+    PodTable,
+    SnapshotNodes,
+    SnapshotPlacements,
+    SnapshotWorkloads,
+    WorkloadTable,
+)
+from services.collector.observe import observe
+from services.collector.settings import CollectorSettings
+from services.collector.snapshot import Snapshot
+
+SNAPSHOTS = (SnapshotNodes, SnapshotPlacements, SnapshotWorkloads)
+
+
+class ObservingStage:
+    """The collector's interpretation of what it saw."""
+
+    process = "collector"
+    layer = "observation"
+    reads: tuple[Pattern, ...] = tuple(kind.PATTERN for kind in SNAPSHOTS)
+    writes: tuple[Pattern, ...] = (Observation.PATTERN,)
+
+    def __init__(self, changes: Changes, *, chained: bool) -> None:
+        """Observe again; `chained` continues from its own output instead of the recorded one."""
+        self._changes = changes
+        self._chained = chained
+        self._settings: CollectorSettings | None = None
+        self._seen: dict[str, AnyEvent] = {}
+        self._full: dict[str, FullState] = {}
+        self._previous: FullState | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether it was configured."""
+        return self._settings is not None
+
+    def configure(self, config: Config) -> None:
+        """Take the collector's settings.
+
+        Raises:
+            InputError: they are not what today's collector knows.
+        """
+        self._settings = settings_from(CollectorSettings, "collector", config, self._changes)
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Nothing to restore: keyframes hold the whole state."""
+
+    def take(self, event: AnyEvent) -> None:
+        """Keep the newest snapshot tables."""
+        kind = event.type
+        try:
+            self._full[kind] = unfold(self._full.get(kind), event.data)
+        except FrameMismatch:
+            self._full.pop(kind, None)
+        self._seen[kind] = event
+
+    def answer(self, recorded: Recorded) -> Sequence[Pair]:
+        """Observe the cycle's snapshot again."""
+        draft = self._draft(recorded.event)
+        grounded = draft is not None
+        if not self._chained or draft is None:
+            self._remember(recorded.event.data)
+        return (Pair(self.process, self.layer, recorded, draft, grounded),)
+
+    def finish(self) -> Sequence[Pair]:
+        """Nothing waits here."""
+        return ()
+
+    def _draft(self, recorded: AnyEvent) -> Draft | None:
+        cycle = recorded.cycle
+        if any(
+            kind.TYPE not in self._full or self._full[kind.TYPE].cycle != cycle
+            for kind in SNAPSHOTS
+        ):
+            return None
+        if self._begins_anew(recorded.data):
+            self._previous = None
+        elif self._previous is None:
+            return None
+        data = self._observed(cycle)
+        if self._chained:
+            self._previous = unfold(self._previous, data)
+        causes = tuple(self._seen[kind.TYPE].id for kind in SNAPSHOTS)
+        return Draft(data, cycle, data.cluster_time_seconds, causes)
+
+    def _begins_anew(self, recorded: Observation) -> bool:
+        """Say whether the collector forgot what it had sent: all its tables are whole again."""
+        return recorded.frame.frame == "keyframe" and all(
+            self._seen[kind.TYPE].data.frame.frame == "keyframe" for kind in SNAPSHOTS
+        )
+
+    def _observed(self, cycle: int) -> Observation:
+        settings = self._settings
+        assert settings is not None
+        snapshot = self._snapshot()
+        found = observe(snapshot, settings)
+        return frame_of(
+            Observation,
+            {"nodes": found.nodes, "pods": found.pods},
+            cycle=cycle,
+            previous=self._previous,
+            keyframe_every=settings.keyframe_cycles,
+            cluster_time_seconds=snapshot.cluster_time_seconds,
+            interval_seconds=settings.cycle_seconds,
+            expected_agents=settings.expected_agents,
+            namespaces=settings.namespaces,
+            totals=found.totals,
+            signals=found.signals,
+        )
+
+    def _snapshot(self) -> Snapshot:
+        nodes: SnapshotNodes = self._seen[SnapshotNodes.TYPE].data
+        workloads: SnapshotWorkloads = self._seen[SnapshotWorkloads.TYPE].data
+        tables = {
+            name: table for full in self._full.values() for name, table in full.tables.items()
+        }
+        node_table, placements = tables["nodes"], tables["placements"]
+        workload_table, pods = tables["workloads"], tables["pods"]
+        assert isinstance(node_table, NodeTable)
+        assert isinstance(placements, PlacementTable)
+        assert isinstance(workload_table, WorkloadTable)
+        assert isinstance(pods, PodTable)
+        return Snapshot(
+            cluster_time_seconds=nodes.cluster_time_seconds,
+            simulated=nodes.simulated,
+            sources=nodes.sources,
+            nodes=node_table,
+            placements=placements,
+            workloads=workload_table,
+            pods=pods,
+            pods_running=workloads.pods_running,
+            pods_total=workloads.pods_total,
+            pods_omitted=workloads.pods_omitted,
+            waiting_omitted=workloads.waiting_omitted,
+            bare_pods_succeeded=workloads.bare_pods_succeeded,
+            autoscalers={},
+        )
+
+    def _remember(self, recorded: Observation) -> None:
+        try:
+            self._previous = unfold(self._previous, recorded)
+        except FrameMismatch:
+            self._previous = None

@@ -1,0 +1,103 @@
+"""Layer 5 again: the ruling on what the recording says was considered.
+
+Taken from the recording: how each cycle closed and which proposals had arrived by then. The ruling,
+its rationale, who lost to what and the row of equal decisions are computed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from lab.rerun.stage import WAITING_CYCLES, AnyEvent, Pair, Pattern, Recorded
+from schemas.checkpoint import Checkpoint
+from schemas.config import Config
+from schemas.decision import Decision
+from schemas.envelope import Draft
+from schemas.observation import Observation
+from schemas.proposal import Proposal
+from services.referee.rule import Rule
+from services.referee.rules import RULES
+from services.referee.service import RefereeFold, decision_of
+from services.referee.state import LastDecision, PendingCycle, RefereeState, evolve
+
+KEPT_INPUTS = 20_000
+
+
+class RulingStage:
+    """The referee's ruling."""
+
+    process = "referee"
+    layer = "decision"
+    reads: tuple[Pattern, ...] = (Observation.PATTERN, Proposal.PATTERN)
+    writes: tuple[Pattern, ...] = (Decision.PATTERN,)
+
+    def __init__(
+        self, *, from_start: bool, chained: bool, rules: Sequence[Rule] | None = None
+    ) -> None:
+        """Rule by `rules`, the seed's by default; `chained` counts its own rows of decisions."""
+        self._rules = RULES if rules is None else tuple(rules)
+        self._grounded = from_start
+        self._chained = chained
+        self._state = RefereeState()
+        self._waiting: deque[AnyEvent] = deque()
+        self.ready = False
+        """Whether it was configured."""
+
+    def configure(self, config: Config) -> None:
+        """Nothing in the referee's settings shapes a ruling: they say when a cycle closes."""
+        del config
+        self.ready = True
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Begin with a stored state."""
+        if self._grounded or checkpoint.state_version != RefereeFold.state_version:
+            return
+        self._state = RefereeState.model_validate(checkpoint.state, extra="ignore")
+        self._grounded = True
+        self._waiting = deque(one for one in self._waiting if one.seq > checkpoint.folded_seq)
+
+    def take(self, event: AnyEvent) -> None:
+        """Let an observation or a proposal wait for the decision of its cycle."""
+        self._waiting.append(event)
+        if len(self._waiting) > (4 * WAITING_CYCLES if self._grounded else KEPT_INPUTS):
+            first = self._waiting.popleft()
+            if self._grounded:
+                self._state = evolve(self._state, first)
+
+    def answer(self, recorded: Recorded) -> Sequence[Pair]:
+        """Rule again."""
+        event = recorded.event
+        if not self._grounded:
+            self._waiting.append(event)
+            return (Pair(self.process, self.layer, recorded, None, grounded=False),)
+        self._advance(event.cycle, event.data)
+        cycle = next((one for one in self._state.open if one.cycle == event.cycle), None)
+        draft = None if cycle is None else self._ruled(cycle, event.data)
+        said = draft.data if self._chained and draft is not None else event.data
+        assert isinstance(said, Decision)
+        self._state = RefereeState(
+            open=tuple(one for one in self._state.open if one.cycle != event.cycle),
+            last=LastDecision(action=said.action, repeat_count=said.repeat_count),
+        )
+        return (Pair(self.process, self.layer, recorded, draft),)
+
+    def finish(self) -> Sequence[Pair]:
+        """Nothing waits here."""
+        return ()
+
+    def _ruled(self, cycle: PendingCycle, recorded: Decision) -> Draft:
+        data = decision_of(cycle, recorded.closed_by, self._state.last, self._rules)
+        causes = (cycle.observation_id, *(one.id for one in data.considered))
+        return Draft(data, cycle.cycle, cycle.cluster_time_seconds, causes)
+
+    def _advance(self, cycle: int, recorded: Decision) -> None:
+        """Fold the inputs up to a cycle; of its proposals those that had arrived."""
+        arrived = {one.id for one in recorded.considered}
+        left: deque[AnyEvent] = deque()
+        for one in self._waiting:
+            if one.cycle > cycle:
+                left.append(one)
+            elif not isinstance(one.data, Proposal) or one.cycle < cycle or one.id in arrived:
+                self._state = evolve(self._state, one)
+        self._waiting = left

@@ -1,0 +1,93 @@
+"""Layer 6 again: rewards and forecast scores.
+
+The scoreboard settles everything when it folds the observation that settles it, so the log's own
+order is all it depends on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from lab.rerun.settings import Changes, settings_from
+from lab.rerun.stage import AnyEvent, Pair, Pattern, Recorded, slot_of
+from schemas.checkpoint import Checkpoint
+from schemas.config import Config
+from schemas.envelope import Event
+from schemas.identity import Origin
+from schemas.model import EventData
+from schemas.outcome import OutcomeForecast, OutcomeReward
+from services.scoreboard.service import ScoreboardFold, build
+from services.scoreboard.settings import ScoreboardSettings
+from services.scoreboard.state import ScoreboardState
+
+KEPT_INPUTS = 20_000
+
+
+class ScoringStage:
+    """The scoreboard's outcomes."""
+
+    process = "scoreboard"
+    layer = "outcome"
+    reads: tuple[Pattern, ...] = ScoreboardFold.reads
+    writes: tuple[Pattern, ...] = (OutcomeReward.PATTERN, OutcomeForecast.PATTERN)
+
+    def __init__(self, changes: Changes, origin: Origin, *, from_start: bool) -> None:
+        """Score again; `from_start` says that the recording holds the log's beginning."""
+        self._changes = changes
+        self._origin = origin
+        self._grounded = from_start
+        self._fold: ScoreboardFold | None = None
+        self._state = ScoreboardState()
+        self._kept: deque[AnyEvent] = deque(maxlen=KEPT_INPUTS)
+        """Inputs since the recording's beginning, until a first state is known."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether it was configured."""
+        return self._fold is not None
+
+    def configure(self, config: Config) -> None:
+        """Take the scoreboard's settings.
+
+        Raises:
+            InputError: they are not what today's scoreboard knows.
+        """
+        settings = settings_from(ScoreboardSettings, "scoreboard", config, self._changes)
+        self._fold = build(settings, self._origin)
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Begin with a stored state."""
+        fold = self._fold
+        if self._grounded or fold is None or checkpoint.state_version != fold.state_version:
+            return
+        self._state = ScoreboardState.model_validate(checkpoint.state, extra="ignore")
+        self._grounded = True
+        for one in self._kept:
+            if one.seq > checkpoint.folded_seq:
+                self._state = fold.evolve(self._state, one)
+        self._kept.clear()
+
+    def take(self, event: AnyEvent) -> None:
+        """Fold an input."""
+        if not self._grounded or self._fold is None:
+            self._kept.append(event)
+        else:
+            self._state = self._fold.evolve(self._state, event)
+
+    def answer(self, recorded: Recorded) -> Sequence[Pair]:
+        """Return what is owed at this place of the log."""
+        event: Event[EventData] = recorded.event
+        if not self._grounded or self._fold is None:
+            self._kept.append(event)
+            return (Pair(self.process, self.layer, recorded, None, grounded=False),)
+        drafts = {
+            slot_of(draft.data, draft.cycle): draft
+            for draft in self._fold.decide(self._state, overdue=False)
+        }
+        self._state = self._fold.evolve(self._state, event)
+        return (Pair(self.process, self.layer, recorded, drafts.get(recorded.slot)),)
+
+    def finish(self) -> Sequence[Pair]:
+        """Nothing waits here."""
+        return ()

@@ -1,0 +1,90 @@
+"""What a process was told, from its recorded announcement, with the changes of a what-if on top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from bus.errors import ConfigError, InputError
+from schemas.actions import Agent
+from schemas.config import Config
+from schemas.model import Part
+from services.agents.settings import AgentSettings
+
+S = TypeVar("S", bound=Part)
+Changes = Mapping[str, Any]
+"""`group.field` or `agents.<agent>.<field>` to the value that it shall have."""
+NO_CHANGES: Changes = {}
+
+
+def settings_from(kind: type[S], group: str, config: Config, changes: Changes) -> S:
+    """Return a service's settings as announced, with changes.
+
+    Raises:
+        InputError: the announcement is not what today's code understands.
+        ConfigError: a change names no setting or a value that it cannot have.
+    """
+    known = {name: value for name, value in config.settings.items() if name in kind.model_fields}
+    return validated(kind, group, {**known, **_of_group(group, changes)}, changes)
+
+
+def agent_settings(agent: Agent, config: Config, changes: Changes) -> AgentSettings:
+    """Return an agent's settings as announced, with changes.
+
+    Raises:
+        InputError: the announcement is not what today's code understands.
+        ConfigError: a change names no setting or a value that it cannot have.
+    """
+    told = config.settings
+    try:
+        thresholds = {**told["thresholds"], **_of_agent(agent, changes)}
+        given = {
+            "profile": told["profile"].removesuffix("+changed"),
+            agent.value: thresholds,
+            "signal_limit_intervals": told["signal_limit_intervals"],
+        }
+    except (KeyError, AttributeError, TypeError) as error:
+        raise InputError("recording", config.process, f"its settings lack {error}") from error
+    top = {
+        name.partition(".")[2]: value
+        for name, value in changes.items()
+        if name.startswith("agents.") and name.count(".") == 1
+    }
+    return validated(AgentSettings, "agents", {**given, **top}, changes)
+
+
+def validated(kind: type[S], group: str, given: Mapping[str, Any], changes: Changes) -> S:
+    """Build settings; what does not fit is one line.
+
+    Raises:
+        InputError: what was recorded does not fit.
+        ConfigError: what was changed does not fit.
+    """
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join((group, *(str(part) for part in first["loc"])))
+        remedy = first["msg"].removeprefix("Value error, ")
+        if any(changed.startswith(f"{group}.") for changed in changes):
+            raise ConfigError(name, first["input"], remedy) from error
+        raise InputError(f"recording: {name}", first["input"], remedy) from error
+
+
+def _of_group(group: str, changes: Changes) -> dict[str, Any]:
+    return {
+        name.partition(".")[2]: value
+        for name, value in changes.items()
+        if name.startswith(f"{group}.")
+    }
+
+
+def _of_agent(agent: Agent, changes: Changes) -> dict[str, Any]:
+    prefix = f"agents.{agent}."
+    return {
+        name.removeprefix(prefix): value
+        for name, value in changes.items()
+        if name.startswith(prefix)
+    }

@@ -1,0 +1,204 @@
+"""Does today's code say what the recording says? A report by layer, with the first difference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bus.port import StoredMessage
+from bus.recording import Recording, open_recording
+from lab.rerun.causes import Link, chain_of
+from lab.rerun.compare import (
+    FieldDifference,
+    added_fields,
+    differences,
+    equal,
+    only_environment,
+    same_place,
+)
+from lab.rerun.engine import LAYERS, Plan, Rerun
+from lab.rerun.settings import NO_CHANGES, Changes
+from lab.rerun.stage import Pair
+
+
+@dataclass(slots=True)
+class LayerCount:
+    """What one layer's comparison came to."""
+
+    equal: int = 0
+    different: int = 0
+    environment: int = 0
+    """Predictions that differ in floats alone, by next to nothing."""
+    ungrounded: int = 0
+    """Not compared: what they were computed from is not in the recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One event that today's code would not have published."""
+
+    seq: int
+    layer: str
+    process: str
+    subject: str
+    type: str
+    cycle: int
+    fields: tuple[FieldDifference, ...]
+    causes: tuple[Link, ...]
+    environment: bool
+
+
+@dataclass(slots=True)
+class Report:
+    """What verifying a recording found."""
+
+    file: str
+    layers: dict[str, LayerCount] = field(default_factory=dict)
+    first: Difference | None = None
+    """The first difference; an environment difference only when there is no other."""
+    messages: int = 0
+    recorded_seconds: float = 0.0
+    damage: str = ""
+    unreadable: Counter[str] = field(default_factory=Counter)
+    added: dict[str, set[str]] = field(default_factory=dict)
+    """By event type: fields that today's form has and the recording's had not."""
+
+    @property
+    def compared(self) -> int:
+        """Events that were compared."""
+        return sum(one.equal + one.different + one.environment for one in self.layers.values())
+
+    @property
+    def different(self) -> int:
+        """Events that differ, environment differences apart."""
+        return sum(one.different for one in self.layers.values())
+
+    @property
+    def holds(self) -> bool:
+        """Whether something was compared and nothing differs."""
+        return self.compared > 0 and self.different == 0 and not self.unreadable
+
+
+def verify(
+    path: Path,
+    layers: frozenset[str] = frozenset(LAYERS),
+    changes: Changes = NO_CHANGES,
+    on_message: Callable[[StoredMessage], None] | None = None,
+) -> Report:
+    """Compute the layers of a recording again and compare.
+
+    Args:
+        path: the recording.
+        layers: which of `LAYERS`.
+        changes: settings that do not travel, such as where a model lies.
+        on_message: told of every message, for progress.
+
+    Raises:
+        InputError: it cannot be read, or today's code cannot run with its settings.
+    """
+    recording = open_recording(path)
+    rerun = Rerun(recording.header, Plan(layers, changes))
+    report = Report(path.name, {name: LayerCount() for name in LAYERS if name in layers})
+    first: Pair | None = None
+    close: Pair | None = None
+    for pair in rerun.pairs(_told(recording, on_message)):
+        count = report.layers[pair.layer]
+        if not pair.grounded:
+            count.ungrounded += 1
+        elif equal(pair, rerun.origin) or _equal_in_older_form(pair, rerun, report):
+            count.equal += 1
+        elif only_environment(pair, differences(pair, rerun.origin)):
+            count.environment += 1
+            close = close or pair
+        else:
+            count.different += 1
+            first = first or pair
+    report.messages, report.damage = rerun.messages, recording.damage
+    report.recorded_seconds = (rerun.last_ns - rerun.first_ns) / 1e9
+    report.unreadable = rerun.unreadable
+    found = first or close
+    if found is not None:
+        report.first = _difference(recording, found, rerun)
+    return report
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return a report as JSON values."""
+    first = report.first
+    return {
+        "file": report.file,
+        "holds": report.holds,
+        "compared": report.compared,
+        "messages": report.messages,
+        "recorded_seconds": round(report.recorded_seconds, 3),
+        "damage": report.damage,
+        "unreadable": dict(sorted(report.unreadable.items())),
+        "added_fields": {name: sorted(found) for name, found in sorted(report.added.items())},
+        "layers": {
+            name: {
+                "equal": one.equal,
+                "different": one.different,
+                "environment": one.environment,
+                "ungrounded": one.ungrounded,
+            }
+            for name, one in report.layers.items()
+        },
+        "first_difference": None
+        if first is None
+        else {
+            "seq": first.seq,
+            "layer": first.layer,
+            "process": first.process,
+            "subject": first.subject,
+            "type": first.type,
+            "cycle": first.cycle,
+            "environment": first.environment,
+            "fields": [
+                {"path": one.path, "recorded": one.recorded, "computed": one.computed}
+                for one in first.fields
+            ],
+            "causes": [
+                {"seq": one.seq, "subject": one.subject, "id": one.id, "depth": one.depth}
+                for one in first.causes
+            ],
+        },
+    }
+
+
+def _equal_in_older_form(pair: Pair, rerun: Rerun, report: Report) -> bool:
+    """Say whether only fields differ that did not exist when the recording was made; note them."""
+    fields = added_fields(pair) if same_place(pair, rerun.origin) else ()
+    if fields:
+        report.added.setdefault(pair.recorded.event.type, set()).update(fields)
+    return bool(fields)
+
+
+def _told(recording: Recording, on_message: Callable[[StoredMessage], None] | None) -> Any:
+    if on_message is None:
+        return recording
+
+    def told() -> Any:
+        for message in recording:
+            on_message(message)
+            yield message
+
+    return told()
+
+
+def _difference(recording: Recording, pair: Pair, rerun: Rerun) -> Difference:
+    found = differences(pair, rerun.origin)
+    event, message = pair.recorded.event, pair.recorded.message
+    return Difference(
+        seq=message.seq,
+        layer=pair.layer,
+        process=pair.process,
+        subject=message.subject,
+        type=event.type,
+        cycle=event.cycle,
+        fields=found,
+        causes=chain_of(recording, event),
+        environment=only_environment(pair, found),
+    )

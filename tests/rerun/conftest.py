@@ -1,0 +1,55 @@
+"""One small recording for the whole folder, and a way to change what it says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.port import StoredMessage
+from bus.recording import RecordingWriter, open_recording
+from foresail.__main__ import main
+from schemas.registry import to_json
+
+Change = Callable[[StoredMessage], StoredMessage | None]
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record 40 cycles of 12 busy nodes, with the exerciser, on virtual time."""
+    path = tmp_path_factory.mktemp("rerun") / "run.fslog"
+    flags = "--virtual-time --for 200s --nodes 12 --seed 3 --exercise --speed 2 --interval 5 --json"
+    assert 0 == main(["up", *flags.split(), "--record", str(path)])
+    return path
+
+
+def rewritten(path: Path, to: Path, change: Change, header: dict[str, Any] | None = None) -> Path:
+    """Write a recording again with changed messages; None leaves one out."""
+    recording = open_recording(path)
+    kept = {
+        key: value for key, value in recording.header.items() if key not in {"format", "version"}
+    }
+    writer = RecordingWriter(to, {**kept, **(header or {})})
+    for message in changed(recording, change):
+        writer.write(message)
+    writer.seal()
+    return to
+
+
+def changed(messages: Iterable[StoredMessage], change: Change) -> Iterable[StoredMessage]:
+    """Yield messages after `change`."""
+    for message in messages:
+        one = change(message)
+        if one is not None:
+            yield one
+
+
+def with_data(message: StoredMessage, change: Callable[[dict[str, Any]], None]) -> StoredMessage:
+    """Return a message whose data were changed in place."""
+    content = json.loads(message.data)
+    change(content)
+    return replace(message, data=to_json(content))

@@ -1,0 +1,141 @@
+"""`foresail verify`: today's code says what the recording says, or the first difference is named."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.port import StoredMessage
+from foresail.__main__ import main
+from lab.rerun.engine import LAYERS
+from lab.rerun.verify import verify
+from tests.rerun.conftest import rewritten, with_data
+
+
+def test_a_recording_of_this_code_is_computed_again_byte_for_byte(recorded: Path) -> None:
+    """Every observation, prediction, proposal, decision, reward and score is equal."""
+    report = verify(recorded)
+
+    assert report.holds
+    assert all(one.equal > 0 for one in report.layers.values())
+    assert not any(one.ungrounded for one in report.layers.values())
+    assert report.added == {}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_changed_event_is_found_where_it_is(recorded: Path, layer: str, tmp_path: Path) -> None:
+    """One changed number is the first difference, in its own layer; it does not spread over the rest."""
+    changes = {
+        "observation": ("observation", ("totals", "queue_length"), 1),
+        "prediction": ("prediction.risk", ("horizon_seconds",), 1.0),
+        "proposal": ("proposal.safety", ("priority",), 1),
+        "decision": ("decision", ("repeat_count",), 1_000),
+        "outcome": ("outcome.reward", ("predicted", "total"), 1.0),
+    }
+    ending, path, by = changes[layer]
+    seen = 0
+
+    def change(message: StoredMessage) -> StoredMessage:
+        nonlocal seen
+        if not message.subject.endswith(f".{ending}"):
+            return message
+        seen += 1
+        return with_data(message, lambda data: _add(data, path, by)) if seen == 20 else message
+
+    report = verify(rewritten(recorded, tmp_path / "changed.fslog", change))
+
+    assert report.first is not None
+    assert report.first.layer == layer
+    assert [one.path for one in report.first.fields] == [".".join(path)]
+    before = LAYERS[: LAYERS.index(layer)]
+    assert all(report.layers[name].different == 0 for name in before)
+    assert report.layers[layer].equal > report.layers[layer].different
+
+
+def _add(data: dict[str, Any], path: tuple[str, ...], by: float) -> None:
+    for name in path[:-1]:
+        data = data[name]
+    data[path[-1]] += by
+
+
+def test_the_first_difference_is_shown_with_its_causes(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A decision that nobody would make fails with exit code 1, the field and the chain to the snapshot."""
+
+    def change(message: StoredMessage) -> StoredMessage:
+        if not message.subject.endswith(".decision"):
+            return message
+        return with_data(message, lambda data: data.update(score=0.123))
+
+    path = rewritten(recorded, tmp_path / "changed.fslog", change)
+
+    assert 1 == main(["verify", str(path), "--json"])
+
+    first = json.loads(capsys.readouterr().out)["first_difference"]
+    assert {"path": "score", "recorded": 0.123} == {
+        key: first["fields"][0][key] for key in ("path", "recorded")
+    }
+    subjects = [one["subject"].rsplit(".", 1)[-1] for one in first["causes"]]
+    assert {"observation", "risk", "safety", "nodes", "placements", "workloads"} <= set(subjects)
+    assert 1 == main(["verify", str(path)])
+    assert "first difference" in capsys.readouterr().out
+
+
+def test_causes_and_ids_are_compared_too(recorded: Path, tmp_path: Path) -> None:
+    """An event with the right data and another id or cause is another event."""
+
+    def change(message: StoredMessage) -> StoredMessage:
+        if not message.subject.endswith(".proposal.admission"):
+            return message
+        headers = {**message.headers, "ce-causationid": "somebody-else"}
+        return replace(message, headers=headers)
+
+    report = verify(rewritten(recorded, tmp_path / "changed.fslog", change))
+
+    assert report.first is not None
+    assert [one.path for one in report.first.fields] == ["causes"]
+
+
+def test_a_layer_can_be_left_as_recorded(recorded: Path) -> None:
+    """`--from decision` computes decisions and outcomes only."""
+    report = verify(recorded, frozenset({"decision", "outcome"}))
+
+    assert set(report.layers) == {"decision", "outcome"}
+    assert report.holds
+
+
+def test_a_model_that_is_not_there_is_one_clear_line(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A recording made with a model that this machine lacks ends with exit code 2 and its name."""
+
+    def change(message: StoredMessage) -> StoredMessage:
+        if not message.subject.endswith(".config.inference"):
+            return message
+        return with_data(message, lambda data: data["settings"].update(model="borg-risk/0123"))
+
+    path = rewritten(recorded, tmp_path / "other.fslog", change)
+
+    assert 2 == main(["verify", str(path)])
+    said = capsys.readouterr().err
+    assert "borg-risk/0123" in said
+    assert 1 == said.count("\n")
+
+
+def test_settings_that_are_not_in_the_recording_are_named(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without the referee's announcement nothing is guessed."""
+
+    def change(message: StoredMessage) -> StoredMessage | None:
+        return None if message.subject.endswith(".config.agent-safety") else message
+
+    path = rewritten(recorded, tmp_path / "other.fslog", change)
+
+    assert 2 == main(["verify", str(path)])
+    assert "config.agent-safety" in capsys.readouterr().err
