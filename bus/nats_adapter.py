@@ -126,6 +126,19 @@ class NatsBus:
         finally:
             await client.close()
 
+    @staticmethod
+    async def remove(url: str, name: str, *, login: Login = ANONYMOUS) -> None:
+        """Remove a log if it is there, with everything in it; for the bootstrap only, and replays.
+
+        Raises:
+            BusUnavailable, JetStreamMissing: see `connect`.
+        """
+        client = await connect_client(url, name="foresail-bootstrap", login=login, retry=False)
+        try:
+            await api_call(client, f"STREAM.DELETE.{name}", {})
+        finally:
+            await client.close()
+
     async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Store messages, several as one atomic batch; see `bus.port.Bus.publish`."""
         return await self._publisher.publish(messages)

@@ -42,32 +42,51 @@ BAD_INPUT = 2
 SERVER = "server"
 """The folder of what nats-server reads."""
 LOGIN_FILE = "login.env"
+
+REPLAY_READERS = frozenset(("dashboard", "reader", "recorder", "replayer"))
+"""Who reads a replay that stands beside a log: whoever looks, and nobody who acts."""
+Logs = Sequence[tuple[str, str]]
+"""Clusters with the names of their logs: the main one, then a replay."""
 ANYBODY = "reader"
 """Who a client is that gives no name: it can read, as anybody on the same machine could before, and
 write nothing.
 """
 
 
-def accounts_conf(cluster: str, stream: str, logins: Logins, *, anonymous: bool = True) -> str:
+def accounts_conf(
+    cluster: str,
+    stream: str,
+    logins: Logins,
+    *,
+    anonymous: bool = True,
+    replay: tuple[str, str] | None = None,
+) -> str:
     """Return the accounts of one cluster's log as nats-server reads them.
 
-    `anonymous` takes clients without a name as `reader`; leave it out where strangers can connect.
+    Args:
+        cluster: whose log it is.
+        stream: the log's name.
+        logins: one for each identity.
+        anonymous: take clients without a name as `reader`; not where strangers can connect.
+        replay: cluster and stream of a replay that stands beside the log.
     """
+    logs = [(cluster, stream), *([] if replay is None else [replay])]
     members = [one for one in IDENTITIES if not one.administers]
-    accounts = [_main(cluster, stream, logins)]
-    accounts += [_member(one, cluster, stream, logins) for one in members]
+    accounts = [_main(logs, logins)]
+    accounts += [_member(one, logs, logins) for one in members]
     first = f"no_auth_user: {ANYBODY}\n" if anonymous else ""
     return f"{first}accounts {{\n" + "".join(accounts) + "}\n"
 
 
-def _main(cluster: str, stream: str, logins: Logins) -> str:
+def _main(logs: Logs, logins: Logins) -> str:
     bootstrap = next(one for one in IDENTITIES if one.administers)
     user = _user(bootstrap, logins, [f"{API}.>"], [f"{logins[bootstrap.name].inbox_prefix}.>"])
-    return _account(MAIN, user, list(_exports(cluster, stream)), [], head="jetstream: enabled")
+    exports = [line for number, log in enumerate(logs) for line in _exports(*log, number > 0)]
+    return _account(MAIN, user, exports, [], head="jetstream: enabled")
 
 
-def _exports(cluster: str, stream: str) -> Iterator[str]:
-    readers = [one.name for one in IDENTITIES if one.reads]
+def _exports(cluster: str, stream: str, beside: bool) -> Iterator[str]:
+    readers = [one.name for one in IDENTITIES if _reads(one, beside)]
     for identity in IDENTITIES:
         for subject in identity.subjects(cluster):
             yield _entry("service", subject, [identity.name])
@@ -76,18 +95,27 @@ def _exports(cluster: str, stream: str) -> Iterator[str]:
     yield _entry("stream", _live(cluster), readers)
 
 
-def _member(identity: Identity, cluster: str, stream: str, logins: Logins) -> str:
+def _reads(identity: Identity, beside: bool) -> bool:
+    """Say whether an identity reads a log; one that stands beside the main one only shows."""
+    return identity.reads and (not beside or identity.name in REPLAY_READERS)
+
+
+def _member(identity: Identity, logs: Logs, logins: Logins) -> str:
+    cluster = logs[0][0]
     publish, subscribe = [], [f"{logins[identity.name].inbox_prefix}.>"]
     imports, exports = [], []
-    for subject in identity.subjects(cluster):
-        publish.append(subject)
-        imports.append(_import("service", MAIN, subject))
     if identity.reads:
+        subscribe.append(subjects.live(f"{subjects.ROOT}.>"))
+    for number, (name, stream) in enumerate(logs):
+        for subject in identity.subjects(name):
+            publish.append(subject)
+            imports.append(_import("service", MAIN, subject))
+        if not _reads(identity, number > 0):
+            continue
         for call in _read_calls(stream):
             publish.append(f"{IMPORTED_API}.{call}")
             imports.append(_import("service", MAIN, f"{API}.{call}", f"{IMPORTED_API}.{call}"))
-        subscribe.append(subjects.live(f"{subjects.ROOT}.>"))
-        imports.append(_import("stream", MAIN, _live(cluster)))
+        imports.append(_import("stream", MAIN, _live(name)))
     if identity.beats:
         publish.append(subjects.health(cluster, identity.name))
         hearing = [one.name for one in IDENTITIES if one.hears_beats]

@@ -16,6 +16,7 @@ import socket
 import sys
 from contextlib import closing
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 from bus.errors import ConfigError, Permanent
@@ -30,6 +31,7 @@ PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)  # loaded before any fork, where loading could lock for ever
 MAX_FILE_STORE = "16GB"
 LOG_FILE = "nats.log"
+CONFIG_FILE = "nats.conf"
 WRITE_ERROR = b"Critical write error"
 PID_FILE = "nats.pid"
 """Written by the server itself, for whoever looks after it from outside."""
@@ -111,7 +113,7 @@ class NatsServer:
             Permanent: it ended at once for another reason.
         """
         self._folder.mkdir(parents=True, exist_ok=True)
-        config = self._folder / "nats.conf"
+        config = self._folder / CONFIG_FILE
         write_private(config, self._config())
         log = self._folder / LOG_FILE
         self._log_offset = log.stat().st_size if log.exists() else 0
@@ -202,6 +204,34 @@ class NatsServer:
             return ConfigError("--nats-port", self._port, "choose another port (it is in use)")
         lines = text.strip().splitlines()
         return Permanent(f"nats-server ended at once: {lines[-1] if lines else 'no reason given'}")
+
+
+def reload_accounts(folder: Path, accounts: str) -> None:
+    """Give a running server other accounts; connections stay, whoever started it.
+
+    What was given at its start holds again when it starts anew.
+
+    Args:
+        folder: the server's, see `NatsServer`.
+        accounts: as `bus.nats_conf` writes them.
+
+    Raises:
+        Permanent: there is no such server, or it belongs to somebody else.
+    """
+    config = folder / CONFIG_FILE
+    try:
+        lines = config.read_text(encoding="utf-8").splitlines(keepends=True)
+        pid = int((folder / PID_FILE).read_text(encoding="utf-8"))
+        write_private(config, "".join(takewhile(_is_own_line, lines)) + accounts)
+        os.kill(pid, signal.SIGHUP)
+    except (OSError, ValueError) as error:
+        raise Permanent(
+            f"the nats-server of {folder.parent.name} cannot be reached: {error}"
+        ) from error
+
+
+def _is_own_line(line: str) -> bool:
+    return not line.startswith(("no_auth_user", "accounts"))
 
 
 def die_with_parent(parent_pid: int) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
-from bus.port import StoredMessage
 from bus.recording.check import Walk
 from bus.recording.opening import Beginning, Kept, Opening
 from bus.recording.reader import Recording, open_recording
@@ -72,51 +71,40 @@ class Source:
             last_seq = content.messages[-1].seq
 
 
-def cut(path: Path, target: Path, window: Window, *, past_damage: bool = False) -> Cut:
-    """Write the part of a recording that a window means, sealed, with what it needs in front.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Where a window lies in a recording."""
+
+    source: Source
+    beginning: Beginning
+    from_seq: int
+    """The window's first position."""
+    last_seq: int
+    """The window's last position."""
+    damage: str
+    """Why looking for the window's end ended early; empty when it did not."""
+
+    def kept(self) -> Iterator[Kept | None]:
+        """Yield the heads, then everything from the beginning to the window's end; None for a gap."""
+        yield from self.beginning.heads
+        begun = False
+        for kept in self.source.kept():
+            if kept is None:
+                if begun:
+                    yield None
+            elif kept[0].seq > self.last_seq:
+                return
+            elif kept[0].seq >= self.beginning.first_seq:
+                begun = True
+                yield kept
+
+
+def find(source: Source, window: Window) -> Part:
+    """Find a window in a recording, and where to begin for it.
 
     Raises:
-        InputError: it is no recording, it holds nothing of the window, or the target is there
-            already.
+        InputError: the recording holds nothing of the window.
     """
-    source = Source(open_recording(path), past_damage)
-    beginning, from_seq, last_seq = _ends(source, window, path)
-    damage = source.recording.damage
-    heads = len(beginning.heads)
-    messages, gaps = 0, 0
-    said = {
-        "first_seq": beginning.first_seq,
-        "from_seq": from_seq,
-        "last_seq": last_seq,
-        "heads": heads,
-        "complete": beginning.complete,
-        "window": str(window),
-    }
-    with written(target, {**source.recording.header, "cut": said}) as writer:
-        for message, line in beginning.heads:
-            writer.write(message, line)
-        for kept in source.kept():
-            if kept is None:
-                gaps += messages > 0
-            elif kept[0].seq > last_seq:
-                break
-            elif kept[0].seq >= beginning.first_seq:
-                writer.write(*kept)
-                messages += 1
-    return Cut(
-        beginning.first_seq,
-        from_seq,
-        last_seq,
-        heads,
-        messages + heads,
-        beginning.complete,
-        gaps,
-        "" if past_damage else damage,
-    )
-
-
-def _ends(source: Source, window: Window, path: Path) -> tuple[Beginning, int, int]:
-    """Return where to begin, the window's first position and its last."""
     opening = Opening(source.first_seq)
     beginning: Beginning | None = None
     from_seq = last_seq = 0
@@ -136,12 +124,34 @@ def _ends(source: Source, window: Window, path: Path) -> tuple[Beginning, int, i
             opening.take(message, line)
     if beginning is None:
         remedy = "give a part that it holds; `foresail recording info` says what that is"
-        raise InputError("the window", f"{window} of {path.name}", remedy)
-    return beginning, from_seq, last_seq
+        raise InputError("the window", f"{window} of {source.recording.path.name}", remedy)
+    damage = "" if source.past_damage else source.recording.damage
+    return Part(source, beginning, from_seq, last_seq, damage)
 
 
-def is_in_a_row(header: dict[str, Any], message: StoredMessage) -> bool:
-    """Say whether a message of a recording stands in a row with what follows, or is a head."""
-    cut = header.get("cut")
-    first = cut.get("first_seq") if isinstance(cut, dict) else None
-    return type(first) is not int or message.seq >= first
+def cut(path: Path, target: Path, window: Window, *, past_damage: bool = False) -> Cut:
+    """Write the part of a recording that a window means, sealed, with what it needs in front.
+
+    Raises:
+        InputError: it is no recording, it holds nothing of the window, or the target is there
+            already.
+    """
+    source = Source(open_recording(path), past_damage)
+    part = find(source, window)
+    messages = gaps = 0
+    said: dict[str, Any] = {
+        "first_seq": part.beginning.first_seq,
+        "from_seq": part.from_seq,
+        "last_seq": part.last_seq,
+        "heads": len(part.beginning.heads),
+        "complete": part.beginning.complete,
+    }
+    header = {**source.recording.header, "cut": {**said, "window": str(window)}}
+    with written(target, header) as writer:
+        for kept in part.kept():
+            if kept is None:
+                gaps += 1
+            else:
+                writer.write(*kept)
+                messages += 1
+    return Cut(**said, messages=messages, gaps=gaps, damage=part.damage)
