@@ -1,32 +1,41 @@
-"""`foresail explain [DECISION|last]`: one screen on one decision.
+"""`foresail explain DECISION|last|TIME`: one screen on one decision.
 
-Action, numbers against thresholds, losers and why, signals with their age, and what followed. Reads
-the running stack, the last stack's log, or a recording.
+What was done and why in numbers, who lost to which rule, what was predicted from which signals, what
+was missing, what guard rails said, what was executed and verified, and what it was worth. Reads the
+running stack, the last stack's log, or a recording.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from bus.errors import InputError
-from bus.port import Messages
-from foresail.log_source import open_source
-from foresail.output import console, print_json
-from foresail.story import Story, story_view
+from foresail.explanation import screen
+from foresail.flags import seconds
+from foresail.log_source import Source, open_source
+from foresail.output import page, print_json
+from foresail.story import story_of
 from schemas.decision import Decision
-from schemas.envelope import attributes_of
+from schemas.envelope import attributes_of, rfc3339
 from schemas.identity import cycle_of
-from schemas.registry import decode
 
-HELP = "explain one decision on one screen"
+LAST = "last"
+_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(:[0-5]\d)?")
+_AGO = re.compile(r"[0-9.]+(ms|s|m|h)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
     parser.add_argument(
-        "decision", nargs="?", default="last", help="cycle number, decision id, or `last`"
+        "decision",
+        metavar="DECISION|last|TIME",
+        nargs="?",
+        default=LAST,
+        help="cycle number, decision id, `last`, cluster time (00:15:30 or with its date), or how "
+        "long before the last one (5m)",
     )
     parser.add_argument(
         "--recording", metavar="FILE", help="read this recording instead of the stack"
@@ -44,46 +53,67 @@ async def run(arguments: argparse.Namespace) -> int:
         InputError: there is no such decision.
     """
     async with open_source(arguments.recording, Path(arguments.state)) as source:
-        cycle = await _find_cycle(source.messages(), arguments.decision)
-        story = await _story(source.messages(), cycle)
+        cycle = await find_cycle(source, arguments.decision)
+        story = await story_of(source, cycle)
     if story.decision is None:
-        raise InputError(
-            "DECISION", arguments.decision, "give a cycle that has a decision; `last` is the newest"
-        )
+        raise _unknown(arguments.decision)
     if arguments.json:
         print_json(story.as_json())
     else:
-        console().print(story_view(story))
+        file = "" if arguments.recording is None else arguments.recording
+        page().print(screen(story, recording=file))
     return 0
 
 
-async def _find_cycle(messages: Messages, wanted: str) -> int:
+async def find_cycle(source: Source, wanted: str) -> int:
+    """Return the cycle of the decision that is meant.
+
+    Raises:
+        InputError: there is none.
+    """
     if wanted.isdigit():
         return int(wanted)
-    found: int | None = None
-    async for message in messages:
+    times: list[tuple[str, int]] = []
+    async for message in source.messages(Decision.PATTERN):
         attributes = attributes_of(message.headers)
-        if attributes.get("type") == Decision.TYPE and wanted in {"last", attributes["id"]}:
-            found = cycle_of(attributes["correlationid"])
-    if found is None:
-        raise InputError(
-            "DECISION", wanted, "there is no such decision; give a cycle number, an id or `last`"
-        )
-    return found
+        cycle = cycle_of(attributes["correlationid"])
+        if attributes["id"] == wanted:
+            return cycle
+        times.append((attributes["time"], cycle))
+    if not times:
+        raise InputError("DECISION", wanted, "there is no decision yet")
+    if wanted == LAST:
+        return times[-1][1]
+    moment = _moment(wanted, times[-1][0])
+    before = [cycle for time, cycle in times if time <= moment]
+    if not before:
+        raise InputError("TIME", wanted, f"the first decision is of {times[0][0]}")
+    return before[-1]
 
 
-async def _story(messages: Messages, cycle: int) -> Story:
-    story = Story(cycle)
-    async for message in messages:
-        correlation: Any = attributes_of(message.headers).get("correlationid", "/-1")
-        if cycle_of(correlation) == cycle:
-            story.add(
-                decode(
-                    message.subject,
-                    message.headers,
-                    message.data,
-                    seq=message.seq,
-                    recorded_ns=message.time_ns,
-                )
-            )
-    return story
+def _moment(wanted: str, newest: str) -> str:
+    """Return the cluster time that is meant, as events state it.
+
+    A time of day is that of the newest decision's day, or of the day before when it lies ahead.
+    """
+    last = datetime.fromisoformat(newest)
+    if _AGO.fullmatch(wanted):
+        return rfc3339(last.timestamp() - seconds(wanted))
+    if _CLOCK.fullmatch(wanted):
+        clock = datetime.fromisoformat(f"{newest[:10]}T{wanted}+00:00").timestamp()
+        return rfc3339(clock if clock <= last.timestamp() else clock - 86_400.0)
+    try:
+        given = datetime.fromisoformat(wanted)
+    except ValueError:
+        raise _unknown(wanted) from None
+    given = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
+    return rfc3339(given.timestamp())
+
+
+def _unknown(wanted: str) -> InputError:
+    return InputError(
+        "DECISION",
+        wanted,
+        "there is no such decision; give a cycle number, an id, `last`, a cluster time such as "
+        "00:15:30, or how long before the last one, such as 5m",
+    )

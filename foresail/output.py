@@ -11,11 +11,19 @@ from typing import Any
 
 from rich.console import Console
 
+PAGE_COLUMNS = 100
+
 
 @cache
 def console() -> Console:
     """Return the console of this process."""
     return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+@cache
+def page() -> Console:
+    """Return the console for whole screens: as wide as the terminal, 100 columns elsewhere."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PAGE_COLUMNS)
 
 
 def print_json(value: Any) -> None:

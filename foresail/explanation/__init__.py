@@ -1,0 +1,90 @@
+"""One screen that explains one decision: 100 columns and 40 lines for usual ones, readable without
+colour.
+
+Every section is a label and lines of text; it is left out when it has nothing to say.
+"""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from foresail.explanation.aftermath import aftermath
+from foresail.explanation.arguing import arguing
+from foresail.explanation.inputs import inputs
+from foresail.explanation.section import Section
+from foresail.story import Story
+from schemas.actions import Action
+from schemas.decision import ClosedBy, Decision
+
+LABEL_COLUMNS = 10
+CLOSED = {
+    ClosedBy.ALL: "every expected agent had proposed",
+    ClosedBy.DEADLINE: "the deadline had passed",
+    ClosedBy.SUPERSEDED: "a newer observation was there first",
+    ClosedBy.RESTART: "the referee came back and closed it from the log",
+}
+
+
+def screen(story: Story, *, recording: str = "") -> Group:
+    """Return the screen; `recording` is the file the story is from, for the commands it names."""
+    assert story.decision is not None
+    table = Table.grid(padding=(0, 1))
+    table.add_column(width=LABEL_COLUMNS)
+    table.add_column(ratio=1, overflow="fold")
+    sections = (*arguing(story), *inputs(story), *aftermath(story), _deeper(story, recording))
+    for section in sections:
+        for number, line in enumerate(section.lines):
+            label = section.label if number == 0 else ""
+            table.add_row(Text(label, style=f"bold {section.style}".rstrip()), _hanging(line))
+    return Group(*_heading(story.decision.data, story), table)
+
+
+def _hanging(line: Text) -> RenderableType:
+    """Let a line that is wrapped begin as far in as its first row."""
+    indent = len(line.plain) - len(line.plain.lstrip())
+    return Padding(line[indent:], (0, 0, 0, indent)) if indent else line
+
+
+def _heading(decision: Decision, story: Story) -> list[Text]:
+    assert story.decision is not None
+    time = story.decision.time[:19].replace("T", " ")
+    title = Text(f"cycle {decision.cycle}  {aimed(decision.action)}", style="bold")
+    title.append(f"   cluster time {time}, seq {story.decision.seq}", style="dim")
+    reason = f" [{decision.reason}]" if decision.reason is not None else ""
+    repeat = (
+        f"; the same {decision.repeat_count} times in a row" if decision.repeat_count > 1 else ""
+    )
+    closing = (
+        f"rule {decision.rule}; closed by {decision.closed_by} ({CLOSED[decision.closed_by]}); "
+        f"profile {decision.profile or 'none'}{repeat}"
+    )
+    return [title, Text(decision.rationale + reason), Text(closing, style="dim")]
+
+
+def aimed(action: Action) -> str:
+    """Return an action with target and parameters, e.g. `AgentB:dvfs node-7 (clock_scale 0.65)`."""
+    given = action.parameters.model_dump(exclude_none=True)
+    numbers = ", ".join(
+        f"{name.removesuffix('_ratio')} {value:g}"
+        for name, value in given.items()
+        if isinstance(value, float)
+    )
+    named = f"{action.label} {action.target.name}".rstrip()
+    return f"{named} ({numbers})" if numbers else named
+
+
+def _deeper(story: Story, recording: str) -> Section:
+    by_layer: dict[str, list[int]] = {}
+    for event in story.events:
+        by_layer.setdefault(event.type.split(".")[1], []).append(event.seq)
+    seqs = "; ".join(f"{name} {_ranges(found)}" for name, found in by_layer.items())
+    where = f" --recording {recording}" if recording else ""
+    command = f"foresail tap --cycle {story.cycle} --json{where}"
+    return Section("SEQS", [Text(seqs), Text(f"all of it: {command}", style="dim")], "dim")
+
+
+def _ranges(numbers: list[int]) -> str:
+    return ", ".join(str(number) for number in numbers)

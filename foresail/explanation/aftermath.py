@@ -1,0 +1,149 @@
+"""What came of the decision: guard rails, execution, verification, reward, scored predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from rich.text import Text
+
+from foresail.explanation.section import Section, number
+from foresail.story import Story
+from schemas.actions import LETTERS
+from schemas.outcome import (
+    ExecutionPhase,
+    ForecastScore,
+    GuardCheck,
+    OperationResult,
+    OutcomeExecution,
+    OutcomeForecast,
+    OutcomeReward,
+    OutcomeVerification,
+    RewardPart,
+)
+from schemas.reasons import Reason
+
+SHOWN_OPERATIONS = 6
+BASE = "base"
+"""The reward of every step; it explains nothing."""
+
+
+def aftermath(story: Story) -> Iterator[Section]:
+    """Return the sections on what followed."""
+    own = [event.data for event in story.executions if not event.data.rollback_of]
+    back = [event.data for event in story.executions if event.data.rollback_of]
+    checks = [check for data in own for check in data.guards]
+    yield Section("GUARDS", _guards(checks), "" if all(one.passed for one in checks) else "red")
+    if own:
+        yield _executed("EXECUTED", own[-1])
+    else:
+        yield Section("EXECUTED", [Text("not yet, or the executor did not run")], "dim")
+    yield Section("VERIFIED", [_verified(event.data) for event in story.verifications])
+    if back:
+        yield _executed("TAKEN BACK", back[-1])
+    reward = None if story.reward is None else story.reward.data
+    yield Section("REWARD", _reward(reward))
+    yield Section("SCORED", [_scored(event.data) for event in story.forecasts], "dim")
+
+
+def _guards(checks: Sequence[GuardCheck]) -> list[Text]:
+    passed = [_measured(one) for one in checks if one.passed]
+    failed = [
+        Text(f"{_measured(one)} FAILED [{one.reason}] {one.text}".rstrip(), style="red")
+        for one in checks
+        if not one.passed
+    ]
+    lines = [Text(f"{len(passed)} passed: {', '.join(passed)}", style="dim")] if passed else []
+    return [*failed, *lines]
+
+
+def _measured(check: GuardCheck) -> str:
+    if check.measured is None:
+        return check.guard
+    limit = "" if check.limit is None else f"/{check.limit:g}"
+    unit = "" if check.passed else f" {check.unit}"
+    return f"{check.guard} {check.measured:g}{limit}{unit}".rstrip()
+
+
+def _executed(label: str, data: OutcomeExecution) -> Section:
+    if data.phase is ExecutionPhase.REFUSED:
+        noop = data.reason is Reason.NOOP
+        said = "nothing, as decided" if noop else f"nothing: refused [{data.reason}] {data.text}"
+        return Section(label, [Text(said)], "" if noop else "red")
+    ended = {None: "started, not finished yet", True: "done", False: "FAILED"}[data.succeeded]
+    why = f" [{data.reason}]" if data.reason is not None else ""
+    head = Text(f"{ended} in {data.mode} mode{why}: {data.text}")
+    style = "green" if data.succeeded else "red"
+    shown = data.operations[:SHOWN_OPERATIONS]
+    results = [
+        data.results[place] if place < len(data.results) else None for place in range(len(shown))
+    ]
+    if len(data.operations) == 1 and data.operations[0].text == data.text:
+        return Section(label, [head.append(f": {_result(results[0])}")], style)
+    lines = [
+        Text(f"  {operation.text}: {_result(result)}")
+        for operation, result in zip(shown, results, strict=True)
+    ]
+    more = len(data.operations) - len(shown)
+    lines += [Text(f"  and {more} more operations")] if more > 0 else []
+    return Section(label, [head, *lines], style)
+
+
+def _result(result: OperationResult | None) -> str:
+    if result is None:
+        return "no answer yet"
+    status = f" {result.http_status}" if result.http_status else ""
+    reason = f" [{result.reason}]" if result.reason is not None else ""
+    return f"{result.status}{status}{reason} {result.message}".rstrip()
+
+
+def _verified(data: OutcomeVerification) -> Text:
+    why = f" [{data.reason}]" if data.reason is not None else ""
+    text = f"{data.status} {data.lag_seconds:g} s later, in cycle {data.observed_cycle}{why}: {data.text}"
+    return Text(text, style="" if data.reason is None else "yellow")
+
+
+def _reward(data: OutcomeReward | None) -> list[Text]:
+    if data is None:
+        return [Text("not scored yet", style="dim")]
+    predicted = f"predicted {data.predicted.total:+.2f}"
+    if data.observed is None:
+        return [Text(f"not observed [{data.reason}]; {predicted}")]
+    seen = data.observed
+    parts = _parts(data.observed_parts)
+    head = (
+        f"observed {seen.total:+.2f} in cycle {data.observed_cycle}, {predicted}; A "
+        f"{seen.safety:+.2f} x {data.alpha:g}, B {seen.efficiency:+.2f} x {data.beta:g}, "
+        f"C {seen.admission:+.2f} x {data.gamma:g}"
+    )
+    return [Text(head), *([Text(f"  {parts}", style="dim")] if parts else [])]
+
+
+def _parts(parts: Sequence[RewardPart]) -> str:
+    said = []
+    for agent, found in groupby(parts, key=lambda part: part.agent):
+        terms = [
+            f"{part.term} {part.amount:+.4g} ({part.text})" for part in found if part.term != BASE
+        ]
+        said += [f"{LETTERS[agent]}: {', '.join(terms)}"] if terms else []
+    return "; ".join(said)
+
+
+def _scored(data: OutcomeForecast) -> Text:
+    who = f"shadow {data.slot} {data.model_id}" if data.slot else data.model_id
+    said = []
+    if data.risk is not None:
+        said.append(
+            f"risk {_of(data.risk)}, {data.risk.positives} failed, Brier {number(data.risk.brier)}"
+        )
+    if data.demand is not None:
+        error = data.demand.mean_absolute_error_ratio
+        said.append(f"demand {_of(data.demand)}, mean absolute error {number(error)}")
+    if not said:
+        said.append(f"not scored [{data.reason}]")
+    return Text(f"{who} in cycle {data.observed_cycle}: {'; '.join(said)}", style="dim")
+
+
+def _of(score: ForecastScore) -> str:
+    uncertain = f" ({score.uncertain} uncertain, acted upon)" if score.uncertain else ""
+    return f"of {score.targets} nodes{uncertain}"

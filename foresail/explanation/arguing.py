@@ -1,0 +1,109 @@
+"""Who wanted what, by which numbers, who won, and the rule that beat each loser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.text import Text
+
+from foresail.explanation.section import Section, number
+from foresail.story import Story
+from schemas.actions import LETTERS, Action, Evidence
+from schemas.decision import Considered, Decision, Override, RefereeRule
+
+RULES = {
+    RefereeRule.NO_PROPOSALS: "nobody proposed anything",
+    RefereeRule.ALL_NOOP: "nobody wants anything done",
+    RefereeRule.SAFETY_FIRST: "A's action goes before everything",
+    RefereeRule.ADMISSION_PROTECTS: "C's protection goes before efficiency",
+    RefereeRule.EFFICIENCY_BY_SCORE: "the efficiency action with the highest score",
+    RefereeRule.SAFETY_BLIND: "A could not judge, so nothing but a plain admit may be done",
+    RefereeRule.FIXED_ORDER: "A before C before B, then the higher score",
+    RefereeRule.SUPERSEDED: "a newer observation was there first, so nothing is done",
+}
+"""Each rule in words."""
+
+
+def arguing(story: Story) -> Iterator[Section]:
+    """Return a section for each proposal, for who was missing and for what came late."""
+    assert story.decision is not None
+    decision = story.decision.data
+    actions = {event.id: event.data.action for event in story.proposals}
+    for one in decision.considered:
+        yield _proposal(one, decision, actions.get(one.id))
+    missing = [f"{LETTERS[agent]} {agent}" for agent in decision.missing]
+    if missing:
+        text = f"{', '.join(missing)} said nothing before the cycle closed"
+        yield Section("MISSING", [Text(text)], "red")
+    late = [
+        Text(
+            f"{LETTERS[event.data.agent]} {event.data.agent}: {_wanted(event.data.action)}, score "
+            f"{event.data.score:.2f} (seq {event.seq}) was stored after the decision; not considered"
+        )
+        for event in story.late
+    ]
+    yield Section("LATE", late, "yellow")
+
+
+def _proposal(one: Considered, decision: Decision, action: Action | None) -> Section:
+    won = one.id == decision.selected
+    wanted = f"{one.kind} {one.target.name}".rstrip() if action is None else _wanted(action)
+    head = Text(f"{LETTERS[one.agent]} {one.agent}: {wanted}", style="bold" if won else "")
+    head.append(f"   score {one.score:.2f}, priority {one.priority}")
+    if one.reason is not None:
+        head.append(f"   [{one.reason}]")
+    lines = [head, *_evidence(one)]
+    override = decision.overridden.get(one.agent.value)
+    if override is not None:
+        lines.append(Text("  " + _beaten(override), style="yellow"))
+    return Section("WINS" if won else "LOSES", lines, "green" if won else "yellow")
+
+
+def _wanted(action: Action) -> str:
+    detail = action.parameters.admission or action.parameters.power_state
+    kind = f"{action.kind}:{detail}" if detail else str(action.kind)
+    return f"{kind} {action.target.name}".rstrip()
+
+
+def _evidence(one: Considered) -> list[Text]:
+    """Return the numbers against their thresholds, those of one measurement on one line."""
+    measured: dict[tuple[str, str], list[Evidence]] = {}
+    for item in one.evidence:
+        measured.setdefault((item.name, item.subject), []).append(item)
+    lines = []
+    for (name, subject), items in measured.items():
+        where = f" of {subject}" if subject else ""
+        shown = name.removesuffix("_ratio").replace("_", " ")
+        tried = ", ".join(_tried(item, one.rule) for item in items)
+        line = Text(f"  {shown}{where} {number(items[0].value)}: {tried}")
+        line.append(_source(items[0]), style="dim")
+        lines.append(line)
+    return lines or [Text(f"  {one.text}")]
+
+
+def _tried(item: Evidence, rule: str) -> str:
+    verdict = "yes" if item.holds else "no"
+    decided = " (decides)" if item.words in rule.split(" and ") else ""
+    return f"{item.comparison} {number(item.threshold)} {verdict}{decided}"
+
+
+def _source(item: Evidence) -> str:
+    if not item.signal:
+        return ""
+    age = "" if item.age_seconds is None else f" {item.age_seconds:g} s"
+    return f"  [{item.signal}{age}]"
+
+
+def _beaten(override: Override) -> str:
+    numbers = []
+    if override.winner_score is not None and override.loser_score is not None:
+        same = override.winner_score == override.loser_score
+        against = "equal to" if same else "against"
+        numbers.append(f"score {override.loser_score:.4g} {against} {override.winner_score:.4g}")
+    if override.winner_priority is not None and override.loser_priority is not None:
+        numbers.append(f"priority {override.loser_priority} against {override.winner_priority}")
+    verb = "not taken" if override.by is None else f"lost to {LETTERS[override.by]}"
+    said = "; ".join(
+        [RULES[override.rule], ", ".join(numbers)] if numbers else [RULES[override.rule]]
+    )
+    return f"{verb} by {override.rule}: {said}"

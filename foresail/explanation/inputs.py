@@ -1,0 +1,133 @@
+"""What the decision rested on: predictions and their reasons, signals with source and age, and what
+was missing, stale or assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.text import Text
+
+from foresail.event_lines import table_of_prediction
+from foresail.explanation.section import Section, number
+from foresail.story import Story
+from schemas.envelope import Event
+from schemas.observation import Observation
+from schemas.prediction import Contribution, Prediction, PredictionShadow
+from schemas.signals import Signal, SignalStatus
+
+NAMED_NODES = 3
+NAMED_FEATURES = 4
+NAMED_EXCEPTIONS = 3
+
+
+def inputs(story: Story) -> Iterator[Section]:
+    """Return the sections on predictions and signals."""
+    target = "" if story.decision is None else story.decision.data.action.target.name
+    lines = [line for event in story.predictions for line in _prediction(event, target)]
+    yield Section("PREDICTED", lines or [Text("nothing: no prediction of this cycle")], "cyan")
+    if story.observation is None:
+        yield Section("SIGNALS", [Text("the observation is not in this log any more")], "red")
+        return
+    yield from _signals(story.observation)
+
+
+def _prediction(event: Event[Any], target: str) -> list[Text]:
+    data: Prediction = event.data
+    what, ids, ratios = table_of_prediction(data)
+    shadow = f"shadow {data.slot} " if isinstance(data, PredictionShadow) else ""
+    head = Text(f"{shadow}{what} {data.model_id}", style="" if not shadow else "dim")
+    if data.status == "skipped":
+        return [head.append(f": skipped [{data.reason}]")]
+    quantile = "" if data.quantile is None else f", quantile {data.quantile:g}"
+    kind = "probability" if data.calibrated else "a score"
+    sign = "<" if what == "demand" else ">="
+    alarm = "" if data.alarm_ratio is None else f", acts {sign} {data.alarm_ratio:g}"
+    head.append(f" for {data.horizon_seconds:g} s{quantile} ({kind}{alarm}): ")
+    head.append(_extremes(what, ids, ratios, target))
+    return [head] if shadow else [head, *_why(data, target), *_ages(data)]
+
+
+def _extremes(what: str, ids: Sequence[str], ratios: Sequence[float], target: str) -> str:
+    if not ids:
+        return "no nodes"
+    lowest = what == "demand"
+    order = sorted(
+        zip(ratios, ids, strict=True), key=lambda one: (one[0] if lowest else -one[0], one[1])
+    )
+    named = order[:NAMED_NODES]
+    named += [one for one in order[NAMED_NODES:] if one[1] == target]
+    word = "lowest" if lowest else "highest"
+    return f"{word} of {len(ids)}: " + ", ".join(f"{name} {ratio:.3g}" for ratio, name in named)
+
+
+def _why(data: Prediction, target: str) -> list[Text]:
+    """Return the features that made the prediction of the target, or of the first explained node."""
+    if not data.contributions:
+        return [Text("  no node is beyond an action threshold, so none is explained", "dim")]
+    about = [one for one in data.contributions if one.target.partition("|")[0] == target]
+    about = about or [
+        one for one in data.contributions if one.target == data.contributions[0].target
+    ]
+    by_weight = sorted(about, key=lambda one: -abs(one.contribution))[:NAMED_FEATURES]
+    unit = " in log-odds" if data.contributions_unit == "log_odds" else ""
+    terms = ", ".join(_term(one) for one in by_weight)
+    return [Text(f"  {about[0].target} because{unit}: {terms}")]
+
+
+def _term(one: Contribution) -> str:
+    return f"{one.feature} {'missing' if one.value is None else f'{one.value:.4g}'} ({one.contribution:+.3g})"
+
+
+def _ages(data: Prediction) -> list[Text]:
+    if not data.feature_sources:
+        return []
+    said = [
+        f"{one.features} from {one.name}, {one.status}"
+        + ("" if one.age_seconds is None else f" {one.age_seconds:g} s old")
+        for one in data.feature_sources
+    ]
+    return [Text(f"  features: {'; '.join(said)}", style="dim")]
+
+
+def _signals(observation: Event[Observation]) -> Iterator[Section]:
+    signals = observation.data.signals
+    fresh = [one for one in signals if one.status is SignalStatus.FRESH]
+    yield Section("SIGNALS", [Text("; ".join(_group(fresh)))] if fresh else [])
+    bad = [one for one in signals if one.status in (SignalStatus.STALE, SignalStatus.MISSING)]
+    yield Section("NOT FRESH", [Text(_trouble(one)) for one in bad], "red")
+    assumed = [
+        f"{one.name} ({one.source})" for one in signals if one.status is SignalStatus.ASSUMED
+    ]
+    yield Section("ASSUMED", [Text(", ".join(assumed))] if assumed else [])
+    partly = [one for one in signals if one.exceptions and one not in bad]
+    yield Section("NOT FOR", [Text(_exceptions(one)) for one in partly], "yellow")
+
+
+def _group(signals: Sequence[Signal]) -> list[str]:
+    """Return signals of one source and age together."""
+
+    def key(one: Signal) -> tuple[str, float, float]:
+        return (one.source, one.age_seconds or 0.0, one.limit_seconds or 0.0)
+
+    said = []
+    for (source, age, limit), found in groupby(sorted(signals, key=key), key=key):
+        names = ", ".join(one.name for one in found)
+        bound = f", limit {limit:g} s" if limit else ""
+        said.append(f"{names} {age:g} s old ({source}{bound})")
+    return said
+
+
+def _trouble(one: Signal) -> str:
+    if one.status is SignalStatus.STALE:
+        age = "unknown" if one.age_seconds is None else f"{one.age_seconds:g} s"
+        return f"{one.name} stale: {age} old, limit {number(one.limit_seconds)} s ({one.source})"
+    return f"{one.name} missing: {one.reason or 'no reason given'} ({one.source})"
+
+
+def _exceptions(one: Signal) -> str:
+    named = ", ".join(one.exceptions[:NAMED_EXCEPTIONS])
+    more = len(one.exceptions) - NAMED_EXCEPTIONS
+    return f"{one.name} has nothing for {named}" + (f" and {more} more" if more > 0 else "")
