@@ -271,9 +271,11 @@ class OutcomeForecast(EventData):
     reason: Reason | None = None
     slot: Count = 0
     """0: the active models; otherwise the shadow model's place in the settings."""
+    part: Literal["", "risk", "demand"] = ""
+    """Which of the cycle's two predictions this is about, where their horizons differ."""
     demand_model_id: str = ""
     """The model of the demand, where it is another one than `model_id`."""
 
     def key(self) -> str:
-        """Return the shadow model's slot; empty for the active models."""
-        return str(self.slot) if self.slot else ""
+        """Return the shadow model's slot or the part; empty for both active models together."""
+        return str(self.slot) if self.slot else self.part

@@ -91,6 +91,10 @@ class Prediction(EventData):
     """Risk: what it foresees. `unhealthy`: the node not ready, or a pod on it unhealthy.
     `attempt_failed`: a pod on it Failed, or a container of one ended with an error.
     """
+    demand: Literal["requested_load", "peak_use"] = "requested_load"
+    """Demand: what it foresees. `requested_load`: the seed's load of the requests when the horizon
+    ends. `peak_use`: the greatest use of CPU or memory within it, requests where nothing is measured.
+    """
 
 
 class PredictionRisk(Prediction):
@@ -127,12 +131,12 @@ class PredictionShadow(Prediction):
     """Place of the model in the settings, from 1; part of the subject."""
     nodes: Count
     """Nodes predicted; the table may hold a sample of them."""
-    risk: RiskTable | None = None
-    demand: DemandTable | None = None
+    risk_table: RiskTable | None = None
+    demand_table: DemandTable | None = None
 
     @model_validator(mode="after")
     def _one_table(self) -> Self:
-        if (self.risk is None) is (self.demand is None):
+        if (self.risk_table is None) is (self.demand_table is None):
             raise ValueError("a shadow prediction holds either risk or demand")
         return self
 

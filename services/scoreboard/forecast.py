@@ -1,9 +1,8 @@
 """Scoring predictions once their horizon has passed.
 
-Risk is scored by Brier (mean squared difference of risk and outcome), where the outcome is 1 when
-the node was seen not ready or with unhealthy pods before the window closed. Demand is scored
-against the requested demand then. The first observation at or after the horizon's end closes the
-window, so a fast cluster, whose cycles are longer than the horizon, is scored too. What was acted
+Risk is scored by Brier (mean squared difference of risk and outcome), and as an alarm at the lowest
+action threshold: hits, misses, false alarms, and how long before the failure a hit came. Demand is
+scored against what the prediction says it foresees, with a quantile by pinball loss. What was acted
 upon proves nothing about a prediction: such nodes, and those that have gone, are left out and
 listed.
 """
@@ -12,159 +11,183 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
 
 from schemas.model import Part
-from schemas.numbers import Cycle, Seconds
-from schemas.observation import ObservedNodes
-from schemas.outcome import ForecastScore, OutcomeForecast
-from schemas.prediction import DemandTable, Prediction, PredictionDemand, PredictionRisk, RiskTable
+from schemas.numbers import Count, Rounded, rounded
+from schemas.outcome import ForecastScore, OutcomeForecast, RunningScore
+from schemas.prediction import DemandTable
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.scoreboard.pending import PendingForecast
 from services.scoreboard.predicted import demand_ratios
 
-T = TypeVar("T")
 
+class Running(Part):
+    """Sums over everything that one model was scored on, of one kind of prediction."""
 
-class PendingForecast(Part):
-    """The predictions of one cycle, until their horizon has passed."""
-
-    cycle: Cycle
-    cluster_time_seconds: Seconds
-    horizon_seconds: Seconds
+    slot: Count
+    kind: str
+    """`risk` or `demand`."""
     model_id: str
-    causes: tuple[str, ...] = ()
-    """Ids of the predictions."""
-    risk: RiskTable | None = None
-    """None when it was skipped or never came."""
-    demand: DemandTable | None = None
-    failed: tuple[str, ...] = ()
-    """Nodes seen failing so far, sorted."""
-    acted: tuple[str, ...] = ()
-    """Nodes acted upon so far, sorted."""
+    targets: Count = 0
+    positives: Count = 0
+    hits: Count = 0
+    misses: Count = 0
+    false_alarms: Count = 0
+    brier_sum: Rounded = 0.0
+    lead_sum_seconds: Rounded = 0.0
+    pinball_sum_ratio: Rounded = 0.0
 
-    @property
-    def end_seconds(self) -> float:
-        """Cluster time at which the horizon ends."""
-        return self.cluster_time_seconds + self.horizon_seconds
+    def with_score(self, one: ForecastScore) -> Running:
+        """Return the sums with one more score."""
+        return self.model_copy(
+            update={
+                "targets": self.targets + one.targets,
+                "positives": self.positives + one.positives,
+                "hits": self.hits + (one.hits or 0),
+                "misses": self.misses + (one.misses or 0),
+                "false_alarms": self.false_alarms + (one.false_alarms or 0),
+                "brier_sum": _more(self.brier_sum, one.brier, one.targets),
+                "lead_sum_seconds": _more(self.lead_sum_seconds, one.lead_seconds, one.hits or 0),
+                "pinball_sum_ratio": _more(self.pinball_sum_ratio, one.pinball_ratio, one.targets),
+            }
+        )
 
-
-def with_prediction(
-    pending: PendingForecast | None, data: Prediction, event_id: str, targets: int
-) -> PendingForecast:
-    """Return the pending forecast of a cycle with one more of its two predictions."""
-    base = pending or PendingForecast(
-        cycle=data.cycle,
-        cluster_time_seconds=data.cluster_time_seconds,
-        horizon_seconds=data.horizon_seconds,
-        model_id=data.model_id,
-    )
-    changes: dict[str, object] = {"causes": (*base.causes, event_id)}
-    if data.status == "result":
-        if isinstance(data, PredictionRisk):
-            keep = sampled(len(data.nodes), targets)
-            changes["risk"] = RiskTable(
-                ids=_picked(data.nodes.ids, keep), risk_ratio=_picked(data.nodes.risk_ratio, keep)
-            )
-        if isinstance(data, PredictionDemand):
-            keep = sampled(len(data.nodes), targets)
-            changes["demand"] = DemandTable(
-                ids=_picked(data.nodes.ids, keep),
-                demand_ratio=_picked(data.nodes.demand_ratio, keep),
-            )
-    return base.model_copy(update=changes)
-
-
-def sampled(rows: int, targets: int) -> range:
-    """Return evenly spaced row numbers, at most `targets` of them."""
-    return range(0, rows, max(1, math.ceil(rows / targets)))
+    def score(self, one: ForecastScore) -> RunningScore:
+        """Return the sums as they are published beside a score of the same model."""
+        return RunningScore(
+            targets=self.targets,
+            positives=self.positives,
+            brier=_share(self.brier_sum, self.targets) if one.brier is not None else None,
+            hits=self.hits,
+            misses=self.misses,
+            false_alarms=self.false_alarms,
+            lead_seconds=_share(self.lead_sum_seconds, self.hits),
+            pinball_ratio=(
+                _share(self.pinball_sum_ratio, self.targets)
+                if one.pinball_ratio is not None
+                else None
+            ),
+        )
 
 
-def _picked(column: Sequence[T], rows: range) -> tuple[T, ...]:
-    return tuple(column[row] for row in rows)
+def _more(total: float, mean: float | None, count: int) -> float:
+    return rounded(total + (mean or 0.0) * count)
 
 
-def failing(nodes: ObservedNodes) -> frozenset[str]:
-    """Return the nodes that are not ready or hold unhealthy pods."""
-    rows = zip(nodes.ids, nodes.ready, nodes.unhealthy_pods, strict=True)
-    return frozenset(name for name, ready, unhealthy in rows if not ready or unhealthy > 0)
+def _share(total: float, count: int) -> float | None:
+    return total / count if count else None
 
 
-def watched(
-    pending: PendingForecast, time_seconds: float, failed: frozenset[str]
-) -> PendingForecast:
-    """Note which of the predicted nodes fail in an observation.
+Runnings = tuple[Running, ...]
 
-    The one that the prediction was made from does not count; the one that closes the window does.
+
+def scored(
+    pending: PendingForecast, view: ObservationView, runnings: Runnings
+) -> tuple[OutcomeForecast, Runnings]:
+    """Score a forecast with the observation at the end of its horizon.
+
+    Returns the outcome, and the running sums with it.
     """
-    if pending.risk is None or time_seconds <= pending.cluster_time_seconds:
-        return pending
-    seen = failed.intersection(pending.risk.ids).difference(pending.failed)
-    return _with(pending, failed=(*pending.failed, *sorted(seen))) if seen else pending
-
-
-def touched(pending: PendingForecast, time_seconds: float, nodes: Sequence[str]) -> PendingForecast:
-    """Note nodes that an execution changed within the window."""
-    new = frozenset(nodes).difference(pending.acted)
-    if not new or time_seconds < pending.cluster_time_seconds:
-        return pending
-    return _with(pending, acted=(*pending.acted, *sorted(new)))
-
-
-def _with(pending: PendingForecast, **names: Sequence[str]) -> PendingForecast:
-    return pending.model_copy(update={key: tuple(sorted(value)) for key, value in names.items()})
-
-
-def scored(pending: PendingForecast, view: ObservationView) -> OutcomeForecast:
-    """Score a forecast with the observation at the end of its horizon."""
     demands = demand_ratios(view.nodes)
     ids = (*(pending.risk.ids if pending.risk else ()), *(pending.demand or DemandTable()).ids)
     out = frozenset(name for name in ids if name in pending.acted or name not in demands)
+    risk, runnings = _kept(runnings, pending, "risk", risk_score(pending, out))
+    demand, runnings = _kept(runnings, pending, "demand", demand_score(pending, demands, out))
     skipped = pending.risk is None and pending.demand is None
-    return OutcomeForecast(
+    outcome = OutcomeForecast(
         cycle=pending.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
         observed_cycle=view.cycle,
         model_id=pending.model_id,
+        demand_model_id=pending.demand_model_id,
         horizon_seconds=pending.horizon_seconds,
-        risk=None if pending.risk is None else risk_score(pending.risk, pending.failed, out),
-        demand=None if pending.demand is None else demand_score(pending.demand, demands, out),
+        risk=risk,
+        demand=demand,
         uncertain_targets=tuple(sorted(out)),
         reason=Reason.PREDICTION_SKIPPED if skipped else None,
+        slot=pending.slot,
+        part=pending.part,
     )
+    return outcome, runnings
 
 
-def risk_score(risk: RiskTable, failed: Sequence[str], uncertain: frozenset[str]) -> ForecastScore:
-    """Return the Brier score over the nodes whose outcome is certain."""
-    bad = frozenset(failed)
-    errors = [
-        (ratio - (1.0 if name in bad else 0.0)) ** 2
-        for name, ratio in zip(risk.ids, risk.risk_ratio, strict=True)
-        if name not in uncertain
-    ]
+def _kept(
+    runnings: Runnings, pending: PendingForecast, kind: str, score: ForecastScore | None
+) -> tuple[ForecastScore | None, Runnings]:
+    """Add a score to its model's sums; another model in the same place begins anew."""
+    if score is None:
+        return None, runnings
+    model_id = (pending.demand_model_id if kind == "demand" else "") or pending.model_id
+    same = (one for one in runnings if (one.slot, one.kind) == (pending.slot, kind))
+    found = next(same, None)
+    if found is None or found.model_id != model_id:
+        found = Running(slot=pending.slot, kind=kind, model_id=model_id)
+    total = found.with_score(score)
+    others = (one for one in runnings if (one.slot, one.kind) != (pending.slot, kind))
+    ordered = tuple(sorted((*others, total), key=lambda one: (one.slot, one.kind)))
+    return score.model_copy(update={"running": total.score(score)}), ordered
+
+
+def risk_score(pending: PendingForecast, uncertain: frozenset[str]) -> ForecastScore | None:
+    """Return Brier, alarms and lead time over the nodes whose outcome is certain."""
+    if pending.risk is None:
+        return None
+    pairs = zip(pending.risk.ids, pending.risk.risk_ratio, strict=True)
+    certain = [(name, ratio) for name, ratio in pairs if name not in uncertain]
+    times = dict(zip(pending.failed, pending.failed_time_seconds, strict=True))
+    errors = [(ratio - (1.0 if name in times else 0.0)) ** 2 for name, ratio in certain]
+    alarms = {} if pending.alarm_ratio is None else _alarms(pending, certain, times)
     return ForecastScore(
-        targets=len(errors),
-        uncertain=len(risk) - len(errors),
-        positives=sum(name in bad and name not in uncertain for name in risk.ids),
+        targets=len(certain),
+        uncertain=len(pending.risk) - len(certain),
+        positives=sum(name in times for name, _ in certain),
         brier=_mean(errors),
+        **alarms,
     )
+
+
+def _alarms(
+    pending: PendingForecast, certain: Sequence[tuple[str, float]], times: Mapping[str, float]
+) -> dict[str, int | float | None]:
+    threshold = pending.alarm_ratio or 0.0
+    raised = {name for name, ratio in certain if ratio >= threshold}
+    hits = [name for name, _ in certain if name in raised and name in times]
+    leads = [times[name] - pending.cluster_time_seconds for name in hits]
+    return {
+        "hits": len(hits),
+        "misses": sum(name in times and name not in raised for name, _ in certain),
+        "false_alarms": sum(name not in times for name in raised),
+        "lead_seconds": _mean(leads),
+    }
 
 
 def demand_score(
-    demand: DemandTable, observed: Mapping[str, float], uncertain: frozenset[str]
-) -> ForecastScore:
-    """Return the mean and mean absolute error, observed minus predicted."""
+    pending: PendingForecast, demands: Mapping[str, float], uncertain: frozenset[str]
+) -> ForecastScore | None:
+    """Return mean and mean absolute error, observed minus predicted, and the pinball loss."""
+    if pending.demand is None:
+        return None
+    table, quantile = pending.demand, pending.quantile
+    peaks = dict(zip(table.ids, pending.peaks, strict=True)) if pending.peaks else {}
+    observed = peaks if pending.demand_of == "peak_use" else demands
     errors = [
         observed[name] - ratio
-        for name, ratio in zip(demand.ids, demand.demand_ratio, strict=True)
-        if name not in uncertain
+        for name, ratio in zip(table.ids, table.demand_ratio, strict=True)
+        if name not in uncertain and name in observed
     ]
+    losses = [] if quantile is None else [_pinball(quantile, error) for error in errors]
     return ForecastScore(
         targets=len(errors),
-        uncertain=len(demand) - len(errors),
+        uncertain=len(table) - len(errors),
         mean_error_ratio=_mean(errors),
         mean_absolute_error_ratio=_mean([abs(error) for error in errors]),
+        pinball_ratio=_mean(losses),
     )
+
+
+def _pinball(quantile: float, error: float) -> float:
+    return max(quantile * error, (quantile - 1.0) * error)
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -17,10 +17,11 @@ class ScoreboardFold:
     reads: tuple[tuple[str, ...], ...] = (
         ("observation",),
         ("prediction", "*"),
+        ("prediction", "shadow", "*"),
         ("decision",),
         ("outcome", "*"),
     )
-    state_version = 2
+    state_version = 3
     deadline_seconds: float | None = None
     """Nothing to wait for: it speaks when an observation has settled something."""
 

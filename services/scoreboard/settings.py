@@ -39,6 +39,11 @@ class ScoreboardSettings(Part):
     waiting still fit a checkpoint.
     """
 
+    forecast_cycles: int = Field(default=25, ge=1)
+    """Predictions of one model that wait for their horizon at once; of a model that looks further
+    ahead than so many cycles every n-th is scored.
+    """
+
     @property
     def weights(self) -> Weights:
         """The three weights together."""

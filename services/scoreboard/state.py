@@ -14,7 +14,7 @@ from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import Part
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds, rounded
-from schemas.observation import Observation
+from schemas.observation import Observation, ObservedPods
 from schemas.outcome import (
     ExecutionPhase,
     Mode,
@@ -22,14 +22,21 @@ from schemas.outcome import (
     OutcomeForecast,
     OutcomeReward,
 )
-from schemas.prediction import Prediction, PredictionDemand, PredictionRisk
+from schemas.prediction import (
+    Prediction,
+    PredictionDemand,
+    PredictionRisk,
+    PredictionShadow,
+)
 from schemas.reasons import Reason
 from schemas.view import ObservationView, view_of
-from services.scoreboard.forecast import (
+from services.scoreboard.forecast import Running, scored
+from services.scoreboard.pending import (
     PendingForecast,
     failing,
-    scored,
+    spacing,
     touched,
+    use_ratios,
     watched,
     with_prediction,
 )
@@ -79,8 +86,12 @@ class ScoreboardState(Part):
     befores: tuple[Before, ...] = ()
     decisions: tuple[PendingDecision, ...] = ()
     forecasts: tuple[PendingForecast, ...] = ()
-    foreseen_cycle: Cycle = 0
-    """Newest cycle whose forecast is settled; a prediction of it that comes later still is not scored."""
+    foreseen: dict[str, Cycle] = {}
+    """By slot the newest cycle whose forecast is settled; a prediction of it that comes later still
+    is not scored.
+    """
+    runnings: tuple[Running, ...] = ()
+    """What each model's scores add up to."""
     owed: tuple[Owed, ...] = ()
     sum_total: Rounded = 0.0
     """Sum of the observed totals so far."""
@@ -95,7 +106,7 @@ def evolve(
     match event.data:
         case Observation():
             return _observed(state, event, settings)
-        case PredictionRisk() | PredictionDemand():
+        case PredictionRisk() | PredictionDemand() | PredictionShadow():
             return _forecast(state, event, settings)
         case Decision():
             return _decided(state, event, settings)
@@ -117,30 +128,42 @@ def _observed(
     older = tuple(one for one in state.befores if one.cycle < view.cycle)
     keep = settings.keep_cycles
     noted = state.model_copy(update={"view": view, "befores": (*older, before)[-keep:]})
-    return _settled(_foreseen(noted, view), view, situation, settings)
+    pods = None if state.view is None else state.view.pods
+    return _settled(_foreseen(noted, view, pods), view, situation, settings)
 
 
-def _foreseen(state: ScoreboardState, view: ObservationView) -> ScoreboardState:
+def _foreseen(
+    state: ScoreboardState, view: ObservationView, before: ObservedPods | None
+) -> ScoreboardState:
     """Score the forecasts whose window this observation closes."""
-    failed, time_seconds = failing(view.nodes), view.cluster_time_seconds
-    seen = [watched(one, time_seconds, failed) for one in state.forecasts]
-    owed = tuple(
-        Owed(
-            cycle=one.cycle,
-            cluster_time_seconds=time_seconds,
-            causes=(*one.causes, view.id),
-            forecast=scored(one, view),
+    if not state.forecasts:
+        return state
+    failures, time_seconds = failing(view.nodes, before, view.pods), view.cluster_time_seconds
+    peaks = any(one.demand_of == "peak_use" for one in state.forecasts)
+    use = use_ratios(view.nodes) if peaks else {}
+    seen = [watched(one, time_seconds, failures, use) for one in state.forecasts]
+    owed, runnings, foreseen = list(state.owed), state.runnings, dict(state.foreseen)
+    for one in seen:
+        if one.end_seconds > time_seconds:
+            continue
+        outcome, runnings = scored(one, view, runnings)
+        causes = (*one.causes, view.id)
+        owed.append(
+            Owed(
+                cycle=one.cycle,
+                cluster_time_seconds=time_seconds,
+                causes=causes,
+                forecast=outcome,
+            )
         )
-        for one in seen
-        if one.end_seconds <= time_seconds
-    )
-    waiting = tuple(one for one in seen if one.end_seconds > time_seconds)
-    newest = max((one.cycle for one in owed), default=state.foreseen_cycle)
+        slot = str(one.slot)
+        foreseen[slot] = max(one.cycle, foreseen.get(slot, 0))
     return state.model_copy(
         update={
-            "forecasts": waiting,
-            "owed": (*state.owed, *owed),
-            "foreseen_cycle": max(newest, state.foreseen_cycle),
+            "forecasts": tuple(one for one in seen if one.end_seconds > time_seconds),
+            "owed": tuple(owed),
+            "foreseen": foreseen,
+            "runnings": runnings,
         }
     )
 
@@ -210,21 +233,33 @@ def _forecast(
     state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
 ) -> ScoreboardState:
     data: Prediction = event.data
-    befores = tuple(
-        one.model_copy(update={"max_risk_ratio": max(data.nodes.risk_ratio, default=None)})
-        if isinstance(data, PredictionRisk) and one.cycle == data.cycle
-        else one
-        for one in state.befores
-    )
-    if data.cycle <= state.foreseen_cycle:
-        return state.model_copy(update={"befores": befores})
-    same = next((one for one in state.forecasts if one.cycle == data.cycle), None)
-    new = with_prediction(same, data, event.id, settings.forecast_targets)
-    others = (one for one in state.forecasts if one.cycle != data.cycle)
-    forecasts = tuple(sorted((*others, new), key=lambda one: one.cycle))
-    return state.model_copy(
-        update={"befores": befores, "forecasts": forecasts[-settings.keep_cycles :]}
-    )
+    if isinstance(data, PredictionRisk):
+        highest = max(data.nodes.risk_ratio, default=None)
+        befores = tuple(
+            one.model_copy(update={"max_risk_ratio": highest}) if one.cycle == data.cycle else one
+            for one in state.befores
+        )
+        state = state.model_copy(update={"befores": befores})
+    slot = data.slot if isinstance(data, PredictionShadow) else 0
+    if data.cycle <= state.foreseen.get(str(slot), 0) or _left_out(state, data, slot, settings):
+        return state
+    new = with_prediction(state.forecasts, data, event.id, settings.forecast_targets)
+    others = (one for one in state.forecasts if one.place != new.place)
+    ordered = sorted((*others, new), key=lambda one: one.place)
+    return state.model_copy(update={"forecasts": tuple(ordered)[-settings.keep_cycles :]})
+
+
+def _left_out(
+    state: ScoreboardState, data: Prediction, slot: int, settings: ScoreboardSettings
+) -> bool:
+    """Say whether a prediction is not scored: a skipped shadow's, and those between every n-th."""
+    if slot and data.status == "skipped":
+        return True
+    if state.view is None:
+        return False
+    interval = state.view.interval_seconds
+    step = spacing(data.horizon_seconds, interval, settings.forecast_cycles)
+    return data.cycle % step != 0
 
 
 def _decided(
@@ -274,10 +309,10 @@ def _executed(state: ScoreboardState, data: OutcomeExecution) -> ScoreboardState
 
 def _said(state: ScoreboardState, data: OutcomeReward | OutcomeForecast) -> ScoreboardState:
     """Drop what the log holds now."""
-    rewards = isinstance(data, OutcomeReward)
-    owed = tuple(
-        one
-        for one in state.owed
-        if one.cycle != data.cycle or (one.reward is not None) is not rewards
-    )
+    owed = tuple(one for one in state.owed if not _is_said(one, data))
     return state.model_copy(update={"owed": owed})
+
+
+def _is_said(owed: Owed, data: OutcomeReward | OutcomeForecast) -> bool:
+    said = owed.reward if isinstance(data, OutcomeReward) else owed.forecast
+    return said is not None and owed.cycle == data.cycle and said.key() == data.key()
