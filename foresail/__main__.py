@@ -18,6 +18,7 @@ VERBS = {
     "up": "foresail.up",
     "tap": "foresail.tap",
     "recording": "foresail.recording",
+    "replay": "foresail.replay",
     "explain": "foresail.explain",
     "status": "foresail.status",
     "trace": "foresail.trace",
@@ -33,7 +34,8 @@ VERBS = {
 HELP = {
     "up": "start the whole stack: nats-server, cluster, services, live view",
     "tap": "print stored events as they come",
-    "recording": "record the log to a file, or say what a recording holds",
+    "recording": "record the log to a file; check, cut, redact and convert recordings",
+    "replay": "publish a recording again as a cluster of its own, for dashboard and taps",
     "explain": "explain one decision on one screen",
     "status": "show the stack, its layers and the log",
     "trace": "send the log as OpenTelemetry traces, one per cycle",

@@ -1,0 +1,220 @@
+"""`foresail replay FILE`: publish a recording again, as a cluster of its own called `replay-<run>`.
+
+At the original pace, N times as fast, or as fast as possible; with pause and step. The dashboard
+and taps attach as to a live cluster. Nothing is executed from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import logging
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import structlog
+from rich.live import Live
+from rich.text import Text
+
+from bus.clock import Clock, SystemClock
+from bus.errors import InputError
+from bus.port import StoredMessage
+from bus.recording import open_recording
+from bus.recording.cut import Part, Source, find
+from bus.recording.format import stamp
+from bus.recording.window import By, Window
+from foresail.output import console, print_json
+from foresail.replay.keys import HELP, pressed
+from foresail.replay.player import FASTER, Player
+from foresail.replay.stage import Place, Stage, run_name, staged
+from foresail.spans import moment
+
+DAMAGED = 1
+FRAMES_PER_SECOND = 4
+_FROM = re.compile("(seq|cycle):([0-9]{1,18})")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument(
+        "--speed", default="1", metavar="N|max", help="times the original pace (default: 1)"
+    )
+    parser.add_argument(
+        "--from",
+        dest="begin",
+        metavar="seq:N|cycle:N|TIME",
+        help="begin there; what that needs is published before at once. TIME as 5m or "
+        "2026-01-01T10:00:00Z",
+    )
+    parser.add_argument("--pause", action="store_true", help="begin paused")
+    parser.add_argument("--step", action="store_true", help="pause before each cycle")
+    parser.add_argument(
+        "--name", metavar="RUN", help="call the cluster replay-RUN (default: FILE's)"
+    )
+    parser.add_argument(
+        "--no-stay", action="store_true", help="end with the last event instead of with Ctrl-C"
+    )
+    parser.add_argument("--no-dashboard", action="store_true", help="serve no dashboard")
+    parser.add_argument("--dashboard-port", type=int, default=0, metavar="PORT")
+    parser.add_argument("--nats-url", metavar="URL", help="play on this server")
+    parser.add_argument(
+        "--state", default=".foresail", type=Path, metavar="FOLDER", help="the stack's state folder"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Replay; 1 when the recording is damaged before its end."""
+    speed = _speed(arguments.speed)
+    part = _part(arguments)
+    clock = SystemClock()
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    place = Place(
+        arguments.state,
+        run_name(arguments.file, arguments.name),
+        str(part.source.recording.header.get("incarnation", "")),
+        arguments.nats_url,
+        None if arguments.no_dashboard else arguments.dashboard_port,
+    )
+    async with staged(place, clock) as stage:
+        player = Player(
+            stage.bus,
+            place.cluster,
+            clock,
+            speed=speed,
+            paused=arguments.pause,
+            stepping=arguments.step,
+        )
+        if not arguments.json:
+            _introduce(arguments.file, part, stage)
+        await _until_end(player, part, clock, stay=not arguments.no_stay)
+    _conclude(arguments, player, part, stage)
+    return DAMAGED if part.damage else 0
+
+
+def _speed(text: str) -> float | None:
+    if text == "max":
+        return None
+    try:
+        speed = float(text.removesuffix("x"))
+    except ValueError:
+        speed = 0.0
+    if not 0 < speed <= 1e9:
+        raise InputError("--speed", text, "give a number above 0 such as 10, or max")
+    return speed
+
+
+def _part(arguments: argparse.Namespace) -> Part:
+    recording = open_recording(arguments.file)
+    if arguments.begin is None:
+        return find(Source(recording), Window(By.SEQ))
+    found = _FROM.fullmatch(arguments.begin)
+    if found is not None:
+        return find(Source(recording), Window(By(found[1]), int(found[2])))
+    first = next(iter(recording), None)
+    begin_ns = moment("--from", arguments.begin, first.time_ns if first else 0)
+    return find(Source(recording), Window(By.TIME, begin_ns))
+
+
+def _messages(part: Part) -> Iterator[StoredMessage]:
+    for kept in part.kept():
+        if kept is not None:
+            yield kept[0]
+
+
+async def _until_end(player: Player, part: Part, clock: Clock, *, stay: bool) -> None:
+    """Play, show, and take keys until the end or until told to stop."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    playing = asyncio.create_task(player.play(_messages(part), part.from_seq), name="replay")
+    waiting = [playing, asyncio.create_task(stop.wait())]
+    showing = asyncio.create_task(_show(player, clock))
+    try:
+        with pressed(lambda key: _press(player, key, stop)):
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            if playing.done():
+                playing.result()
+            if stay and not stop.is_set():
+                await stop.wait()
+    finally:
+        for task in (*waiting, showing):
+            task.cancel()
+        await asyncio.gather(*waiting, showing, return_exceptions=True)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _press(player: Player, key: str, stop: asyncio.Event) -> None:
+    match key:
+        case " " | "p":
+            player.pause()
+        case "s" | "\n" | "\r":
+            player.step()
+        case "+" | "=":
+            player.hasten(FASTER)
+        case "-":
+            player.hasten(1 / FASTER)
+        case "m":
+            player.set_speed(None)
+        case "q":
+            stop.set()
+
+
+async def _show(player: Player, clock: Clock) -> None:
+    out = console()
+    if not out.is_terminal:
+        return
+    with Live(console=out, refresh_per_second=FRAMES_PER_SECOND, transient=True) as live:
+        while True:
+            live.update(Text(_state(player)))
+            await clock.sleep(1 / FRAMES_PER_SECOND)
+
+
+def _state(player: Player) -> str:
+    played = player.played
+    pace = "as fast as possible" if player.speed is None else f"{player.speed:g}x"
+    state = "at its end" if played.done else "paused" if played.paused else pace
+    moment_text = stamp(played.time_ns)[:19].replace("T", " ") if played.messages else "-"
+    return f"{moment_text}  cycle {played.cycle}  seq {played.seq}  {state}\n{HELP}"
+
+
+def _introduce(path: Path, part: Part, stage: Stage) -> None:
+    out = console()
+    span = f"seq {part.from_seq} to {part.last_seq}"
+    lines = [
+        f"{path.name} as cluster {stage.stack.cluster} on {stage.where}, {span}",
+        "nothing is executed from a replay; only the identity replayer publishes in it",
+        f"attach:    foresail tap --state {stage.folder} decision",
+    ]
+    if stage.stack.dashboard_url:
+        lines.insert(0, f"dashboard: {stage.stack.dashboard_url}")
+    if part.damage:
+        lines.append(f"the recording is damaged: {part.damage}")
+    for line in lines:
+        out.print(line, markup=False)
+
+
+def _conclude(arguments: argparse.Namespace, player: Player, part: Part, stage: Stage) -> None:
+    played = player.played
+    if arguments.json:
+        said: dict[str, Any] = {
+            "cluster": stage.stack.cluster,
+            "messages": played.messages,
+            "last_seq": played.seq,
+            "complete": played.done,
+            "damage": part.damage,
+        }
+        print_json(said)
+    else:
+        end = "to its end" if played.done else f"up to seq {played.seq}"
+        console().print(f"{played.messages} messages replayed, {end}")

@@ -1,0 +1,157 @@
+"""Publishes a recording again: at its own pace, faster, as fast as possible, or cycle by cycle.
+
+What is published keeps its id, source, cycle, causes, trace and data. Only the cluster in its
+subject is another one, and the log gives it a new position and a new recorded time; a header names
+the former two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from bus.clock import Clock
+from bus.port import Bus, Message, StoredMessage
+from bus.recording.format import stamp
+from bus.recording.window import cycle_in
+from schemas import subjects
+
+RECORDED = "Foresail-Recorded"
+"""Header with the position and the time that a replayed message had in its own log."""
+NANOSECONDS = 1_000_000_000
+FASTER = 2.0
+
+
+@dataclass(slots=True)
+class Played:
+    """How far a replay is."""
+
+    messages: int = 0
+    seq: int = 0
+    """Position in the recording of the newest message."""
+    time_ns: int = 0
+    """Its recorded time."""
+    cycle: int = 0
+    paused: bool = False
+    done: bool = False
+
+
+class Player:
+    """Plays messages on a bus; may be paused, stepped and made faster or slower meanwhile."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        cluster: str,
+        clock: Clock,
+        *,
+        speed: float | None = 1.0,
+        paused: bool = False,
+        stepping: bool = False,
+    ) -> None:
+        """Play as `cluster`.
+
+        Args:
+            bus: a connection that may publish there.
+            cluster: the replay's name, `replay-<run>`.
+            clock: paces.
+            speed: times the original pace; None: as fast as possible.
+            paused: wait before the first message that is paced.
+            stepping: wait before each cycle.
+        """
+        self._bus = bus
+        self._cluster = cluster
+        self._clock = clock
+        self.speed = speed
+        self.stepping = stepping
+        self.played = Played(paused=paused)
+        self._steps = 0
+        self._in_step = False
+        self._changed = asyncio.Event()
+        self._anchor: tuple[float, int] | None = None
+        """A moment of the clock, and the recorded time that belongs to it."""
+
+    async def play(self, messages: Iterable[StoredMessage], from_seq: int) -> None:
+        """Publish messages in order; those before `from_seq` at once, the rest at their pace.
+
+        Raises:
+            AnotherWriter: somebody else publishes in this cluster.
+            BusUnavailable: the log does not answer.
+        """
+        for message in messages:
+            if message.seq >= from_seq:
+                await self._turn(message)
+            await self._bus.publish([replayed(message, self._cluster)])
+            played = self.played
+            played.messages += 1
+            played.seq, played.time_ns = message.seq, message.time_ns
+            played.cycle = max(played.cycle, cycle_in(message) or 0)
+        self.played.done = True
+
+    def pause(self) -> None:
+        """Pause, or go on."""
+        self.played.paused = not self.played.paused
+        self.stepping = False
+        self._change()
+
+    def step(self) -> None:
+        """Play one more cycle, then pause."""
+        self.played.paused = True
+        self._steps += 1
+        self._change()
+
+    def set_speed(self, speed: float | None) -> None:
+        """Play so many times as fast as the original; None: as fast as possible."""
+        self.speed = speed
+        self._change()
+
+    def hasten(self, factor: float) -> None:
+        """Play so many times as fast as now."""
+        self.set_speed((self.speed or 1.0) * factor)
+
+    def _change(self) -> None:
+        self._anchor = None
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    async def _turn(self, message: StoredMessage) -> None:
+        """Wait until it is this message's turn."""
+        cycle = cycle_in(message)
+        begins_cycle = cycle is not None and cycle > self.played.cycle
+        if begins_cycle and (self.stepping or self._in_step):
+            self._in_step, self.played.paused = False, True
+        while True:
+            changed = self._changed
+            if self.played.paused and not self._in_step:
+                if self._steps > 0:
+                    self._steps -= 1
+                    self._in_step = True
+                    return
+                await changed.wait()
+                continue
+            wait_seconds = 0.0 if self._in_step else self._wait_seconds(message)
+            if wait_seconds <= 0:
+                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_seconds):
+                    await changed.wait()
+
+    def _wait_seconds(self, message: StoredMessage) -> float:
+        if self.speed is None:
+            return 0.0
+        now = self._clock.monotonic()
+        if self._anchor is None:
+            began_ns = self.played.time_ns if self.played.messages else message.time_ns
+            self._anchor = (now, max(began_ns, 0))
+        began, began_ns = self._anchor
+        due = began + (message.time_ns - began_ns) / NANOSECONDS / self.speed
+        return due - now
+
+
+def replayed(message: StoredMessage, cluster: str) -> Message:
+    """Return a stored message as it is published again, in another cluster."""
+    tokens = subjects.parse(message.subject).tokens
+    headers = {**message.headers, RECORDED: f"{message.seq} {stamp(message.time_ns)}"}
+    return Message(subjects.build(cluster, tokens), headers, message.data)

@@ -1,0 +1,203 @@
+"""Where a replay is played: a log of its own on the running stack's server, or on one of its own.
+
+The replay has a state folder like a stack's, so `tap`, `status`, `explain` and the dashboard attach
+to it with `--state FOLDER` as to a live cluster. Only the identity `replayer` may publish in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bus.clock import Clock
+from bus.errors import InputError
+from bus.identities import REPLAY_PREFIX
+from bus.login import Login, Logins, new_logins, store_logins, stored_logins
+from bus.nats_adapter import NatsBus
+from bus.nats_conf import accounts_conf
+from bus.nats_server import NatsServer, free_port, reload_accounts
+from bus.streams import StreamDeclaration
+from foresail.stack.log_server import same_login
+from foresail.stack.state_folder import StackFile, StateFolder
+from schemas.envelope import rfc3339
+from schemas.identity import Origin
+from services.dashboard.service import run as run_dashboard
+from services.dashboard.settings import DashboardSettings
+
+FOLDER = "replay"
+"""Below the stack's state folder; a second replay there waits for the first to end."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """What was asked for."""
+
+    state: Path
+    """The stack's state folder."""
+    run: str
+    """The replay's name; its cluster is `replay-<run>`."""
+    incarnation: str
+    """The recording's, shown by the dashboard."""
+    nats_url: str | None = None
+    """A server that somebody else runs."""
+    dashboard_port: int | None = 0
+    """None: no dashboard; 0: any free port."""
+
+    @property
+    def cluster(self) -> str:
+        """The replay's cluster."""
+        return REPLAY_PREFIX + self.run
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A log that waits for a replay."""
+
+    bus: NatsBus
+    stack: StackFile
+    folder: Path
+    """The state folder that other verbs are given."""
+    where: str
+    """In words."""
+
+
+@dataclass(frozen=True)
+class _Server:
+    url: str
+    logins: Logins
+    where: str
+    own: NatsServer | None = None
+    beside: bool = False
+    """It is not ours: what was put there is removed again."""
+
+
+def run_name(path: Path, given: str | None) -> str:
+    """Return the replay's name: what was given, or the file's.
+
+    Raises:
+        InputError: what was given cannot be a name.
+    """
+    if given is not None and not re.fullmatch(r"[A-Za-z0-9_-]{1,60}", given):
+        raise InputError("--name", given, "use up to 60 letters, digits, - and _")
+    return given or re.sub(r"[^A-Za-z0-9_-]", "-", path.stem)[:60] or "recording"
+
+
+@asynccontextmanager
+async def staged(place: Place, clock: Clock) -> AsyncIterator[Stage]:
+    """Make a log for a replay, with a dashboard over it; take away what is not ours afterwards.
+
+    Raises:
+        ConfigError: another replay uses the folder, or a port is taken.
+        BusUnavailable: the server does not answer.
+    """
+    folder = place.state / FOLDER
+    state = StateFolder(folder)
+    state.lock()
+    async with contextlib.AsyncExitStack() as cleanup:
+        cleanup.callback(state.unlock)
+        incarnation = state.new_incarnation()
+        declaration = StreamDeclaration.of(place.cluster, FOLDER, max_age_seconds=0.0)
+        server = await _server(place, state.incarnation(incarnation), declaration, cleanup)
+        await NatsBus.remove(server.url, declaration.name, login=server.logins["bootstrap"])
+        await NatsBus.declare(server.url, declaration, login=server.logins["bootstrap"])
+        if server.beside:
+            cleanup.push_async_callback(_remove, server, declaration)
+
+        async def connect(identity: str) -> NatsBus:
+            bus = await NatsBus.connect(
+                server.url,
+                cluster=place.cluster,
+                stream=declaration.name,
+                login=server.logins[identity],
+            )
+            cleanup.push_async_callback(bus.close)
+            return bus
+
+        stack = StackFile(
+            cluster=place.cluster,
+            incarnation=incarnation,
+            stream=declaration.name,
+            nats_url=server.url,
+            embedded=place.nats_url is None,
+            pid=os.getpid(),
+            mode="replay",
+            started=rfc3339(clock.wall_ns() / 1e9),
+        )
+        if server.own is not None:
+            stack.servers = {"nats-server": server.own.pid}
+        if place.dashboard_port is not None:
+            port = place.dashboard_port or free_port()
+            stack.dashboard_url = f"http://127.0.0.1:{port}"
+            origin = Origin(place.cluster, place.incarnation)
+            showing = run_dashboard(
+                DashboardSettings(port=port), await connect("dashboard"), clock, origin
+            )
+            cleanup.push_async_callback(_cancel, asyncio.create_task(showing, name="dashboard"))
+        state.write(stack)
+        cleanup.callback(_note_end, state, stack, server)
+        yield Stage(await connect("replayer"), stack, folder, server.where)
+
+
+async def _server(
+    place: Place,
+    folder: Path,
+    declaration: StreamDeclaration,
+    cleanup: contextlib.AsyncExitStack,
+) -> _Server:
+    """Return the server to play on: one that was named, the running stack's, or a new one."""
+    if place.nats_url is not None:
+        login = Login.from_environment(os.environ)
+        return _Server(place.nats_url, same_login(login), "the server at hand", beside=True)
+    if (found := _running_stack(place.state)) is not None:
+        state, stack = found
+        if not stack.embedded:
+            login = Login.from_environment(os.environ)
+            return _Server(stack.nats_url, same_login(login), "the stack's server", beside=True)
+        kept = state.incarnation(stack.incarnation)
+        logins = stored_logins(kept)
+        store_logins(logins, folder)
+        replay = (place.cluster, declaration.name)
+        reload_accounts(
+            kept / "nats", accounts_conf(stack.cluster, stack.stream, logins, replay=replay)
+        )
+        own = accounts_conf(stack.cluster, stack.stream, logins)
+        cleanup.callback(reload_accounts, kept / "nats", own)
+        return _Server(stack.nats_url, logins, "the running stack's server", beside=True)
+    logins = new_logins()
+    store_logins(logins, folder)
+    accounts = accounts_conf(place.cluster, declaration.name, logins)
+    server = NatsServer(folder / "nats", accounts=accounts)
+    url = await server.start()
+    cleanup.push_async_callback(server.stop)
+    return _Server(url, logins, "a server of its own", own=server)
+
+
+def _running_stack(path: Path) -> tuple[StateFolder, StackFile] | None:
+    state = StateFolder(path)
+    try:
+        stack = state.read()
+    except InputError:
+        return None
+    return (state, stack) if stack.running else None
+
+
+async def _remove(server: _Server, declaration: StreamDeclaration) -> None:
+    await NatsBus.remove(server.url, declaration.name, login=server.logins["bootstrap"])
+
+
+def _note_end(state: StateFolder, stack: StackFile, server: _Server) -> None:
+    stack.running = False
+    stack.embedded = server.own is not None  # elsewhere nothing is left to be served
+    state.write(stack)
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
