@@ -1,17 +1,154 @@
-"""Build a dataset from a trace: events, decisions to judge, labels, features."""
+"""Build a dataset from a trace: events, decisions to judge, labels, features.
+
+Prints what was read, which ends count as failure, the base rates, and what was set aside,
+censored or excluded. Bad input is one line that names fault, file, row and field, and exit code 2.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from bus.errors import ConfigError
+from foresail.flags import seconds
+from foresail.output import console, print_json
+from foresail.workspace import workspace
+from lab.forecast.dataset_build import ANCHORS, READERS, DatasetPlan, build_dataset
+from lab.forecast.dataset_build import Progress as Told
+from lab.forecast.events import ENDS, failure_kinds
+from lab.forecast.labels import LabelChoice
+
+PERCENT = 100
+SECONDS_PER_MINUTE = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("--trace", required=True, metavar="FORM", help="what the input is")
-    parser.add_argument("--input", required=True, metavar="FILE|FOLDER", help="where it is")
+    parser.add_argument("--trace", required=True, choices=READERS, help="the input's form")
+    parser.add_argument(
+        "--input",
+        required=True,
+        metavar="FILE|FOLDER",
+        help="the trace; of a file named after its table the tables beside it are read, too",
+    )
     parser.add_argument("--name", required=True, metavar="NAME", help="name of the build")
+    parser.add_argument(
+        "--anchor",
+        choices=ANCHORS,
+        default="schedule",
+        help="decisions: each placement, or each running attempt every 5 minutes",
+    )
+    parser.add_argument(
+        "--horizon",
+        type=seconds,
+        default=900.0,
+        metavar="DURATION",
+        help="main horizon, whole minutes (default 15m; 5, 15, 30, 45, 60 are always labelled)",
+    )
+    ends = ",".join(kind.name for kind in ENDS)
+    parser.add_argument(
+        "--failure", default="FAIL", metavar="ENDS", help=f"what counts as failure, of {ends}"
+    )
+    parser.add_argument(
+        "--features", default="full", metavar="SET", help="full, live or none (default full)"
+    )
+    parser.add_argument(
+        "--repair", action="store_true", help="set bad rows aside and count them, do not stop"
+    )
+    parser.add_argument(
+        "--replace", action="store_true", help="build again over another build of that name"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build."""
-    raise NotImplementedError(arguments.trace)
+    place = workspace()
+    plan = DatasetPlan(
+        trace=arguments.trace,
+        given=place.input(arguments.input),
+        name=arguments.name,
+        anchor=arguments.anchor,
+        choice=LabelChoice(failure_kinds(arguments.failure), _minutes(arguments.horizon)),
+        feature_set=arguments.features,
+        repair=arguments.repair,
+        replace=arguments.replace,
+    )
+    with _progress() as told:
+        manifest, there = build_dataset(plan, place.processed, told)
+    folder = place.processed / plan.name
+    if arguments.json:
+        print_json({"folder": str(folder), "built_before": there, **manifest})
+        return 0
+    _print(manifest)
+    console().print(f"{'Built before' if there else 'Built'}: {folder}")
+    return 0
+
+
+def _minutes(horizon_seconds: float) -> int:
+    minutes = int(horizon_seconds // SECONDS_PER_MINUTE)
+    if minutes < 1 or minutes * SECONDS_PER_MINUTE != horizon_seconds:
+        raise ConfigError("--horizon", f"{horizon_seconds:g}s", "give whole minutes, such as 15m")
+    return minutes
+
+
+@contextmanager
+def _progress() -> Iterator[Told]:
+    """Show stages on stderr, only on a terminal."""
+    shown = Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    task = shown.add_task("", total=None)
+    with shown:
+        yield lambda stage, done, all_: shown.update(
+            task, description=stage, completed=done, total=all_ or None
+        )
+
+
+def _print(manifest: dict[str, Any]) -> None:
+    out = console()
+    label, anchors = manifest["label"], manifest["anchors"]
+    failures, minutes = " or ".join(label["failures"]), label["horizon_minutes"]
+    out.print(
+        f"[bold]{manifest['name']}[/bold]  {manifest['trace']}, {manifest['events']:,} task events "
+        f"in {len(manifest['segments'])} segments, {anchors['rows']:,} {manifest['anchor']} anchors"
+    )
+    out.print(
+        f"Failure is: the running attempt ends in {failures} within the horizon after the decision."
+    )
+    table = Table("horizon", "rows", "positives", "base rate", "censored", "excluded", box=None)
+    for row in anchors["by_horizon"]:
+        known = row["positives"] + row["negatives"]
+        rate = f"{PERCENT * row['positives'] / known:.3f} %" if known else "-"
+        mark = " *" if row["minutes"] == minutes else ""
+        table.add_row(
+            f"{row['minutes']} min{mark}",
+            *(f"{known:,}", f"{row['positives']:,}", rate),
+            *(f"{row['censored']:,}", f"{row['excluded_ended_before']:,}"),
+        )
+    out.print(table)
+    kinds = Table("segment", "rows", *(kind.name for kind in ENDS), box=None)
+    for row in anchors["ends"]:
+        shares = (f"{PERCENT * row[kind.name] / max(1, row['rows']):.3f} %" for kind in ENDS)
+        kinds.add_row(str(row["segment"]), f"{row['rows']:,}", *shares)
+    out.print(f"Ends within {minutes} min:")
+    out.print(kinds)
+    _print_repairs(manifest)
+
+
+def _print_repairs(manifest: dict[str, Any]) -> None:
+    out = console()
+    for one in manifest["set_aside"]:
+        out.print(
+            f"set aside: {one['file']}, {one['field']}: {one['rows']:,} rows, {one['fault']} "
+            f"({'; '.join(one['examples'])})",
+            markup=False,
+        )
+    for note in manifest["notes"]:
+        out.print(f"note: {note}", markup=False)
+    if manifest["not_read"]:
+        out.print(f"not read: {', '.join(manifest['not_read'])}", markup=False)

@@ -1,0 +1,197 @@
+"""The moments at which a failure could have been predicted: anchors, one row for each decision.
+
+`schedule`: each SCHEDULE event after the trace's start; the chosen machine is known. `grid`: every
+running attempt each 5 minutes, at whole multiples of 5 minutes from the trace's start on. An
+attempt runs at t when it began strictly before t and has not ended at t.
+
+Guarantee: rows come in the order of (time_us, row). Schedule anchors are stored; of a grid only the
+attempts are stored and its rows are made when they are read, so that 25 million rows cost what the
+attempts cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from lab.forecast.events import MINUTE_US, TASK_EVENTS, Kind, Schema
+from lab.forecast.labels import LabelChoice, label, with_ends
+from lab.forecast.parts import PartWriter
+
+GRID_US = 5 * MINUTE_US
+EVENTS_AT_A_TIME = 262_144
+"""One row group of the event table."""
+ANCHOR: Schema = {
+    "row": pl.Int64,
+    "time_us": pl.Int64,
+    "segment": pl.Int16,
+    **{
+        name: TASK_EVENTS[name]
+        for name in (
+            "job",
+            "task",
+            "name",
+            "user",
+            "machine",
+            "cpu_request",
+            "memory_request",
+            "priority",
+            "scheduling_class",
+            "different_machines",
+        )
+    },
+    "attempt_start_us": pl.Int64,
+    "first_of_job": pl.Boolean,
+    "job_first_us": pl.Int64,
+    "job_failed_before": pl.Boolean,
+    "end_kind": pl.Int8,
+    "end_us": pl.Int64,
+}
+"""Columns before the labels. `row` counts the anchors; `job_first_us` is the time of the job's first
+event; `job_failed_before` says that a FAIL of the job stands strictly before; `end_kind` and
+`end_us` are outcomes (-1: none in the segment) and no features."""
+ATTEMPT: Schema = {**ANCHOR, "job_first_fail_us": pl.Int64}
+
+
+def write_attempts(folder: Path, rows: int) -> int:
+    """Write attempts.parquet from events.parquet: one row for each SCHEDULE; returns its rows.
+
+    `time_us` is the attempt's start; `row` counts the attempts.
+    """
+    events = pl.scan_parquet(folder / "events.parquet")
+    jobs = _jobs(events)
+    writer = PartWriter(folder / "attempts.parquet", ATTEMPT)
+    starts = range(0, rows, EVENTS_AT_A_TIME)
+    backwards = (
+        events.slice(start, EVENTS_AT_A_TIME).collect().drop("attempt_start_us")
+        for start in reversed(starts)
+    )
+    for number, frame in enumerate(with_ends(backwards)):
+        attempts = frame.filter(pl.col("kind") == Kind.SCHEDULE).join(
+            jobs, on="job", how="left", maintain_order="left"
+        )
+        writer.write(
+            attempts.with_columns(
+                pl.col("time_us").alias("attempt_start_us"),
+                (pl.col("row") == pl.col("job_first_schedule")).alias("first_of_job"),
+                _failed_before("time_us"),
+            ),
+            place=len(starts) - number,
+        )
+    writer.finish()
+    return writer.rows
+
+
+def _jobs(events: pl.LazyFrame) -> pl.DataFrame:
+    kind = pl.col("kind")
+    return (
+        events.group_by("job")
+        .agg(
+            pl.col("time_us").min().alias("job_first_us"),
+            pl.col("time_us")
+            .filter(kind == Kind.FAIL)
+            .min()
+            .fill_null(-1)
+            .alias("job_first_fail_us"),
+            pl.col("row").filter(kind == Kind.SCHEDULE).min().alias("job_first_schedule"),
+        )
+        .collect(engine="streaming")
+    )
+
+
+def _failed_before(decision: str) -> pl.Expr:
+    first = pl.col("job_first_fail_us")
+    return ((first >= 0) & (first < pl.col(decision))).alias("job_failed_before")
+
+
+def schedule_anchors(
+    attempts: pl.LazyFrame, choice: LabelChoice, segment_ends: Mapping[int, int]
+) -> pl.LazyFrame:
+    """Return one row for each attempt that began after the trace's start, with labels."""
+    return (
+        attempts.filter(pl.col("time_us") > 0)
+        .drop("row", "job_first_fail_us")
+        .with_row_index("row")
+        .with_columns(label(choice, minutes, segment_ends) for minutes in choice.horizons)
+        .select(pl.col("row").cast(pl.Int64), pl.exclude("row"))
+    )
+
+
+class Grid:
+    """The rows of a grid over attempts, made when asked for."""
+
+    def __init__(
+        self,
+        attempts: pl.DataFrame,
+        choice: LabelChoice,
+        segments: Mapping[int, tuple[int, int]],
+        starts_at_us: int,
+    ) -> None:
+        """Take all attempts; `segments` is segment -> (first event, last event)."""
+        self._attempts = attempts
+        self._choice = choice
+        self._segments = dict(segments)
+        self._ends = {segment: end for segment, (_, end) in segments.items()}
+        self._moments = [
+            (segment, int(time_us))
+            for segment, (first, end) in sorted(self._segments.items())
+            for time_us in range(
+                -(-max(first, starts_at_us) // GRID_US) * GRID_US, end + 1, GRID_US
+            )
+        ]
+
+    def frames(self, at_least: int) -> Iterator[pl.DataFrame]:
+        """Yield anchors with labels, whole moments, `at_least` rows a frame where there are."""
+        row, size = 0, 0
+        held: list[tuple[int, np.ndarray]] = []
+        for time_us, running in self._running():
+            held.append((time_us, running))
+            size += len(running)
+            if size >= at_least:
+                yield self._frame(held, row)
+                row, size, held = row + size, 0, []
+        if size:
+            yield self._frame(held, row)
+
+    def rows(self) -> int:
+        """Return how many rows there are."""
+        return sum(len(running) for _, running in self._running())
+
+    def _running(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each moment with the places of the attempts that run then, oldest first."""
+        segment_of = self._attempts["segment"].to_numpy()
+        start_of = self._attempts["time_us"].to_numpy()
+        end_of = self._attempts["end_us"].to_numpy()
+        bounds = {segment: np.flatnonzero(segment_of == segment) for segment in self._segments}
+        running = np.empty(0, np.int64)
+        current, taken = None, 0
+        for segment, time_us in self._moments:
+            mine = bounds[segment]
+            if segment != current:
+                current, taken, running = segment, 0, np.empty(0, np.int64)
+            begun = int(np.searchsorted(start_of[mine], time_us, side="left"))
+            running = np.concatenate((running, mine[taken:begun]))
+            taken = begun
+            ends = end_of[running]
+            running = running[(ends < 0) | (ends > time_us)]
+            yield time_us, running
+
+    def _frame(self, held: list[tuple[int, np.ndarray]], row: int) -> pl.DataFrame:
+        places = np.concatenate([running for _, running in held])
+        times = np.repeat([time_us for time_us, _ in held], [len(running) for _, running in held])
+        return (
+            self._attempts[places]
+            .with_columns(
+                pl.Series("time_us", times, pl.Int64),
+                pl.Series("row", np.arange(row, row + len(places)), pl.Int64),
+            )
+            .with_columns(
+                pl.lit(value=False).alias("first_of_job"),
+                _failed_before("time_us"),
+                *(label(self._choice, minutes, self._ends) for minutes in self._choice.horizons),
+            )
+            .drop("job_first_fail_us")
+        )

@@ -1,0 +1,196 @@
+"""The build of a dataset: read, normalise, label, compute features; each a stage that is done once.
+
+Guarantee: a dataset is whole or absent, and its manifest says what was read, set aside, excluded
+and censored, with the share of each kind of end within the horizon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import polars as pl
+
+from bus.errors import ConfigError
+from lab.forecast import features
+from lab.forecast.anchors import Grid, schedule_anchors, write_attempts
+from lab.forecast.builds import Build, Json, finished, provenance, sha256_of
+from lab.forecast.codes import Codes
+from lab.forecast.counting import count_rows
+from lab.forecast.labels import LabelChoice
+from lab.forecast.normalise import (
+    write_job_events,
+    write_machine_events,
+    write_task_events,
+    write_usage,
+)
+from lab.forecast.parts import write_table
+from lab.forecast.readers.source import Reader, TraceInput
+from lab.forecast.repair import Ledger
+from services.inference.history import FEATURE_SETS
+
+READERS = ("google2011", "google2019", "kaggle2019", "common", "recording")
+NO_FEATURES = "none"
+ANCHORS = ("schedule", "grid")
+COUNTED_ROWS = 500_000
+CODES_FILE = "codes.parquet"
+Progress = Callable[[str, int, int], None]
+"""Called with a stage's name, what is done and what there is (0: unknown)."""
+
+
+@dataclass(frozen=True)
+class DatasetPlan:
+    """What to build."""
+
+    trace: str
+    given: Path
+    name: str
+    anchor: str = "schedule"
+    choice: LabelChoice = field(default_factory=LabelChoice)
+    feature_set: str = "full"
+    repair: bool = False
+    replace: bool = False
+
+
+def reader_of(trace: str) -> Reader:
+    """Return the reader of a form of trace.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    module = f"lab.forecast.readers.{trace}"
+    if trace not in READERS or find_spec(module) is None:
+        raise ConfigError("--trace", trace, f"give one of {', '.join(READERS)}")
+    reader: Reader = import_module(module).READER
+    return reader
+
+
+def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tuple[Json, bool]:
+    """Build, or find built; returns the manifest and whether it was there already.
+
+    Raises:
+        SchemaDrift: the input is not in its trace's form.
+        ConfigError: the name is taken by another build.
+    """
+    reader = reader_of(plan.trace)
+    source = reader.find(plan.given)
+    progress("hash", 0, 0)
+    recipe = _recipe(plan, source)
+    folder = processed / plan.name
+    there = finished(folder, recipe, replace=plan.replace)
+    if there is not None:
+        return there, True
+    build = Build(folder, recipe)
+    read = build.stage("read", lambda: _read(plan, reader, source, build.folder, progress))
+    segments = {one["segment"]: (one["first_us"], one["end_us"]) for one in read["segments"]}
+    labelled = build.stage(
+        "label", lambda: _label(plan, reader, read["events"], segments, build.folder, progress)
+    )
+    features = build.stage("features", lambda: _features(plan, build.folder, progress))
+    return build.finish(_described(plan, reader, source, read, labelled, features)), False
+
+
+def _recipe(plan: DatasetPlan, source: TraceInput) -> Json:
+    return {
+        "trace": plan.trace,
+        "anchor": plan.anchor,
+        "failures": [kind.name for kind in plan.choice.failures],
+        "horizon_minutes": plan.choice.horizon_minutes,
+        "feature_set": plan.feature_set,
+        "repair": plan.repair,
+        "inputs": [
+            {
+                "table": table,
+                "file": source.name_of(path),
+                "bytes": path.stat().st_size,
+                "sha256": sha256_of(path),
+            }
+            for table, path in source.files()
+        ],
+        **provenance(),
+    }
+
+
+def _read(
+    plan: DatasetPlan, reader: Reader, source: TraceInput, folder: Path, progress: Progress
+) -> Json:
+    ledger, codes = Ledger(plan.repair), Codes()
+    for note in reader.notes:
+        ledger.note(note)
+    progress("read jobs", 0, 0)
+    names = write_job_events(reader, source, ledger, codes, folder)
+    machine_events = write_machine_events(reader, source, ledger, codes, folder)
+    progress("read tasks", 0, 0)
+    read = write_task_events(reader, source, ledger, codes, names, folder)
+    usage = write_usage(reader, source, ledger, codes, folder)
+    write_table(codes.table().lazy(), folder / CODES_FILE)
+    return {
+        **read,
+        "machine_events": machine_events,
+        "usage_windows": usage,
+        "set_aside": ledger.report(),
+        "notes": ledger.notes,
+    }
+
+
+def _label(
+    plan: DatasetPlan,
+    reader: Reader,
+    events: int,
+    segments: dict[int, tuple[int, int]],
+    folder: Path,
+    progress: Progress,
+) -> Json:
+    progress("label", 0, 0)
+    write_attempts(folder, events)
+    attempts = folder / "attempts.parquet"
+    if plan.anchor == "grid":
+        grid = Grid(pl.read_parquet(attempts), plan.choice, segments, reader.starts_at_us)
+        return count_rows(plan.choice, grid.frames(COUNTED_ROWS))
+    ends = {segment: end for segment, (_, end) in segments.items()}
+    anchors = schedule_anchors(pl.scan_parquet(attempts), plan.choice, ends)
+    write_table(anchors, folder / "anchors.parquet")
+    attempts.unlink()
+    written = pl.scan_parquet(folder / "anchors.parquet")
+    return count_rows(plan.choice, written.collect_batches(chunk_size=COUNTED_ROWS))
+
+
+def _features(plan: DatasetPlan, folder: Path, progress: Progress) -> Json:
+    """Compute features, unless they are computed as they are read (a grid) or not wanted."""
+    if plan.feature_set == NO_FEATURES:
+        return {"feature_set": NO_FEATURES, "feature_names": []}
+    if plan.anchor == "grid":
+        return features.described(FEATURE_SETS[plan.feature_set])
+    written = features.write_features(
+        folder, plan.feature_set, lambda done, all_: progress("features", done, all_)
+    )
+    return dict(written)
+
+
+def _described(
+    plan: DatasetPlan,
+    reader: Reader,
+    source: TraceInput,
+    read: Json,
+    labelled: Json,
+    computed: Json,
+) -> Json:
+    return {
+        "name": plan.name,
+        "kind": "dataset",
+        "trace": plan.trace,
+        "anchor": plan.anchor,
+        "starts_at_us": reader.starts_at_us,
+        "label": {
+            "failures": [kind.name for kind in plan.choice.failures],
+            "horizon_minutes": plan.choice.horizon_minutes,
+            "horizons_minutes": list(plan.choice.horizons),
+        },
+        "not_read": list(source.not_read),
+        **read,
+        "anchors": labelled,
+        "features": computed,
+    }

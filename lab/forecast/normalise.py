@@ -1,0 +1,247 @@
+"""From a reader's rows to the event tables of a dataset: coded, in time order, each event once.
+
+Guarantee: a table's rows are sorted by (time_us, row); equal rows stand once; what ends an attempt
+knows when that attempt began; the logical name of a job stands on a task event only if it was
+recorded before it (or with the state before the trace). Memory follows the number of tasks and jobs
+at a time, not the number of events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from lab.forecast.codes import UNKNOWN, Codes
+from lab.forecast.events import ENDS, JOB_EVENTS, MACHINE_EVENTS, TASK_EVENTS, USAGE, Kind
+from lab.forecast.parts import PartWriter
+from lab.forecast.readers.source import Frames, Reader, TraceInput
+from lab.forecast.repair import Ledger
+
+SORTED_ROWS = 250_000
+"""Rows that are sorted at a time."""
+SAMPLED_EVERY = 61
+
+
+def write_job_events(
+    reader: Reader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
+) -> pl.DataFrame:
+    """Write job_events.parquet; returns each job's first logical name with its time."""
+    writer = PartWriter(folder / "job_events.parquet", JOB_EVENTS)
+    frames = reader.job_events(source, ledger) if reader.job_events else iter(())
+    for frame in _once(_ordered(frames, folder, reader), "job_events", ledger):
+        coded = codes.coded(codes.coded(frame, "name", "name"), "user", "user")
+        coded = codes.coded(coded, "job", "job")
+        writer.write(_filled(coded.filter(pl.col("kind") != Kind.OTHER), "scheduling_class"))
+    names = (
+        writer.scan()
+        .filter(pl.col("name") != UNKNOWN)
+        .group_by("job")
+        .agg(pl.col("name").sort_by("row").first(), pl.col("time_us").min().alias("named_us"))
+        .collect(engine="streaming")
+    )
+    writer.finish()
+    return names.sort("job")
+
+
+def write_machine_events(
+    reader: Reader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
+) -> int:
+    """Write machine_events.parquet; returns its rows."""
+    writer = PartWriter(folder / "machine_events.parquet", MACHINE_EVENTS)
+    frames = reader.machine_events(source, ledger) if reader.machine_events else iter(())
+    for frame in _once(_ordered(frames, folder, reader), "machine_events", ledger):
+        coded = codes.coded(frame, "machine", "machine")
+        writer.write(coded.with_columns(pl.col("cpus", "memory").fill_null(float("nan"))))
+    writer.finish()
+    return writer.rows
+
+
+def write_usage(
+    reader: Reader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
+) -> int:
+    """Write usage.parquet where the trace has usage windows; returns its rows."""
+    if reader.usage is None:
+        return 0
+    writer = PartWriter(folder / "usage.parquet", USAGE)
+    for frame in _once(_ordered(reader.usage(source, ledger), folder, reader), "usage", ledger):
+        coded = codes.coded(codes.coded(frame, "job", "job"), "machine", "machine")
+        writer.write(coded)
+    if writer.rows:
+        writer.finish()
+    else:
+        writer.discard()
+    return writer.rows
+
+
+def write_task_events(
+    reader: Reader,
+    source: TraceInput,
+    ledger: Ledger,
+    codes: Codes,
+    names: pl.DataFrame,
+    folder: Path,
+) -> dict[str, object]:
+    """Write events.parquet; returns counts and the segments."""
+    writer = PartWriter(folder / "events.parquet", TASK_EVENTS)
+    running = _Running()
+    segments: dict[int, list[int]] = {}
+    others = 0
+    frames = reader.task_events(source, ledger)
+    for frame in _once(_ordered(frames, folder, reader), "task_events", ledger):
+        _extend(segments, frame)
+        kept = frame.filter(pl.col("kind") != Kind.OTHER)
+        others += frame.height - kept.height
+        writer.write(running.started(_task_keys(kept, codes, names)))
+    writer.finish()
+    return {
+        "events": writer.rows,
+        "other_events": others,
+        "segments": [
+            {"segment": segment, "first_us": first, "end_us": last, "events": count}
+            for segment, (first, last, count) in sorted(segments.items())
+        ],
+    }
+
+
+def _task_keys(frame: pl.DataFrame, codes: Codes, names: pl.DataFrame) -> pl.DataFrame:
+    for column in ("user", "job", "machine"):
+        frame = codes.coded(frame, column, column)
+    if "name" in frame.columns:
+        named = codes.coded(frame, "name", "name")
+    else:
+        named = frame.join(names, on="job", how="left", maintain_order="left").with_columns(
+            pl.when((pl.col("named_us") < pl.col("time_us")) | (pl.col("named_us") == 0))
+            .then("name")
+            .otherwise(UNKNOWN)
+            .fill_null(UNKNOWN)
+            .alias("name")
+        )
+    return _filled(
+        named.with_columns(pl.col("cpu_request", "memory_request").fill_null(float("nan"))),
+        "priority",
+        "scheduling_class",
+        "different_machines",
+    )
+
+
+def _filled(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    return frame.with_columns(pl.col(*columns).fill_null(-1))
+
+
+def _extend(segments: dict[int, list[int]], frame: pl.DataFrame) -> None:
+    found = frame.group_by("segment").agg(
+        pl.col("time_us").min().alias("first"),
+        pl.col("time_us").max().alias("last"),
+        pl.len().alias("count"),
+    )
+    for segment, first, last, count in found.rows():
+        known = segments.setdefault(segment, [first, last, 0])
+        known[0], known[1] = min(known[0], first), max(known[1], last)
+        known[2] += count
+
+
+def _ordered(frames: Frames, folder: Path, reader: Reader) -> Iterator[pl.DataFrame]:
+    """Yield frames in the order of (time_us, row); no moment is split between two frames."""
+    return _whole_moments(frames if reader.ordered else _sorted(frames, folder))
+
+
+def _sorted(frames: Frames, folder: Path) -> Iterator[pl.DataFrame]:
+    """Sort by ranges of time, each about `SORTED_ROWS` rows, so that memory stays bounded."""
+    staged: PartWriter | None = None
+    sampled: list[pl.Series] = []
+    for frame in frames:
+        if staged is None:
+            staged = PartWriter(folder / "unsorted", frame.schema)
+        staged.write(frame)
+        sampled.append(frame["time_us"].gather_every(SAMPLED_EVERY))
+    if staged is None:
+        return
+    known = pl.concat(sampled).sort()
+    step = max(1, SORTED_ROWS // SAMPLED_EVERY)
+    bounds = sorted(set(known.gather_every(step).to_list()[1:]))
+    table = staged.scan()
+    for low, high in zip([None, *bounds], [*bounds, None], strict=True):
+        part = table
+        if low is not None:
+            part = part.filter(pl.col("time_us") >= low)
+        if high is not None:
+            part = part.filter(pl.col("time_us") < high)
+        yield part.collect().sort("time_us", "row")
+    staged.discard()
+
+
+def _whole_moments(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+    held: pl.DataFrame | None = None
+    for frame in frames:
+        joined = frame if held is None else pl.concat([held, frame])
+        if joined.is_empty():
+            continue
+        newest = joined["time_us"][-1]
+        ready = joined.filter(pl.col("time_us") < newest)
+        held = joined.filter(pl.col("time_us") == newest)
+        if ready.height:
+            yield ready
+    if held is not None and held.height:
+        yield held
+
+
+def _once(frames: Iterator[pl.DataFrame], table: str, ledger: Ledger) -> Iterator[pl.DataFrame]:
+    for frame in frames:
+        yield ledger.judge_repeats(frame, table, [name for name in frame.columns if name != "row"])
+
+
+class _Running:
+    """The attempts that run, to tell each end when its attempt began."""
+
+    KEY = ("segment", "job", "task")
+
+    def __init__(self) -> None:
+        self._open = pl.DataFrame(
+            schema={"segment": pl.Int16, "job": pl.Int64, "task": pl.Int32, "opened": pl.Int64}
+        )
+
+    def started(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the frame with `attempt_start_us`: on ends their SCHEDULE's time, else -1.
+
+        An attempt ends at its first end; a later end of the same attempt has no start.
+        """
+        if frame.is_empty():
+            return frame.with_columns(pl.lit(UNKNOWN, pl.Int64).alias("attempt_start_us"))
+        is_end = pl.col("kind").is_in(ENDS)
+        marks = (
+            frame.with_row_index("_at")
+            .with_columns(pl.col("segment").cast(pl.Int16), pl.col("task").cast(pl.Int32))
+            .filter(is_end | (pl.col("kind") == Kind.SCHEDULE))
+            .select(
+                "_at",
+                *self.KEY,
+                pl.when(is_end).then(-1).otherwise(pl.col("time_us")).alias("opened"),
+                is_end.alias("end"),
+            )
+        )
+        touched = marks.select(self.KEY).unique()
+        carried = self._open.join(touched, on=self.KEY, how="semi").select(
+            pl.lit(-1, pl.Int64).alias("_at"), *self.KEY, "opened", pl.lit(value=False).alias("end")
+        )
+        line = pl.concat([carried, marks.cast({"_at": pl.Int64})]).sort(*self.KEY, "_at")
+        same = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in self.KEY)
+        line = line.with_columns(
+            pl.when(same).then(pl.col("opened").shift(1)).otherwise(-1).alias("before")
+        )
+        last = line.group_by(self.KEY).agg(pl.col("opened").last())
+        self._open = pl.concat(
+            [
+                self._open.join(touched, on=self.KEY, how="anti"),
+                last.filter(pl.col("opened") >= 0).select(self._open.columns),
+            ]
+        )
+        starts = line.filter("end").select("_at", pl.col("before").alias("attempt_start_us"))
+        return (
+            frame.with_row_index("_at")
+            .cast({"_at": pl.Int64})
+            .join(starts, on="_at", how="left", maintain_order="left")
+            .with_columns(pl.col("attempt_start_us").fill_null(UNKNOWN))
+            .drop("_at")
+        )

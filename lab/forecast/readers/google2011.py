@@ -1,0 +1,225 @@
+"""The Google trace of 2011 (clusterdata-2011-2): task, job and machine events of one Borg cell.
+
+Read are parquet tables with the published column names and the published parts (csv.gz without
+header), in one folder, in one folder for each table, or one file. A row without request or
+machine is normal here. Stretches: parts that follow one another are one segment; without a column
+`part` the number in `part-NNNNN-of-NNNNN` counts, and without either a pause of 15 minutes
+between two events begins a new segment (the longest pause inside the published parts is 23 s).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from lab.forecast.events import (
+    GOOGLE_2011,
+    GOOGLE_2011_MACHINE,
+    MINUTE_US,
+    TRACE_START_US,
+)
+from lab.forecast.readers.checks import (
+    amount_checks,
+    checked_rows,
+    code_checks,
+    key_checks,
+    time_checks,
+)
+from lab.forecast.readers.source import Frames, Reader, TraceInput, find_tables
+from lab.forecast.readers.tables import Column, TableForm
+from lab.forecast.repair import Check, Ledger
+
+TRACE = "google2011"
+PAUSE_US = 15 * MINUTE_US
+FOREIGN = {
+    "collection_id": "google2019",
+    "instance_index": "google2019",
+    "instance_events_type": "kaggle2019",
+    "source_workload_id": "common",
+}
+TASKS = TableForm(
+    TRACE,
+    "task_events",
+    (
+        Column("time", pl.Int64),
+        Column("missing_info", pl.Int8, required=False),
+        Column("job_id", pl.Int64),
+        Column("task_index", pl.Int32),
+        Column("machine_id", pl.Int64),
+        Column("event_type", pl.Int16),
+        Column("user", pl.String),
+        Column("scheduling_class", pl.Int8),
+        Column("priority", pl.Int16),
+        Column("cpu_request", pl.Float32),
+        Column("memory_request", pl.Float32),
+        Column("disk_request", pl.Float32, required=False),
+        Column("different_machines", pl.Int8, required=False),
+    ),
+    headerless=True,
+    foreign=FOREIGN,
+)
+JOBS = TableForm(
+    TRACE,
+    "job_events",
+    (
+        Column("time", pl.Int64),
+        Column("missing_info", pl.Int8, required=False),
+        Column("job_id", pl.Int64),
+        Column("event_type", pl.Int16),
+        Column("user", pl.String),
+        Column("scheduling_class", pl.Int8),
+        Column("job_name", pl.String, required=False),
+        Column("logical_job_name", pl.String),
+    ),
+    headerless=True,
+    foreign=FOREIGN,
+)
+MACHINES = TableForm(
+    TRACE,
+    "machine_events",
+    (
+        Column("time", pl.Int64),
+        Column("machine_id", pl.Int64),
+        Column("event_type", pl.Int16),
+        Column("platform_id", pl.String, required=False),
+        Column("cpus", pl.Float32),
+        Column("memory", pl.Float32),
+    ),
+    headerless=True,
+    foreign=FOREIGN,
+)
+TASKS_WITH_PART = TableForm(
+    TRACE,
+    "task_events",
+    (*TASKS.columns, Column("part", pl.Int32, required=False)),
+    foreign=FOREIGN,
+)
+PARTS_GO_UP = Check("out-of-order", "part", pl.col("part_back"), "part numbers go up with time")
+_PART = re.compile(r"part-([0-9]{5})-of-[0-9]{5}")
+
+
+def _find(given: Path) -> TraceInput:
+    return find_tables(given, ("task_events", "job_events", "machine_events"), "task_events")
+
+
+def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
+    checks = [
+        *time_checks("time"),
+        *key_checks("job_id", "task_index"),
+        *code_checks("event_type", GOOGLE_2011, TRACE),
+        *amount_checks("cpu_request", "memory_request"),
+    ]
+    paths = source.tables["task_events"]
+    with_part = all(path.suffix == ".parquet" for path in paths)
+    form = TASKS_WITH_PART if with_part else TASKS
+    segments = _Segments()
+    for path, before, frame in checked_rows(paths, form, ledger, checks, "time"):
+        numbered = segments.number(_with_part(frame, path))
+        good = ledger.judge(numbered, path.name, [PARTS_GO_UP])
+        yield good.select(
+            pl.col("time").alias("time_us"),
+            pl.col("event_type").replace_strict(GOOGLE_2011, return_dtype=pl.Int8).alias("kind"),
+            pl.col("job_id").alias("job"),
+            pl.col("task_index").alias("task"),
+            "user",
+            pl.col("machine_id").fill_null(-1).alias("machine"),
+            "cpu_request",
+            "memory_request",
+            "priority",
+            "scheduling_class",
+            "different_machines",
+            "segment",
+            (pl.col("row") - 1 + before).alias("row"),
+        )
+
+
+def _with_part(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    if "part" in frame.columns and frame["part"].null_count() < frame.height:
+        return frame
+    named = _PART.search(path.name)
+    part = pl.lit(int(named[1]) if named else None, pl.Int32)
+    return frame.with_columns(part.alias("part"))
+
+
+class _Segments:
+    """Numbers stretches without a hole, from frame to frame."""
+
+    def __init__(self) -> None:
+        self._part: int | None = None
+        self._time: int | None = None
+        self._segment = 0
+
+    def number(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the frame with `segment`, and with `part_back` where the part goes back."""
+        part = frame["part"]
+        if part.null_count() == 0:
+            steps = part.to_numpy().astype(np.int64)
+            before = steps[0] if self._part is None else self._part
+            change = np.diff(steps, prepend=before)
+            new = change > 1
+            self._part = int(steps.max())
+        else:
+            times = frame["time"].to_numpy()
+            before = times[0] if self._time is None else self._time
+            change = np.zeros(len(times), np.int64)
+            earlier = np.concatenate(([before], times[:-1]))
+            # The state before the trace stands at time 0; the pause after it is no hole.
+            new = (times - earlier > PAUSE_US) & (earlier > 0)
+        self._time = int(frame["time"][-1])
+        numbers = self._segment + np.cumsum(new)
+        self._segment = int(numbers[-1])
+        return frame.with_columns(
+            pl.Series("segment", numbers, pl.Int16), pl.Series("part_back", change < 0)
+        )
+
+
+def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
+    checks = [
+        *time_checks("time"),
+        *key_checks("job_id"),
+        *code_checks("event_type", GOOGLE_2011, TRACE),
+    ]
+    paths = source.tables.get("job_events", ())
+    for _, before, frame in checked_rows(paths, JOBS, ledger, checks, "time"):
+        yield frame.select(
+            pl.col("time").alias("time_us"),
+            pl.col("event_type").replace_strict(GOOGLE_2011, return_dtype=pl.Int8).alias("kind"),
+            pl.col("job_id").alias("job"),
+            pl.col("logical_job_name").alias("name"),
+            "user",
+            "scheduling_class",
+            (pl.col("row") - 1 + before).alias("row"),
+        )
+
+
+def _machine_events(source: TraceInput, ledger: Ledger) -> Iterator[pl.DataFrame]:
+    checks = [
+        *time_checks("time"),
+        *key_checks("machine_id"),
+        *code_checks("event_type", GOOGLE_2011_MACHINE, TRACE),
+        *amount_checks("cpus", "memory"),
+    ]
+    paths = source.tables.get("machine_events", ())
+    for _, before, frame in checked_rows(paths, MACHINES, ledger, checks, "time"):
+        yield frame.select(
+            pl.col("time").alias("time_us"),
+            pl.col("event_type").cast(pl.Int8).alias("kind"),
+            pl.col("machine_id").alias("machine"),
+            "cpus",
+            "memory",
+            (pl.col("row") - 1 + before).alias("row"),
+        )
+
+
+READER = Reader(
+    trace=TRACE,
+    find=_find,
+    task_events=_task_events,
+    job_events=_job_events,
+    machine_events=_machine_events,
+    starts_at_us=TRACE_START_US,
+)

@@ -1,0 +1,178 @@
+"""Read one table file, in bounded pieces, whatever its form: parquet, CSV or JSON lines, plain or gzip.
+
+Guarantee: a frame holds the columns that were asked for, in the types that were asked for, with
+`row`, the row's number in its file (from 1, headers not counted). A cell of another type, a row
+of another width, a header or file of another kind is a named fault; nothing is coerced silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from lab.forecast.readers.delimited import delimited_rows
+from lab.forecast.readers.json_lines import json_rows
+from lab.forecast.repair import Check, Ledger, SchemaDrift
+
+BATCH_ROWS = 250_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table."""
+
+    name: str
+    dtype: type[pl.DataType]
+    required: bool = True
+    also: tuple[str, ...] = ()
+    """Other names it is published under; `a.b` is field b of record a."""
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """What a published table looks like."""
+
+    trace: str
+    table: str
+    columns: tuple[Column, ...]
+    headerless: bool = False
+    """Its CSV parts have no header: the columns stand in this order."""
+    foreign: Mapping[str, str] = ()  # type: ignore[assignment]
+    """A column of another trace's table -> that trace, to say what the file really is."""
+
+    @property
+    def names(self) -> list[str]:
+        """Column names in order."""
+        return [column.name for column in self.columns]
+
+
+def read_table(path: Path, form: TableForm, ledger: Ledger) -> Iterator[pl.DataFrame]:
+    """Yield a file's rows in order, typed, in frames of at most about `BATCH_ROWS` rows.
+
+    Raises:
+        SchemaDrift: the file is not in the form; or a row is not, and repair is off.
+    """
+    if path.stat().st_size == 0:
+        raise empty(path)
+    rows = 0
+    for frame in _raw(path, form, ledger):
+        rows += frame.height
+        yield _typed(frame, form, path.name, ledger)
+    if rows == 0:
+        raise empty(path)
+
+
+def empty(path: Path) -> SchemaDrift:
+    """Return the fault of a file without rows."""
+    return SchemaDrift("empty", path.name, "0 rows", "give a file with rows")
+
+
+def _raw(path: Path, form: TableForm, ledger: Ledger) -> Iterator[pl.DataFrame]:
+    name = path.name.removesuffix(".gz")
+    if name.endswith(".parquet"):
+        return _parquet(path, form)
+    if name.endswith((".json", ".jsonl", ".ndjson")):
+        return json_rows(path, _wanted(form), lambda found: _check_names(path.name, found, form))
+    return delimited_rows(
+        path,
+        form.names if form.headerless else None,
+        lambda found: _check_names(path.name, found, form),
+        ledger,
+    )
+
+
+def _wanted(form: TableForm) -> dict[str, tuple[str, ...]]:
+    return {column.name: (column.name, *column.also) for column in form.columns}
+
+
+def _parquet(path: Path, form: TableForm) -> Iterator[pl.DataFrame]:
+    try:
+        scan = pl.scan_parquet(path)
+        schema = scan.collect_schema()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _damaged(path, error) from error
+    flat = {name: pl.col(name) for name in schema}
+    for name, dtype in schema.items():
+        if isinstance(dtype, pl.Struct):
+            flat |= {
+                f"{name}.{inner.name}": pl.col(name).struct.field(inner.name)
+                for inner in dtype.fields
+            }
+    chosen = _check_names(path.name, list(flat), form)
+    first = 1
+    try:
+        for frame in scan.select(
+            flat[source].alias(name) for name, source in chosen.items()
+        ).collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
+            if frame.height:
+                yield frame.with_row_index("row", offset=first).cast({"row": pl.Int64})
+            first += frame.height
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> SchemaDrift:
+    reason = (str(error).splitlines() or ["no reason given"])[0]
+    return SchemaDrift("damaged", path.name, reason, "copy or download the file again")
+
+
+def _check_names(file: str, found: Sequence[str], form: TableForm) -> dict[str, str]:
+    """Return column -> the name it has in this file; raises SchemaDrift for what is missing."""
+    here = set(found)
+    for name, trace in dict(form.foreign).items():
+        if name in here:
+            raise SchemaDrift(
+                "wrong-trace",
+                f"{file} column",
+                name,
+                f"this is a table of {trace}; use --trace {trace}",
+            )
+    chosen: dict[str, str] = {}
+    for column in form.columns:
+        source = next((name for name in (column.name, *column.also) if name in here), None)
+        if source is not None:
+            chosen[column.name] = source
+        elif column.required:
+            shown = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
+            raise SchemaDrift(
+                "missing-column",
+                f"{file} column {column.name}",
+                "not there",
+                f"{form.trace} {form.table} has it; found {shown}",
+            )
+    return chosen
+
+
+def _typed(frame: pl.DataFrame, form: TableForm, file: str, ledger: Ledger) -> pl.DataFrame:
+    """Cast to the form's types; cells that cannot be cast are faults of their row."""
+    checks = []
+    for column in form.columns:
+        if column.name in frame.columns and frame.schema[column.name] != column.dtype:
+            cell = pl.col(column.name)
+            lost = (
+                cell.is_not_null() & _cast(cell, frame.schema[column.name], column.dtype).is_null()
+            )
+            checks.append(Check("wrong-type", column.name, lost, f"expected {_word(column.dtype)}"))
+    good = ledger.judge(frame, file, checks)
+    return good.select(
+        "row",
+        *(
+            _cast(pl.col(column.name), good.schema[column.name], column.dtype)
+            if column.name in good.columns
+            else pl.lit(None, column.dtype).alias(column.name)
+            for column in form.columns
+        ),
+    )
+
+
+def _cast(cell: pl.Expr, found: pl.DataType, wanted: type[pl.DataType]) -> pl.Expr:
+    if found.is_float() and wanted.is_integer():
+        return pl.when(cell.round() == cell).then(cell).cast(wanted, strict=False)
+    return cell.cast(wanted, strict=False)
+
+
+def _word(dtype: type[pl.DataType]) -> str:
+    return "a whole number" if dtype.is_integer() else "a number" if dtype.is_numeric() else "text"
