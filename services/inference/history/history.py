@@ -1,0 +1,243 @@
+"""History: everything a feature may look back at, as one immutable value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.inference.history.events import (
+    Anchors,
+    Events,
+    JobEvents,
+    Kind,
+    MachineEvents,
+    TaskEvents,
+)
+from services.inference.history.keys import millionths, mixed
+from services.inference.history.ledger import Ledger, Steps
+from services.inference.history.own import OWN, Own
+from services.inference.history.sets import FeatureSet
+from services.inference.history.steps import (
+    JOB_MARKS,
+    JOB_TOTALS,
+    MACHINE_MARKS,
+    MACHINE_TOTALS,
+    MARKS,
+    TOTAL,
+    TOTALS,
+    job_steps,
+    machine_steps,
+    task_steps,
+)
+from services.inference.history.tables import F32, I64, Table
+
+HOUR_US = 3_600_000_000
+IDLE_US: Mapping[str, int] = {"task": 6 * HOUR_US, "job": 24 * HOUR_US}
+"""How long a key without event and without running attempt is remembered; others: a week."""
+WEEK_US = 7 * 24 * HOUR_US
+CAPACITY = "capacity"
+"""The ledger of machine events."""
+LEDGER_COLUMNS = ("key", "time_us", "first_us", "totals", "marks", "outcomes")
+RECENT: Mapping[str, type[Table]] = {
+    "tasks": TaskEvents,
+    "jobs": JobEvents,
+    "machines": MachineEvents,
+}
+T = TypeVar("T", bound=Table)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What happened so far. `extended` and `trimmed` return new values; nothing changes in place.
+
+    Memory is bounded by the keys that are remembered (see `IDLE_US`) plus the events of the longest
+    window, when `trimmed` is called now and then.
+    """
+
+    feature_set: FeatureSet
+    ledgers: Mapping[str, Ledger]
+    recent: Events = field(default_factory=Events)
+    """The events that windows of anchors from `from_us` on can reach."""
+    newest_us: int = -1
+    """Time of the newest task event."""
+    from_us: int = -1
+    """Anchors before this cannot be answered any more."""
+
+    @classmethod
+    def begin(cls, feature_set: FeatureSet) -> History:
+        """Return the history of nothing."""
+        ledgers = {key: _empty(key) for key in feature_set.keys}
+        ledgers[CAPACITY] = Ledger.empty(len(MACHINE_TOTALS), len(MACHINE_MARKS), WEEK_US * 520)
+        return cls(feature_set, ledgers)
+
+    def extended(self, events: Events) -> History:
+        """Return this history with more events, none earlier than the newest so far.
+
+        Raises:
+            ValueError: task events are out of order, or a machine's or job's number is negative.
+        """
+        tasks = events.tasks
+        newest = self.newest_us
+        if len(tasks):
+            if tasks.time_us[0] < newest or np.any(np.diff(tasks.time_us) < 0):
+                raise ValueError("task events go back in time: give them sorted by time")
+            newest = int(tasks.time_us[-1])
+        ledgers = dict(self.ledgers)
+        steps = task_steps(tasks)
+        for key in self.feature_set.keys:
+            if key.endswith("_jobs"):
+                counted, numbers = job_steps(events.jobs), _job_keys(key, events.jobs)
+            else:
+                counted, numbers = steps, _task_keys(key, tasks)
+            known = np.flatnonzero(numbers >= 0)
+            if not len(known):
+                continue
+            piece = replace(counted.rows(known), key=numbers[known])
+            ledgers[key], fresh, order = ledgers[key].extended(piece)
+            if key in ("task", "job"):
+                _count_first_failures(steps, f"failed_{key}s", fresh, known[order])
+        if len(events.machines):
+            ledgers[CAPACITY], _, _ = ledgers[CAPACITY].extended(machine_steps(events.machines))
+        recent = self.recent.joined(events)
+        return replace(self, ledgers=ledgers, newest_us=newest, recent=recent)
+
+    def features(self, anchors: Anchors) -> F32:
+        """Return (anchors, features): columns as in `feature_set.features`, NaN where missing.
+
+        Raises:
+            ValueError: an anchor lies before what this history was trimmed to.
+        """
+        if len(anchors) and anchors.time_us.min() < self.from_us:
+            raise ValueError("an anchor is older than what was kept: ask before trimming")
+        out = np.empty((len(anchors), len(self.feature_set.features)), dtype=np.float32)
+        own = Own.of(anchors, self.ledgers[CAPACITY], self.ledgers["machine"])
+        for column, name in enumerate(self.feature_set.own):
+            out[:, column] = OWN[name].compute(own)
+        column = len(self.feature_set.own)
+        for block in self.feature_set.blocks:
+            keys, times, inverse = _distinct(_anchor_keys(block.key, anchors), anchors.time_us)
+            values = block.values(self.ledgers[block.key], keys, times)
+            out[:, column : column + block.width] = values[inverse]
+            column += block.width
+        return out
+
+    def trimmed(self, now_us: int, most_keys: int | None = None) -> History:
+        """Return what anchors at `now_us` or later need: their features stay the same, bit for bit.
+
+        `most_keys` bounds memory beyond what the rule of forgetting does: of each key's values
+        without an event in its longest window at most so many stay. Where that bound is hit,
+        a dropped value is new again at its next event.
+        """
+        now_us = max(now_us, self.from_us)
+        ledgers = {
+            key: one.trimmed(now_us, self._window_us(key), most_keys)
+            for key, one in self.ledgers.items()
+        }
+        recent = Events(
+            _since(self.recent.tasks, now_us - self.feature_set.window_us(of_jobs=False)),
+            _since(self.recent.jobs, now_us - self.feature_set.window_us(of_jobs=True)),
+            _since(self.recent.machines, now_us),
+        )
+        return replace(self, ledgers=ledgers, recent=recent, from_us=now_us)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return everything as named arrays of whole numbers and floats, for a checkpoint.
+
+        The rows of the last hour are not in it but the events that made them, which are far fewer.
+        """
+        state: dict[str, NDArray[Any]] = {"times_us": np.array([self.newest_us, self.from_us])}
+        for key, ledger in self.ledgers.items():
+            base = ledger.before(self.from_us - self._window_us(key))
+            for column in LEDGER_COLUMNS:
+                state[f"{key}.{column}"] = getattr(base, column)
+        for name in RECENT:
+            table = getattr(self.recent, name)
+            for item in fields(table):
+                state[f"recent_{name}.{item.name}"] = getattr(table, item.name)
+        return state
+
+    @classmethod
+    def of_state(cls, feature_set: FeatureSet, state: Mapping[str, NDArray[Any]]) -> History:
+        """Return the history whose `state` this is; it answers the same, bit for bit.
+
+        Raises:
+            KeyError: an array is missing: the state is another feature set's.
+        """
+        begun = cls.begin(feature_set)
+        ledgers = {}
+        for key, one in begun.ledgers.items():
+            columns: dict[str, Any] = {name: state[f"{key}.{name}"] for name in LEDGER_COLUMNS}
+            ledgers[key] = replace(one, **columns)
+        tables: dict[str, Any] = {}
+        for name, kind in RECENT.items():
+            columns = {i.name: state[f"recent_{name}.{i.name}"] for i in fields(kind)}
+            tables[name] = kind(**columns)
+        newest_us, from_us = (int(value) for value in state["times_us"])
+        history = replace(begun, ledgers=ledgers).extended(Events(**tables))
+        return replace(history, newest_us=newest_us, from_us=from_us)
+
+    def _window_us(self, key: str) -> int:
+        """Return how far back before `from_us` a ledger and `recent` reach."""
+        return 0 if key == CAPACITY else self.feature_set.window_us(key.endswith("_jobs"))
+
+
+def _since(table: T, time_us: int) -> T:
+    times: I64 = table.time_us  # type: ignore[attr-defined]  # every table of events has it
+    return table.rows(slice(int(np.searchsorted(times, time_us)), None))
+
+
+def _empty(key: str) -> Ledger:
+    idle_us = IDLE_US.get(key, WEEK_US)
+    if key.endswith("_jobs"):
+        return Ledger.empty(JOB_TOTALS, JOB_MARKS, idle_us)
+    return Ledger.empty(len(TOTALS), len(MARKS), idle_us, TOTAL["running"])
+
+
+def _count_first_failures(steps: Steps, total: str, fresh: Ledger, rows: I64) -> None:
+    """Count each key's first failure in the steps of the keys that come after it."""
+    first = (fresh.totals[:, TOTAL["fails"]] == 1) & (steps.totals[rows, Kind.FAIL] == 1)
+    steps.totals[rows[first], TOTAL[total]] = 1
+
+
+def _task_keys(key: str, rows: TaskEvents | Anchors) -> I64:
+    if key == "task":
+        return mixed(rows.job, rows.task.astype(np.int64))
+    if key == "cell":
+        return np.zeros(len(rows), dtype=np.int64)
+    if key == "shape":
+        return _shapes(rows)
+    column: I64 = getattr(rows, key)
+    return column
+
+
+def _shapes(rows: TaskEvents | Anchors) -> I64:
+    return mixed(
+        rows.user,
+        millionths(rows.cpu_request),
+        millionths(rows.memory_request),
+        rows.priority.astype(np.int64),
+        rows.scheduling_class.astype(np.int64),
+    )
+
+
+def _job_keys(key: str, rows: JobEvents | Anchors) -> I64:
+    return rows.user if key == "user_jobs" else rows.name
+
+
+def _anchor_keys(key: str, anchors: Anchors) -> I64:
+    return _job_keys(key, anchors) if key.endswith("_jobs") else _task_keys(key, anchors)
+
+
+def _distinct(keys: I64, time_us: I64) -> tuple[I64, I64, I64]:
+    """Return the different (key, time) pairs in their order, and which one each row has."""
+    order = np.lexsort((time_us, keys))
+    keys, time_us = keys[order], time_us[order]
+    new = np.ones(len(keys), dtype=np.bool_)
+    new[1:] = (keys[1:] != keys[:-1]) | (time_us[1:] != time_us[:-1])
+    inverse = np.empty(len(order), dtype=np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    return keys[new], time_us[new], inverse
