@@ -20,6 +20,7 @@ from schemas.reaction import Reaction
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
+from schemas.tables import Table
 
 LONGEST = 200
 """Characters of what an unknown kind of event says."""
@@ -59,10 +60,10 @@ def gist(event: Event[Any]) -> str:
 
 def table_of_prediction(prediction: Prediction) -> tuple[str, tuple[str, ...], tuple[float, ...]]:
     """Return what a prediction is about (`risk` or `demand`), its nodes and their ratios."""
-    for name in ("risk", "demand"):
-        for table in (getattr(prediction, name, None), getattr(prediction, "nodes", None)):
+    for _, table in prediction:
+        for name in ("risk", "demand"):
             ratios = getattr(table, f"{name}_ratio", None)
-            if table is not None and ratios is not None:
+            if isinstance(table, Table) and ratios is not None:
                 return name, table.ids, ratios
     return "", (), ()
 

@@ -84,24 +84,26 @@ async def find_cycle(source: Source, wanted: str) -> int:
         raise InputError("DECISION", wanted, "there is no decision yet")
     if wanted == LAST:
         return times[-1][1]
-    moment = _moment(wanted, times[-1][0])
+    moment = _moment(wanted, times[0][0], times[-1][0])
     before = [cycle for time, cycle in times if time <= moment]
     if not before:
         raise InputError("TIME", wanted, f"the first decision is of {times[0][0]}")
     return before[-1]
 
 
-def _moment(wanted: str, newest: str) -> str:
+def _moment(wanted: str, first: str, newest: str) -> str:
     """Return the cluster time that is meant, as events state it.
 
-    A time of day is that of the newest decision's day, or of the day before when it lies ahead.
+    A time of day is that of the newest decision's day, or of the day before where the log reaches
+    back and that day's has not come yet.
     """
-    last = datetime.fromisoformat(newest)
+    last = datetime.fromisoformat(newest).timestamp()
     if _AGO.fullmatch(wanted):
-        return rfc3339(last.timestamp() - seconds(wanted))
+        return rfc3339(last - seconds(wanted))
     if _CLOCK.fullmatch(wanted):
         clock = datetime.fromisoformat(f"{newest[:10]}T{wanted}+00:00").timestamp()
-        return rfc3339(clock if clock <= last.timestamp() else clock - 86_400.0)
+        day_before = rfc3339(clock - 86_400.0)
+        return day_before if clock > last and day_before >= first else rfc3339(clock)
     try:
         given = datetime.fromisoformat(wanted)
     except ValueError:

@@ -17,7 +17,7 @@ from schemas.registry import decode
 
 TOLD = ("observation", "prediction.>", "proposal.*", "decision", "outcome.*")
 """Subjects of what a story tells."""
-TABLES = ("nodes", "pods", "frame", "risk", "demand")
+TABLES = ("nodes", "pods", "frame", "risk_table", "demand_table")
 """Fields that hold whole tables; a story leaves them to `tap --json`."""
 
 

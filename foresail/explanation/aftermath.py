@@ -68,7 +68,9 @@ def _measured(check: GuardCheck) -> str:
 def _executed(label: str, data: OutcomeExecution) -> Section:
     if data.phase is ExecutionPhase.REFUSED:
         noop = data.reason is Reason.NOOP
-        said = "nothing, as decided" if noop else f"nothing: refused [{data.reason}] {data.text}"
+        why = f"nothing: refused [{data.reason}]"
+        guarded = any(not check.passed and check.text == data.text for check in data.guards)
+        said = "nothing, as decided" if noop else why if guarded else f"{why} {data.text}"
         return Section(label, [Text(said)], "" if noop else "red")
     ended = {None: "started, not finished yet", True: "done", False: "FAILED"}[data.succeeded]
     why = f" [{data.reason}]" if data.reason is not None else ""
@@ -91,7 +93,7 @@ def _executed(label: str, data: OutcomeExecution) -> Section:
 
 def _result(result: OperationResult | None) -> str:
     if result is None:
-        return "no answer yet"
+        return "not written"
     status = f" {result.http_status}" if result.http_status else ""
     reason = f" [{result.reason}]" if result.reason is not None else ""
     return f"{result.status}{status}{reason} {result.message}".rstrip()

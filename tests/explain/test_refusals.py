@@ -1,0 +1,276 @@
+"""`foresail explain` on every reason for which nothing, or not all, was executed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from schemas.actions import ActionKind, Agent
+from schemas.control import Command
+from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
+from schemas.reasons import Reason
+from services.executor.settings import Budget, Caps
+from tests.builders import cycle_time
+from tests.explain.theatre import Theatre
+
+MERGE = "application/merge-patch+json"
+Case = Callable[[Theatre], Awaitable[None]]
+CASES: dict[Reason, tuple[Case, dict[str, Any]]] = {}
+
+
+def case(reason: Reason, **executor: Any) -> Callable[[Case], Case]:
+    """Register how a reason comes about, under settings of the executor."""
+
+    def register(play: Case) -> Case:
+        CASES[reason] = (play, executor)
+        return play
+
+    return register
+
+
+async def sleep(theatre: Theatre, node: str = "node-0", score: float = 0.9) -> None:
+    """Play a cycle in which B alone wants a node to sleep."""
+    kind = ActionKind.POWER_STATE
+    await theatre.order(Agent.EFFICIENCY, kind, node, score, power_state="sleep")
+
+
+async def wake(theatre: Theatre, score: float = 0.5) -> None:
+    """Play a cycle in which B alone wants node-0 back."""
+    kind = ActionKind.POWER_STATE
+    await theatre.order(Agent.EFFICIENCY, kind, "node-0", score, power_state="on")
+
+
+async def migrate(theatre: Theatre) -> None:
+    """Play a cycle in which A alone wants pods off node-0."""
+    await theatre.order(Agent.SAFETY, ActionKind.MIGRATE, "node-0")
+
+
+async def replicate(theatre: Theatre, node: str = "node-0") -> None:
+    """Play a cycle in which A alone wants a replica of what runs on a node."""
+    await theatre.order(Agent.SAFETY, ActionKind.REPLICATE, node)
+
+
+@case(Reason.KILL_SWITCH)
+async def killed(theatre: Theatre) -> None:
+    theatre.control(Command.KILL)
+    await sleep(theatre)
+
+
+@case(Reason.PAUSED)
+async def paused(theatre: Theatre) -> None:
+    theatre.control(Command.PAUSE)
+    await sleep(theatre)
+
+
+@case(Reason.SHADOW_MODE, mode=Mode.SHADOW)
+async def in_shadow_mode(theatre: Theatre) -> None:
+    await sleep(theatre)
+    theatre.observe()
+    theatre.observe()
+    await theatre.execute()
+    theatre.cycle = 1
+
+
+@case(Reason.COOL_DOWN, mode=Mode.SHADOW)
+async def cooling_down(theatre: Theatre) -> None:
+    await sleep(theatre)
+    await sleep(theatre)
+
+
+@case(Reason.COOL_DOWN_AFTER_FAILURE)
+async def cooling_down_after_failure(theatre: Theatre) -> None:
+    theatre.transport.refuses = (500, "InternalError", "etcd is slow")
+    await sleep(theatre)
+    theatre.transport.refuses = None
+    kind = ActionKind.DVFS
+    await theatre.order(Agent.EFFICIENCY, kind, "node-0", 0.9, clock_scale_ratio=0.65)
+
+
+@case(Reason.BUDGET_EXHAUSTED, budgets=(Budget(nodes="1"),), least_ready_ratio=0.0)
+async def budget_used_up(theatre: Theatre) -> None:
+    await sleep(theatre)
+    await sleep(theatre, "node-1")
+
+
+@case(Reason.CAP_PER_NODE, caps=Caps(per_node=1))
+async def node_had_its_share(theatre: Theatre) -> None:
+    await sleep(theatre)
+    kind = ActionKind.DVFS
+    await theatre.order(Agent.EFFICIENCY, kind, "node-0", 0.9, clock_scale_ratio=0.65)
+
+
+@case(Reason.CAP_PER_NAMESPACE, caps=Caps(per_namespace=1))
+async def namespace_had_its_share(theatre: Theatre) -> None:
+    theatre.deploy("web", 1)
+    theatre.deploy("api", 1, "node-1")
+    await replicate(theatre)
+    await replicate(theatre, "node-1")
+
+
+@case(Reason.CAP_PER_WORKLOAD, caps=Caps(per_workload=1), cool_down_seconds=0.0)
+async def workload_had_its_share(theatre: Theatre) -> None:
+    theatre.deploy("web", 1)
+    await replicate(theatre)
+    await replicate(theatre)
+
+
+@case(Reason.PING_PONG)
+async def there_and_back(theatre: Theatre) -> None:
+    await sleep(theatre)
+    await wake(theatre)
+
+
+@case(Reason.STALE_DECISION)
+async def too_old(theatre: Theatre) -> None:
+    theatre.observe(expected=(Agent.EFFICIENCY,))
+    theatre.propose(Agent.EFFICIENCY, ActionKind.POWER_STATE, "node-0", power_state="sleep")
+    theatre.decide(without=("inference", "agent-efficiency"))
+    for _ in range(3):
+        theatre.observe(expected=(Agent.EFFICIENCY,))
+    await theatre.execute()
+    theatre.cycle = 1
+
+
+@case(Reason.TARGET_GONE)
+async def node_gone(theatre: Theatre) -> None:
+    theatre.request("DELETE", "/api/v1/nodes/node-0")
+    await sleep(theatre)
+
+
+@case(Reason.TARGET_CHANGED)
+async def node_changed(theatre: Theatre) -> None:
+    """What was done is to be taken back, but somebody has changed it since."""
+    await sleep(theatre)
+    awake = {"spec": {"unschedulable": None}}
+    theatre.request("PATCH", "/api/v1/nodes/node-0", json.dumps(awake).encode(), MERGE)
+    theatre.control(Command.UNDO, "1")
+    await theatre.execute()
+
+
+@case(Reason.ALREADY_IN_STATE)
+async def asleep_already(theatre: Theatre) -> None:
+    state = {"metadata": {"annotations": {"foresail.dev/power-state": "sleep"}}}
+    cordon = {**state, "spec": {"unschedulable": True}}
+    theatre.request("PATCH", "/api/v1/nodes/node-0", json.dumps(cordon).encode(), MERGE)
+    await sleep(theatre)
+
+
+@case(Reason.NO_MOVABLE_POD)
+async def nothing_to_move(theatre: Theatre) -> None:
+    await migrate(theatre)
+
+
+@case(Reason.NO_WORKLOAD)
+async def nothing_to_replicate(theatre: Theatre) -> None:
+    await replicate(theatre)
+
+
+@case(Reason.NODE_NOT_EMPTY)
+async def node_at_work(theatre: Theatre) -> None:
+    theatre.deploy("web", 2)
+    await sleep(theatre)
+
+
+@case(Reason.LAST_READY_NODES, least_ready_ratio=1.0)
+async def last_nodes(theatre: Theatre) -> None:
+    await sleep(theatre)
+
+
+@case(Reason.PROTECTED)
+async def protected(theatre: Theatre) -> None:
+    marked = {"metadata": {"annotations": {"foresail.dev/do-not-disrupt": "true"}}}
+    theatre.request("PATCH", "/api/v1/nodes/node-0", json.dumps(marked).encode(), MERGE)
+    await sleep(theatre)
+
+
+@case(Reason.PDB)
+async def budget_of_pods(theatre: Theatre) -> None:
+    theatre.deploy("web", 1)
+    words = "Cannot evict pod as it would violate the pod's disruption budget."
+    theatre.transport.refuses = (429, "TooManyRequests", words)
+    await migrate(theatre)
+
+
+@case(Reason.CONFLICT)
+async def conflict(theatre: Theatre) -> None:
+    theatre.deploy("web", 1)
+    words = "Operation cannot be fulfilled on deployments.apps: the object has been modified"
+    theatre.transport.refuses = (409, "Conflict", words)
+    await replicate(theatre)
+
+
+@case(Reason.FORBIDDEN)
+async def forbidden(theatre: Theatre) -> None:
+    theatre.transport.refuses = (403, "Forbidden", 'nodes "node-0" is forbidden')
+    await sleep(theatre)
+
+
+@case(Reason.INVALID)
+async def invalid(theatre: Theatre) -> None:
+    theatre.transport.refuses = (422, "Invalid", 'Node "node-0" is invalid: spec')
+    await sleep(theatre)
+
+
+@case(Reason.API_ERROR)
+async def broken_server(theatre: Theatre) -> None:
+    theatre.transport.refuses = (500, "InternalError", "etcd is slow")
+    await sleep(theatre)
+
+
+@case(Reason.API_UNREACHABLE)
+async def no_answer(theatre: Theatre) -> None:
+    theatre.transport.deaf = True
+    await sleep(theatre)
+
+
+@case(Reason.ABANDONED_AFTER_RESTART)
+async def abandoned(theatre: Theatre) -> None:
+    """The executor dies behind its plan and comes back three cycles later."""
+    await sleep(theatre)
+    (finished,) = [one for one in theatre.events if getattr(one.data, "phase", "") == "finished"]
+    theatre.forget(finished.id)
+    for _ in range(3):
+        theatre.observe(expected=(Agent.EFFICIENCY,))
+    theatre.restart()
+    await theatre.execute()
+    theatre.cycle = 1
+
+
+@case(Reason.REPLAYED_LOG, cluster="replay-1")
+async def replayed(theatre: Theatre) -> None:
+    await sleep(theatre)
+
+
+GUARDED = tuple(
+    reason
+    for reason in Reason
+    if list(Reason).index(Reason.KILL_SWITCH)
+    <= list(Reason).index(reason)
+    <= list(Reason).index(Reason.REPLAYED_LOG)
+)
+"""Every reason of the executor, as the enum groups them."""
+
+
+def test_no_reason_is_left_out() -> None:
+    """A new reason of the executor needs a screen, too."""
+    assert set(CASES) == set(GUARDED)
+
+
+@pytest.mark.parametrize("reason", GUARDED, ids=str)
+async def test_each_reason_is_explained(reason: Reason) -> None:
+    """The reason stands in the events and on the screen, which is the golden one."""
+    play, executor = CASES[reason]
+    theatre = Theatre(**executor)
+    await play(theatre)
+    told = [one.data for one in theatre.events if one.cycle == theatre.cycle]
+    outcomes = [one for one in told if isinstance(one, OutcomeExecution | OutcomeVerification)]
+    reasons = {one.reason for one in outcomes}
+    reasons |= {result.reason for one in outcomes for result in getattr(one, "results", ())}
+
+    assert reason in reasons
+    assert f"[{reason}]" in theatre.screen(theatre.cycle)
+    theatre.compare(f"refusal_{reason}", theatre.cycle)
+    assert theatre.engine.now >= cycle_time(1)

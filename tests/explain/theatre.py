@@ -1,0 +1,260 @@
+"""A stage on which single cycles are played: the real inference, agents, referee and scoreboard over
+scripted observations, and the real executor on a small simulated cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from bus.follow import Fold, Speaker
+from foresail.explanation import screen
+from foresail.story import Story
+from schemas import subjects
+from schemas.actions import ActionKind, Agent
+from schemas.control import Command, Control
+from schemas.envelope import Draft, Event, stamp
+from schemas.identity import Origin
+from schemas.model import EventData
+from schemas.outcome import Mode
+from schemas.proposal import Proposal
+from schemas.signals import SignalStatus
+from services.agents.service import build as build_agent
+from services.agents.settings import AgentSettings
+from services.cluster import JSON, Answer, ClusterRefused, ClusterUnavailable, TwinTransport
+from services.executor.fold import ExecutorFold
+from services.executor.service import Executor
+from services.executor.settings import ExecutorSettings
+from services.inference.service import build as build_inference
+from services.inference.settings import InferenceSettings
+from services.referee.service import build as build_referee
+from services.referee.settings import RefereeSettings
+from services.scoreboard.service import build as build_scoreboard
+from services.scoreboard.settings import ScoreboardSettings
+from tests.builders import (
+    Rows,
+    cycle_time,
+    make_control,
+    make_observation,
+    make_proposal,
+    stored,
+)
+from tests.readable_goldens import COLUMNS, ROWS, check, shown
+from twin.engine import Engine
+from twin.inprocess import InProcessTwin
+from twin.workloads.arrival import NodeShape
+
+GIB = 2**30
+GOLDENS = Path(__file__).parent / "goldens"
+ALL = (Agent.SAFETY, Agent.ADMISSION, Agent.EFFICIENCY)
+CALM: Rows = {"node-0": {}, "node-1": {}, "node-2": {}}
+IDLE: Rows = {**CALM, "node-0": {"cpu_requested_ratio": 0.05, "memory_requested_ratio": 0.05}}
+RISKY: Rows = {**CALM, "node-1": {"unhealthy_pods": 1}}
+
+NEVER = {"observed_time_seconds": None, "age_seconds": None}
+SIGNALS: Mapping[str, Mapping[str, Any]] = {
+    "node_requests": {"limit_seconds": 30.0},
+    "pods": {"limit_seconds": 30.0},
+    "node_usage": {"source": "metrics_server", "age_seconds": 15.0, "limit_seconds": 90.0},
+    "power": {"source": "power_model:node_usage", "age_seconds": 15.0},
+    "energy_price": {"source": "settings", "status": SignalStatus.ASSUMED, **NEVER},
+}
+
+
+class Answering(TwinTransport):
+    """The simulated cluster, whose writes can be refused or lost."""
+
+    refuses: tuple[int, str, str] | None = None
+    """Status, reason and message of every write's answer."""
+    silent = False
+    """No write is answered."""
+    deaf = False
+    """No read is answered either."""
+
+    async def request(
+        self,
+        method: Any,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        content_type: str = JSON,
+    ) -> Answer:
+        """Send one request, or fail as told."""
+        if self.deaf or (self.silent and method != "GET"):
+            raise ClusterUnavailable("no answer within 10 s")
+        if self.refuses is not None and method != "GET":
+            raise ClusterRefused(*self.refuses)
+        return await super().request(method, path, query, body, content_type)
+
+
+class Theatre:
+    """Plays cycles; `events` is the log."""
+
+    def __init__(self, mode: Mode = Mode.ACTIVE, cluster: str = "test", **executor: Any) -> None:
+        """Raise the curtain on three empty nodes."""
+        self.origin = Origin(cluster, "1")
+        self.events: list[Event[Any]] = []
+        self.cycle = 0
+        self._config = ExecutorSettings(mode=mode, **executor)
+        agents = [build_agent(AgentSettings(), self.origin, agent) for agent in ALL]
+        self._folds: list[Fold[Any]] = [
+            build_inference(InferenceSettings(), self.origin),
+            *agents,
+            build_referee(RefereeSettings(), self.origin),
+            build_scoreboard(ScoreboardSettings(), self.origin),
+            cast(Fold[Any], ExecutorFold()),
+        ]
+        self._states = [fold.initial() for fold in self._folds]
+        self._folded = [0] * len(self._folds)
+        self.engine = Engine(seed=1)
+        nodes = [NodeShape(f"node-{n}", 16_000, 64 * GIB, 0, {}) for n in range(3)]
+        self.engine.add_nodes(nodes)
+        self.transport = Answering(InProcessTwin(self.engine))
+        self.restart()
+
+    def restart(self) -> None:
+        """Let a new executor process begin."""
+        self._executor = Executor(self._config, cast(Speaker, self), self.transport, None)
+
+    # ---- the log
+
+    def tell(self, data: EventData, cycle: int, producer: str, causes: Sequence[str] = ()) -> None:
+        """Store one event."""
+        at = getattr(data, "cluster_time_seconds", cycle_time(cycle))
+        self._store(stamp(Draft(data, cycle, at, tuple(causes)), self.origin, producer, "0" * 16))
+
+    async def say(self, drafts: Sequence[Draft]) -> tuple[Event[Any], ...]:
+        """Store what the executor says, as `bus.follow.Speaker` does."""
+        before = len(self.events)
+        for draft in drafts:
+            self._store(stamp(draft, self.origin, "executor", "0" * 16))
+        return tuple(self.events[before:])
+
+    def _store(self, event: Event[Any]) -> None:
+        if event.id not in {one.id for one in self.events}:
+            self.events.append(stored(event, seq=len(self.events) + 1))
+
+    def forget(self, event_id: str) -> None:
+        """Lose an event that was never stored, and what everybody folded of the log."""
+        self.events = [one for one in self.events if one.id != event_id]
+        self._states = [fold.initial() for fold in self._folds]
+        self._folded = [0] * len(self._folds)
+
+    # ---- the play
+
+    def observe(self, nodes: Rows = CALM, expected: Sequence[Agent] = ALL, **fields: Any) -> None:
+        """Open a cycle; `signals` change what is said of one of them."""
+        given = dict(fields.pop("signals", {}))
+        fields["signals"] = {name: {**SIGNALS[name], **given.get(name, {})} for name in SIGNALS}
+        self.cycle += 1
+        self.engine.advance(max(self.engine.now, cycle_time(self.cycle)))
+        data = make_observation(nodes, cycle=self.cycle, expected_agents=tuple(expected), **fields)
+        self.tell(data, self.cycle, "collector")
+
+    def propose(
+        self, agent: Agent, kind: ActionKind, target: str, score: float = 0.9, **parameters: Any
+    ) -> None:
+        """Let an agent want something that no threshold here would make it want."""
+        data: Proposal = make_proposal(
+            agent,
+            kind,
+            cycle=self.cycle,
+            target=target,
+            score=score,
+            parameters=parameters,
+            text=f"{agent} wants {kind} on {target}, as the test says",
+        )
+        self.tell(data, self.cycle, f"agent-{agent}")
+
+    def control(self, command: Command, value: str = "") -> None:
+        """Let the operator speak."""
+        data: Control = make_control(command, value=value, nonce=str(len(self.events)))
+        self.tell(data, 0, "operator")
+
+    def decide(self, *, without: Sequence[str] = (), overdue: bool = False) -> None:
+        """Let everybody but `without` say what they owe, until nobody owes anything."""
+        said = -1
+        while said != len(self.events):
+            said = len(self.events)
+            for place, fold in enumerate(self._folds):
+                self._fold(place)
+                if fold.name not in without:
+                    self._speak(place, overdue=overdue)
+
+    def _fold(self, place: int) -> None:
+        fold = self._folds[place]
+        patterns = [subjects.pattern(self.origin.cluster, one) for one in fold.reads]
+        for event in self.events[self._folded[place] :]:
+            if any(subjects.matches(one, event.subject) for one in patterns):
+                self._states[place] = fold.evolve(self._states[place], event)
+        self._folded[place] = len(self.events)
+
+    def _speak(self, place: int, *, overdue: bool) -> None:
+        fold = self._folds[place]
+        for draft in fold.decide(self._states[place], overdue=overdue):
+            self._store(stamp(draft, self.origin, fold.name, "0" * 16))
+
+    async def execute(self) -> None:
+        """Let the executor act until it has nothing more to say."""
+        said = -1
+        while said != len(self.events):
+            said = len(self.events)
+            self._fold(len(self._folds) - 1)
+            await self._executor.act(self._states[-1])
+
+    async def play(self, nodes: Rows = CALM, **fields: Any) -> None:
+        """Play a whole cycle in which everybody is there."""
+        self.observe(nodes, **fields)
+        self.decide()
+        await self.execute()
+
+    async def order(
+        self, agent: Agent, kind: ActionKind, target: str, score: float = 0.9, **parameters: Any
+    ) -> None:
+        """Play a cycle in which one agent alone is asked, and wants this."""
+        self.observe(expected=(agent,))
+        self.propose(agent, kind, target, score, **parameters)
+        self.decide(without=("inference", *(f"agent-{one}" for one in ALL)))
+        await self.execute()
+
+    # ---- the cluster
+
+    def deploy(self, name: str, replicas: int, node: str = "node-0", **template: Any) -> None:
+        """Create a Deployment whose pods run on one node."""
+        labels = {"app": name}
+        container = {"name": "c", "image": "a:1", "resources": {"requests": {"cpu": "1"}}}
+        spec = {"nodeSelector": {"kubernetes.io/hostname": node}, "containers": [container]}
+        content = {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels, **template}, "spec": spec},
+        }
+        namespace = template.get("namespace", "default")
+        self.engine.store.create(
+            "deployments", namespace, {"metadata": {"name": name}, "spec": content}
+        )
+        self.engine.advance(self.engine.now + 20)
+
+    def request(self, method: str, path: str, body: bytes = b"", kind: str = JSON) -> None:
+        """Do something to the cluster beside the executor."""
+        status, answer = InProcessTwin(self.engine).request(method, path, {}, body, kind)
+        assert status < 300, answer
+
+    # ---- the screen
+
+    def screen(self, cycle: int = 1) -> str:
+        """Return what `foresail explain` shows of a cycle, on a terminal without colour."""
+        story = Story(cycle)
+        for event in self.events:
+            if event.cycle == cycle:
+                story.add(event)
+        return shown(screen(story))
+
+    def compare(self, name: str, cycle: int = 1) -> None:
+        """Compare the screen with its golden, and see that it fits the terminal."""
+        text = self.screen(cycle)
+        check(GOLDENS / f"{name}.txt", text)
+        lines = text.splitlines()
+        assert len(lines) <= ROWS
+        assert max(map(len, lines)) <= COLUMNS
