@@ -70,6 +70,7 @@ class Player:
         self._steps = 0
         self._in_step = False
         self._changed = asyncio.Event()
+        self._begun = False
         self._anchor: tuple[float, int] | None = None
         """A moment of the clock, and the recorded time that belongs to it."""
 
@@ -83,6 +84,7 @@ class Player:
         for message in messages:
             if message.seq >= from_seq:
                 await self._turn(message)
+                self._begun = True
             await self._bus.publish([replayed(message, self._cluster)])
             played = self.played
             played.messages += 1
@@ -143,8 +145,7 @@ class Player:
             return 0.0
         now = self._clock.monotonic()
         if self._anchor is None:
-            began_ns = self.played.time_ns if self.played.messages else message.time_ns
-            self._anchor = (now, max(began_ns, 0))
+            self._anchor = (now, self.played.time_ns if self._begun else message.time_ns)
         began, began_ns = self._anchor
         due = began + (message.time_ns - began_ns) / NANOSECONDS / self.speed
         return due - now

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bus.clock import Clock
-from bus.errors import InputError
+from bus.errors import BusUnavailable, InputError, Permanent
 from bus.identities import REPLAY_PREFIX
 from bus.login import Login, Logins, new_logins, store_logins, stored_logins
 from bus.nats_adapter import NatsBus
@@ -167,7 +167,7 @@ async def _server(
             kept / "nats", accounts_conf(stack.cluster, stack.stream, logins, replay=replay)
         )
         own = accounts_conf(stack.cluster, stack.stream, logins)
-        cleanup.callback(reload_accounts, kept / "nats", own)
+        cleanup.callback(_give_back, kept / "nats", own)
         return _Server(stack.nats_url, logins, "the running stack's server", beside=True)
     logins = new_logins()
     store_logins(logins, folder)
@@ -187,8 +187,14 @@ def _running_stack(path: Path) -> tuple[StateFolder, StackFile] | None:
     return (state, stack) if stack.running else None
 
 
+def _give_back(folder: Path, accounts: str) -> None:
+    with contextlib.suppress(Permanent):  # the stack ended before its replay
+        reload_accounts(folder, accounts)
+
+
 async def _remove(server: _Server, declaration: StreamDeclaration) -> None:
-    await NatsBus.remove(server.url, declaration.name, login=server.logins["bootstrap"])
+    with contextlib.suppress(BusUnavailable):
+        await NatsBus.remove(server.url, declaration.name, login=server.logins["bootstrap"])
 
 
 def _note_end(state: StateFolder, stack: StackFile, server: _Server) -> None:

@@ -1,0 +1,26 @@
+"""One run on virtual time, recorded, for every test of this folder that needs a real log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foresail.settings import resolve
+from foresail.stack.virtual import run_virtual_stack
+
+
+@pytest.fixture(scope="session")
+def run_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the recording of 60 cycles on 6 nodes, in which every kind of event occurs."""
+    path = tmp_path_factory.mktemp("run") / "run.fslog"
+    given: dict[str, Any] = {
+        "run.virtual_time": True,
+        "run.for_seconds": 300.0,
+        "run.nodes": 6,
+        "run.exercise": True,
+        "run.record": str(path),
+    }
+    run_virtual_stack(resolve(None, {}, given), quiet=True)
+    return path

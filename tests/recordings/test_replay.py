@@ -1,0 +1,219 @@
+"""`replay`: the same events in the same order at the asked pace, and nobody acts on them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from bus.clock import LoopClock
+from bus.memory_adapter import MemoryBus, MemoryLog
+from bus.port import StoredMessage
+from bus.recording import open_recording
+from bus.recording.window import cycle_in
+from bus.virtual_loop import run_virtual
+from foresail.replay.player import RECORDED, Player
+from schemas.identity import Origin
+from schemas.outcome import ExecutionPhase, OutcomeExecution
+from schemas.reasons import Reason
+from schemas.registry import decode
+from services.cluster import TwinTransport
+from services.executor.service import run as run_executor
+from services.executor.settings import ExecutorSettings
+from twin.config import TwinConfig
+from twin.engine import Engine
+from twin.inprocess import InProcessTwin
+
+CLUSTER = "replay-test"
+START_NS = 1_767_225_600_000_000_000
+TIMES = (0.0, 0.5, 1.0, 4.0, 4.5, 6.0)
+CYCLES = (1, 1, 1, 2, 2, 3)
+
+
+def messages() -> list[StoredMessage]:
+    """Return six messages of three cycles over six seconds."""
+    return [
+        StoredMessage(
+            seq,
+            START_NS + round(1e9 * seconds),
+            "foresail.c.decision",
+            {"ce-id": str(seq), "ce-correlationid": f"c/i1/{cycle}", "Nats-Msg-Id": str(seq)},
+            b"{}",
+        )
+        for seq, (seconds, cycle) in enumerate(zip(TIMES, CYCLES, strict=True), start=1)
+    ]
+
+
+class Room:
+    """A log in memory on virtual time, and a player on it."""
+
+    def __init__(self, speed: float | None = 1.0, **options: bool) -> None:
+        self.clock = LoopClock(START_NS)
+        self.log = MemoryLog(wall_ns=self.clock.wall_ns)
+        bus = MemoryBus(self.log, CLUSTER)
+        self.player = Player(bus, CLUSTER, self.clock, speed=speed, **options)
+
+    def begin(self, from_seq: int = 1) -> asyncio.Task[None]:
+        """Begin to play."""
+        return asyncio.create_task(self.player.play(messages(), from_seq))
+
+    def stored(self) -> list[str]:
+        """Return the ids that are in the log."""
+        return [message.headers["ce-id"] for message in self.log.messages]
+
+    def seconds(self) -> list[float]:
+        """Return when they were stored."""
+        return [(message.time_ns - START_NS) / 1e9 for message in self.log.messages]
+
+
+@pytest.mark.parametrize(
+    ("speed", "expected"), [(1.0, TIMES), (4.0, [t / 4 for t in TIMES]), (None, [0.0] * 6)]
+)
+def test_the_pace_is_the_one_asked_for(speed: float | None, expected: Sequence[float]) -> None:
+    """Original pace, four times as fast, or as fast as possible: to the microsecond."""
+
+    async def play() -> None:
+        room = Room(speed)
+        await room.begin()
+        assert room.seconds() == pytest.approx(list(expected), abs=1e-6)
+
+    run_virtual(play)
+
+
+def test_what_comes_before_the_wanted_beginning_is_there_at_once() -> None:
+    """Checkpoints and keyframes are published without pause; the pace counts from the beginning."""
+
+    async def play() -> None:
+        room = Room()
+        await room.begin(from_seq=4)
+        assert room.seconds() == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.5, 2.0], abs=1e-6)
+
+    run_virtual(play)
+
+
+def test_a_replayed_event_is_the_same_event() -> None:
+    """Id, headers and data are kept; the subject names the replay; a header names the old place."""
+
+    async def play() -> None:
+        room = Room(None)
+        await room.begin()
+        for before, after in zip(messages(), room.log.messages, strict=True):
+            assert f"foresail.{CLUSTER}.decision" == after.subject
+            assert before.data == after.data
+            assert after.headers[RECORDED].split()[0] == str(before.seq)
+            assert {**after.headers, RECORDED: ""} == {**before.headers, RECORDED: ""}
+
+    run_virtual(play)
+
+
+def test_a_pause_holds_and_a_step_plays_one_cycle() -> None:
+    """Paused, nothing is published; each step publishes one cycle; going on plays the rest."""
+
+    async def play() -> None:
+        room = Room(paused=True)
+        playing = room.begin()
+        await asyncio.sleep(50)
+        assert [] == room.stored()
+        room.player.step()
+        await asyncio.sleep(50)
+        assert ["1", "2", "3"] == room.stored()
+        room.player.step()
+        await asyncio.sleep(50)
+        assert ["1", "2", "3", "4", "5"] == room.stored()
+        room.player.pause()
+        await playing
+        assert 6 == len(room.stored())
+
+    run_virtual(play)
+
+
+def test_stepping_pauses_before_each_cycle() -> None:
+    """With `--step` a cycle is played at its pace, then the next waits for a key."""
+
+    async def play() -> None:
+        room = Room(stepping=True)
+        playing = room.begin()
+        room.player.step()
+        await asyncio.sleep(50)
+        assert ["1", "2", "3"] == room.stored()
+        assert room.player.played.paused
+        playing.cancel()
+        with suppress(asyncio.CancelledError):
+            await playing
+
+    run_virtual(play)
+
+
+def test_another_speed_holds_from_now_on() -> None:
+    """Made faster in the middle, the rest comes at the new pace."""
+
+    async def play() -> None:
+        room = Room()
+        playing = room.begin()
+        await asyncio.sleep(2.0)
+        room.player.set_speed(100.0)
+        await playing
+        assert room.seconds()[-1] == pytest.approx(2.0 + 5.0 / 100, abs=1e-6)
+
+    run_virtual(play)
+
+
+class WatchedTwin(InProcessTwin):
+    """A twin that counts who wants to write."""
+
+    writes = 0
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: bytes,
+        content_type: str = "application/json",
+    ) -> tuple[int, bytes]:
+        """Answer one request."""
+        self.writes += method != "GET"
+        return super().request(method, path, query, body, content_type)
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_the_executor_refuses_a_replay(run_file: Path, allowed: bool) -> None:
+    """The real executor, on a replay that ends with a decision it once executed, writes nothing and
+    says why; only a setting for twins started for that lets it try.
+    """
+    recorded = list(open_recording(run_file))
+    executed = {
+        cycle_in(one)
+        for one in recorded
+        if one.subject.endswith("outcome.execution") and b'"phase":"started"' in one.data
+    }
+    end = next(
+        index
+        for index, one in enumerate(recorded, start=1)
+        if one.subject.endswith(".decision") and cycle_in(one) in executed
+    )
+
+    async def play() -> None:
+        clock = LoopClock(START_NS)
+        log = MemoryLog(wall_ns=clock.wall_ns)
+        await Player(MemoryBus(log, CLUSTER), CLUSTER, clock, speed=None).play(recorded[:end], 0)
+        twin = WatchedTwin(Engine(TwinConfig(), 1), clock=clock)
+        settings = ExecutorSettings(execute_replays=allowed)
+        bus, origin = MemoryBus(log, CLUSTER), Origin(CLUSTER, "i1")
+        executing = asyncio.create_task(
+            run_executor(settings, bus, clock, origin, TwinTransport(twin))
+        )
+        await asyncio.sleep(30)
+        executing.cancel()
+        with suppress(asyncio.CancelledError):
+            await executing
+        said = [decode(one.subject, one.headers, one.data).data for one in log.messages[end:]]
+        outcomes = [one for one in said if isinstance(one, OutcomeExecution)]
+        assert [ExecutionPhase.REFUSED] == [one.phase for one in outcomes]
+        assert (outcomes[0].reason is Reason.REPLAYED_LOG) is not allowed
+        assert 0 == twin.writes
+
+    run_virtual(play)

@@ -1,0 +1,103 @@
+"""Where a replay is played: on a server of its own, or beside a running stack without touching it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from contextlib import aclosing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from bus.clock import SystemClock
+from bus.errors import NotPermitted, StreamMissing
+from bus.login import new_logins, store_logins
+from bus.nats_adapter import NatsBus
+from bus.nats_conf import accounts_conf
+from bus.nats_server import NatsServer
+from bus.port import Message
+from bus.recording import open_recording
+from bus.streams import StreamDeclaration
+from foresail.__main__ import main
+from foresail.replay.player import Player
+from foresail.replay.stage import Place, staged
+from foresail.stack.state_folder import StackFile, StateFolder
+
+pytestmark = pytest.mark.nats
+DECISION = "foresail.{}.decision"
+
+
+def test_a_replay_needs_no_stack(
+    run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The verb plays a whole file on a server of its own; afterwards other verbs read that log."""
+    state = str(tmp_path / "state")
+    given = ["replay", str(run_file), "--speed", "max", "--no-stay", "--no-dashboard", "--json"]
+    assert 0 == main([*given, "--state", state])
+    said = json.loads(capsys.readouterr().out)
+    assert 0 == main(["explain", "last", "--state", f"{state}/replay", "--json"])
+    explained = json.loads(capsys.readouterr().out)
+
+    assert said["complete"]
+    assert "replay-run" == said["cluster"]
+    assert len(list(open_recording(run_file))) == said["messages"]
+    assert explained
+
+
+async def test_the_dashboard_shows_a_replay(run_file: Path, tmp_path: Path) -> None:
+    """The dashboard over a replay shows its newest cycle, as over a live cluster."""
+    clock = SystemClock()
+    async with staged(Place(tmp_path, "x", "virtual"), clock) as stage:
+        await Player(stage.bus, "replay-x", clock, speed=None).play(open_recording(run_file), 0)
+        async with httpx.AsyncClient(base_url=stage.stack.dashboard_url) as client:
+            while (state := (await client.get("/api/state")).json())["seq"] < 500:
+                await asyncio.sleep(0.02)
+    assert "replay-x" in json.dumps(state["sections"])
+
+
+async def test_beside_a_stack_nothing_is_disturbed(run_file: Path, tmp_path: Path) -> None:
+    """On the stack's server the replay gets a log of its own: connections stay, nobody else
+    publishes there, the replayer nowhere else, and at the end the log is gone.
+    """
+    logins, stream = new_logins(), StreamDeclaration.of("live", "i1")
+    state = StateFolder(tmp_path)
+    state.lock()
+    folder = state.incarnation(state.new_incarnation())
+    store_logins(logins, folder)
+    server = NatsServer(folder / "nats", accounts=accounts_conf("live", stream.name, logins))
+    url = await server.start()
+    await NatsBus.declare(url, stream, login=logins["bootstrap"])
+    state.write(StackFile("live", "i1", stream.name, url, embedded=True, pid=os.getpid()))
+
+    async def connect(identity: str, cluster: str = "live") -> NatsBus:
+        name = stream.name if cluster == "live" else "FORESAIL_replay-x_replay"
+        return await NatsBus.connect(url, cluster=cluster, stream=name, login=logins[identity])
+
+    referee, reader = await connect("referee"), await connect("reader")
+    clock = SystemClock()
+    async with staged(Place(tmp_path, "x", "virtual", dashboard_port=None), clock) as stage:
+        await Player(stage.bus, "replay-x", clock, speed=None).play(open_recording(run_file), 0)
+        async with aclosing(reader.read([DECISION.format("live")])) as live:
+            await referee.publish([Message(DECISION.format("live"), {"Nats-Msg-Id": "1"}, b"{}")])
+            assert 1 == (await anext(live)).seq
+        looker = await connect("reader", "replay-x")
+        assert (await looker.info()).last_seq == (await stage.bus.info()).last_seq > 500
+        await looker.close()
+        tries = [
+            bus.publish([Message(DECISION.format(cluster), {"Nats-Msg-Id": "2"}, b"{}")])
+            for bus, cluster in ((referee, "replay-x"), (stage.bus, "live"))
+        ]
+        refused = await asyncio.gather(*tries, return_exceptions=True)
+        assert [NotPermitted, NotPermitted] == [type(one) for one in refused]
+    assert 0 == referee.link().losses == reader.link().losses
+    bootstrap = NatsBus.connect(
+        url, cluster="x", stream="FORESAIL_replay-x_replay", login=logins["bootstrap"]
+    )
+    with pytest.raises(StreamMissing):
+        await bootstrap
+    for bus in (referee, reader):
+        await bus.close()
+    state.unlock()
+    await server.stop()
