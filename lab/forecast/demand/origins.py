@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lab.forecast.demand.series import Family, Series, is_training_owner
+from lab.forecast.demand.series import FIT_SHARE, TRAIN_SHARE, Family, Series, owner_place
 from services.inference.series.features import FEATURES, Past, feature_matrix, scale_of
 from services.inference.series.quantiles import Floats
 from services.inference.series.rules import (
@@ -32,11 +32,11 @@ from services.inference.series.windows import past_of_series
 
 LEAST_KNOWN = 12
 """Of the last two hours, this many windows must be known."""
-TRAIN_STRIDE = 3
 ROWS_PER_CHUNK = 4096
 """Bounds memory: a row's past is 4 kB, its features are 0.2 kB."""
 
 Ints = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -44,31 +44,40 @@ class Origins:
     """Rows of one family, ordered by (step, series).
 
     `owner` and `step` name the row; `limits` holds each rule's limit in the family's unit; `peaks`
-    has one column per horizon, NaN where a third or more of the future is unknown; `top` is the
-    largest window of the owner, in hindsight: only scores may read it.
+    has one column per horizon, NaN where a third or more of the future is unknown; `so_far` is the
+    owner's largest window before the origin, `top` the largest of all, in hindsight: only scores
+    may read it. A row is in at most one of `fits` and `calibrates`; what `follows` is seen by online
+    calibration, and what `tests` is scored.
     """
 
     owner: Ints
     step: Ints
-    scored: NDArray[np.bool_]
     features: NDArray[np.float32]
     scale: Floats
     limits: dict[str, Floats]
     peaks: Floats
+    so_far: Floats
     top: Floats
     capacity: Floats
-    train_rows: NDArray[np.bool_]
-    test_owner: NDArray[np.bool_]
+    fits: Booleans
+    calibrates: Booleans
+    follows: Booleans
+    tests: Booleans
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.step)
 
 
+def yesterday_at(windows: int) -> str:
+    """Return the name of the rule `same time yesterday` for a horizon."""
+    return f"same_time_yesterday_{windows}"
+
+
 def origins_of(family: Family, horizons: Sequence[int]) -> Origins:
     """Return all rows of a family; `horizons` are in windows.
 
-    Rows lie every `TRAIN_STRIDE` windows; those on the family's own stride are scored.
+    Rows lie every `row_stride` windows; those on `stride` are scored.
     """
     owners = sorted({one.owner for one in family.series})
     tops = {name: _top(family.series, name) for name in owners}
@@ -89,31 +98,48 @@ def _rows(
     family: Family, series: Series, owner: int, top: float, horizons: Sequence[int]
 ) -> Origins:
     values = series.values
-    places = np.arange(HISTORY_WINDOWS, len(values) - min(horizons) + 1, TRAIN_STRIDE)
+    places = np.arange(HISTORY_WINDOWS, len(values) - min(horizons) + 1, family.row_stride)
     places = places[_known_enough(values, places)]
     peaks = np.stack([_peaks(values, places, windows) for windows in horizons], axis=1)
     steps = series.first_step + places
-    features, scale, limits = _known(series, places)
-    unseen = family.unseen_owners
-    trains = not unseen or is_training_owner(series.owner)
-    tests = not unseen or not is_training_owner(series.owner)
+    features, scale, limits = _known(series, places, horizons)
+    fits, calibrates, follows = _roles(family, series.owner, steps)
+    on_stride = (places - HISTORY_WINDOWS) % family.stride == 0
     count = len(places)
     return Origins(
         owner=np.full(count, owner),
         step=steps,
-        scored=((places - HISTORY_WINDOWS) % family.stride) == 0,
         features=features,
         scale=scale,
         limits=limits,
         peaks=peaks,
+        so_far=np.fmax.accumulate(values)[places - 1],
         top=np.full(count, top),
         capacity=np.full(count, series.capacity),
-        train_rows=np.full(count, trains) & (steps < family.split_step),
-        test_owner=np.full(count, tests),
+        fits=fits,
+        calibrates=calibrates,
+        follows=follows,
+        tests=follows & on_stride & (steps >= family.split_step),
     )
 
 
-def _known(series: Series, places: Ints) -> tuple[NDArray[np.float32], Floats, dict[str, Floats]]:
+def _roles(family: Family, owner: str, steps: Ints) -> tuple[Booleans, Booleans, Booleans]:
+    """Return which rows fit, calibrate and follow, without regard to how far their peaks reach."""
+    early = steps < family.split_step
+    if not family.unseen_owners:
+        fits = steps < family.calibration_step
+        return fits, early & ~fits, ~fits
+    place = owner_place(owner)
+    learns, fits_owner = place < TRAIN_SHARE, place < TRAIN_SHARE * FIT_SHARE
+    nothing = np.zeros(len(steps), dtype=np.bool_)
+    if not learns:
+        return nothing, nothing, ~nothing
+    return (early, nothing, nothing) if fits_owner else (nothing, early, nothing)
+
+
+def _known(
+    series: Series, places: Ints, horizons: Sequence[int]
+) -> tuple[NDArray[np.float32], Floats, dict[str, Floats]]:
     features = np.empty((len(places), len(FEATURES)), dtype=np.float32)
     scale = np.empty(len(places))
     chunks: list[dict[str, Floats]] = []
@@ -122,7 +148,7 @@ def _known(series: Series, places: Ints) -> tuple[NDArray[np.float32], Floats, d
         rows = slice(begin, begin + ROWS_PER_CHUNK)
         past = past_of_series(series.values, series.first_step, places[rows], capacity)
         features[rows], scale[rows] = feature_matrix(past), scale_of(past)
-        chunks.append(_recent_limits(past))
+        chunks.append(_recent_limits(past, horizons))
     names = chunks[0] if chunks else ()
     limits = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in names}
     rc_all = percentile_limits(series.values, places, RC_LEVEL)
@@ -132,19 +158,21 @@ def _known(series: Series, places: Ints) -> tuple[NDArray[np.float32], Floats, d
     return features, scale, limits
 
 
-def _recent_limits(past: Past) -> dict[str, Floats]:
-    return {
+def _recent_limits(past: Past, horizons: Sequence[int]) -> dict[str, Floats]:
+    yesterday = {
+        yesterday_at(windows): same_time_yesterday(past.recent, windows) for windows in horizons
+    }
+    return yesterday | {
         "last_value": last_value(past.recent),
-        "same_time_yesterday": same_time_yesterday(past.recent, 12),
         "n_sigma": n_sigma(past.recent),
         "rc_like_2h": rc_like(past.recent),
         "max_n_sigma_rc_2h": highest([n_sigma(past.recent), rc_like(past.recent)]),
     }
 
 
-def _known_enough(values: Floats, places: Ints) -> NDArray[np.bool_]:
+def _known_enough(values: Floats, places: Ints) -> Booleans:
     known = np.concatenate([[0], np.cumsum(~np.isnan(values))])
-    enough: NDArray[np.bool_] = known[places] - known[places - HISTORY_WINDOWS] >= LEAST_KNOWN
+    enough: Booleans = known[places] - known[places - HISTORY_WINDOWS] >= LEAST_KNOWN
     return enough
 
 
@@ -169,7 +197,7 @@ def _joined(parts: Sequence[Origins]) -> Origins:
     )
 
 
-def _taken(rows: Origins, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> Origins:
+def _taken(rows: Origins, chosen: Ints | Booleans) -> Origins:
     return Origins(
         **{
             name: getattr(rows, name)[chosen]

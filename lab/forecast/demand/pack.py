@@ -7,6 +7,7 @@ there leaves its family out by name instead of failing late.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -175,9 +176,7 @@ def _fragments(path: Path, name: str, stride: int, *, unseen_owners: bool) -> Fa
         series.append(Series(str(task), first, values, limit))
     notes = f"{short} tasks shorter than 3 h left out, {holes} fragments are holes"
     family = _by_time(name, "cpu", "MHz", tuple(series), stride, notes)
-    return Family(
-        **{**family.__dict__, "unseen_owners": unseen_owners},
-    )
+    return replace(family, unseen_owners=unseen_owners)
 
 
 def window_means(durations_ms: np.ndarray, usage: np.ndarray) -> np.ndarray:
@@ -202,7 +201,11 @@ def window_means(durations_ms: np.ndarray, usage: np.ndarray) -> np.ndarray:
 def _by_time(
     name: str, signal: str, unit: str, series: tuple[Series, ...], stride: int, *notes: str
 ) -> Family:
-    return Family(name, signal, unit, series, time_split(series), stride, False, notes)
+    # A single series has few windows: learn from each of them.
+    row_stride = 1 if len(series) == 1 else 3
+    return Family(
+        name, signal, unit, series, time_split(series), stride, False, notes, row_stride=row_stride
+    )
 
 
 def _runs(steps: np.ndarray, values: np.ndarray) -> list[tuple[int, np.ndarray]]:

@@ -11,6 +11,7 @@ import numpy as np
 from services.inference.series.quantiles import Floats
 
 TRAIN_SHARE = 0.6
+FIT_SHARE = 0.75
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Family:
 
     Split by time: training before `split_step`, test after it. With `unseen_owners` also by owner:
     training reads 60 % of the owners, chosen by a hash, and the test only the others.
-    `stride` is how many windows lie between two origins that are scored.
+    `stride` is how many windows lie between two origins that are scored, `row_stride` between two
+    that are learned from.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Family:
     stride: int
     unseen_owners: bool
     notes: tuple[str, ...] = field(default=())
+    row_stride: int = 3
 
     @property
     def title(self) -> str:
@@ -52,15 +55,25 @@ class Family:
         return f"{self.name} {self.signal}"
 
     @property
+    def calibration_step(self) -> int:
+        """Three quarters of the training time: before it models are fitted, after it calibrated."""
+        first = min(one.first_step for one in self.series)
+        return first + int(FIT_SHARE * (self.split_step - first))
+
+    @property
     def owners(self) -> int:
         """How many owners there are."""
         return len({one.owner for one in self.series})
 
 
-def is_training_owner(owner: str) -> bool:
-    """Return whether an owner is among the 60 % that models learn from."""
+def owner_place(owner: str) -> float:
+    """Return a number in [0, 1) that only depends on the owner's name.
+
+    Below `TRAIN_SHARE` the owner is learned from: fitted in the lower three quarters of that
+    share, calibrated in the upper one.
+    """
     digest = hashlib.sha256(f"demand:{owner}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") < TRAIN_SHARE * 2**64
+    return int.from_bytes(digest[:6], "big") / 2**48
 
 
 def time_split(series: tuple[Series, ...], share: float = TRAIN_SHARE) -> int:

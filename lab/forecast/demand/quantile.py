@@ -1,0 +1,128 @@
+"""Quantile regression of the peak over the scale, one model for all families.
+
+One model for all: shapes of usage repeat between cells, jobs and machines, a single cell has too few
+windows to learn from, and live there is nothing else to choose by. Rows weigh as a miss costs:
+scale over the largest window so far, so that the loss is the pinball loss of the share that is
+reserved. Equal inputs give equal bytes: fixed threads, fixed seed, rows in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xgboost as xgb
+from numpy.typing import NDArray
+
+from lab.forecast.demand.origins import Origins
+from lab.forecast.demand.split import Horizon
+from services.inference.series.quantiles import Floats, uncrossed
+
+QUANTILES = (0.5, 0.9, 0.95, 0.99)
+LEVEL_QUANTILES = (0.5, 0.9, 0.95)
+"""Whose mean is the limit before calibration: steadier than any single one of them."""
+HIGHEST_RATIO = 50.0
+"""Targets are cut here: what grows fifty-fold is not foreseen by any shape."""
+FAMILY_ROWS = 15_000
+EQUAL_ROWS = 5_000
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the boosters are."""
+
+    rounds: int
+    depth: int
+    eta: float
+
+
+FULL = Size(rounds=200, depth=6, eta=0.07)
+SMALL = Size(rounds=60, depth=4, eta=0.15)
+"""About a hundred kB per booster: what travels with the sources."""
+
+
+@dataclass(frozen=True)
+class LearningRows:
+    """Rows to fit on: (n, features), (n,) ratios of peak to scale, (n,) weights."""
+
+    features: NDArray[np.float32]
+    ratios: Floats
+    weights: Floats
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.ratios)
+
+
+def learning_rows(rows: Origins, part: NDArray[np.bool_], horizon: Horizon) -> LearningRows:
+    """Return one family's share of the pool: at most `FAMILY_ROWS`, evenly taken in time.
+
+    Small families weigh less than large ones, but only by the square root of their size.
+    """
+    chosen = np.flatnonzero(part)
+    if len(chosen) > FAMILY_ROWS:
+        even = np.linspace(0, len(chosen) - 1, FAMILY_ROWS).astype(np.int64)
+        chosen = chosen[even]
+    scale = rows.scale[chosen]
+    ratios = np.minimum(rows.peaks[chosen, horizon.column] / scale, HIGHEST_RATIO)
+    cost = scale / np.maximum(rows.so_far[chosen], scale)
+    if len(chosen):
+        cost = cost / cost.mean() * np.sqrt(EQUAL_ROWS / len(chosen))
+    return LearningRows(rows.features[chosen], ratios, cost)
+
+
+def pooled(shares: Sequence[LearningRows]) -> LearningRows:
+    """Return all families' shares, one after another."""
+    return LearningRows(
+        np.concatenate([one.features for one in shares]),
+        np.concatenate([one.ratios for one in shares]),
+        np.concatenate([one.weights for one in shares]),
+    )
+
+
+def fit_quantiles(
+    rows: LearningRows, size: Size, quantiles: Sequence[float] = QUANTILES
+) -> dict[float, xgb.Booster]:
+    """Return one booster per quantile."""
+    bins = xgb.QuantileDMatrix(
+        rows.features, rows.ratios, weight=rows.weights, max_bin=128, nthread=THREADS
+    )
+    return {
+        quantile: xgb.train(
+            {
+                "objective": "reg:quantileerror",
+                "quantile_alpha": quantile,
+                "tree_method": "hist",
+                "max_bin": 128,
+                "max_depth": size.depth,
+                "eta": size.eta,
+                "subsample": 0.7,
+                "colsample_bytree": 0.4,
+                "min_child_weight": 20,
+                "lambda": 1.0,
+                "nthread": THREADS,
+                "seed": 1,
+                "verbosity": 0,
+            },
+            bins,
+            num_boost_round=size.rounds,
+        )
+        for quantile in quantiles
+    }
+
+
+def predicted(boosters: Mapping[float, xgb.Booster], rows: Origins) -> Floats:
+    """Return each quantile of the peak in the family's unit, (rows, quantiles), never crossing."""
+    raw = np.stack(
+        [booster.inplace_predict(rows.features) for booster in boosters.values()], axis=1
+    ).astype(np.float64)
+    return uncrossed(np.maximum(raw, 0.0)) * rows.scale[:, None]
+
+
+def level(quantiles: Floats, levels: Sequence[float]) -> Floats:
+    """Return the limit before calibration: the mean of `LEVEL_QUANTILES`."""
+    columns = [list(levels).index(wanted) for wanted in LEVEL_QUANTILES]
+    total: Floats = quantiles[:, columns].sum(axis=1) / len(columns)
+    return total

@@ -1,0 +1,194 @@
+"""Every method on every family and horizon: the one table.
+
+The bar that the table states: the model, followed online, keeps the target within one point and
+saves more than max(N-sigma, RC-like) and VPA, each of them used in whichever way serves it best in
+hindsight among those that keep the target's upper end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xgboost as xgb
+
+from lab.forecast.demand.origins import Ints, Origins, yesterday_at
+from lab.forecast.demand.quantile import (
+    QUANTILES,
+    LearningRows,
+    Size,
+    fit_quantiles,
+    learning_rows,
+    level,
+    pooled,
+    predicted,
+)
+from lab.forecast.demand.scores import Difference, Score, difference, score, violated
+from lab.forecast.demand.series import Family
+from lab.forecast.demand.split import Horizon, Parts, parts_of
+from lab.forecast.demand.tracked import bounded, followed, scaled, start_of
+from services.inference.series.quantiles import Floats
+
+MODEL = "model"
+BAR_RULES = ("max_n_sigma_rc", "max_n_sigma_rc_2h", "vpa")
+RULES = ("last_value", "same_time_yesterday", "n_sigma", "rc_like", "rc_like_2h", *BAR_RULES)
+TOLERANCE = 0.01
+"""A violation rate within one point of the target keeps it."""
+SEED = 5
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """One method: used as it is, scaled once on calibration rows, and followed online."""
+
+    method: str
+    plain: Score
+    scaled: Score
+    followed: Score
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The model against one rule, in that rule's best way of use."""
+
+    rule: str
+    way: str
+    rule_violation: float
+    rule_savings: float
+    gain: Difference
+
+
+@dataclass(frozen=True)
+class QuantileRow:
+    """One quantile of the model: how often the peak lay above it, on test."""
+
+    quantile: float
+    plain_violation: float
+    followed_violation: float
+    plain_pinball: float
+    followed_pinball: float
+
+
+@dataclass(frozen=True)
+class FamilyTable:
+    """All methods on one family at one horizon."""
+
+    family: str
+    horizon: Horizon
+    series: int
+    origins: int
+    oracle_savings: float
+    methods: tuple[MethodRow, ...]
+    verdicts: tuple[Verdict, ...]
+    quantiles: tuple[QuantileRow, ...]
+    notes: tuple[str, ...]
+
+    def method(self, name: str) -> MethodRow:
+        """Return one method's row."""
+        return next(row for row in self.methods if row.method == name)
+
+    def kept(self, target: float) -> bool:
+        """Return whether the followed model keeps the target within a point."""
+        return abs(self.method(MODEL).followed.violation - target) <= TOLERANCE
+
+    @property
+    def won(self) -> bool:
+        """Return whether the model saves more than every rule of the bar."""
+        return all(verdict.gain.value > 0 for verdict in self.verdicts)
+
+
+Boosters = dict[float, xgb.Booster]
+
+
+def fit_pool(
+    families: Sequence[tuple[Family, Origins]], horizon: Horizon, size: Size
+) -> tuple[Boosters, LearningRows]:
+    """Return the boosters of one horizon, and the rows they were fitted on."""
+    shares = [
+        learning_rows(rows, parts_of(family, rows, horizon).fit, horizon)
+        for family, rows in families
+    ]
+    pool = pooled(shares)
+    return fit_quantiles(pool, size), pool
+
+
+def family_table(
+    family: Family, rows: Origins, horizon: Horizon, boosters: Boosters, target: float
+) -> FamilyTable | None:
+    """Return all methods on one family; None where it has no test row at this horizon."""
+    parts = parts_of(family, rows, horizon)
+    test = np.flatnonzero(parts.test)
+    if not len(test):
+        return None
+    quantiles = predicted(boosters, rows)
+    raw = {name: _rule(rows, name, horizon) for name in RULES}
+    raw[MODEL] = level(quantiles, QUANTILES)
+    used = {name: _ways(one, rows, parts, horizon, target) for name, one in raw.items()}
+    scored = [
+        MethodRow(name, *(score(way, rows, test, horizon, target) for way in ways.values()))
+        for name, ways in used.items()
+    ]
+    best = [_verdict(row, used, rows, test, target) for row in scored if row.method in BAR_RULES]
+    return FamilyTable(
+        family=family.title,
+        horizon=horizon,
+        series=len(np.unique(rows.owner[test])),
+        origins=len(test),
+        oracle_savings=float((1 - rows.peaks[test, horizon.column] / rows.top[test]).mean()),
+        methods=tuple(scored),
+        verdicts=tuple(best),
+        quantiles=tuple(
+            _quantile_row(quantiles[:, column], wanted, rows, parts, horizon)
+            for column, wanted in enumerate(QUANTILES)
+        ),
+        notes=family.notes,
+    )
+
+
+def _rule(rows: Origins, name: str, horizon: Horizon) -> Floats:
+    stored = yesterday_at(horizon.windows) if name == "same_time_yesterday" else name
+    return np.nan_to_num(rows.limits[stored], nan=0.0)
+
+
+def _ways(
+    raw: Floats, rows: Origins, parts: Parts, horizon: Horizon, target: float
+) -> dict[str, Floats]:
+    start = start_of(raw, rows, parts, horizon, target)
+    return {
+        "as it is": bounded(raw, rows),
+        "scaled": scaled(raw, rows, start),
+        "followed": followed(raw, rows, parts, horizon, start, target),
+    }
+
+
+def _verdict(
+    row: MethodRow, used: dict[str, dict[str, Floats]], rows: Origins, test: Ints, target: float
+) -> Verdict:
+    ways = {"as it is": row.plain, "scaled": row.scaled, "followed": row.followed}
+    keeping = {way: one for way, one in ways.items() if one.violation <= target + TOLERANCE} or {
+        "followed": row.followed
+    }
+    way = max(keeping, key=lambda name: keeping[name].savings)
+    gain = difference(used[MODEL]["followed"], used[row.method][way], rows, test, SEED)
+    return Verdict(row.method, way, ways[way].violation, ways[way].savings, gain)
+
+
+def _quantile_row(
+    raw: Floats, quantile: float, rows: Origins, parts: Parts, horizon: Horizon
+) -> QuantileRow:
+    target = 1.0 - quantile
+    test = np.flatnonzero(parts.test)
+    start = start_of(raw, rows, parts, horizon, target)
+    plain = bounded(raw, rows)
+    online = followed(raw, rows, parts, horizon, start, target)
+    peaks = rows.peaks[test, horizon.column]
+    return QuantileRow(
+        quantile=quantile,
+        plain_violation=float(violated(plain[test], peaks).mean()),
+        followed_violation=float(violated(online[test], peaks).mean()),
+        plain_pinball=score(plain, rows, test, horizon, target).pinball,
+        followed_pinball=score(online, rows, test, horizon, target).pinball,
+    )
