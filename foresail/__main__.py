@@ -30,6 +30,7 @@ VERBS = {
     "twin": "foresail.twin",
     "forecast": "foresail.forecast",
     "verify": "foresail.verify",
+    "what-if": "foresail.what_if",
 }
 HELP = {
     "up": "start the whole stack: nats-server, cluster, services, live view",
@@ -47,6 +48,7 @@ HELP = {
     "twin": "the embedded cluster alone: up, scenario, export, workloads, validate",
     "forecast": "from traces to models: datasets, training, evaluation",
     "verify": "compute a recording's layers again with today's code and compare",
+    "what-if": "say what other thresholds, models or rules would have decided on a recording",
 }
 BAD_INPUT = 2
 INTERRUPTED = 130

@@ -38,20 +38,24 @@ def agent_settings(agent: Agent, config: Config, changes: Changes) -> AgentSetti
         ConfigError: a change names no setting or a value that it cannot have.
     """
     told = config.settings
-    try:
-        thresholds = {**told["thresholds"], **_of_agent(agent, changes)}
-        given = {
-            "profile": told["profile"].removesuffix("+changed"),
-            agent.value: thresholds,
-            "signal_limit_intervals": told["signal_limit_intervals"],
-        }
-    except (KeyError, AttributeError, TypeError) as error:
-        raise InputError("recording", config.process, f"its settings lack {error}") from error
     top = {
         name.partition(".")[2]: value
         for name, value in changes.items()
         if name.startswith("agents.") and name.count(".") == 1
     }
+    try:
+        given = {
+            "profile": told["profile"].removesuffix("+changed"),
+            "model_thresholds": told.get("model_thresholds", {}),
+            agent.value: told["thresholds"],
+            "signal_limit_intervals": told["signal_limit_intervals"],
+        }
+    except (KeyError, AttributeError, TypeError) as error:
+        raise InputError("recording", config.process, f"its settings lack {error}") from error
+    if {"profile", "risk_model", "demand_model"} & top.keys():
+        # Another profile or model brings thresholds of its own.
+        given[agent.value], given["model_thresholds"] = {}, {}
+    given[agent.value] = {**given[agent.value], **_of_agent(agent, changes)}
     return validated(AgentSettings, "agents", {**given, **top}, changes)
 
 

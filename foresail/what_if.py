@@ -1,0 +1,174 @@
+"""`foresail what-if FILE`: what would other thresholds, models or rules have decided?
+
+Exit code 0: done, and every assertion holds. 1: an assertion does not hold. 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.table import Table
+
+from bus.errors import InputError
+from foresail.flags import seconds
+from foresail.output import console, print_json
+from foresail.progress import reading
+from foresail.what_if_page import write_page
+from lab.rerun.assertion import read_assertion
+from lab.rerun.changes import (
+    Changes,
+    model_changes,
+    profile_changes,
+    read_rules,
+    read_settings,
+)
+from lab.rerun.engine import LAYERS
+from lab.rerun.tally import rows
+from lab.rerun.what_if import WINDOW_SECONDS, Result, what_if
+
+FAILED = 1
+SHOWN = 15
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("file", metavar="FILE", help="a recording")
+    add_changes(parser)
+    parser.add_argument(
+        "--from", dest="layer", choices=LAYERS, metavar="LAYER", help="compute from this layer on"
+    )
+    parser.add_argument(
+        "--window",
+        type=seconds,
+        default=WINDOW_SECONDS,
+        metavar="DURATION",
+        help="an action undone within this cluster time counts as churn (15m)",
+    )
+    parser.add_argument(
+        "--assert",
+        dest="assertions",
+        action="append",
+        default=[],
+        metavar="EXPRESSION",
+        help="exit with 1 unless it holds, e.g. 'churn <= baseline and reward >= baseline'",
+    )
+    parser.add_argument("--html", metavar="FILE", help="write a page that needs nothing else")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_changes(parser: argparse.ArgumentParser) -> None:
+    """Add what can be changed."""
+    parser.add_argument(
+        "--set",
+        dest="settings",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting, e.g. agents.safety.replicate=0.9; may be given again",
+    )
+    parser.add_argument(
+        "--model", action="append", default=[], metavar="DIR", help="predict with this model"
+    )
+    parser.add_argument("--profile", metavar="NAME", help="policy profile: seed or forecast")
+    parser.add_argument(
+        "--rules", metavar="FILE", help="the referee's rules in another order (TOML)"
+    )
+
+
+def changes_of(arguments: argparse.Namespace) -> Changes:
+    """Return the changes that were given.
+
+    Raises:
+        InputError: one of them cannot be used.
+    """
+    changes = model_changes(arguments.model)
+    changes |= profile_changes(arguments.profile, changes)
+    return changes | read_settings(arguments.settings)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Compute, print, assert.
+
+    Raises:
+        InputError: the recording or a change cannot be used.
+    """
+    path = Path(arguments.file)
+    if not path.is_file():
+        raise InputError("FILE", path, "give a recording that exists")
+    changes = changes_of(arguments)
+    rules = None if arguments.rules is None else read_rules(Path(arguments.rules))
+    with reading(path, "computing") as on_message:
+        result = what_if(
+            path,
+            changes,
+            rules,
+            from_layer=arguments.layer,
+            window_seconds=arguments.window,
+            on_message=on_message,
+        )
+    checked = assertions_of(result, arguments.assertions)
+    if arguments.html is not None:
+        write_page(Path(arguments.html), result, checked)
+    if arguments.json:
+        print_json({**result.as_json(), "assertions": checked})
+    else:
+        print_result(result)
+        for text, holds in checked.items():
+            mark = "holds" if holds else "DOES NOT HOLD"
+            console().print(f"{mark}: {text}", style=None if holds else "bold red", markup=False)
+    return 0 if all(checked.values()) else FAILED
+
+
+def assertions_of(result: Result, texts: list[str]) -> dict[str, bool]:
+    """Return whether each assertion holds.
+
+    Raises:
+        InputError: one cannot be read.
+    """
+    names = result.names()
+    return {text: read_assertion(text, names).holds(names) for text in texts}
+
+
+def print_result(result: Result) -> None:
+    """Print a result for people."""
+    out = console()
+    out.print(result.loop, style="yellow", markup=False)
+    changed = ", ".join(f"{name} = {value}" for name, value in result.changes.items())
+    rules = f"rules: {', '.join(result.rules)}" if result.rules else ""
+    said = "; ".join(one for one in (changed, rules) if one) or "nothing"
+    out.print(f"changed: {said} (computed from {result.from_layer} on)", markup=False)
+    if result.damage:
+        out.print(f"read up to the damage: {result.damage}", markup=False)
+    out.print(_figures(result))
+    counts = ", ".join(f"{count} {name}" for name, count in result.classes.items())
+    out.print(f"decisions: {counts}")
+    if result.first is None:
+        out.print("every decision is the same")
+        return
+    first = result.first
+    out.print(f"\nfirst divergence: cycle {first.cycle} (seq {first.seq}), {first.kind}")
+    out.print(f"  recorded  {first.before}: {first.before_why}", markup=False)
+    out.print(f"  now       {first.after}: {first.after_why}", markup=False)
+    out.print(_differing(result))
+
+
+def _figures(result: Result) -> Table:
+    table = Table(box=None)
+    for name in ("figure", "recorded", "now", "difference"):
+        table.add_column(name, justify="left" if name == "figure" else "right")
+    for name, before, after in rows(result.baseline, result.changed):
+        table.add_row(name, f"{before:g}", f"{after:g}", f"{round(after - before, 6):+g}")
+    return table
+
+
+def _differing(result: Result) -> Table:
+    table = Table(box=None)
+    for name in ("cycle", "", "recorded", "now"):
+        table.add_column(name)
+    for one in result.listed[:SHOWN]:
+        table.add_row(str(one.cycle), one.kind, one.before, one.after)
+    total = sum(count for name, count in result.classes.items() if name != "same")
+    if total > SHOWN:
+        table.add_row("", f"and {total - SHOWN} more", "", "")
+    return table

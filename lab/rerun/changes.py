@@ -1,0 +1,157 @@
+"""What a what-if changes, read from words: settings, models, a profile, the referee's rules."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bus.errors import ConfigError, InputError
+from schemas.actions import Agent
+from schemas.decision import RefereeRule
+from services.agents.settings import AgentSettings
+from services.collector.settings import CollectorSettings
+from services.inference.settings import InferenceSettings
+from services.model_folders import folder_of, read_manifest
+from services.referee.rule import Rule
+from services.referee.rules import RULES
+from services.scoreboard.settings import ScoreboardSettings
+
+Changes = dict[str, Any]
+ALWAYS = (RefereeRule.NO_PROPOSALS, RefereeRule.ALL_NOOP, RefereeRule.FIXED_ORDER)
+"""Rules that no order can do without: they rule on what no other rule rules on."""
+LAYER_OF = {
+    "collector": "observation",
+    "inference": "prediction",
+    "agents": "proposal",
+    "scoreboard": "outcome",
+}
+"""The first layer that a group of settings can change."""
+
+
+def known_settings() -> tuple[str, ...]:
+    """Return the full name of every setting that a re-run can change."""
+    names = [
+        f"{group}.{field}"
+        for group, kind in (
+            ("collector", CollectorSettings),
+            ("inference", InferenceSettings),
+            ("agents", AgentSettings),
+            ("scoreboard", ScoreboardSettings),
+        )
+        for field in kind.model_fields
+        if field not in set(Agent)
+    ]
+    defaults = AgentSettings()
+    for agent in Agent:
+        fields = type(defaults.thresholds(agent)).model_fields
+        names.extend(f"agents.{agent}.{field}" for field in fields)
+    return tuple(names)
+
+
+def full_name(name: str) -> str:
+    """Return the setting that a name means; `agents.safety.replicate` is short for its only match.
+
+    Raises:
+        ConfigError: it means none, or more than one.
+    """
+    known = known_settings()
+    if name in known:
+        return name
+    found = [one for one in known if one.startswith(f"{name}_")]
+    if len(found) == 1:
+        return found[0]
+    near = found or difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    which = f"use one of {', '.join(near)}" if near else "use a setting of " + ", ".join(LAYER_OF)
+    raise ConfigError("--set", name, which)
+
+
+def read_settings(given: Iterable[str]) -> Changes:
+    """Return changes from `name=value` words.
+
+    Raises:
+        ConfigError: no `=`, or no such setting.
+    """
+    changes: Changes = {}
+    for word in given:
+        name, sign, text = word.partition("=")
+        if not sign:
+            raise ConfigError("--set", word, "write it as agents.safety.replicate=0.9")
+        changes[full_name(name.strip())] = value_of(text.strip())
+    return changes
+
+
+def value_of(text: str) -> Any:
+    """Return a value written as JSON, or else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def model_changes(folders: Iterable[str]) -> Changes:
+    """Return the changes that let models predict; what each predicts stands in its manifest.
+
+    Raises:
+        InputError: there is no such model, or two of one kind.
+    """
+    changes: Changes = {}
+    for folder in folders:
+        kind = read_manifest(folder_of(folder)).kind
+        field = "inference.model" if kind == "risk" else "inference.demand_model"
+        if field in changes:
+            raise InputError("--model", folder, f"give one {kind} model")
+        changes[field] = folder
+    return changes
+
+
+def profile_changes(profile: str | None, changes: Mapping[str, Any]) -> Changes:
+    """Return the changes of a policy profile; `forecast` takes its thresholds from the models given."""
+    if profile is None:
+        return {}
+    made: Changes = {"agents.profile": profile}
+    if "inference.model" in changes:
+        made["agents.risk_model"] = changes["inference.model"]
+    if "inference.demand_model" in changes:
+        made["agents.demand_model"] = changes["inference.demand_model"]
+    return made
+
+
+def read_rules(path: Path) -> tuple[Rule, ...]:
+    """Return the referee's rules in the order that a TOML file gives: `order = ["all_noop", ...]`.
+
+    Raises:
+        InputError: it cannot be read, names an unknown rule, or leaves out one that must be there.
+    """
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            "--rules", path, f"give a file that can be read ({error.strerror})"
+        ) from error
+    except ValueError as error:
+        raise InputError("--rules", path, f"write it as TOML ({error})") from error
+    by_name = {rule.name.value: rule for rule in RULES}
+    order = content.get("order")
+    if not isinstance(order, list) or not order or not all(isinstance(one, str) for one in order):
+        raise InputError("--rules", path, f'write order = ["{RULES[0].name}", ...]')
+    unknown = [one for one in order if one not in by_name]
+    if unknown:
+        raise InputError("--rules", unknown[0], f"use {', '.join(by_name)}")
+    twice = [one for number, one in enumerate(order) if one in order[:number]]
+    missing = [one.value for one in ALWAYS if one.value not in order]
+    if twice or missing:
+        what = f"name {twice[0]} once" if twice else f"{missing[0]} must be among them"
+        raise InputError("--rules", path, what)
+    return tuple(by_name[one] for one in order)
+
+
+def first_layer(changes: Mapping[str, Any], layers: Sequence[str], *, rules: bool) -> str:
+    """Return the first layer that can come out differently; the agents' when nothing is changed."""
+    touched = {LAYER_OF[name.partition(".")[0]] for name in changes}
+    if rules:
+        touched.add("decision")
+    return next((layer for layer in layers if layer in touched), "proposal")

@@ -1,0 +1,113 @@
+"""What one policy did over a recording: actions, churn, rewards, rejected opportunities."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemas.actions import Action, ActionKind, Agent, Target
+from schemas.decision import Decision
+from schemas.outcome import OutcomeReward
+
+OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close"}
+"""Directions that undo each other, as the executor's guard rail against ping-pong has them."""
+MICRO = 1_000_000
+
+
+def direction_of(action: Action) -> str:
+    """Return which way an action moves its target; empty for those that nothing undoes."""
+    given = action.parameters
+    if action.kind is ActionKind.POWER_STATE:
+        return "on" if given.power_state == "on" else "off"
+    if action.kind is ActionKind.ADMISSION:
+        return "open" if given.admission == "admit" else "close"
+    return ""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts over one chain of events; what it holds does not grow with the recording."""
+
+    window_seconds: float
+    decisions: int = 0
+    actions: Counter[str] = field(default_factory=Counter)
+    """By label, e.g. `AgentA:replicate`; noops too."""
+    churn: int = 0
+    """Actions that undid one on the same target within the window."""
+    rejected: Counter[str] = field(default_factory=Counter)
+    """By agent: proposals that wanted something and lost."""
+    rewards: Counter[str] = field(default_factory=Counter)
+    """By agent and `total`: sums of the observed rewards, in millionths."""
+    rewarded: int = 0
+    _recent: deque[tuple[float, Target, str]] = field(default_factory=deque)
+
+    def add(self, data: Any) -> None:
+        """Count one event's data."""
+        if isinstance(data, Decision):
+            self._decide(data)
+        elif isinstance(data, OutcomeReward) and data.observed is not None:
+            self.rewarded += 1
+            for name in (*Agent, "total"):
+                self.rewards[str(name)] += round(getattr(data.observed, str(name)) * MICRO)
+
+    def reward(self, name: str) -> float:
+        """Return the sum of an agent's observed rewards, or of the weighted `total`."""
+        return self.rewards[name] / MICRO
+
+    @property
+    def wanted(self) -> int:
+        """Decisions that wanted something done."""
+        return self.decisions - sum(
+            count for label, count in self.actions.items() if label.endswith(f":{ActionKind.NOOP}")
+        )
+
+    def as_names(self) -> dict[str, Any]:
+        """Return the figures by the names that assertions use."""
+        return {
+            "decisions": self.decisions,
+            "actions": self.wanted,
+            "churn": self.churn,
+            "rejected": self.rejected.total(),
+            "reward": self.reward("total"),
+            **{f"reward_{agent}": self.reward(agent) for agent in Agent},
+        }
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        return {
+            **self.as_names(),
+            "by_action": dict(sorted(self.actions.items())),
+            "rejected_by_agent": dict(sorted(self.rejected.items())),
+            "rewarded": self.rewarded,
+        }
+
+    def _decide(self, data: Decision) -> None:
+        self.decisions += 1
+        self.actions[data.action.label] += 1
+        for one in data.considered:
+            if one.kind is not ActionKind.NOOP and one.id != data.selected:
+                self.rejected[one.agent.value] += 1
+        self._undo(data)
+
+    def _undo(self, data: Decision) -> None:
+        now, direction = data.cluster_time_seconds, direction_of(data.action)
+        while self._recent and now - self._recent[0][0] > self.window_seconds:
+            self._recent.popleft()
+        if not direction:
+            return
+        target = data.action.target
+        same = [one for one in self._recent if one[1] == target]
+        if same and same[-1][2] == OPPOSITE[direction]:
+            self.churn += 1
+        self._recent.append((now, target, direction))
+
+
+def rows(before: Tally, after: Tally) -> list[tuple[str, float, float]]:
+    """Return the figures of two sides for a table: name, before, after."""
+    found = [("reward, total", before.reward("total"), after.reward("total"))]
+    found += [(f"reward, {one}", before.reward(one), after.reward(one)) for one in Agent]
+    found += [("actions", before.wanted, after.wanted), ("churn", before.churn, after.churn)]
+    found += [("rejected opportunities", before.rejected.total(), after.rejected.total())]
+    labels = sorted(before.actions | after.actions)
+    return found + [(label, before.actions[label], after.actions[label]) for label in labels]
