@@ -41,6 +41,19 @@ def folder_of(reference: str) -> Path:
     raise InputError("model", reference, f"name a model's folder, or a shipped model ({known})")
 
 
+def model_id_of(reference: str) -> str:
+    """Return a model's id; what names no trained model (a formula, nothing) is its own id.
+
+    Raises:
+        InputError: its manifest cannot be used.
+    """
+    try:
+        folder = folder_of(reference) if reference else None
+    except InputError:
+        return reference
+    return reference if folder is None else read_manifest(folder).model_id
+
+
 def shipped_names() -> list[str]:
     """Return the names of the shipped models, sorted."""
     return sorted(path.parent.name for path in SHIPPED.glob(f"*/{MANIFEST_FILE}"))

@@ -10,17 +10,16 @@ import re
 import zlib
 from functools import lru_cache
 
-from services.inference.history.keys import TASK_BITS
-
-CODE_BITS = 62 - TASK_BITS
-"""What a job's code may take, so that (job, task) still fits one number."""
+CODE_BITS = 62
+"""Codes are positive whole numbers of 64 bits."""
+TASK_BITS = 31
 _RUN_SUFFIX = re.compile(r"(-[0-9a-f]{8,10})?(-[0-9]+)+$")
 """What a controller adds to the name of each run: a hash, a time or a number."""
 
 
 @lru_cache(maxsize=200_000)
 def code_of(name: str) -> int:
-    """Return the code of a workload, namespace or node; two names in a million million collide."""
+    """Return the code of a workload, namespace or node; that two names share one is all but impossible."""
     digest = hashlib.blake2b(name.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> (64 - CODE_BITS)
 

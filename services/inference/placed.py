@@ -63,8 +63,7 @@ def placed_after(previous: Placed | None, data: SnapshotPlacements) -> Placed | 
 
 def placed_of(cycle: int, table: PlacementTable) -> Placed:
     """Return a whole table as columns."""
-    numbers = {name: getattr(table, name) for name in NUMBERS}
-    return _columns(cycle, table.ids, numbers)
+    return placed_from(cycle, table.ids, {name: getattr(table, name) for name in NUMBERS})
 
 
 def parts_of(row_id: str) -> tuple[str, str, str]:
@@ -73,7 +72,8 @@ def parts_of(row_id: str) -> tuple[str, str, str]:
     return node, workload, workload.partition("/")[0]
 
 
-def _columns(cycle: int, ids: tuple[str, ...], numbers: Mapping[str, Sequence[Any]]) -> Placed:
+def placed_from(cycle: int, ids: tuple[str, ...], numbers: Mapping[str, Sequence[Any]]) -> Placed:
+    """Return rows by id with their numbers, the codes of their names beside them."""
     parts = [parts_of(row_id) for row_id in ids]
     return Placed(
         cycle=cycle,
@@ -124,7 +124,7 @@ def _moved(placed: Placed, delta: TableDelta) -> Placed | None:
     for place in sorted(gone, reverse=True):
         del ids[place]
     added = tuple(sorted(delta.added))
-    new = _columns(placed.cycle, added, dict.fromkeys(NUMBERS, (0,) * len(added)))
+    new = placed_from(placed.cycle, added, dict.fromkeys(NUMBERS, (0,) * len(added)))
     before = [bisect_left(ids, row_id) for row_id in added]
     for place, row_id in reversed(list(zip(before, added, strict=True))):
         ids.insert(place, row_id)

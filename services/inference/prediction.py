@@ -1,25 +1,35 @@
-"""From an observation to both predictions: the pure middle of inference."""
+"""From what inference knows of a cycle to each prediction: the pure middle of inference."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+from schemas.manifest import ModelManifest
+from schemas.model import EventData
 from schemas.prediction import (
     Contribution,
     DemandTable,
     PredictionDemand,
     PredictionRisk,
+    PredictionShadow,
     RiskTable,
 )
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView, OpenCycle
 from services.inference.features import FeatureColumns, feature_columns, features_hash
-from services.inference.predictor import Predictor, Term
+from services.inference.live_demand import TrainedDemand
+from services.inference.live_risk import Answer, TrainedRisk
+from services.inference.models import Models, Trained
+from services.inference.predictor import Forecast, Predictor, Term
+from services.inference.scene import Scene
+from services.inference.state import DEMAND, RISK, InferenceState
 
-NO_FEATURES = FeatureColumns((), {})
+NO_FEATURES_HASH = features_hash(FeatureColumns((), {}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +39,8 @@ class ExplainLimits:
     risk_ratio: float
     demand_ratio: float
     targets: int
-
-
-Pair = tuple[PredictionRisk, PredictionDemand]
+    shadow_explained: int = 0
+    shadow_targets: int = 100
 
 
 def unpredictable(
@@ -50,70 +59,195 @@ def unpredictable(
     return None if len(view.nodes) else Reason.NO_NODES
 
 
-def skipped(predictor: Predictor, cycle: OpenCycle, reason: Reason) -> Pair:
-    """Return both predictions of a cycle that is not predicted."""
-    fields = _shared(predictor, cycle, NO_FEATURES)
-    return (
-        PredictionRisk(**fields, status="skipped", reason=reason, nodes=RiskTable()),
-        PredictionDemand(**fields, status="skipped", reason=reason, nodes=DemandTable()),
-    )
+class Teller:
+    """What every model says of one cycle; shared work is done once."""
 
+    def __init__(
+        self,
+        models: Models,
+        limits: ExplainLimits,
+        cycle: OpenCycle,
+        state: InferenceState,
+        reason: Reason | None,
+    ) -> None:
+        """Look at one open cycle; `reason` says why it is not predicted at all."""
+        self._models = models
+        self._limits = limits
+        self._cycle = cycle
+        self._state = state
+        self._reason = reason
 
-def predicted(
-    predictor: Predictor, cycle: OpenCycle, view: ObservationView, limits: ExplainLimits
-) -> Pair:
-    """Return both predictions of the cycle that `view` shows."""
-    features = feature_columns(view, predictor.features, predictor.signals)
-    forecast = predictor.predict(features)
-    fields = _shared(predictor, cycle, features)
-    risk = RiskTable(ids=features.ids, risk_ratio=forecast.risk_ratio)
-    demand = DemandTable(ids=features.ids, demand_ratio=forecast.demand_ratio)
-    rows = range(len(features.ids))
-    risky = sorted(
-        (row for row in rows if risk.risk_ratio[row] >= limits.risk_ratio),
-        key=lambda row: (-risk.risk_ratio[row], risk.ids[row]),
-    )
-    idle = sorted(
-        (row for row in rows if demand.demand_ratio[row] < limits.demand_ratio),
-        key=lambda row: (demand.demand_ratio[row], demand.ids[row]),
-    )
-    why_risk = {row: predictor.explain(features, row).risk for row in risky[: limits.targets]}
-    why_demand = {row: predictor.explain(features, row).demand for row in idle[: limits.targets]}
-    return (
-        PredictionRisk(
-            **fields, status="result", nodes=risk, contributions=_contributions(features, why_risk)
-        ),
-        PredictionDemand(
-            **fields,
-            status="result",
-            quantile=predictor.quantile,
-            nodes=demand,
-            contributions=_contributions(features, why_demand),
-        ),
-    )
+    def told(self, output: str) -> EventData:
+        """Return one output of the cycle: `risk`, `demand`, or a shadow model's slot."""
+        if output == RISK:
+            return self._formula_risk() if self._models.risk is None else self._trained_risk()
+        if output == DEMAND:
+            return self._formula_demand() if self._models.demand is None else self._trained_demand()
+        return self._shadow(int(output), self._models.shadows[int(output) - 1])
 
-
-def _shared(predictor: Predictor, cycle: OpenCycle, features: FeatureColumns) -> dict[str, Any]:
-    return {
-        "cycle": cycle.cycle,
-        "cluster_time_seconds": cycle.cluster_time_seconds,
-        "model_id": predictor.model_id,
-        "horizon_seconds": predictor.horizon_seconds,
-        "calibrated": predictor.calibrated,
-        "features_hash": features_hash(features),
-    }
-
-
-def _contributions(
-    features: FeatureColumns, terms: dict[int, tuple[Term, ...]]
-) -> tuple[Contribution, ...]:
-    return tuple(
-        Contribution(
-            target=features.ids[row],
-            feature=term.feature,
-            value=term.value,
-            contribution=term.contribution,
+    def _trained_risk(self) -> EventData:
+        model = self._models.risk
+        assert model is not None
+        found = self._asked(model, self._limits.targets)
+        table = (
+            RiskTable(ids=found.ids, risk_ratio=found.ratios)
+            if isinstance(found, Answer)
+            else RiskTable()
         )
-        for row, row_terms in terms.items()
-        for term in row_terms
-    )
+        return PredictionRisk(**self._said(model, found), nodes=table)
+
+    def _trained_demand(self) -> EventData:
+        model = self._models.demand
+        assert model is not None
+        found = self._asked(model, self._limits.targets)
+        table = (
+            DemandTable(ids=found.ids, demand_ratio=found.ratios)
+            if isinstance(found, Answer)
+            else DemandTable()
+        )
+        return PredictionDemand(**self._said(model, found), nodes=table)
+
+    def _shadow(self, slot: int, model: Trained) -> EventData:
+        found = self._asked(model, self._limits.shadow_explained)
+        ids, ratios = (found.ids, found.ratios) if isinstance(found, Answer) else ((), ())
+        step = max(1, math.ceil(len(ids) / self._limits.shadow_targets))
+        listed = {"ids": ids[::step]}
+        if isinstance(model, TrainedRisk):
+            table: dict[str, Any] = {"risk_table": RiskTable(**listed, risk_ratio=ratios[::step])}
+        else:
+            table = {"demand_table": DemandTable(**listed, demand_ratio=ratios[::step])}
+        return PredictionShadow(**self._said(model, found), slot=slot, nodes=len(ids), **table)
+
+    def _asked(self, model: Trained, targets: int) -> Answer | Reason:
+        """Return what a trained model says, or why it cannot say anything."""
+        view = self._state.view
+        if self._reason is not None or view is None or view.cycle != self._cycle.cycle:
+            return self._reason or Reason.MISSING_SIGNAL
+        if isinstance(model, TrainedRisk):
+            problem = self._scene.problem
+            return model.answer(self._scene, targets) if problem is None else problem
+        reason = unpredictable(view, view.cycle, ("node_requests", "pods"))
+        if reason is not None or self._state.usage is None:
+            return reason or Reason.MISSING_SIGNAL
+        return model.answer(view, self._state.usage, targets)
+
+    @cached_property
+    def _scene(self) -> Scene:
+        assert self._state.view is not None
+        return Scene(self._state.view, self._state.live)
+
+    def _said(self, model: Trained, found: Answer | Reason) -> dict[str, Any]:
+        """Return the fields that every prediction of a trained model has."""
+        manifest: ModelManifest = model.manifest
+        shared = {
+            "cycle": self._cycle.cycle,
+            "cluster_time_seconds": self._cycle.cluster_time_seconds,
+            "model_id": manifest.model_id,
+            "horizon_seconds": model.horizon_seconds,
+            "calibrated": manifest.calibrated,
+            "alarm_ratio": manifest.explain_above,
+        }
+        if isinstance(model, TrainedDemand):
+            shared |= {"quantile": model.quantile, "demand": "peak_use"}
+        else:
+            shared |= {"failure": "attempt_failed", "contributions_unit": "log_odds"}
+        if not isinstance(found, Answer):
+            return {
+                **shared,
+                "status": "skipped",
+                "reason": found,
+                "features_hash": NO_FEATURES_HASH,
+            }
+        return {
+            **shared,
+            "status": "result",
+            "features_hash": found.features_hash,
+            "feature_sources": found.sources,
+            "contributions": found.contributions,
+        }
+
+    @cached_property
+    def _formula(self) -> _ByFormula | Reason:
+        formula, view = self._models.formula, self._state.view
+        reason = self._reason or unpredictable(view, self._cycle.cycle, formula.signals)
+        if reason is not None or view is None:
+            return reason or Reason.MISSING_SIGNAL
+        features = feature_columns(view, formula.features, formula.signals)
+        return _ByFormula(formula, features, formula.predict(features), features_hash(features))
+
+    def _formula_risk(self) -> EventData:
+        found, limits = self._formula, self._limits
+        fields = self._formula_fields() | {"alarm_ratio": limits.risk_ratio}
+        if not isinstance(found, _ByFormula):
+            return PredictionRisk(**fields, nodes=RiskTable())
+        table = RiskTable(ids=found.features.ids, risk_ratio=found.forecast.risk_ratio)
+        return PredictionRisk(
+            **fields, nodes=table, contributions=found.risky(limits.risk_ratio, limits.targets)
+        )
+
+    def _formula_demand(self) -> EventData:
+        found, limits = self._formula, self._limits
+        fields = self._formula_fields() | {"alarm_ratio": limits.demand_ratio}
+        if not isinstance(found, _ByFormula):
+            return PredictionDemand(**fields, nodes=DemandTable())
+        table = DemandTable(ids=found.features.ids, demand_ratio=found.forecast.demand_ratio)
+        return PredictionDemand(
+            **fields,
+            quantile=self._models.formula.quantile,
+            nodes=table,
+            contributions=found.idle(limits.demand_ratio, limits.targets),
+        )
+
+    def _formula_fields(self) -> dict[str, Any]:
+        formula, found = self._models.formula, self._formula
+        skipped = not isinstance(found, _ByFormula)
+        return {
+            "cycle": self._cycle.cycle,
+            "cluster_time_seconds": self._cycle.cluster_time_seconds,
+            "model_id": formula.model_id,
+            "horizon_seconds": formula.horizon_seconds,
+            "calibrated": formula.calibrated,
+            "status": "skipped" if skipped else "result",
+            "reason": found if skipped else None,
+            "features_hash": found.hash if isinstance(found, _ByFormula) else NO_FEATURES_HASH,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _ByFormula:
+    """What the formula says of one cycle."""
+
+    formula: Predictor
+    features: FeatureColumns
+    forecast: Forecast
+    hash: str
+
+    def risky(self, above: float, targets: int) -> tuple[Contribution, ...]:
+        """Return the terms of the riskiest nodes."""
+        ids, risk = self.features.ids, self.forecast.risk_ratio
+        rows = [row for row in range(len(ids)) if risk[row] >= above]
+        rows.sort(key=lambda row: (-risk[row], ids[row]))
+        return self._terms(
+            {row: self.formula.explain(self.features, row).risk for row in rows[:targets]}
+        )
+
+    def idle(self, below: float, targets: int) -> tuple[Contribution, ...]:
+        """Return the terms of the least wanted nodes."""
+        ids, demand = self.features.ids, self.forecast.demand_ratio
+        rows = [row for row in range(len(ids)) if demand[row] < below]
+        rows.sort(key=lambda row: (demand[row], ids[row]))
+        return self._terms(
+            {row: self.formula.explain(self.features, row).demand for row in rows[:targets]}
+        )
+
+    def _terms(self, terms: dict[int, tuple[Term, ...]]) -> tuple[Contribution, ...]:
+        return tuple(
+            Contribution(
+                target=self.features.ids[row],
+                feature=term.feature,
+                value=term.value,
+                contribution=term.contribution,
+            )
+            for row, row_terms in terms.items()
+            for term in row_terms
+        )

@@ -1,4 +1,4 @@
-"""Inference as a fold: on each observation both predictions.
+"""Inference as a fold: on each observation what every model says of it.
 
 Older open cycles are superseded.
 """
@@ -9,33 +9,54 @@ from typing import Any
 
 from schemas.envelope import Draft, Event
 from schemas.identity import Origin
+from schemas.model import EventData
 from schemas.reasons import Reason
 from schemas.view import OpenCycle
-from services.inference.models import MODELS, load
-from services.inference.prediction import ExplainLimits, Pair, predicted, skipped, unpredictable
-from services.inference.predictor import Predictor, Registry
+from services.inference.models import MODELS, Models, load
+from services.inference.prediction import ExplainLimits, Teller
+from services.inference.predictor import Registry
 from services.inference.settings import InferenceSettings
-from services.inference.state import InferenceState, evolve
+from services.inference.state import (
+    DEMAND,
+    RISK,
+    InferenceState,
+    Wanted,
+    evolve,
+    open_cycles,
+)
 
 
 class InferenceFold:
     """The behaviour of the process `inference`; see `bus.follow.Fold`."""
 
     name = "inference"
-    reads: tuple[tuple[str, ...], ...] = (("observation",), ("prediction", "*"))
-    state_version = 1
+    state_version = 2
     deadline_seconds: float | None = None
     """Nothing to wait for: an observation is all it needs."""
 
-    def __init__(self, predictor: Predictor, limits: ExplainLimits) -> None:
-        """Predict with one model for the whole life of the process."""
-        self._predictor = predictor
+    def __init__(self, models: Models, limits: ExplainLimits) -> None:
+        """Predict with the same models for the whole life of the process."""
+        self._models = models
         self._limits = limits
+        slots = tuple(str(slot) for slot in range(1, len(models.shadows) + 1))
+        self._wanted = Wanted((RISK, DEMAND, *slots), models.needs_history, models.needs_usage)
+
+    @property
+    def reads(self) -> tuple[tuple[str, ...], ...]:
+        """Observations and its own output; for models of attempts also what runs where."""
+        history = (("snapshot", "placements"), ("snapshot", "workloads"))
+        shadows = (("prediction", "shadow", "*"),) if self._models.shadows else ()
+        return (
+            *(history if self._wanted.history else ()),
+            ("observation",),
+            ("prediction", "*"),
+            *shadows,
+        )
 
     @property
     def model_ids(self) -> tuple[str, ...]:
         """Models in use, for the announcement."""
-        return (self._predictor.model_id,)
+        return self._models.ids
 
     def initial(self) -> InferenceState:
         """Return the state before any event."""
@@ -43,12 +64,11 @@ class InferenceFold:
 
     def evolve(self, state: InferenceState, event: Event[Any]) -> InferenceState:
         """Return the state after one stored event."""
-        return evolve(state, event)
+        return evolve(state, event, self._wanted)
 
     def open_cycle(self, state: InferenceState) -> int | None:
-        """Return the newest cycle without both predictions."""
-        cycles = [cycles[-1].cycle for cycles in (state.risk_open, state.demand_open) if cycles]
-        return max(cycles, default=None)
+        """Return the newest cycle without all its predictions."""
+        return max((cycles[-1].cycle for cycles in state.owed.values() if cycles), default=None)
 
     def decide(self, state: InferenceState, *, overdue: bool) -> tuple[Draft, ...]:
         """Return the predictions owed.
@@ -56,29 +76,21 @@ class InferenceFold:
         A result for the newest observation, superseded for older open cycles.
         """
         del overdue  # nothing is ever waited for
-        newest = self.open_cycle(state)
-        risk_owed = {one.cycle for one in state.risk_open}
-        demand_owed = {one.cycle for one in state.demand_open}
-        cycles = {one.cycle: one for one in (*state.risk_open, *state.demand_open)}
+        cycles = open_cycles(state.owed)
+        newest = max(cycles, default=None)
         drafts: list[Draft] = []
         for number in sorted(cycles):
-            risk, demand = self._pair(state, cycles[number], superseded=number != newest)
-            owed = (
-                data for data, due in ((risk, risk_owed), (demand, demand_owed)) if number in due
+            reason = Reason.SUPERSEDED if number != newest else None
+            teller = Teller(self._models, self._limits, cycles[number], state, reason)
+            drafts.extend(
+                _draft(teller.told(output), cycles[number])
+                for output in self._wanted.outputs
+                if any(one.cycle == number for one in state.owed.get(output, ()))
             )
-            drafts.extend(_draft(data, cycles[number]) for data in owed)
         return tuple(drafts)
 
-    def _pair(self, state: InferenceState, cycle: OpenCycle, *, superseded: bool) -> Pair:
-        if superseded:
-            return skipped(self._predictor, cycle, Reason.SUPERSEDED)
-        reason = unpredictable(state.view, cycle.cycle, self._predictor.signals)
-        if reason is not None or state.view is None:
-            return skipped(self._predictor, cycle, reason or Reason.MISSING_SIGNAL)
-        return predicted(self._predictor, cycle, state.view, self._limits)
 
-
-def _draft(data: Any, cycle: OpenCycle) -> Draft:
+def _draft(data: EventData, cycle: OpenCycle) -> Draft:
     return Draft(data, cycle.cycle, cycle.cluster_time_seconds, (cycle.observation_id,))
 
 
@@ -89,9 +101,14 @@ def build(
 
     Raises:
         ConfigError: the settings name no known model.
+        InputError: a model directory that cannot be used.
     """
     del origin  # events get their origin when they are stamped
     limits = ExplainLimits(
-        settings.explain_risk_ratio, settings.explain_demand_ratio, settings.explain_targets
+        settings.explain_risk_ratio,
+        settings.explain_demand_ratio,
+        settings.explain_targets,
+        settings.explain_shadow_targets,
+        settings.shadow_targets,
     )
     return InferenceFold(load(settings, registry), limits)

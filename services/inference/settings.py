@@ -7,14 +7,27 @@ from typing import Any
 from pydantic import Field
 
 from schemas.model import Part
+from schemas.prediction import SHADOW_SLOTS
 from schemas.view import OPEN_LIMIT
+from services.model_folders import model_id_of
 
 
 class InferenceSettings(Part):
-    """Which model predicts, and how much it explains."""
+    """Which models predict, which run beside them as shadows, and how much is explained."""
 
     model: str = "seed-formula/1"
-    """Model id; `seed-formula/1` is the seed's formula. Trained models have ids of their own."""
+    """The active model of risk: `seed-formula/1`, the name of a shipped model, or the folder of one."""
+    demand_model: str = ""
+    """The active model of demand: a trained one, named as above. Unset: the formula."""
+    model_horizon_seconds: float | None = Field(default=None, gt=0)
+    """Which of the horizons of a trained risk model is predicted; unset: 900, or else its first."""
+    shadow_models: tuple[str, ...] = Field(default=(), max_length=SHADOW_SLOTS)
+    """Models that predict beside the active ones and drive nothing, named as above."""
+    shadow_targets: int = Field(default=100, ge=1)
+    """Nodes that a shadow model's prediction lists; in a larger cluster an evenly spaced sample.
+
+    Their scores need no more, and every cycle is stored.
+    """
     use_measured: bool = False
     """Formula: read measured load (Metrics Server) where there is any, instead of requests.
 
@@ -26,15 +39,24 @@ class InferenceSettings(Part):
     One minute lets a short run see scores. A trained model brings its own.
     """
     explain_risk_ratio: float = Field(default=0.50, ge=0)
-    """Risk from which a target is explained: the lowest action threshold of agent A."""
+    """Formula: risk from which a target is explained, the lowest action threshold of agent A. A trained
+    model brings its own.
+    """
     explain_demand_ratio: float = Field(default=0.45, ge=0)
-    """Demand below which a target is explained: the highest action threshold of agent B."""
+    """Formula: demand below which a target is explained, the highest action threshold of agent B."""
     explain_targets: int = Field(default=20, ge=0, le=20)
     """Targets explained per cycle and prediction at most.
 
     Explanations cost time with trained models.
     """
+    explain_shadow_targets: int = Field(default=0, ge=0, le=20)
+    """The same for shadow models."""
 
     def announcement(self) -> dict[str, Any]:
-        """Return everything that can change a result."""
-        return {**self.model_dump(mode="json"), "open_limit": OPEN_LIMIT}
+        """Return everything that can change a result; models by id, never by folder."""
+        named = {
+            "model": model_id_of(self.model),
+            "demand_model": model_id_of(self.demand_model),
+            "shadow_models": [model_id_of(one) for one in self.shadow_models],
+        }
+        return {**self.model_dump(mode="json"), **named, "open_limit": OPEN_LIMIT}

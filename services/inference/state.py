@@ -2,37 +2,103 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, PlainValidator
 
 from schemas.envelope import Event
 from schemas.model import Part
 from schemas.observation import Observation
-from schemas.prediction import PredictionDemand, PredictionRisk
+from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
+from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
 from schemas.view import ObservationView, OpenCycle, closed, opened, view_of
+from services.inference import packing, usage
+from services.inference.live import Live
+from services.inference.usage import Usage
+
+RISK, DEMAND = "risk", "demand"
+
+
+def _restored_live(value: Any) -> Live | None:
+    return value if isinstance(value, Live) else packing.unpacked(value)
+
+
+def _restored_usage(value: Any) -> Usage | None:
+    return value if isinstance(value, Usage) else usage.unpacked(value)
+
+
+PackedLive = Annotated[Live | None, PlainValidator(_restored_live), PlainSerializer(packing.packed)]
+PackedUsage = Annotated[
+    Usage | None, PlainValidator(_restored_usage), PlainSerializer(usage.packed)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the models in use make of the log."""
+
+    outputs: tuple[str, ...] = (RISK, DEMAND)
+    """What is owed for each cycle: `risk`, `demand`, and the slots of shadow models."""
+    history: bool = False
+    usage: bool = False
 
 
 class InferenceState(Part):
-    """The newest observation, and what is owed."""
+    """The newest observation, what led there, and what is owed."""
 
     view: ObservationView | None = None
     """None before the first keyframe."""
-    risk_open: tuple[OpenCycle, ...] = ()
-    """Cycles without a risk prediction in the log, oldest first."""
-    demand_open: tuple[OpenCycle, ...] = ()
-    """The same for demand; a crash can leave one of the two."""
+    owed: dict[str, tuple[OpenCycle, ...]] = {}
+    """By output the cycles without it in the log, oldest first; a crash can leave some of one cycle."""
+    live: PackedLive = None
+    """History of attempts; None when no model reads it."""
+    usage: PackedUsage = None
+    """Windows of use; None when no model reads them."""
 
 
-def evolve(state: InferenceState, event: Event[Any]) -> InferenceState:
+def evolve(state: InferenceState, event: Event[Any], wanted: Wanted) -> InferenceState:
     """Return the state after one stored event."""
-    data = event.data
-    if isinstance(data, Observation):
-        return InferenceState.model_construct(
-            view=view_of(state.view, event),
-            risk_open=opened(state.risk_open, event),
-            demand_open=opened(state.demand_open, event),
-        )
-    if isinstance(data, PredictionRisk):
-        return state.model_copy(update={"risk_open": closed(state.risk_open, data.cycle)})
-    if isinstance(data, PredictionDemand):
-        return state.model_copy(update={"demand_open": closed(state.demand_open, data.cycle)})
+    match event.data:
+        case Observation():
+            return _observed(state, event, wanted)
+        case SnapshotPlacements() if wanted.history:
+            live = (state.live or Live()).with_placements(event.data)
+            return state.model_copy(update={"live": live})
+        case SnapshotWorkloads() if wanted.history:
+            live = (state.live or Live()).with_workloads(event.data)
+            return state.model_copy(update={"live": live})
+        case PredictionRisk():
+            return _said(state, RISK, event.data.cycle)
+        case PredictionDemand():
+            return _said(state, DEMAND, event.data.cycle)
+        case PredictionShadow():
+            return _said(state, str(event.data.slot), event.data.cycle)
     return state
+
+
+def _observed(state: InferenceState, event: Event[Any], wanted: Wanted) -> InferenceState:
+    view = view_of(state.view, event)
+    live, followed = state.live, state.usage
+    if view is not None and wanted.history:
+        live = (live or Live()).with_observation(view)
+    if view is not None and wanted.usage:
+        followed = usage.used(followed, view)
+    owed = {name: opened(state.owed.get(name, ()), event) for name in wanted.outputs}
+    return InferenceState.model_construct(
+        view=view,
+        owed=owed,
+        live=live if wanted.history else None,
+        usage=followed if wanted.usage else None,
+    )
+
+
+def _said(state: InferenceState, output: str, cycle: int) -> InferenceState:
+    cycles = state.owed.get(output, ())
+    return state.model_copy(update={"owed": {**state.owed, output: closed(cycles, cycle)}})
+
+
+def open_cycles(owed: Mapping[str, Sequence[OpenCycle]]) -> dict[int, OpenCycle]:
+    """Return every cycle that lacks an output, by number."""
+    return {one.cycle: one for cycles in owed.values() for one in cycles}

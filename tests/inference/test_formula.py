@@ -9,13 +9,13 @@ import pytest
 from services.inference.features import feature_columns
 from services.inference.formula import SeedFormula
 from services.inference.predictor import Forecast
-from services.inference.state import InferenceState, evolve
+from services.inference.state import InferenceState, Wanted, evolve
 from tests.builders import make_observation, stamped
 
 
 def predict(row: dict[str, Any], *, use_measured: bool = False) -> Forecast:
     """Return what the formula says of one node."""
-    state = evolve(InferenceState(), stamped(make_observation({"node-0": row})))
+    state = evolve(InferenceState(), stamped(make_observation({"node-0": row})), Wanted())
     assert state.view is not None
     formula = SeedFormula(60.0, use_measured)
     return formula.predict(feature_columns(state.view, formula.features, formula.signals))

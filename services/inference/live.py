@@ -1,0 +1,185 @@
+"""What inference knows of attempts in a running cluster: history that follows the snapshots.
+
+Guarantee: the same events in the log give the same history, whichever cycles travelled as
+keyframes; a cycle whose pods could not be read changes nothing, and the next one that can be read
+catches up. Everything here is a value: each event gives a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schemas.observation import ObservedNodes
+from schemas.signals import SignalStatus
+from schemas.snapshot import PodTable, SnapshotPlacements, SnapshotWorkloads
+from schemas.tables import apply
+from schemas.view import ObservationView
+from services.inference.codes import code_of
+from services.inference.history import (
+    FEATURE_SETS,
+    Anchors,
+    Events,
+    History,
+    MachineEvents,
+    MachineKind,
+)
+from services.inference.placed import Placed, placed_after
+from services.inference.pod_changes import (
+    MICROSECONDS,
+    Scale,
+    Seen,
+    changes,
+    first_changes,
+    task_events,
+)
+
+FEATURE_SET = FEATURE_SETS["live"]
+TRIM_CYCLES = 20
+"""How often what no feature can ask for any more is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """Nodes as history last heard of them."""
+
+    ids: tuple[str, ...] = ()
+    ready: tuple[bool, ...] = ()
+    cores: tuple[float, ...] = ()
+    memory_bytes: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, nodes: ObservedNodes) -> Machines:
+        """Return the nodes of an observation."""
+        return cls(
+            nodes.ids, nodes.ready, nodes.cpu_allocatable_cores, nodes.memory_allocatable_bytes
+        )
+
+    def rows(self) -> dict[str, tuple[bool, float, int]]:
+        """Return readiness, cores and memory by node."""
+        columns = zip(self.ready, self.cores, self.memory_bytes, strict=True)
+        return dict(zip(self.ids, columns, strict=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Live:
+    """The history of attempts, and the tables from which the next cycle's part of it follows."""
+
+    history: History = field(default_factory=lambda: History.begin(FEATURE_SET))
+    placed: Placed | None = None
+    """None while the chain of frames is broken."""
+    pods: PodTable | None = None
+    pods_cycle: int = -1
+    omitted: int = 0
+    seen: Seen | None = None
+    """The newest snapshot that is in the history."""
+    scale: Scale | None = None
+    """The largest node when history began; requests are fractions of it."""
+    starts: Mapping[str, int] = field(default_factory=dict)
+    machines: Machines = Machines()
+
+    def with_placements(self, data: SnapshotPlacements) -> Live:
+        """Return this after one frame of the placements."""
+        return replace(self, placed=placed_after(self.placed, data))
+
+    def with_workloads(self, data: SnapshotWorkloads) -> Live:
+        """Return this after one frame of the workloads, of which the listed pods are kept."""
+        pods: PodTable | None = data.pods
+        follows = self.pods_cycle == data.frame.previous_cycle
+        if pods is None and self.pods is not None and follows:
+            pods = _changed(self.pods, data)
+        return replace(self, pods=pods, pods_cycle=data.cycle, omitted=data.pods_omitted)
+
+    def with_observation(self, view: ObservationView) -> Live:
+        """Return this after the observation that closes the cycle's snapshot."""
+        live = self._with_nodes(view) if _answered(view, "node_requests") else self
+        snapshot = live.snapshot(view)
+        if snapshot is None or live.scale is None or not _answered(view, "pods"):
+            return live
+        ready = dict(zip(view.nodes.ids, view.nodes.ready, strict=True))
+        if live.seen is None:
+            found = first_changes(snapshot, live.scale)
+        else:
+            found = changes(
+                live.seen, snapshot, live.scale, lambda node: not ready.get(node, False)
+            )
+        table, starts = task_events(found, live.starts)
+        history = live.history.extended(Events(tasks=table)) if len(table) else live.history
+        if view.cycle % TRIM_CYCLES == 0:
+            history = history.trimmed(snapshot.time_us)
+            present = frozenset(snapshot.placed.ids)
+            starts = {row_id: at for row_id, at in starts.items() if row_id in present}
+        return replace(live, history=history, starts=starts, seen=snapshot)
+
+    def snapshot(self, view: ObservationView) -> Seen | None:
+        """Return the snapshot that an observation was made from; None when it is not whole."""
+        placed, pods = self.placed, self.pods
+        if placed is None or pods is None or not placed.cycle == self.pods_cycle == view.cycle:
+            return None
+        return Seen(round(view.cluster_time_seconds * MICROSECONDS), placed, pods, self.omitted)
+
+    def anchors(self, view: ObservationView, rows: NDArray[np.int64]) -> Anchors:
+        """Return one question per chosen row of the newest snapshot, at the observation's time."""
+        assert self.seen is not None
+        assert self.scale is not None
+        placed = self.seen.placed
+        pods = np.maximum(placed.pods[rows], 1)
+        cores = placed.cpu_request_cores[rows] / pods / self.scale.cores
+        memory = placed.memory_request_bytes[rows] / pods / self.scale.memory_bytes
+        return Anchors.of(
+            time_us=np.full(len(rows), round(view.cluster_time_seconds * MICROSECONDS)),
+            job=placed.job[rows],
+            name=placed.name[rows],
+            user=placed.user[rows],
+            machine=placed.machine[rows],
+            cpu_request=cores,
+            memory_request=memory,
+            attempt_start_us=[self.starts.get(placed.ids[row], -1) for row in rows.tolist()],
+        )
+
+    def _with_nodes(self, view: ObservationView) -> Live:
+        nodes = Machines.of(view.nodes)
+        if nodes == self.machines or not nodes.ids:
+            return self
+        scale = self.scale or Scale(max(nodes.cores), max(nodes.memory_bytes))
+        at = round(view.cluster_time_seconds * MICROSECONDS) - 1
+        events = _machine_events(self.machines, nodes, scale, at)
+        history = self.history.extended(Events(machines=events)) if len(events) else self.history
+        return replace(self, history=history, scale=scale, machines=nodes)
+
+
+def _changed(pods: PodTable, data: SnapshotWorkloads) -> PodTable | None:
+    try:
+        return apply(pods, (data.frame.deltas or {})["pods"])
+    except (KeyError, ValueError):
+        return None
+
+
+def _answered(view: ObservationView, name: str) -> bool:
+    signal = view.signal(name)
+    return signal is not None and signal.status is not SignalStatus.MISSING
+
+
+def _machine_events(old: Machines, new: Machines, scale: Scale, at: int) -> MachineEvents:
+    """Return what became of nodes: one that is not ready counts as removed."""
+    before, after = old.rows(), new.rows()
+    rows: list[tuple[MachineKind, str, float, float]] = []
+    for name in sorted({*before, *after}):
+        was, now = before.get(name, (False, 0.0, 0)), after.get(name, (False, 0.0, 0))
+        if was == now:
+            continue
+        if was[0] and not now[0]:
+            rows.append((MachineKind.REMOVE, name, np.nan, np.nan))
+        elif now[0]:
+            kind = MachineKind.UPDATE if was[0] else MachineKind.ADD
+            rows.append((kind, name, now[1] / scale.cores, now[2] / scale.memory_bytes))
+    return MachineEvents.of(
+        time_us=np.full(len(rows), at),
+        kind=[int(kind) for kind, *_ in rows],
+        machine=[code_of(name) for _, name, *_ in rows],
+        cpus=[cores for *_, cores, _ in rows],
+        memory=[memory for *_, memory in rows],
+    )

@@ -1,0 +1,172 @@
+"""A trained demand model at work: the use of a node that is not exceeded, by quantile.
+
+The series code says what a booster's number is measured in (`scale_of`: the node's own recent
+level). Of several resources the greater share counts: a node is as busy as its scarcest resource.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bus.errors import InputError
+from schemas.manifest import ModelBooster
+from schemas.numbers import rounded
+from schemas.prediction import Contribution, FeatureSource
+from schemas.signals import SignalStatus
+from schemas.view import ObservationView
+from services.inference.booster import Booster, Matrix
+from services.inference.live_risk import Answer
+from services.inference.model_directory import FeatureCatalogue, ModelDirectory
+from services.inference.risk_model import calibrated, chosen_horizon, loaded
+from services.inference.series.features import (
+    FEATURE_SET,
+    FEATURE_SET_VERSION,
+    FEATURES,
+    feature_matrix,
+    scale_of,
+)
+from services.inference.usage import RESOURCES, Usage
+
+OBJECTIVE = "reg:quantileerror"
+USUAL_QUANTILE = 0.9
+USUAL_HORIZON_SECONDS = 3600.0
+TOP_FEATURES = 5
+DEMAND_CATALOGUE = {
+    FEATURE_SET: FeatureCatalogue(FEATURE_SET_VERSION, {one.name: one.unit for one in FEATURES})
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What predicts one resource."""
+
+    resource: str
+    first: ModelBooster
+    boosters: tuple[Booster, ...]
+
+
+class TrainedDemand:
+    """One horizon and quantile of a demand model."""
+
+    def __init__(self, directory: ModelDirectory, horizon_seconds: float | None = None) -> None:
+        """Load a model; its quantile nearest to 0.9 is used.
+
+        Raises:
+            InputError: it is no demand model, lacks a resource, or a feature does not exist live.
+        """
+        manifest = directory.manifest
+        if manifest.kind != "demand":
+            raise InputError(f"{manifest.model_id} kind", manifest.kind, "name a demand model")
+        self.manifest = manifest
+        places = {one.name: number for number, one in enumerate(FEATURES)}
+        for name in manifest.feature_names:
+            if name not in places:
+                raise InputError(f"{manifest.model_id} feature", name, "it does not exist live")
+        self._columns = [places[name] for name in manifest.feature_names]
+        usual = (
+            USUAL_HORIZON_SECONDS if USUAL_HORIZON_SECONDS in manifest.horizons_seconds else None
+        )
+        self.horizon_seconds = chosen_horizon(manifest.horizons_seconds, horizon_seconds or usual)
+        self.quantile = min(manifest.quantiles, key=lambda one: (abs(one - USUAL_QUANTILE), one))
+        self._parts = tuple(self._part(directory, resource) for resource in RESOURCES)
+
+    def answer(self, view: ObservationView, usage: Usage, targets: int) -> Answer:
+        """Return the demand of every followed node that the observation shows.
+
+        Args:
+            view: the observation.
+            usage: the windows until then.
+            targets: nodes explained at most, of those below the highest action threshold.
+        """
+        shown = frozenset(view.nodes.ids)
+        ids = tuple(name for name in usage.cpu.state.ids if name in shown)
+        digest = hashlib.sha256("\n".join(ids).encode())
+        matrices: dict[str, Matrix] = {}
+        limits: dict[str, NDArray[np.float64]] = {}
+        for part in self._parts:
+            state = usage.of(part.resource)
+            place = {name: row for row, name in enumerate(state.ids)}
+            rows = [place[name] for name in ids]
+            past = state.past(1.0)
+            whole = feature_matrix(past)[rows]
+            matrix = np.ascontiguousarray(whole[:, self._columns])
+            digest.update(np.ascontiguousarray(matrix, dtype="<f4").data)
+            matrices[part.resource] = matrix
+            limits[part.resource] = self._limits(part, matrix, scale_of(past)[rows])
+        ratios = tuple(
+            rounded(max(0.0, cpu, memory))
+            for cpu, memory in zip(limits["cpu"].tolist(), limits["memory"].tolist(), strict=True)
+        )
+        why = self._explained(ids, ratios, limits, matrices, targets)
+        return Answer(ids, ratios, digest.hexdigest(), self._sources(view), why)
+
+    def _part(self, directory: ModelDirectory, resource: str) -> _Part:
+        manifest = directory.manifest
+        pairs = [
+            (one, raw)
+            for one, raw in zip(manifest.boosters, directory.boosters, strict=True)
+            if (one.horizon_seconds, one.quantile) == (self.horizon_seconds, self.quantile)
+            and one.resource in (resource, None)
+        ]
+        if not pairs:
+            raise InputError(f"{manifest.model_id} resource", resource, "no booster predicts it")
+        count = len(manifest.features)
+        return _Part(resource, pairs[0][0], loaded(pairs, manifest.model_id, OBJECTIVE, count))
+
+    def _limits(
+        self, part: _Part, matrix: Matrix, scale: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        if not len(matrix):
+            return np.empty(0)
+        raw = np.zeros(len(matrix))
+        for booster in part.boosters:
+            raw = raw + booster.margins(matrix)
+        return calibrated(raw / len(part.boosters), part.first.calibration) * scale
+
+    def _sources(self, view: ObservationView) -> tuple[FeatureSource, ...]:
+        signal = view.signal("node_usage")
+        return (
+            FeatureSource(
+                name="node_usage",
+                status=SignalStatus.MISSING if signal is None else signal.status,
+                age_seconds=None if signal is None else signal.age_seconds,
+                features=len(self._columns),
+            ),
+        )
+
+    def _explained(
+        self,
+        ids: tuple[str, ...],
+        ratios: tuple[float, ...],
+        limits: dict[str, NDArray[np.float64]],
+        matrices: dict[str, Matrix],
+        targets: int,
+    ) -> tuple[Contribution, ...]:
+        """Return the weightiest features of the least wanted nodes, in units of the booster."""
+        below = self.manifest.explain_above
+        if below is None or not targets:
+            return ()
+        idle = [row for row, ratio in enumerate(ratios) if ratio < below]
+        idle.sort(key=lambda row: (ratios[row], ids[row]))
+        found: list[Contribution] = []
+        for row in idle[:targets]:
+            resource = "cpu" if limits["cpu"][row] >= limits["memory"][row] else "memory"
+            part = next(one for one in self._parts if one.resource == resource)
+            values = np.ascontiguousarray(matrices[resource][row : row + 1])
+            total = sum(one.contributions(values)[0, :-1] for one in part.boosters)
+            parts = np.asarray(total) / len(part.boosters)
+            for column in np.argsort(-np.abs(parts), kind="stable")[:TOP_FEATURES].tolist():
+                value = float(values[0, column])
+                found.append(
+                    Contribution(
+                        target=ids[row],
+                        feature=f"{resource}_{self.manifest.feature_names[column]}",
+                        value=None if np.isnan(value) else value,
+                        contribution=float(parts[column]),
+                    )
+                )
+        return tuple(found)

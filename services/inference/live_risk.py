@@ -1,0 +1,127 @@
+"""A trained risk model at work: probabilities of workloads, risk of nodes, and the reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bus.errors import InputError
+from schemas.numbers import rounded
+from schemas.prediction import Contribution, FeatureSource
+from services.inference.booster import Matrix
+from services.inference.live import FEATURE_SET
+from services.inference.model_directory import FeatureCatalogue, ModelDirectory
+from services.inference.risk_model import RiskModel, node_risks
+from services.inference.scene import Rows, Scene
+
+TOP_FEATURES = 5
+"""Features told for each explained target, the weightiest first."""
+LIVE_CATALOGUE = {
+    FEATURE_SET.name: FeatureCatalogue(
+        FEATURE_SET.version, {one.name: one.unit for one in FEATURE_SET.features}
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a trained model says of one cycle."""
+
+    ids: tuple[str, ...]
+    ratios: tuple[float, ...]
+    features_hash: str
+    sources: tuple[FeatureSource, ...]
+    contributions: tuple[Contribution, ...] = ()
+
+
+class TrainedRisk:
+    """One horizon of a risk model on the live feature set."""
+
+    def __init__(self, directory: ModelDirectory, horizon_seconds: float | None = None) -> None:
+        """Load a model.
+
+        Raises:
+            InputError: it is no risk model, or a feature of it does not exist live.
+        """
+        manifest = directory.manifest
+        if manifest.kind != "risk":
+            raise InputError(f"{manifest.model_id} kind", manifest.kind, "name a risk model")
+        self.manifest = manifest
+        self.columns = live_columns(manifest.model_id, manifest.feature_names)
+        self._whole = self.columns == tuple(range(len(FEATURE_SET.features)))
+        self._model = RiskModel(directory, horizon_seconds)
+        self.horizon_seconds = self._model.horizon_seconds
+
+    def answer(self, scene: Scene, targets: int) -> Answer:
+        """Return the risk of every node of a scene without a problem.
+
+        Args:
+            scene: one cycle.
+            targets: nodes explained at most, of those at or above the lowest action threshold.
+        """
+        rows = scene.rows
+        matrix = self._matrix(rows.matrix)
+        risks = self._model.probabilities(matrix)
+        by_node = dict(
+            zip(rows.nodes, node_risks(rows.first_rows, rows.pods, risks).tolist(), strict=True)
+        )
+        excepted = {
+            row for one in scene.view.signals if one.name == "pods" for row in one.exceptions
+        }
+        ids = tuple(name for name in scene.view.nodes.ids if name not in excepted)
+        ratios = tuple(rounded(by_node.get(name, 0.0)) for name in ids)
+        why = self._explained(rows, matrix, risks, dict(zip(ids, ratios, strict=True)), targets)
+        return Answer(ids, ratios, scene.features_hash, scene.sources(self.columns), why)
+
+    def _matrix(self, whole: Matrix) -> Matrix:
+        return whole if self._whole else np.ascontiguousarray(whole[:, self.columns])
+
+    def _explained(
+        self,
+        rows: Rows,
+        matrix: Matrix,
+        risks: np.ndarray[tuple[int], np.dtype[np.float64]],
+        by_node: dict[str, float],
+        targets: int,
+    ) -> tuple[Contribution, ...]:
+        """Return the weightiest features of the riskiest workload of each risky node."""
+        above = self.manifest.explain_above
+        if above is None or not targets:
+            return ()
+        risky = [place for place, name in enumerate(rows.nodes) if by_node[name] >= above]
+        risky.sort(key=lambda place: (-by_node[rows.nodes[place]], rows.nodes[place]))
+        ends = np.append(rows.first_rows[1:], len(rows.ids))
+        chosen = [
+            int(rows.first_rows[place] + np.argmax(risks[rows.first_rows[place] : ends[place]]))
+            for place in risky[:targets]
+        ]
+        if not chosen:
+            return ()
+        table = np.ascontiguousarray(matrix[chosen])
+        parts = self._model.contributions(table)
+        names = self.manifest.feature_names
+        return tuple(
+            Contribution(
+                target=rows.ids[row],
+                feature=names[column],
+                value=None if np.isnan(table[place, column]) else float(table[place, column]),
+                contribution=float(parts[place, column]),
+            )
+            for place, row in enumerate(chosen)
+            for column in np.argsort(-np.abs(parts[place]), kind="stable")[:TOP_FEATURES].tolist()
+        )
+
+
+def live_columns(model_id: str, names: tuple[str, ...]) -> tuple[int, ...]:
+    """Return the numbers of a model's features in the live set.
+
+    Raises:
+        InputError: naming the first feature that does not exist live.
+    """
+    places = {name: number for number, name in enumerate(FEATURE_SET.names)}
+    for name in names:
+        if name not in places:
+            remedy = "it does not exist live; train the model with --features live"
+            raise InputError(f"{model_id} feature", name, remedy)
+    return tuple(places[name] for name in names)

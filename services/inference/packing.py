@@ -1,0 +1,160 @@
+"""Live state as text, for checkpoints: arrays as their bytes, compressed.
+
+As JSON numbers the history of a hundred busy nodes would not fit a message; packed it takes a tenth.
+A state over the limit is left out of the checkpoint: after a restart its history begins anew, and
+the ages in the predictions say so.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from schemas.snapshot import PodTable
+from services.inference.history import History
+from services.inference.history.ledger import Ledger
+from services.inference.live import FEATURE_SET, Live, Machines
+from services.inference.placed import NUMBERS, Placed, placed_from
+from services.inference.pod_changes import Scale, Seen
+
+LIMIT_BYTES = 400_000
+"""Packed size from which live state is left out: a checkpoint holds the observation too, and a
+message ends at 1 MiB."""
+ARRAYS = ("key", "time_us", "first_us", "totals", "marks", "outcomes")
+VERSION = 1
+
+
+def packed(live: Live | None) -> str | None:
+    """Return live state as text; None for none, and for one that is too large."""
+    if live is None:
+        return None
+    text = _squeezed(_content(live))
+    return text if len(text) <= LIMIT_BYTES else None
+
+
+def unpacked(text: str | None) -> Live | None:
+    """Return the live state that `packed` made a text of.
+
+    Raises:
+        ValueError: it is no such text, or of another version.
+    """
+    if text is None:
+        return None
+    try:
+        content = json.loads(zlib.decompress(base64.b64decode(text, validate=True)))
+        if content["version"] != [VERSION, FEATURE_SET.name, FEATURE_SET.version]:
+            raise ValueError("live state of another version")
+        return _live(content)
+    except (KeyError, TypeError, zlib.error) as error:
+        raise ValueError(f"no live state: {error}") from error
+
+
+def _squeezed(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
+
+
+def _content(live: Live) -> dict[str, Any]:
+    seen, history = live.seen, live.history
+    same = seen is not None and seen.placed is live.placed and seen.pods is live.pods
+    return {
+        "version": [VERSION, FEATURE_SET.name, FEATURE_SET.version],
+        "ledgers": {key: _ledger(one) for key, one in history.ledgers.items()},
+        "newest_us": history.newest_us,
+        "from_us": history.from_us,
+        "placed": _placed(live.placed),
+        "pods": None if live.pods is None else live.pods.model_dump(mode="json"),
+        "pods_cycle": live.pods_cycle,
+        "omitted": live.omitted,
+        "seen": None if seen is None else _seen(seen, same=same),
+        "scale": None if live.scale is None else [live.scale.cores, live.scale.memory_bytes],
+        "starts": [list(live.starts), _column(np.array(list(live.starts.values()), np.int64))],
+        "machines": [list(getattr(live.machines, one.name)) for one in fields(Machines)],
+    }
+
+
+def _live(content: Mapping[str, Any]) -> Live:
+    ledgers = {key: _ledger_of(key, one) for key, one in content["ledgers"].items()}
+    history = History(FEATURE_SET, ledgers, content["newest_us"], content["from_us"])
+    placed = _placed_of(content["placed"])
+    pods = None if content["pods"] is None else PodTable.model_validate(content["pods"])
+    names, times = content["starts"]
+    return Live(
+        history=history,
+        placed=placed,
+        pods=pods,
+        pods_cycle=content["pods_cycle"],
+        omitted=content["omitted"],
+        seen=_seen_of(content["seen"], placed, pods),
+        scale=None if content["scale"] is None else Scale(*content["scale"]),
+        starts=dict(zip(names, _array(times).tolist(), strict=True)),
+        machines=Machines(*(tuple(column) for column in content["machines"])),
+    )
+
+
+def _seen(seen: Seen, *, same: bool) -> dict[str, Any]:
+    tables: dict[str, Any] = {}
+    if not same:
+        tables = {"placed": _placed(seen.placed), "pods": seen.pods.model_dump(mode="json")}
+    return {"time_us": seen.time_us, "omitted": seen.omitted, **tables}
+
+
+def _seen_of(
+    content: Mapping[str, Any] | None, placed: Placed | None, pods: PodTable | None
+) -> Seen | None:
+    if content is None:
+        return None
+    if "placed" in content:
+        placed, pods = _placed_of(content["placed"]), PodTable.model_validate(content["pods"])
+    if placed is None or pods is None:
+        raise ValueError("no live state: its snapshot is missing")
+    return Seen(content["time_us"], placed, pods, content["omitted"])
+
+
+def _placed(placed: Placed | None) -> dict[str, Any] | None:
+    if placed is None:
+        return None
+    numbers = {name: getattr(placed, name).tolist() for name in NUMBERS}
+    return {"cycle": placed.cycle, "ids": placed.ids, **numbers}
+
+
+def _placed_of(content: Mapping[str, Any] | None) -> Placed | None:
+    if content is None:
+        return None
+    return placed_from(content["cycle"], tuple(content["ids"]), content)
+
+
+def _ledger(ledger: Ledger) -> list[Any]:
+    return [ledger.idle_us, ledger.running, *(_column(getattr(ledger, name)) for name in ARRAYS)]
+
+
+def _ledger_of(key: str, content: list[Any]) -> Ledger:
+    del key
+    idle_us, running, *columns = content
+    arrays = dict(zip(ARRAYS, (_array(one) for one in columns), strict=True))
+    return Ledger(idle_us=idle_us, running=running, **arrays)
+
+
+def _column(array: np.ndarray[Any, Any]) -> list[Any]:
+    """Return type, shape and bytes; the bytes of equal places of all numbers together, since most of
+    them are zero.
+    """
+    wide = np.ascontiguousarray(array.T).astype(array.dtype.newbyteorder("<"))
+    planes = wide.reshape(-1).view(np.uint8).reshape(-1, array.dtype.itemsize).T
+    text = base64.b64encode(zlib.compress(np.ascontiguousarray(planes).tobytes(), 6)).decode()
+    return [array.dtype.name, list(array.shape), text]
+
+
+def _array(content: list[Any]) -> np.ndarray[Any, Any]:
+    name, shape, text = content
+    kind = np.dtype(name)
+    raw = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
+    planes = np.ascontiguousarray(raw.reshape(kind.itemsize, -1).T)
+    flat = planes.reshape(-1).view(kind.newbyteorder("<"))
+    return np.ascontiguousarray(flat.astype(kind).reshape(tuple(reversed(shape))).T)

@@ -1,0 +1,132 @@
+"""One cycle as trained risk models see it: a row for each workload on each node, and its features.
+
+Features are made once, however many models read them. Those whose source is stale or missing are
+given as missing, and every source's age is told.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schemas.prediction import FeatureSource
+from schemas.reasons import Reason
+from schemas.signals import SignalStatus
+from schemas.view import ObservationView
+from services.inference.booster import Matrix
+from services.inference.live import FEATURE_SET, Live
+
+I64 = NDArray[np.int64]
+SIGNALS = {"attempts": "pods", "requests": "pods", "nodes": "node_requests"}
+"""Source of a feature, to the signal of the observation that says how old it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Workloads on nodes, each node's rows together."""
+
+    ids: tuple[str, ...]
+    """`<node>|<workload>`."""
+    nodes: tuple[str, ...]
+    """Node names in the order of their rows."""
+    first_rows: I64
+    """Number of each node's first row."""
+    pods: I64
+    matrix: Matrix
+    """(rows, features of the live set)."""
+
+
+class Scene:
+    """One observation with what inference knows of attempts."""
+
+    def __init__(self, view: ObservationView, live: Live | None) -> None:
+        """Look at one cycle; features are made when the first model asks."""
+        self.view = view
+        self._live = live
+
+    @cached_property
+    def problem(self) -> Reason | None:
+        """Why no trained risk model can say anything; None when it can."""
+        if self._live is None or self._live.seen is None or self._live.scale is None:
+            return Reason.MISSING_SIGNAL
+        if not self._current and self.status("pods") is not SignalStatus.MISSING:
+            return Reason.MISSING_SIGNAL  # a frame was lost; the next keyframe mends it
+        return None if len(self.view.nodes) else Reason.NO_NODES
+
+    @property
+    def _current(self) -> bool:
+        """Whether the newest snapshot in the history is this cycle's."""
+        seen = None if self._live is None else self._live.seen
+        return seen is not None and seen.placed.cycle == self.view.cycle
+
+    def status(self, signal_name: str) -> SignalStatus:
+        """Return how far a signal can be trusted."""
+        signal = self.view.signal(signal_name)
+        return SignalStatus.MISSING if signal is None else signal.status
+
+    def sources(self, features: tuple[int, ...]) -> tuple[FeatureSource, ...]:
+        """Return where a model's features come from, and how old that is.
+
+        Args:
+            features: numbers of the model's features in the live set.
+        """
+        counts = Counter(FEATURE_SET.features[number].source for number in features)
+        return tuple(
+            FeatureSource(
+                name=source,
+                status=self.status(SIGNALS[source]),
+                age_seconds=self._age(SIGNALS[source]),
+                features=counts[source],
+            )
+            for source in sorted(counts)
+        )
+
+    def _age(self, name: str) -> float | None:
+        signal = self.view.signal(name)
+        return None if signal is None else signal.age_seconds
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows and their features; `problem` must be None."""
+        assert self._live is not None
+        assert self._live.seen is not None
+        placed = self._live.seen.placed
+        excepted = {
+            row for one in self.view.signals if one.name == "pods" for row in one.exceptions
+        }
+        known = frozenset(self.view.nodes.ids) - excepted
+        firsts = np.flatnonzero(np.diff(placed.machine, prepend=-1))
+        names = [placed.ids[row].partition("|")[0] for row in firsts.tolist()]
+        sizes = np.diff(firsts, append=len(placed))
+        here = np.repeat(np.array([name in known for name in names], dtype=np.bool_), sizes)
+        chosen = np.flatnonzero(here & (placed.pods > 0))
+        matrix = self._live.history.features(self._live.anchors(self.view, chosen))
+        for source, signal in SIGNALS.items():
+            if self.status(signal) is not SignalStatus.FRESH:
+                matrix[:, COLUMNS[source]] = np.nan
+        places = np.flatnonzero(np.diff(placed.machine[chosen], prepend=-1))
+        ids = tuple(placed.ids[row] for row in chosen.tolist())
+        nodes = tuple(ids[place].partition("|")[0] for place in places.tolist())
+        return Rows(ids, nodes, places, placed.pods[chosen], matrix)
+
+    @cached_property
+    def features_hash(self) -> str:
+        """SHA-256 of the rows' ids and features."""
+        digest = hashlib.sha256("\n".join(self.rows.ids).encode())
+        digest.update(np.ascontiguousarray(self.rows.matrix, dtype="<f4").data)
+        return digest.hexdigest()
+
+
+COLUMNS = {
+    source: np.array(
+        [number for number, one in enumerate(FEATURE_SET.features) if one.source == source],
+        dtype=np.int64,
+    )
+    for source in SIGNALS
+}
+"""Columns of the live set by source."""
