@@ -31,6 +31,8 @@ VERBS = {
     "forecast": "foresail.forecast",
     "verify": "foresail.verify",
     "what-if": "foresail.what_if",
+    "sweep": "foresail.sweep",
+    "diff": "foresail.diff",
 }
 HELP = {
     "up": "start the whole stack: nats-server, cluster, services, live view",
@@ -49,6 +51,8 @@ HELP = {
     "forecast": "from traces to models: datasets, training, evaluation",
     "verify": "compute a recording's layers again with today's code and compare",
     "what-if": "say what other thresholds, models or rules would have decided on a recording",
+    "sweep": "try many values of some settings on a recording, over all cores",
+    "diff": "compare two recordings cycle by cycle",
 }
 BAD_INPUT = 2
 INTERRUPTED = 130

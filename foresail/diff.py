@@ -1,0 +1,85 @@
+"""`foresail diff A B`: two recordings beside each other, aligned by cycle.
+
+Exit code 0: they decided the same. 1: they did not. 2: bad input.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.table import Table
+
+from bus.errors import InputError
+from foresail.flags import seconds
+from foresail.output import console, print_json
+from lab.rerun.diff import Diff, diff
+from lab.rerun.tally import rows
+from lab.rerun.what_if import WINDOW_SECONDS
+
+DIFFERS = 1
+SHOWN = 15
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("a", metavar="A", help="a recording")
+    parser.add_argument("b", metavar="B", help="another one")
+    parser.add_argument(
+        "--window",
+        type=seconds,
+        default=WINDOW_SECONDS,
+        metavar="DURATION",
+        help="an action undone within this cluster time counts as churn (15m)",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Compare and print.
+
+    Raises:
+        InputError: a recording cannot be read.
+    """
+    for name in (arguments.a, arguments.b):
+        if not Path(name).is_file():
+            raise InputError("FILE", name, "give a recording that exists")
+    found = diff(Path(arguments.a), Path(arguments.b), arguments.window)
+    if arguments.json:
+        print_json(found.as_json())
+    else:
+        _print(found)
+    return 0 if found.same else DIFFERS
+
+
+def _print(found: Diff) -> None:
+    out = console()
+    a, b = found.sides
+    for letter, side in (("A", a), ("B", b)):
+        out.print(
+            f"{letter}: {side.file}, {side.cluster}, {side.events} messages, "
+            f"{side.tally.decisions} decisions, {side.alone} of cycles only here",
+            markup=False,
+        )
+        if side.damage:
+            out.print(f"   read up to the damage: {side.damage}", markup=False)
+    if found.settings:
+        settings = Table(box=None)
+        for name in ("setting", "A", "B"):
+            settings.add_column(name)
+        for row in found.settings[:SHOWN]:
+            settings.add_row(*(str(one) for one in row))
+        out.print(settings)
+    table = Table(box=None)
+    for name in ("figure", "A", "B", "difference"):
+        table.add_column(name, justify="left" if name == "figure" else "right")
+    for name, before, after in rows(a.tally, b.tally):
+        table.add_row(name, f"{before:g}", f"{after:g}", f"{round(after - before, 6):+g}")
+    out.print(table)
+    counts = ", ".join(f"{count} {name}" for name, count in found.classes.items())
+    out.print(f"decisions of the same cycle: {counts}")
+    if found.listed:
+        first = found.listed[0]
+        out.print(f"\nfirst divergence: cycle {first.cycle}, {first.kind}")
+        out.print(f"  A  {first.before}: {first.before_why}", markup=False)
+        out.print(f"  B  {first.after}: {first.after_why}", markup=False)

@@ -1,0 +1,151 @@
+"""`foresail sweep FILE --param NAME=LOW..HIGH:STEPS ...`: many what-ifs over the cores, one table, the
+Pareto front.
+
+Ctrl-C keeps what was computed; the same command goes on from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from bus.errors import InputError
+from foresail.flags import seconds
+from foresail.output import console, print_json
+from foresail.stack.preflight import check_writable
+from foresail.what_if import add_changes, changes_of
+from lab.rerun.sweep import Sweep, pareto, read_parameter, run
+from lab.rerun.sweep_drawing import drawn
+from lab.rerun.what_if import OPEN_LOOP, WINDOW_SECONDS
+
+Row = Mapping[str, Any]
+FIGURES = ("reward", "churn", "actions", "rejected", "changed", "appeared", "vanished")
+MORE_IS_BETTER = {"reward", "reward_safety", "reward_efficiency", "reward_admission"}
+DEFAULT_GOALS = ("churn", "reward")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument("file", metavar="FILE", help="a recording")
+    parser.add_argument(
+        "--param",
+        dest="params",
+        action="append",
+        required=True,
+        metavar="NAME=VALUES",
+        help="0.7..0.95:6 (six steps) or 0.7,0.8,0.9; may be given again",
+    )
+    add_changes(parser)
+    parser.add_argument(
+        "--goals",
+        default=",".join(DEFAULT_GOALS),
+        metavar="X,Y",
+        help="the two figures of the Pareto front; rewards are better when more, all else when less",
+    )
+    parser.add_argument(
+        "--window",
+        type=seconds,
+        default=WINDOW_SECONDS,
+        metavar="DURATION",
+        help="an action undone within this cluster time counts as churn (15m)",
+    )
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
+    parser.add_argument(
+        "--out", metavar="FILE", help="results, one line a point (FILE.sweep.jsonl)"
+    )
+    parser.add_argument("--svg", metavar="FILE", help="plot the Pareto front")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Sweep and print.
+
+    Raises:
+        InputError: the recording, a parameter or a goal cannot be used.
+    """
+    path = Path(arguments.file)
+    if not path.is_file():
+        raise InputError("FILE", path, "give a recording that exists")
+    across, up = _goals(arguments.goals)
+    sweep = Sweep(
+        path,
+        tuple(read_parameter(word) for word in arguments.params),
+        changes_of(arguments),
+        None if arguments.rules is None else Path(arguments.rules),
+        arguments.window,
+    )
+    results = Path(arguments.out or f"{path}.sweep.jsonl")
+    if not results.exists():
+        check_writable("--out", results)
+    found = _computed(sweep, results, max(1, arguments.jobs))
+    order = {str(point): number for number, point in enumerate(sweep.points)}
+    found.sort(key=lambda row: order[str(row["point"])])
+    usable = [row for row in found if "refused" not in row]
+    front = pareto(usable, [(name, name in MORE_IS_BETTER) for name in (across, up)])
+    if arguments.svg is not None and usable:
+        plot = import_module("lab.rerun.sweep_plot")  # matplotlib takes a second to load
+        plot.write_svg(Path(arguments.svg), usable, front, across, up, f"{path.name} (open-loop)")
+    if arguments.json:
+        print_json({"loop": OPEN_LOOP, "rows": found, "front": [row["point"] for row in front]})
+    else:
+        _print(found, usable, front, (across, up))
+    return 0
+
+
+def _goals(text: str) -> tuple[str, str]:
+    known = (*FIGURES, *sorted(MORE_IS_BETTER - {"reward"}))
+    names = tuple(name.strip() for name in text.split(","))
+    if len(names) != 2 or any(name not in known for name in names):
+        raise InputError("--goals", text, f"give two of {', '.join(known)}")
+    return names[0], names[1]
+
+
+def _computed(sweep: Sweep, results: Path, workers: int) -> list[Row]:
+    """Return every point's figures, with progress for those who look."""
+    found: list[Row] = []
+    stderr = Console(stderr=True)
+    with Progress(console=stderr, transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task("sweeping", total=len(sweep.points))
+        try:
+            for row, _ in run(sweep, results, workers):
+                found.append(row)
+                progress.update(task, advance=1)
+        except KeyboardInterrupt:
+            kept = f"kept {len(found)} of {len(sweep.points)} points in {results}; "
+            sys.stderr.write(f"{kept}the same command goes on from there\n")
+            raise
+    return found
+
+
+def _print(
+    found: Sequence[Row], usable: Sequence[Row], front: Sequence[Row], goals: tuple[str, str]
+) -> None:
+    out = console()
+    out.print(OPEN_LOOP, style="yellow")
+    names = list(found[0]["point"])
+    table = Table(box=None)
+    for name in (*(name.removeprefix("agents.") for name in names), *FIGURES, "front"):
+        table.add_column(name, justify="right", overflow="fold")
+    if usable:
+        baseline = usable[0]["baseline"]
+        figures = (f"{baseline[name]:g}" for name in FIGURES)
+        table.add_row(*("recorded" for _ in names[:1]), *("" for _ in names[1:]), *figures, "")
+    for row in found:
+        values = (str(value) for value in row["point"].values())
+        if "refused" in row:
+            table.add_row(*values, "refused: these values do not go together", style="dim")
+            continue
+        figures = (f"{row[name]:g}" for name in FIGURES)
+        table.add_row(*values, *figures, "o" if row in front else "")
+    out.print(table)
+    if usable:
+        out.print(drawn(usable, front, *goals), markup=False)

@@ -1,0 +1,165 @@
+"""Two recordings beside each other, cycle by cycle: where do their decisions part?
+
+Cycles are aligned by number. Only a window of open cycles is held, so recordings may be of any
+length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from bus.errors import InputError
+from bus.recording import open_recording
+from lab.rerun.tally import Tally
+from lab.rerun.what_if import CLASSES, LISTED, WINDOW_SECONDS, DecisionChange, change_between
+from schemas.decision import Decision
+from schemas.envelope import attributes_of
+from schemas.outcome import OutcomeReward
+from schemas.registry import UnknownEvent, decode
+
+COUNTED = frozenset({Decision.TYPE, OutcomeReward.TYPE})
+REACH = 10_000
+"""Cycles that one recording may run ahead of the other before its rest counts as alone."""
+
+
+@dataclass(slots=True)
+class Side:
+    """One of the two recordings."""
+
+    file: str
+    cluster: str
+    tally: Tally
+    events: int = 0
+    alone: int = 0
+    """Cycles decided in this recording only."""
+    damage: str = ""
+
+
+@dataclass(slots=True)
+class Diff:
+    """What two recordings differ in."""
+
+    sides: tuple[Side, Side]
+    settings: list[tuple[str, Any, Any]]
+    """Settings of the headers that differ."""
+    classes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CLASSES, 0))
+    listed: list[DecisionChange] = field(default_factory=list)
+
+    @property
+    def same(self) -> bool:
+        """Whether both decided the same in the same cycles."""
+        alone = any(side.alone for side in self.sides)
+        return not alone and all(self.classes[name] == 0 for name in CLASSES[1:])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON values."""
+        return {
+            "same": self.same,
+            "decisions": self.classes,
+            "sides": [
+                {
+                    "file": side.file,
+                    "cluster": side.cluster,
+                    "messages": side.events,
+                    "cycles_alone": side.alone,
+                    "damage": side.damage,
+                    **side.tally.as_json(),
+                }
+                for side in self.sides
+            ],
+            "settings": [{"name": one[0], "a": one[1], "b": one[2]} for one in self.settings],
+            "differing": [
+                {
+                    "cycle": one.cycle,
+                    "kind": one.kind,
+                    "a": one.before,
+                    "b": one.after,
+                    "a_why": one.before_why,
+                    "b_why": one.after_why,
+                }
+                for one in self.listed
+            ],
+        }
+
+
+def diff(a: Path, b: Path, window_seconds: float = WINDOW_SECONDS) -> Diff:
+    """Compare two recordings' decisions and rewards.
+
+    Raises:
+        InputError: one of them cannot be read.
+    """
+    first, second = open_recording(a), open_recording(b)
+    sides = tuple(
+        Side(
+            path.name,
+            f"{one.header.get('cluster')}/{one.header.get('incarnation')}",
+            Tally(window_seconds),
+        )
+        for path, one in ((a, first), (b, second))
+    )
+    found = Diff((sides[0], sides[1]), _settings(first.header, second.header))
+    open_a: dict[int, Decision] = {}
+    open_b: dict[int, Decision] = {}
+    for left, right in zip_longest(_decisions(first, sides[0]), _decisions(second, sides[1])):
+        for one, mine, theirs in ((left, open_a, open_b), (right, open_b, open_a)):
+            if one is None:
+                continue
+            other = theirs.pop(one.cycle, None)
+            if other is None:
+                mine[one.cycle] = one
+                continue
+            _add(found, *((one, other) if mine is open_a else (other, one)))
+        for side, waiting in ((sides[0], open_a), (sides[1], open_b)):
+            while len(waiting) > REACH:
+                waiting.pop(next(iter(waiting)))
+                side.alone += 1
+    sides[0].alone += len(open_a)
+    sides[1].alone += len(open_b)
+    for side, recording in zip(sides, (first, second), strict=True):
+        side.damage = recording.damage
+    if not any(side.tally.decisions for side in sides):
+        raise InputError("recordings", f"{a} and {b}", "neither holds a decision")
+    return found
+
+
+def _add(found: Diff, one: Decision, other: Decision) -> None:
+    change = change_between(0, one, other)
+    found.classes["same" if change is None else change.kind] += 1
+    if change is not None and len(found.listed) < LISTED:
+        found.listed.append(change)
+
+
+def _decisions(recording: Any, side: Side) -> Iterator[Decision]:
+    """Yield decisions in order; everything counted is counted on the way."""
+    for message in recording:
+        side.events += 1
+        if attributes_of(message.headers).get("type") not in COUNTED:
+            continue
+        try:
+            data: Any = decode(message.subject, message.headers, message.data).data
+        except UnknownEvent:
+            continue
+        side.tally.add(data)
+        if isinstance(data, Decision):
+            yield data
+
+
+def _settings(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    """Return the settings that differ, by full name."""
+    old, new = dict(_flat("", a.get("settings") or {})), dict(_flat("", b.get("settings") or {}))
+    names = sorted(old.keys() | new.keys())
+    return [
+        (name, old.get(name), new.get(name)) for name in names if old.get(name) != new.get(name)
+    ]
+
+
+def _flat(prefix: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _flat(f"{prefix}.{name}" if prefix else name, inner)
+    else:
+        yield prefix, value

@@ -1,0 +1,49 @@
+"""`foresail diff A B`: two recordings aligned by cycle."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bus.port import StoredMessage
+from foresail.__main__ import main
+from lab.rerun.diff import diff
+from tests.rerun.conftest import rewritten, with_data
+
+
+def test_a_recording_is_the_same_as_itself(recorded: Path) -> None:
+    """Nothing differs, and both sides have the same figures."""
+    found = diff(recorded, recorded)
+
+    assert found.same
+    assert found.settings == []
+    assert found.classes["same"] == found.sides[0].tally.decisions > 30
+
+
+def test_cycles_are_aligned_by_number(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A decision that is missing on one side is alone on the other; a different one is shown."""
+
+    def change(message: StoredMessage) -> StoredMessage | None:
+        if not message.subject.endswith(".decision"):
+            return message
+        cycle = json.loads(message.data)["cycle"]
+        if cycle == 4:
+            return None
+        if cycle != 9:
+            return message
+        quiet = {"agent": None, "kind": "noop", "target": {"kind": "none", "name": ""}}
+        return with_data(message, lambda data: data["action"].update(quiet))
+
+    other = rewritten(recorded, tmp_path / "b.fslog", change, {"settings": {"run": {"seed": 9}}})
+
+    assert 1 == main(["diff", str(recorded), str(other), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["cycle"], one["kind"]) for one in found["differing"]] == [(9, "vanished")]
+    assert [side["cycles_alone"] for side in found["sides"]] == [1, 0]
+    assert {"name": "run.seed", "a": 3, "b": 9} in found["settings"]
+    assert 1 == main(["diff", str(recorded), str(other)])
+    assert "first divergence: cycle 9" in capsys.readouterr().out
