@@ -51,21 +51,22 @@ def table_of(kind: type[T], frame: pl.DataFrame) -> T:
 
 @dataclass(slots=True)
 class Feed(Generic[T]):
-    """Reads a sorted parquet file front to back, by time."""
+    """Reads a sorted parquet file front to back, by time, as if nothing came from `until_us` on."""
 
     kind: type[T]
     file: Path
     rows: int
     waiting: T
+    until_us: int | None = None
     read: int = 0
 
     @classmethod
-    def of(cls, kind: type[T], file: Path) -> Feed[T]:
+    def of(cls, kind: type[T], file: Path, until_us: int | None = None) -> Feed[T]:
         """Open a file; one that is not there is read as empty."""
         rows = 0
         if file.exists():
             rows = pl.scan_parquet(file).select(pl.len()).collect().item()
-        return cls(kind, file, rows, kind.empty())
+        return cls(kind, file, rows, kind.empty(), until_us)
 
     def some(self) -> T:
         """Return the rows that wait, after reading on when there are none."""
@@ -74,8 +75,11 @@ class Feed(Generic[T]):
             lazy = pl.scan_parquet(self.file)
             here = [name for name in names if name in lazy.collect_schema().names()]
             frame = lazy.select(here).slice(self.read, EVENTS_AT_ONCE).collect()
+            self.read += len(frame)
+            if self.until_us is not None and frame["time_us"][-1] >= self.until_us:
+                frame = frame.filter(pl.col("time_us") < self.until_us)
+                self.read = self.rows
             self.waiting = table_of(self.kind, frame)
-            self.read += len(self.waiting)
         return self.waiting
 
     def before(self, time_us: int) -> T:
@@ -102,14 +106,14 @@ class Past:
     machines: Feed[MachineEvents]
 
     @classmethod
-    def of(cls, folder: Path, feature_set: FeatureSet) -> Past:
-        """Open the events of a dataset's folder."""
+    def of(cls, folder: Path, feature_set: FeatureSet, until_us: int | None = None) -> Past:
+        """Open the events of a dataset's folder; those from `until_us` on are not read."""
         return cls(
             History.begin(feature_set),
             Attempts.none(),
-            Feed.of(TaskEvents, folder / EVENTS),
-            Feed.of(JobEvents, folder / JOB_EVENTS),
-            Feed.of(MachineEvents, folder / MACHINE_EVENTS),
+            Feed.of(TaskEvents, folder / EVENTS, until_us),
+            Feed.of(JobEvents, folder / JOB_EVENTS, until_us),
+            Feed.of(MachineEvents, folder / MACHINE_EVENTS, until_us),
         )
 
     def features(self, anchors: Anchors) -> F32:
@@ -117,19 +121,19 @@ class Past:
         whole = np.empty((len(anchors), len(self.history.feature_set.features)), np.float32)
         done = 0
         while done < len(anchors):
-            self.history = self.history.trimmed(int(anchors.time_us[done]))
-            self._read_on(int(anchors.time_us[-1]))
-            unread = self.tasks.next_us()
-            stop = len(anchors)
-            if unread is not None:
-                stop = int(np.searchsorted(anchors.time_us, unread, side="right"))
+            known_us = self._read_on(int(anchors.time_us[-1]))
+            self.history = self.history.trimmed(min(int(anchors.time_us[done]), known_us))
+            stop = int(np.searchsorted(anchors.time_us, known_us, side="right"))
             if stop > done:
                 whole[done:stop] = self.history.features(anchors.rows(slice(done, stop)))
                 done = stop
         return whole
 
-    def _read_on(self, time_us: int) -> None:
-        """Add at most one reading of task events before a time, and what else came by then."""
+    def _read_on(self, time_us: int) -> int:
+        """Add at most one reading of task events before a time, and what else came by then.
+
+        Returns the time before which everything is known now.
+        """
         self.attempts, tasks = self.attempts.resolved(self.tasks.before(time_us))
         unread = self.tasks.next_us()
         until = time_us if unread is None else min(time_us, unread)
@@ -138,6 +142,7 @@ class Past:
             self.history = self.history.extended(Events(jobs=self.jobs.before(until)))
         while (upcoming := self.machines.next_us()) is not None and upcoming < until:
             self.history = self.history.extended(Events(machines=self.machines.before(until)))
+        return until
 
 
 def write_features(

@@ -78,7 +78,7 @@ class History:
         """Return this history with more events, none earlier than the newest so far.
 
         Raises:
-            ValueError: task events are out of order, or a machine's or job's number is negative.
+            ValueError: events are out of order, or from before what was trimmed to.
         """
         tasks = events.tasks
         newest = self.newest_us
@@ -86,6 +86,12 @@ class History:
             if tasks.time_us[0] < newest or np.any(np.diff(tasks.time_us) < 0):
                 raise ValueError("task events go back in time: give them sorted by time")
             newest = int(tasks.time_us[-1])
+        for table in (tasks, events.jobs, events.machines):
+            if len(table) and table.time_us[0] < self.from_us:
+                raise ValueError(
+                    "an event is older than what was trimmed to: trim no further than "
+                    "everything is known"
+                )
         ledgers = dict(self.ledgers)
         steps = task_steps(tasks)
         for key in self.feature_set.keys:
@@ -128,6 +134,7 @@ class History:
     def trimmed(self, now_us: int, most_keys: int | None = None) -> History:
         """Return what anchors at `now_us` or later need: their features stay the same, bit for bit.
 
+        Every event before `now_us` must be in already: what came since decides what is forgotten.
         `most_keys` bounds memory beyond what the rule of forgetting does: of each key's values
         without an event in its longest window at most so many stay. Where that bound is hit,
         a dropped value is new again at its next event.

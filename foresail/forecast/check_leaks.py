@@ -1,0 +1,65 @@
+"""Delete a dataset's future and show that no feature changes."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+
+from rich.table import Table
+
+from bus.errors import ConfigError
+from foresail.output import console, print_json
+from foresail.workspace import workspace
+from lab.forecast.dataset import Dataset, open_dataset
+from lab.forecast.leaks import LeakReport, check_dataset, rows_to_check
+
+LEAKS_FOUND = 1
+"""Exit code when a feature knows what had not happened yet."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("--dataset", required=True, metavar="NAME|DIR", help="which dataset")
+    parser.add_argument(
+        "--moments", type=int, default=2, metavar="N", help="how often to cut, evenly (default 2)"
+    )
+    parser.add_argument(
+        "--rows", type=int, default=6_000, metavar="N", help="rows to compare (default 6000)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, tell, and exit with 1 when something leaks."""
+    for name in ("moments", "rows"):
+        if getattr(arguments, name) < 1:
+            raise ConfigError(f"--{name}", getattr(arguments, name), "give 1 or more")
+    dataset = open_dataset(arguments.dataset, workspace())
+    moments_us = _moments_us(dataset, arguments.moments)
+    anchors = rows_to_check(dataset.anchor_chunks(), dataset.rows, moments_us, arguments.rows)
+    feature_set = str(dataset.manifest["features"]["feature_set"])
+    report = check_dataset(dataset.folder, feature_set, anchors, moments_us)
+    if arguments.json:
+        print_json({"dataset": dataset.name, "feature_set": feature_set, **asdict(report)})
+    else:
+        _tell(report, feature_set)
+    return LEAKS_FOUND if report.leaks else 0
+
+
+def _moments_us(dataset: Dataset, count: int) -> list[int]:
+    first_us = int(dataset.manifest["starts_at_us"])
+    last_us = max(end for _, end in dataset.segments.values())
+    return [first_us + (last_us - first_us) * (n + 1) // (count + 1) for n in range(count)]
+
+
+def _tell(report: LeakReport, feature_set: str) -> None:
+    moments = ", ".join(f"{moment / 1e6:,.0f} s" for moment in report.moments_us)
+    console().print(
+        f"Deleted everything at or after {moments} and built {report.rows:,} rows again: "
+        f"{report.features} features ({feature_set}), {len(report.leaks)} leaks."
+    )
+    if not report.leaks:
+        return
+    table = Table("feature", "moment (s)", "rows changed")
+    for leak in report.leaks:
+        table.add_row(leak.feature, f"{leak.moment_us / 1e6:,.0f}", f"{leak.rows:,}")
+    console().print(table)

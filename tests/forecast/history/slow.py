@@ -1,0 +1,278 @@
+"""Every feature computed the obvious way: one event and one row at a time, no array, no state.
+
+It shares nothing with the fast code but the tables and the list of columns: what it finds is what
+the columns' meanings say.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from services.inference.history import Anchors, Events, FeatureSet, Kind, MachineKind
+
+HOUR_US = 3_600_000_000
+IDLE_US = {"task": 6 * HOUR_US, "job": 24 * HOUR_US}
+WEEK_US = 7 * 24 * HOUR_US
+NAN = float("nan")
+COUNTED_KINDS = {
+    "submits": Kind.SUBMIT,
+    "starts": Kind.SCHEDULE,
+    "evicts": Kind.EVICT,
+    "fails": Kind.FAIL,
+    "finishes": Kind.FINISH,
+    "kills": Kind.KILL,
+}
+ENDS = (Kind.EVICT, Kind.FAIL, Kind.FINISH, Kind.KILL)
+
+
+@dataclass
+class Seen:
+    """One event, with what the attempt that it ends says."""
+
+    time_us: int
+    kind: int
+    keys: dict[str, int | tuple[Any, ...]]
+    running: int = 0
+    cpu: int = 0
+    memory: int = 0
+    duration_us: int | None = None
+    first_of: set[str] = field(default_factory=set)
+
+
+def slow_features(chosen: FeatureSet, events: Events, anchors: Anchors) -> Any:
+    """Return (anchors, features) as float32."""
+    tasks = _attempts(events)
+    for key in ("task", "job"):
+        if key in chosen.keys:
+            _mark_first_failures(tasks, key)
+    jobs = [
+        Seen(int(t), int(k), {"user_jobs": int(u), "name_jobs": int(n)})
+        for t, k, u, n in zip(
+            events.jobs.time_us, events.jobs.kind, events.jobs.user, events.jobs.name, strict=True
+        )
+    ]
+    rows = []
+    for place in range(len(anchors)):
+        row = {name: getattr(anchors, name)[place].item() for name in _NAMES}
+        rows.append(_row(chosen, row, tasks, jobs, events))
+    return np.array(rows, dtype=np.float64).astype(np.float32)
+
+
+_NAMES = tuple(Anchors.__dataclass_fields__)
+
+
+def _keys(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "task": (row["job"], row["task"]),
+        "job": row["job"],
+        "user": row["user"],
+        "name": row["name"],
+        "machine": row["machine"],
+        "cell": 0,
+        "shape": (
+            row["user"],
+            _millionths(row["cpu_request"]),
+            _millionths(row["memory_request"]),
+            row["priority"],
+            row["scheduling_class"],
+        ),
+        "user_jobs": row["user"],
+        "name_jobs": row["name"],
+    }
+
+
+def _millionths(value: float) -> int:
+    return -1 if math.isnan(value) else round(value * 1e6)
+
+
+def _attempts(events: Events) -> list[Seen]:
+    """Walk through task events; an attempt that ended unseen ends LOST."""
+    table = events.tasks
+    running: dict[tuple[int, int], dict[str, Any]] = {}
+    seen: list[Seen] = []
+    segment = 0
+
+    def end(row: dict[str, Any], kind: int, time_us: int) -> None:
+        start = row["time_us"]
+        one = Seen(time_us, kind, _keys(row), -1)
+        one.cpu = -max(_millionths(row["cpu_request"]), 0)
+        one.memory = -max(_millionths(row["memory_request"]), 0)
+        if kind in ENDS and start > 0:
+            one.duration_us = time_us - start
+        seen.append(one)
+
+    for place in range(len(table)):
+        row = {n: getattr(table, n)[place].item() for n in table.__dataclass_fields__}
+        task = (row["job"], row["task"])
+        if row["segment"] != segment:
+            segment = row["segment"]
+            for open_row in running.values():
+                end(open_row, Kind.LOST, row["time_us"])
+            running.clear()
+        if row["kind"] == Kind.SCHEDULE:
+            if task in running:
+                end(running[task], Kind.LOST, row["time_us"])
+            running[task] = row
+            cpu, memory = (max(_millionths(row[f"{n}_request"]), 0) for n in ("cpu", "memory"))
+            seen.append(Seen(row["time_us"], row["kind"], _keys(row), 1, cpu, memory))
+        elif row["kind"] != Kind.SUBMIT and task in running:
+            origin = running.pop(task)
+            taken = ("time_us", "machine", "cpu_request", "memory_request")
+            end(row | {n: origin[n] for n in taken}, row["kind"], row["time_us"])
+        else:
+            seen.append(Seen(row["time_us"], row["kind"], _keys(row)))
+    return seen
+
+
+def _remembered(seen: list[Seen], key: str, value: Any, before_us: int | None) -> list[Seen]:
+    """Return a key's events before a time, from the last one on at which it was new."""
+    idle_us = IDLE_US.get(key, WEEK_US)
+    kept: list[Seen] = []
+    running = 0
+    for one in seen:
+        if one.keys[key] != value or (before_us is not None and one.time_us >= before_us):
+            continue
+        if kept and one.time_us - kept[-1].time_us > idle_us and running <= 0:
+            kept = []
+        kept.append(one)
+        running += one.running
+    if kept and before_us is not None and before_us - kept[-1].time_us > idle_us and running <= 0:
+        return []
+    return kept
+
+
+def _mark_first_failures(seen: list[Seen], key: str) -> None:
+    for value in {one.keys[key] for one in seen}:
+        kept: list[Seen] = []
+        mine = [one for one in seen if one.keys[key] == value]
+        for place, one in enumerate(mine):
+            kept = _remembered(mine[: place + 1], key, value, None)
+            if [other.kind for other in kept].count(Kind.FAIL) == 1 and one.kind == Kind.FAIL:
+                one.first_of.add(key)
+
+
+def _row(
+    chosen: FeatureSet, row: dict[str, Any], tasks: list[Seen], jobs: list[Seen], events: Events
+) -> list[float]:
+    keys = _keys(row)
+    values: dict[str, float] = {}
+    for key in keys:
+        known = jobs if key.endswith("_jobs") else tasks
+        mine = _remembered(known, key, keys[key], row["time_us"])
+        values |= {
+            f"{key}_{name}": (NAN if keys[key] == -1 else value)
+            for name, value in _block(mine, row["time_us"]).items()
+        }
+    values |= _own(row, tasks, events)
+    return [values[name] for name in chosen.names]
+
+
+def _block(mine: list[Seen], now_us: int) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for window in (None, 5, 15, 60, 360):
+        begin = -1 if window is None else now_us - window * 60_000_000
+        inside = [one for one in mine if one.time_us >= begin]
+        end = "" if window is None else f"_{window}m"
+        for name, kind in COUNTED_KINDS.items():
+            values[name + end] = sum(one.kind == kind for one in inside)
+        quick = [one for one in inside if one.duration_us is not None]
+        quick = [one for one in quick if one.duration_us <= 900_000_000]
+        values["quick_ends" + end] = len(quick)
+        values["quick_fails" + end] = sum(one.kind == Kind.FAIL for one in quick)
+        for name in ("task", "job"):
+            values[f"failed_{name}s{end}"] = sum(name in one.first_of for one in inside)
+    for name, kind in zip(
+        ("submit", "start", "evict", "fail", "finish", "kill"), range(6), strict=True
+    ):
+        times = [one.time_us for one in mine if one.kind == kind and one.time_us > 0]
+        values[f"since_{name}_seconds"] = (now_us - times[-1]) / 1e6 if times else NAN
+    return values | _rates(mine, now_us)
+
+
+def _rates(mine: list[Seen], now_us: int) -> dict[str, float]:
+    ends = [one for one in mine if one.kind in ENDS]
+    fails = sum(one.kind == Kind.FAIL for one in mine)
+    starts = sum(one.kind == Kind.SCHEDULE for one in mine)
+    timed = [one.duration_us for one in mine if one.duration_us is not None]
+    failed = [
+        one.duration_us for one in mine if one.duration_us is not None and one.kind == Kind.FAIL
+    ]
+    quick = sum(duration <= 900_000_000 for duration in failed)
+    weights = [0.5 ** (place / 5) for place in range(len(ends))][:64]
+    newest = [one.kind == Kind.FAIL for one in reversed(ends)][:64]
+    weighted = math.fsum(w for w, failure in zip(weights, newest, strict=True) if failure)
+    first_us = mine[0].time_us if mine else 0
+    return {
+        "running": max(sum(one.running for one in mine), 0),
+        "last_end_kind": ends[-1].kind if ends else NAN,
+        "last_duration_seconds": timed[-1] / 1e6 if timed else NAN,
+        "last_fail_duration_seconds": failed[-1] / 1e6 if failed else NAN,
+        "mean_log2_duration": _mean_log2(timed),
+        "mean_log2_fail_duration": _mean_log2(failed),
+        "fails_per_start": fails / starts if starts else NAN,
+        "fails_per_end": fails / len(ends) if ends else NAN,
+        "quick_fails_per_start": quick / starts if starts else NAN,
+        "recent_fail_rate": weighted / math.fsum(weights) if ends else NAN,
+        "age_seconds": (now_us - first_us) / 1e6 if first_us > 0 else NAN,
+    }
+
+
+def _mean_log2(durations_us: list[int]) -> float:
+    """Return the mean of the stated approximation: exact powers of two, a parabola between."""
+    if not durations_us:
+        return NAN
+    total = 0
+    for duration_us in durations_us:
+        mantissa, exponent = math.frexp(max(duration_us / 1e6, 1.0))
+        part = 2 * mantissa - 1
+        total += round((exponent - 1 + part + 0.3437 * part * (1 - part)) * 2**20)
+    return total / len(durations_us) / 2**20
+
+
+def _own(row: dict[str, Any], tasks: list[Seen], events: Events) -> dict[str, float]:
+    now_us, machine = row["time_us"], row["machine"]
+    cpus = memory = added = removed = NAN
+    removals = 0
+    table = events.machines
+    for place in range(len(table)):
+        if table.machine[place] != machine or table.time_us[place] >= now_us:
+            continue
+        cpus = cpus if np.isnan(table.cpus[place]) else round(float(table.cpus[place]) * 1e6) / 1e6
+        if not np.isnan(table.memory[place]):
+            memory = round(float(table.memory[place]) * 1e6) / 1e6
+        time_us = int(table.time_us[place])
+        if table.kind[place] == MachineKind.ADD and time_us > 0:
+            added = time_us
+        if table.kind[place] == MachineKind.REMOVE:
+            removals += 1
+            removed = time_us if time_us > 0 else removed
+    here = [] if machine < 0 else _remembered(tasks, "machine", machine, now_us)
+    free_cpus = cpus - sum(one.cpu for one in here) / 1e6
+    free_memory = memory - sum(one.memory for one in here) / 1e6
+    asked = [_millionths(row[f"{name}_request"]) for name in ("cpu", "memory")]
+    cpu, ram = (value / 1e6 if value >= 0 else NAN for value in asked)
+    start = row["attempt_start_us"]
+    return {
+        "cpu_request": cpu,
+        "memory_request": ram,
+        "priority": row["priority"],
+        "scheduling_class": row["scheduling_class"] if row["scheduling_class"] >= 0 else NAN,
+        "different_machines": row["different_machines"] if row["different_machines"] >= 0 else NAN,
+        "task_index": row["task"],
+        "attempt_age_seconds": (now_us - start) / 1e6 if start > 0 else NAN,
+        "machine_cpus": cpus,
+        "machine_memory": memory,
+        "machine_free_cpus": free_cpus,
+        "machine_free_memory": free_memory,
+        "machine_free_cpu_ratio": free_cpus / cpus,
+        "machine_free_memory_ratio": free_memory / memory,
+        "cpu_request_ratio": cpu / cpus,
+        "memory_request_ratio": ram / memory,
+        "machine_age_seconds": (now_us - added) / 1e6,
+        "machine_removals": removals,
+        "machine_since_removal_seconds": (now_us - removed) / 1e6,
+    }
