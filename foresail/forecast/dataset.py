@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--anchor",
         choices=ANCHORS,
         default="schedule",
-        help="decisions: each placement, or each running attempt every 5 minutes",
+        help="decisions: each placement, each running attempt every 5 minutes, or (common) each window",
     )
     parser.add_argument(
         "--horizon",
@@ -117,6 +117,10 @@ def _print(manifest: dict[str, Any]) -> None:
         f"[bold]{manifest['name']}[/bold]  {manifest['trace']}, {manifest['events']:,} task events "
         f"in {len(manifest['segments'])} segments, {anchors['rows']:,} {manifest['anchor']} anchors"
     )
+    kinds_read = (
+        f"{name} {count:,}" for name, count in manifest["events_by_kind"].items() if count
+    )
+    out.print(f"Events: {', '.join(kinds_read)}.")
     out.print(
         f"Failure is: the running attempt ends in {failures} within the horizon after the decision."
     )

@@ -1,6 +1,6 @@
 """The moments at which a failure could have been predicted: anchors, one row for each decision.
 
-`schedule`: each SCHEDULE event after the trace's start; the chosen machine is known. `grid`: every
+`schedule`: each SCHEDULE event of the trace; the chosen machine is known. `grid`: every
 running attempt each 5 minutes, at whole multiples of 5 minutes from the trace's start on. An
 attempt runs at t when it began strictly before t and has not ended at t.
 
@@ -22,7 +22,7 @@ from lab.forecast.labels import LabelChoice, label, with_ends
 from lab.forecast.parts import PartWriter
 
 GRID_US = 5 * MINUTE_US
-EVENTS_AT_A_TIME = 262_144
+EVENTS_AT_A_TIME = 200_000
 """One row group of the event table."""
 ANCHOR: Schema = {
     "row": pl.Int64,
@@ -56,17 +56,17 @@ event; `job_failed_before` says that a FAIL of the job stands strictly before; `
 ATTEMPT: Schema = {**ANCHOR, "job_first_fail_us": pl.Int64}
 
 
-def write_attempts(folder: Path, rows: int) -> int:
+def write_attempts(folder: Path, rows: int, at_a_time: int = EVENTS_AT_A_TIME) -> int:
     """Write attempts.parquet from events.parquet: one row for each SCHEDULE; returns its rows.
 
     `time_us` is the attempt's start; `row` counts the attempts.
     """
     events = pl.scan_parquet(folder / "events.parquet")
-    jobs = _jobs(events)
+    jobs = job_facts(events)
     writer = PartWriter(folder / "attempts.parquet", ATTEMPT)
-    starts = range(0, rows, EVENTS_AT_A_TIME)
+    starts = range(0, rows, at_a_time)
     backwards = (
-        events.slice(start, EVENTS_AT_A_TIME).collect().drop("attempt_start_us")
+        events.slice(start, at_a_time).collect().drop("attempt_start_us")
         for start in reversed(starts)
     )
     for number, frame in enumerate(with_ends(backwards)):
@@ -77,7 +77,7 @@ def write_attempts(folder: Path, rows: int) -> int:
             attempts.with_columns(
                 pl.col("time_us").alias("attempt_start_us"),
                 (pl.col("row") == pl.col("job_first_schedule")).alias("first_of_job"),
-                _failed_before("time_us"),
+                failed_before("time_us"),
             ),
             place=len(starts) - number,
         )
@@ -85,7 +85,8 @@ def write_attempts(folder: Path, rows: int) -> int:
     return writer.rows
 
 
-def _jobs(events: pl.LazyFrame) -> pl.DataFrame:
+def job_facts(events: pl.LazyFrame) -> pl.DataFrame:
+    """Return, by job, the times of its first event and first FAIL and its first SCHEDULE's row."""
     kind = pl.col("kind")
     return (
         events.group_by("job")
@@ -102,17 +103,24 @@ def _jobs(events: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-def _failed_before(decision: str) -> pl.Expr:
+def failed_before(decision: str) -> pl.Expr:
+    """Say whether the job failed strictly before the decision, from `job_first_fail_us`."""
     first = pl.col("job_first_fail_us")
     return ((first >= 0) & (first < pl.col(decision))).alias("job_failed_before")
 
 
 def schedule_anchors(
-    attempts: pl.LazyFrame, choice: LabelChoice, segment_ends: Mapping[int, int]
+    attempts: pl.LazyFrame,
+    choice: LabelChoice,
+    segment_ends: Mapping[int, int],
+    starts_at_us: int,
 ) -> pl.LazyFrame:
-    """Return one row for each attempt that began after the trace's start, with labels."""
+    """Return one row for each attempt that began in the trace, with labels.
+
+    Where a trace starts later than 0, time 0 is the state before it: history, but no decision.
+    """
     return (
-        attempts.filter(pl.col("time_us") > 0)
+        attempts.filter(pl.col("time_us") >= min(starts_at_us, 1))
         .drop("row", "job_first_fail_us")
         .with_row_index("row")
         .with_columns(label(choice, minutes, segment_ends) for minutes in choice.horizons)
@@ -190,7 +198,7 @@ class Grid:
             )
             .with_columns(
                 pl.lit(value=False).alias("first_of_job"),
-                _failed_before("time_us"),
+                failed_before("time_us"),
                 *(label(self._choice, minutes, self._ends) for minutes in self._choice.horizons),
             )
             .drop("job_first_fail_us")

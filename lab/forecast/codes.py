@@ -9,6 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 UNKNOWN = -1
+CODES_FILE = "codes.parquet"
 
 
 class Codes:
@@ -16,6 +17,14 @@ class Codes:
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, int]] = {}
+
+    @classmethod
+    def of(cls, table: pl.DataFrame) -> Codes:
+        """Return the dictionaries that `table` described."""
+        codes = cls()
+        for key, code, text in table.iter_rows():
+            codes._known.setdefault(key, {})[text] = code
+        return codes
 
     def coded(self, frame: pl.DataFrame, column: str, key: str) -> pl.DataFrame:
         """Return the frame with a text column replaced by codes of dictionary `key`."""

@@ -7,6 +7,7 @@ the four sum to the number of rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import polars as pl
 
@@ -14,6 +15,7 @@ from lab.forecast.builds import Json
 from lab.forecast.events import ENDS, MINUTE_US
 from lab.forecast.labels import CENSORED, NO_END, LabelChoice, label_name
 
+COUNTED_ROWS = 500_000
 ENDED_BEFORE = (pl.col("end_us") != NO_END) & (pl.col("end_us") < pl.col("time_us"))
 
 
@@ -47,6 +49,11 @@ def count_rows(choice: LabelChoice, frames: Iterable[pl.DataFrame]) -> Json:
             for main in [choice.horizon_minutes]
         ],
     }
+
+
+def count_file(choice: LabelChoice, anchors: Path) -> Json:
+    """Count over a file of anchors."""
+    return count_rows(choice, pl.scan_parquet(anchors).collect_batches(chunk_size=COUNTED_ROWS))
 
 
 def _sums(choice: LabelChoice) -> Iterator[pl.Expr]:

@@ -18,8 +18,8 @@ from bus.errors import ConfigError
 from lab.forecast import features
 from lab.forecast.anchors import Grid, schedule_anchors, write_attempts
 from lab.forecast.builds import Build, Json, finished, provenance, sha256_of
-from lab.forecast.codes import Codes
-from lab.forecast.counting import count_rows
+from lab.forecast.codes import CODES_FILE, Codes
+from lab.forecast.counting import COUNTED_ROWS, count_file, count_rows
 from lab.forecast.labels import LabelChoice
 from lab.forecast.normalise import (
     write_job_events,
@@ -30,13 +30,12 @@ from lab.forecast.normalise import (
 from lab.forecast.parts import write_table
 from lab.forecast.readers.source import Reader, TraceInput
 from lab.forecast.repair import Ledger
+from lab.forecast.window_anchors import write_windows
 from services.inference.history import FEATURE_SETS
 
 READERS = ("google2011", "google2019", "kaggle2019", "common", "recording")
 NO_FEATURES = "none"
-ANCHORS = ("schedule", "grid")
-COUNTED_ROWS = 500_000
-CODES_FILE = "codes.parquet"
+ANCHORS = ("schedule", "grid", "window")
 Progress = Callable[[str, int, int], None]
 """Called with a stage's name, what is done and what there is (0: unknown)."""
 
@@ -76,6 +75,10 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
         ConfigError: the name is taken by another build.
     """
     reader = reader_of(plan.trace)
+    if plan.anchor == "window" and reader.windows is None:
+        raise ConfigError(
+            "--anchor", "window", f"{plan.trace} has no windows of its own; take grid"
+        )
     source = reader.find(plan.given)
     progress("hash", 0, 0)
     recipe = _recipe(plan, source)
@@ -87,7 +90,8 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
     read = build.stage("read", lambda: _read(plan, reader, source, build.folder, progress))
     segments = {one["segment"]: (one["first_us"], one["end_us"]) for one in read["segments"]}
     labelled = build.stage(
-        "label", lambda: _label(plan, reader, read["events"], segments, build.folder, progress)
+        "label",
+        lambda: _label(plan, reader, source, read["events"], segments, build.folder, progress),
     )
     features = build.stage("features", lambda: _features(plan, build.folder, progress))
     return build.finish(_described(plan, reader, source, read, labelled, features)), False
@@ -139,23 +143,27 @@ def _read(
 def _label(
     plan: DatasetPlan,
     reader: Reader,
+    source: TraceInput,
     events: int,
     segments: dict[int, tuple[int, int]],
     folder: Path,
     progress: Progress,
 ) -> Json:
     progress("label", 0, 0)
+    ends = {segment: end for segment, (_, end) in segments.items()}
+    anchors_file = folder / "anchors.parquet"
+    if plan.anchor == "window":
+        write_windows(reader, source, plan.choice, ends, folder)
+        return count_file(plan.choice, anchors_file)
     write_attempts(folder, events)
     attempts = folder / "attempts.parquet"
     if plan.anchor == "grid":
         grid = Grid(pl.read_parquet(attempts), plan.choice, segments, reader.starts_at_us)
         return count_rows(plan.choice, grid.frames(COUNTED_ROWS))
-    ends = {segment: end for segment, (_, end) in segments.items()}
-    anchors = schedule_anchors(pl.scan_parquet(attempts), plan.choice, ends)
-    write_table(anchors, folder / "anchors.parquet")
+    anchors = schedule_anchors(pl.scan_parquet(attempts), plan.choice, ends, reader.starts_at_us)
+    write_table(anchors, anchors_file)
     attempts.unlink()
-    written = pl.scan_parquet(folder / "anchors.parquet")
-    return count_rows(plan.choice, written.collect_batches(chunk_size=COUNTED_ROWS))
+    return count_file(plan.choice, anchors_file)
 
 
 def _features(plan: DatasetPlan, folder: Path, progress: Progress) -> Json:

@@ -27,10 +27,10 @@ SAMPLED_EVERY = 61
 def write_job_events(
     reader: Reader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
 ) -> pl.DataFrame:
-    """Write job_events.parquet; returns each job's first logical name with its time."""
+    """Write job_events.parquet; returns each job's first logical name and user, and when they came."""
     writer = PartWriter(folder / "job_events.parquet", JOB_EVENTS)
     frames = reader.job_events(source, ledger) if reader.job_events else iter(())
-    for frame in _once(_ordered(frames, folder, reader), "job_events", ledger):
+    for frame in _once(in_order(frames, folder, reader), "job_events", ledger):
         coded = codes.coded(codes.coded(frame, "name", "name"), "user", "user")
         coded = codes.coded(coded, "job", "job")
         writer.write(_filled(coded.filter(pl.col("kind") != Kind.OTHER), "scheduling_class"))
@@ -38,7 +38,10 @@ def write_job_events(
         writer.scan()
         .filter(pl.col("name") != UNKNOWN)
         .group_by("job")
-        .agg(pl.col("name").sort_by("row").first(), pl.col("time_us").min().alias("named_us"))
+        .agg(
+            pl.col("name", "user").sort_by("time_us", "row").first(),
+            pl.col("time_us").min().alias("named_us"),
+        )
         .collect(engine="streaming")
     )
     writer.finish()
@@ -51,7 +54,7 @@ def write_machine_events(
     """Write machine_events.parquet; returns its rows."""
     writer = PartWriter(folder / "machine_events.parquet", MACHINE_EVENTS)
     frames = reader.machine_events(source, ledger) if reader.machine_events else iter(())
-    for frame in _once(_ordered(frames, folder, reader), "machine_events", ledger):
+    for frame in _once(in_order(frames, folder, reader), "machine_events", ledger):
         coded = codes.coded(frame, "machine", "machine")
         writer.write(coded.with_columns(pl.col("cpus", "memory").fill_null(float("nan"))))
     writer.finish()
@@ -65,7 +68,7 @@ def write_usage(
     if reader.usage is None:
         return 0
     writer = PartWriter(folder / "usage.parquet", USAGE)
-    for frame in _once(_ordered(reader.usage(source, ledger), folder, reader), "usage", ledger):
+    for frame in _once(in_order(reader.usage(source, ledger), folder, reader), "usage", ledger):
         coded = codes.coded(codes.coded(frame, "job", "job"), "machine", "machine")
         writer.write(coded)
     if writer.rows:
@@ -87,17 +90,18 @@ def write_task_events(
     writer = PartWriter(folder / "events.parquet", TASK_EVENTS)
     running = _Running()
     segments: dict[int, list[int]] = {}
-    others = 0
+    kinds = dict.fromkeys(Kind, 0)
     frames = reader.task_events(source, ledger)
-    for frame in _once(_ordered(frames, folder, reader), "task_events", ledger):
+    for frame in _once(in_order(frames, folder, reader), "task_events", ledger):
         _extend(segments, frame)
+        for kind, count in frame.group_by("kind").len().rows():
+            kinds[Kind(kind)] += count
         kept = frame.filter(pl.col("kind") != Kind.OTHER)
-        others += frame.height - kept.height
-        writer.write(running.started(_task_keys(kept, codes, names)))
+        writer.write(running.started(task_keys(kept, codes, names)))
     writer.finish()
     return {
         "events": writer.rows,
-        "other_events": others,
+        "events_by_kind": {kind.name: count for kind, count in kinds.items()},
         "segments": [
             {"segment": segment, "first_us": first, "end_us": last, "events": count}
             for segment, (first, last, count) in sorted(segments.items())
@@ -105,19 +109,20 @@ def write_task_events(
     }
 
 
-def _task_keys(frame: pl.DataFrame, codes: Codes, names: pl.DataFrame) -> pl.DataFrame:
-    for column in ("user", "job", "machine"):
-        frame = codes.coded(frame, column, column)
-    if "name" in frame.columns:
-        named = codes.coded(frame, "name", "name")
-    else:
-        named = frame.join(names, on="job", how="left", maintain_order="left").with_columns(
-            pl.when((pl.col("named_us") < pl.col("time_us")) | (pl.col("named_us") == 0))
-            .then("name")
-            .otherwise(UNKNOWN)
-            .fill_null(UNKNOWN)
-            .alias("name")
-        )
+def task_keys(frame: pl.DataFrame, codes: Codes, names: pl.DataFrame) -> pl.DataFrame:
+    """Take name and user from the row, or else from the job as far as it was known by then."""
+    coded = codes.coded(codes.coded(frame, "job", "job"), "machine", "machine")
+    of_job = [column for column in ("name", "user") if column not in frame.columns]
+    for column in ("name", "user"):
+        if column not in of_job:
+            coded = codes.coded(coded, column, column)
+    known = (pl.col("named_us") < pl.col("time_us")) | (pl.col("named_us") == 0)
+    named = coded.join(
+        names.select("job", "named_us", *of_job), on="job", how="left", maintain_order="left"
+    ).with_columns(
+        pl.when(known).then(column).otherwise(UNKNOWN).fill_null(UNKNOWN).alias(column)
+        for column in of_job
+    )
     return _filled(
         named.with_columns(pl.col("cpu_request", "memory_request").fill_null(float("nan"))),
         "priority",
@@ -142,7 +147,7 @@ def _extend(segments: dict[int, list[int]], frame: pl.DataFrame) -> None:
         known[2] += count
 
 
-def _ordered(frames: Frames, folder: Path, reader: Reader) -> Iterator[pl.DataFrame]:
+def in_order(frames: Frames, folder: Path, reader: Reader) -> Iterator[pl.DataFrame]:
     """Yield frames in the order of (time_us, row); no moment is split between two frames."""
     return _whole_moments(frames if reader.ordered else _sorted(frames, folder))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import polars as pl
 
-ROW_GROUP = 262_144
+ROW_GROUP = 200_000
 LEVEL = 3
 
 

@@ -103,7 +103,7 @@ _PART = re.compile(r"part-([0-9]{5})-of-[0-9]{5}")
 
 
 def _find(given: Path) -> TraceInput:
-    return find_tables(given, ("task_events", "job_events", "machine_events"), "task_events")
+    return find_tables(given, ("task_events", "job_events", "machine_events"), ("task_events",))
 
 
 def _task_events(source: TraceInput, ledger: Ledger) -> Frames:

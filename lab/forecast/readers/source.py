@@ -60,6 +60,8 @@ class Reader:
     job_events: Callable[[TraceInput, Ledger], Frames] | None = None
     machine_events: Callable[[TraceInput, Ledger], Frames] | None = None
     usage: Callable[[TraceInput, Ledger], Frames] | None = None
+    windows: Callable[[TraceInput, Ledger], Frames] | None = None
+    """Windows whose ends are decisions, each with its own `end_kind` and `end_us`."""
     ordered: bool = True
     """Task events are published in time order; a row out of order is a fault."""
     starts_at_us: int = 0
@@ -68,36 +70,39 @@ class Reader:
     """What users must know about this form."""
 
 
-def find_tables(given: Path, tables: Sequence[str], needed: str) -> TraceInput:
+def find_tables(given: Path, tables: Sequence[str], needed: Sequence[str]) -> TraceInput:
     """Find the tables of a trace in a folder, or in a file and the files beside it.
 
-    For each table the first of: `<table>.<form>`, a folder `<table>`, files `<table>[-_.]<shard>.<form>`.
-    A file of another name is taken as the needed table, alone.
+    A table is the first of: `<table>.<form>`, the files in a folder `<table>`, files whose names begin
+    with the table's name, files named as shards alone (`part-00001-of-00500.csv.gz`). At least one of
+    `needed` must be there. A file whose name is not a table's is taken as the first of them, alone.
 
     Raises:
-        SchemaDrift: the needed table is not there.
+        SchemaDrift: none of the needed tables is there.
     """
+    folder = given
+    found: dict[str, tuple[Path, ...]] = {}
     if given.is_file():
-        stem = _stem(given)
-        if not any(stem == table for table in tables):
-            return TraceInput(given.parent, {needed: (given,)})
         folder = given.parent
-    else:
-        folder = given
-    found = {table: paths for table in tables if (paths := _files_of(folder, table))}
-    if given.is_file():
-        found[_stem(given)] = (given,)
-    if needed not in found:
+        named = next((table for table in tables if _begins_with(given, table)), None)
+        if named is None:
+            return TraceInput(folder, {needed[0]: (given,)})
+        found[named] = (given,)
+    for table in tables:
+        if table not in found and (paths := _files_of(folder, table)):
+            found[table] = paths
+    if not any(table in found for table in needed):
         shards = tuple(path for path in _tables_in(folder) if _SHARD.fullmatch(_stem(path)))
         if not shards:
+            wanted = " or ".join(needed)
             raise SchemaDrift(
-                "missing-table", folder.name, needed, f"give {needed}.parquet or a folder {needed}"
+                "missing-table", folder.name, "", f"holds no {wanted} (parquet, csv, json)"
             )
-        found[needed] = shards
+        found[needed[0]] = shards
     read = {path for paths in found.values() for path in paths}
-    return TraceInput(
-        folder, found, tuple(path.name for path in _tables_in(folder) if path not in read)
-    )
+    unread = tuple(path.name for path in _tables_in(folder) if path not in read)
+    ordered = {table: found[table] for table in tables if table in found}
+    return TraceInput(folder, ordered, unread)
 
 
 def _files_of(folder: Path, table: str) -> tuple[Path, ...]:
@@ -107,12 +112,11 @@ def _files_of(folder: Path, table: str) -> tuple[Path, ...]:
         return exact[:1]
     if (folder / table).is_dir():
         return tuple(_tables_in(folder / table))
-    return tuple(
-        path
-        for path in inside
-        if _stem(path).startswith(table)
-        and _SHARD.fullmatch(_stem(path)[len(table) :].lstrip("-_."))
-    )
+    return tuple(path for path in inside if _begins_with(path, table))
+
+
+def _begins_with(path: Path, table: str) -> bool:
+    return re.fullmatch(rf"{table}([-_.].*)?", _stem(path)) is not None
 
 
 def _tables_in(folder: Path) -> list[Path]:

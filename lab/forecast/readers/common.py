@@ -1,0 +1,228 @@
+"""The cloud-neutral form: one row for each usage window of a workload's instance, from any platform.
+
+Required: source_cluster_id, source_workload_id, source_workload_instance_id, window_start_us,
+window_end_us, requested_cpu, requested_mem, terminal_event_time_us, terminal_event_type. Read where
+they are: source_node_id, source_user_id, source_workload_name, workload_priority, workload_class,
+observed_cpu_avg, observed_cpu_peak, observed_mem_avg, observed_mem_peak. Other columns are not read:
+event_count counts the whole life of an instance, future included, and would leak.
+
+Terminal events are named (EVICT, FAIL, FINISH, KILL, LOST): their numbers differ from trace to trace.
+`--anchor window` takes each window's end as a decision; a window whose terminal event lies at or
+before its own end is excluded and counted. For the other anchors an instance is taken to start with
+its first window, and again with its first window after each terminal event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from lab.forecast.codes import Codes
+from lab.forecast.events import ENDS, Kind
+from lab.forecast.readers.checks import amount_checks, checked_rows, key_checks, time_checks
+from lab.forecast.readers.source import Frames, Reader, TraceInput
+from lab.forecast.readers.tables import Column, TableForm
+from lab.forecast.repair import Check, Ledger
+
+TRACE = "common"
+TABLE = "windows"
+END_CODES = {kind.name: kind.value for kind in ENDS}
+
+
+def _optional(name: str, dtype: type[pl.DataType], *also: str) -> Column:
+    return Column(name, dtype, required=False, also=also)
+
+
+FORM = TableForm(
+    TRACE,
+    TABLE,
+    (
+        Column("source_cluster_id", pl.String),
+        Column("source_workload_id", pl.String),
+        Column("source_workload_instance_id", pl.String),
+        _optional("source_node_id", pl.String),
+        _optional("source_user_id", pl.String),
+        _optional("source_workload_name", pl.String),
+        Column("window_start_us", pl.Int64),
+        Column("window_end_us", pl.Int64),
+        _optional("observed_cpu_avg", pl.Float32),
+        _optional("observed_cpu_peak", pl.Float32),
+        _optional("observed_mem_avg", pl.Float32, "observed_memory_avg"),
+        _optional("observed_mem_peak", pl.Float32, "observed_memory_peak"),
+        Column("requested_cpu", pl.Float32),
+        Column("requested_mem", pl.Float32, also=("requested_memory",)),
+        _optional("workload_priority", pl.Int16),
+        _optional("workload_class", pl.Int8),
+        Column("terminal_event_time_us", pl.Int64),
+        Column("terminal_event_type", pl.String),
+    ),
+    foreign={
+        "job_id": "google2011",
+        "collection_id": "google2019",
+        "instance_events_type": "kaggle2019",
+    },
+)
+_END, _TYPE = pl.col("terminal_event_time_us"), pl.col("terminal_event_type")
+_CHECKS = (
+    *key_checks("source_cluster_id", "source_workload_id", "source_workload_instance_id"),
+    *time_checks("window_start_us"),
+    *time_checks("window_end_us"),
+    Check(
+        "out-of-order",
+        "window_end_us",
+        pl.col("window_end_us") <= pl.col("window_start_us"),
+        "a window ends after it begins",
+    ),
+    Check("null-key", "terminal_event_type", _END.is_not_null() & _TYPE.is_null(), "what ended it"),
+    Check(
+        "null-key", "terminal_event_time_us", _END.is_null() & _TYPE.is_not_null(), "when it ended"
+    ),
+    Check("negative-time", "terminal_event_time_us", _END < 0, "times are microseconds, 0 or more"),
+    Check(
+        "unknown-code",
+        "terminal_event_type",
+        ~_TYPE.str.to_uppercase().is_in(list(END_CODES)),
+        "name it " + ", ".join(END_CODES) + ", for numbers differ between traces",
+    ),
+    *amount_checks("requested_cpu", "requested_mem", "observed_cpu_avg", "observed_mem_avg"),
+)
+
+
+def _find(given: Path) -> TraceInput:
+    if given.is_file():
+        return TraceInput(given.parent, {TABLE: (given,)})
+    suffixes = (".parquet", ".csv", ".csv.gz", ".json", ".jsonl", ".ndjson", ".json.gz")
+    paths = sorted(path for path in given.iterdir() if path.name.endswith(suffixes))
+    return TraceInput(given, {TABLE: tuple(paths)})
+
+
+def _windows(source: TraceInput, ledger: Ledger) -> Frames:
+    """Yield windows with unified columns; `task` numbers the instances of all workloads."""
+    codes = Codes()
+    cluster = pl.col("source_cluster_id")
+    for _, before, frame in checked_rows(source.tables[TABLE], FORM, ledger, _CHECKS, None):
+        instance = pl.format(
+            "{}/{}/{}", cluster, "source_workload_id", "source_workload_instance_id"
+        )
+        keyed = codes.coded(frame.with_columns(instance.alias("task")), "task", "task")
+        keyed = codes.coded(keyed.with_columns(cluster.alias("segment")), "segment", "segment")
+        yield keyed.select(
+            pl.col("window_end_us").alias("time_us"),
+            pl.col("window_start_us").alias("start_us"),
+            pl.format("{}/{}", cluster, "source_workload_id").alias("job"),
+            pl.col("task").cast(pl.Int32),
+            pl.col("source_workload_name").alias("name"),
+            pl.col("source_user_id").alias("user"),
+            pl.format("{}/{}", cluster, "source_node_id").alias("machine"),
+            pl.col("requested_cpu").alias("cpu_request"),
+            pl.col("requested_mem").alias("memory_request"),
+            pl.col("workload_priority").alias("priority"),
+            pl.col("workload_class").alias("scheduling_class"),
+            pl.lit(None, pl.Int8).alias("different_machines"),
+            pl.col("segment").cast(pl.Int16),
+            pl.col("observed_cpu_avg").alias("cpu_mean"),
+            pl.col("observed_cpu_peak").alias("cpu_max"),
+            pl.col("observed_mem_avg").alias("memory_mean"),
+            pl.col("observed_mem_peak").alias("memory_max"),
+            _TYPE.str.to_uppercase()
+            .replace_strict(END_CODES, return_dtype=pl.Int8, default=None)
+            .fill_null(-1)
+            .alias("end_kind"),
+            _END.fill_null(-1).alias("end_us"),
+            (pl.col("row") - 1 + before).alias("row"),
+        )
+
+
+_EVENT = (
+    "job",
+    "task",
+    "name",
+    "user",
+    "machine",
+    "cpu_request",
+    "memory_request",
+    "priority",
+    "scheduling_class",
+    "different_machines",
+    "segment",
+)
+
+
+def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
+    """Yield starts and ends, and for each segment an OTHER event where its last window ends.
+
+    Windows are held without their usage: starts need their order.
+    """
+    frames = list(_windows(source, ledger))
+    if not frames:
+        return
+    windows = pl.concat(
+        [frame.drop("cpu_mean", "cpu_max", "memory_mean", "memory_max") for frame in frames]
+    )
+    ends = (
+        windows.filter(pl.col("end_us") >= 0)
+        .unique(["task", "end_us"], keep="first", maintain_order=True)
+        .select(pl.col("end_us").alias("time_us"), pl.col("end_kind").alias("kind"), *_EVENT)
+    )
+    ordered = windows.sort("task", "start_us", "row")
+    starts = ordered.filter(pl.Series(_starts(ordered, ends))).select(
+        pl.col("start_us").alias("time_us"),
+        pl.lit(Kind.SCHEDULE.value, pl.Int8).alias("kind"),
+        *_EVENT,
+    )
+    seen_until = (
+        windows.sort("time_us")
+        .unique("segment", keep="last", maintain_order=True)
+        .select("time_us", pl.lit(Kind.OTHER.value, pl.Int8).alias("kind"), *_EVENT)
+    )
+    # At one moment the end of an attempt comes before the start of the next.
+    yield (
+        pl.concat([ends, starts, seen_until])
+        .sort("time_us", pl.col("kind") == Kind.SCHEDULE, "task", maintain_order=True)
+        .with_row_index("row")
+        .cast({"row": pl.Int64})
+    )
+
+
+def _starts(ordered: pl.DataFrame, ends: pl.DataFrame) -> np.ndarray:
+    """Say which windows are the first of their instance, or the first after one of its ends."""
+    marks = pl.concat(
+        [
+            ordered.select("task", pl.col("start_us").alias("at"), pl.lit(1).alias("window")),
+            ends.select("task", pl.col("time_us").alias("at"), pl.lit(0).alias("window")),
+        ]
+    ).sort("task", "at", "window", maintain_order=True)
+    first = (pl.col("task") != pl.col("task").shift(1)).fill_null(value=True)
+    after_end = (pl.col("window").shift(1) == 0).fill_null(value=False)
+    found = marks.with_columns((first | after_end).alias("start")).filter(pl.col("window") == 1)
+    return found["start"].to_numpy()
+
+
+def _usage(source: TraceInput, _ledger: Ledger) -> Iterator[pl.DataFrame]:
+    # The rows were judged when the events were read.
+    for frame in _windows(source, Ledger(repair=True)):
+        yield frame.select(
+            "time_us",
+            "start_us",
+            "job",
+            "task",
+            "machine",
+            "cpu_mean",
+            "cpu_max",
+            "memory_mean",
+            "memory_max",
+            "row",
+        )
+
+
+READER = Reader(
+    trace=TRACE,
+    find=_find,
+    task_events=_task_events,
+    usage=_usage,
+    windows=_windows,
+    ordered=False,
+)
