@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lab.forecast.demand.series import FIT_SHARE, TRAIN_SHARE, Family, Series, owner_place
-from services.inference.series.features import FEATURES, Past, feature_matrix, scale_of
+from services.inference.series.features import FEATURES, Past, Units, described
 from services.inference.series.quantiles import Floats
 from services.inference.series.rules import (
     HISTORY_WINDOWS,
@@ -53,6 +53,8 @@ class Origins:
     owner: Ints
     step: Ints
     features: NDArray[np.float32]
+    mean: Floats
+    spread: Floats
     scale: Floats
     limits: dict[str, Floats]
     peaks: Floats
@@ -67,6 +69,11 @@ class Origins:
     def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.step)
+
+    @property
+    def units(self) -> Units:
+        """What a model's number means in each row."""
+        return Units(self.mean, self.spread, self.scale)
 
 
 def yesterday_at(windows: int) -> str:
@@ -102,7 +109,7 @@ def _rows(
     places = places[_known_enough(values, places)]
     peaks = np.stack([_peaks(values, places, windows) for windows in horizons], axis=1)
     steps = series.first_step + places
-    features, scale, limits = _known(series, places, horizons)
+    features, units, limits = _known(series, places, horizons)
     fits, calibrates, follows = _roles(family, series.owner, steps)
     on_stride = (places - HISTORY_WINDOWS) % family.stride == 0
     count = len(places)
@@ -110,7 +117,9 @@ def _rows(
         owner=np.full(count, owner),
         step=steps,
         features=features,
-        scale=scale,
+        mean=units.mean,
+        spread=units.spread,
+        scale=units.scale,
         limits=limits,
         peaks=peaks,
         so_far=np.fmax.accumulate(values)[places - 1],
@@ -139,15 +148,16 @@ def _roles(family: Family, owner: str, steps: Ints) -> tuple[Booleans, Booleans,
 
 def _known(
     series: Series, places: Ints, horizons: Sequence[int]
-) -> tuple[NDArray[np.float32], Floats, dict[str, Floats]]:
+) -> tuple[NDArray[np.float32], Units, dict[str, Floats]]:
     features = np.empty((len(places), len(FEATURES)), dtype=np.float32)
-    scale = np.empty(len(places))
+    units = np.empty((3, len(places)))
     chunks: list[dict[str, Floats]] = []
     capacity = series.capacity if math.isfinite(series.capacity) else math.nan
     for begin in range(0, len(places), ROWS_PER_CHUNK):
         rows = slice(begin, begin + ROWS_PER_CHUNK)
         past = past_of_series(series.values, series.first_step, places[rows], capacity)
-        features[rows], scale[rows] = feature_matrix(past), scale_of(past)
+        features[rows], found = described(past)
+        units[:, rows] = found.mean, found.spread, found.scale
         chunks.append(_recent_limits(past, horizons))
     names = chunks[0] if chunks else ()
     limits = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in names}
@@ -155,7 +165,7 @@ def _known(
     limits["vpa"] = vpa_limits(series.values, places)
     limits["rc_like"] = rc_all
     limits["max_n_sigma_rc"] = highest([limits["n_sigma"], rc_all])
-    return features, scale, limits
+    return features, Units(*units), limits
 
 
 def _recent_limits(past: Past, horizons: Sequence[int]) -> dict[str, Floats]:

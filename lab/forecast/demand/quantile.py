@@ -1,8 +1,8 @@
-"""Quantile regression of the peak over the scale, one model for all families.
+"""Quantile regression of the peak, in spreads above the mean, one model for all families.
 
 One model for all: shapes of usage repeat between cells, jobs and machines, a single cell has too few
 windows to learn from, and live there is nothing else to choose by. Rows weigh as a miss costs:
-scale over the largest window so far, so that the loss is the pinball loss of the share that is
+spread over the largest window so far, so that the loss is the pinball loss of the share that is
 reserved. Equal inputs give equal bytes: fixed threads, fixed seed, rows in order.
 """
 
@@ -22,8 +22,8 @@ from services.inference.series.quantiles import Floats, uncrossed
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 LEVEL_QUANTILES = (0.5, 0.9, 0.95)
 """Whose mean is the limit before calibration: steadier than any single one of them."""
-HIGHEST_RATIO = 50.0
-"""Targets are cut here: what grows fifty-fold is not foreseen by any shape."""
+HIGHEST_SCALES = 50.0
+"""Peaks are cut here: what grows fifty-fold is not foreseen by any shape."""
 FAMILY_ROWS = 15_000
 EQUAL_ROWS = 5_000
 THREADS = 2
@@ -45,15 +45,15 @@ SMALL = Size(rounds=60, depth=4, eta=0.15)
 
 @dataclass(frozen=True)
 class LearningRows:
-    """Rows to fit on: (n, features), (n,) ratios of peak to scale, (n,) weights."""
+    """Rows to fit on: (n, features), (n,) peaks in spreads above the mean, (n,) weights."""
 
     features: NDArray[np.float32]
-    ratios: Floats
+    numbers: Floats
     weights: Floats
 
     def __len__(self) -> int:
         """Return the number of rows."""
-        return len(self.ratios)
+        return len(self.numbers)
 
 
 def learning_rows(rows: Origins, part: NDArray[np.bool_], horizon: Horizon) -> LearningRows:
@@ -65,19 +65,19 @@ def learning_rows(rows: Origins, part: NDArray[np.bool_], horizon: Horizon) -> L
     if len(chosen) > FAMILY_ROWS:
         even = np.linspace(0, len(chosen) - 1, FAMILY_ROWS).astype(np.int64)
         chosen = chosen[even]
-    scale = rows.scale[chosen]
-    ratios = np.minimum(rows.peaks[chosen, horizon.column] / scale, HIGHEST_RATIO)
-    cost = scale / np.maximum(rows.so_far[chosen], scale)
+    units = rows.units.taken(chosen)
+    peaks = np.minimum(rows.peaks[chosen, horizon.column], HIGHEST_SCALES * units.scale)
+    cost = units.spread / np.maximum(rows.so_far[chosen], units.scale)
     if len(chosen):
         cost = cost / cost.mean() * np.sqrt(EQUAL_ROWS / len(chosen))
-    return LearningRows(rows.features[chosen], ratios, cost)
+    return LearningRows(rows.features[chosen], units.numbers(peaks), cost)
 
 
 def pooled(shares: Sequence[LearningRows]) -> LearningRows:
     """Return all families' shares, one after another."""
     return LearningRows(
         np.concatenate([one.features for one in shares]),
-        np.concatenate([one.ratios for one in shares]),
+        np.concatenate([one.numbers for one in shares]),
         np.concatenate([one.weights for one in shares]),
     )
 
@@ -87,7 +87,7 @@ def fit_quantiles(
 ) -> dict[float, xgb.Booster]:
     """Return one booster per quantile."""
     bins = xgb.QuantileDMatrix(
-        rows.features, rows.ratios, weight=rows.weights, max_bin=128, nthread=THREADS
+        rows.features, rows.numbers, weight=rows.weights, max_bin=128, nthread=THREADS
     )
     return {
         quantile: xgb.train(
@@ -100,7 +100,7 @@ def fit_quantiles(
                 "eta": size.eta,
                 "subsample": 0.7,
                 "colsample_bytree": 0.4,
-                "min_child_weight": 20,
+                "min_child_weight": 5,
                 "lambda": 1.0,
                 "nthread": THREADS,
                 "seed": 1,
@@ -118,7 +118,7 @@ def predicted(boosters: Mapping[float, xgb.Booster], rows: Origins) -> Floats:
     raw = np.stack(
         [booster.inplace_predict(rows.features) for booster in boosters.values()], axis=1
     ).astype(np.float64)
-    return uncrossed(np.maximum(raw, 0.0)) * rows.scale[:, None]
+    return rows.units.usage(uncrossed(raw))
 
 
 def level(quantiles: Floats, levels: Sequence[float]) -> Floats:

@@ -1,8 +1,10 @@
 """The state of n series as a feature matrix.
 
 Guarantee: a row depends on its own series' past alone, so one series gives the same bits in
-training and live, in any batch. Every size is divided by the series' own `scale`, so that a model
-learns shapes and not levels, and one model serves nodes, instances and whole cells.
+training and live, in any batch. Every size is divided by the series' own `scale`, and the most
+telling ones also stand in `spread`s around its mean of two hours, so that a model learns shapes and
+not levels, and one model serves nodes, instances and whole cells. What a model predicts is a number
+of spreads, too: `units_of` turns it into usage.
 """
 
 from __future__ import annotations
@@ -36,6 +38,10 @@ LAGS = 12
 SCALE_FLOOR = 0.1
 """The scale is at least this share of the day's largest window: an idle hour is no unit."""
 TINY = 1e-9
+LEAST_SPREAD = 0.002
+"""Of the scale: a series that stood still for two hours may still move by so much."""
+TARGET = "spreads_above_mean_2h"
+"""What a booster's number is: see `Units`."""
 YESTERDAY_HORIZONS = {"15m": 3, "1h": 12, "3h": 36}
 
 
@@ -63,21 +69,78 @@ class SeriesFeature:
     unit: str
 
 
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What a model's number means for each of n series: usage = mean + number * spread.
+
+    `mean` is that of the last two hours, NaN where nothing of them is known; `spread` is how much
+    the series usually moves; `scale` its usual size. All (n,), in the unit of the series.
+    """
+
+    mean: Floats
+    spread: Floats
+    scale: Floats
+
+    def usage(self, numbers: Floats) -> Floats:
+        """Return predicted usage, (n,) or (n, quantiles) like `numbers`; never below 0."""
+        shape = (-1, *[1] * (numbers.ndim - 1))
+        return np.maximum(self.mean.reshape(shape) + numbers * self.spread.reshape(shape), 0.0)
+
+    def taken(self, rows: NDArray[np.int64]) -> Units:
+        """Return the units of some of the series."""
+        return Units(self.mean[rows], self.spread[rows], self.scale[rows])
+
+    def numbers(self, usage: Floats) -> Floats:
+        """Return usage (n,) as numbers of spreads above the mean."""
+        number: Floats = (usage - self.mean) / self.spread
+        return number
+
+
 def scale_of(past: Past) -> Floats:
-    """Return the unit of each series: its mean of two hours, at least a tenth of the day's peak."""
+    """Return the usual size of each series: its mean of two hours, at least a tenth of the day's
+    peak.
+    """
     mean, _ = row_mean_deviation(past.recent[:, -HISTORY_WINDOWS:])
     floor = SCALE_FLOOR * row_max(past.recent[:, -DAY_WINDOWS:])
     return np.fmax(np.fmax(mean, floor), TINY)
 
 
+def units_of(past: Past) -> Units:
+    """Return the units of each series."""
+    return described(past)[1]
+
+
 def feature_matrix(past: Past) -> NDArray[np.float32]:
     """Return (n, len(FEATURES)) float32; NaN where a feature is not known."""
-    scale = scale_of(past)[:, None]
-    scaled = Past(
-        past.recent / scale, past.hours / scale, past.step_of_day, past.capacity / scale[:, 0]
-    )
-    blocks = [compute(scaled) for _, _, compute in _BLOCKS]
-    return np.concatenate(blocks, axis=1).astype(np.float32)
+    return described(past)[0]
+
+
+def described(past: Past) -> tuple[NDArray[np.float32], Units]:
+    """Return the feature matrix and the units of each series, computed together."""
+    scale = scale_of(past)
+    scaled = _scaled(past, scale)
+    sizes = np.concatenate([compute(scaled) for _, _, compute in _BLOCKS], axis=1)
+    mean, spread = sizes[:, _MEAN], _spread(sizes)
+    numbers = _in_spreads(sizes, mean, spread)
+    matrix = np.concatenate([sizes, numbers], axis=1).astype(np.float32)
+    return matrix, Units(mean * scale, spread * scale, scale)
+
+
+def _scaled(past: Past, scale: Floats) -> Past:
+    column = scale[:, None]
+    return Past(past.recent / column, past.hours / column, past.step_of_day, past.capacity / scale)
+
+
+def _spread(sizes: Floats) -> Floats:
+    two_hours, day, step = (sizes[:, column] for column in _MOVES)
+    return np.fmax(np.fmax(two_hours, 0.5 * step), np.fmax(0.1 * day, LEAST_SPREAD))
+
+
+def _in_spreads(sizes: Floats, mean: Floats, spread: Floats) -> Floats:
+    places = sizes[:, _PLACES] - mean[:, None]
+    lengths = sizes[:, _LENGTHS]
+    numbers = np.concatenate([places, lengths], axis=1) / spread[:, None]
+    return np.concatenate([numbers, spread[:, None]], axis=1)
 
 
 def _lags(past: Past) -> Floats:
@@ -207,9 +270,28 @@ _BLOCKS: tuple[_Block, ...] = (
     (("capacity",), "scale", _capacity),
 )
 _RATIOS = frozenset({"known_24h", "hours_known_7d", "yesterday_growth"})
-FEATURES: tuple[SeriesFeature, ...] = tuple(
-    SeriesFeature(name, "ratio" if name in _RATIOS else unit)
-    for names, unit, _ in _BLOCKS
-    for name in names
+_OF_SIZES = [name for names, _, _ in _BLOCKS for name in names]
+_PLACE_NAMES = (
+    *("lag_1", "lag_2", "lag_3", "max_2h", "min_2h", "p95_2h", "mean_24h", "max_24h", "p50_24h"),
+    *("p90_24h", "hour_peak_p50_24h", "hour_peak_p90_24h", "hour_peak_max_7d", "same_hour_1d"),
+    *("same_hour_mean_7d", "yesterday_peak_1h", "capacity"),
 )
-"""Name and unit of each column; `scale` is the unit that `scale_of` returns."""
+_LENGTH_NAMES = (
+    *("sd_2h", "sd_24h", "step_2h", "jump_up_2h", "jump_up_24h"),
+    *("slope_30m", "slope_1h", "slope_2h"),
+)
+_MEAN = _OF_SIZES.index("mean_2h")
+_MOVES = [_OF_SIZES.index(name) for name in ("sd_2h", "sd_24h", "step_2h")]
+_PLACES = [_OF_SIZES.index(name) for name in _PLACE_NAMES]
+_LENGTHS = [_OF_SIZES.index(name) for name in _LENGTH_NAMES]
+FEATURES: tuple[SeriesFeature, ...] = (
+    *(
+        SeriesFeature(name, "ratio" if name in _RATIOS else unit)
+        for names, unit, _ in _BLOCKS
+        for name in names
+    ),
+    *(SeriesFeature(f"{name}_spreads", "spread") for name in _PLACE_NAMES),
+    *(SeriesFeature(f"{name}_spreads", "spread") for name in _LENGTH_NAMES),
+    SeriesFeature("spread", "scale"),
+)
+"""Name and unit of each column; `scale` and `spread` are the units that `units_of` returns."""
