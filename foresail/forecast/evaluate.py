@@ -1,0 +1,149 @@
+"""Evaluate a risk model against its baselines, on every row at the true base rate.
+
+Prints average precision with intervals over jobs and the report's own checks; `--report` writes
+everything as Markdown, JSON and plots.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from bus.errors import InputError
+from foresail.output import console, print_json
+from foresail.workspace import workspace
+from lab.forecast.builds import MANIFEST, sha256_of
+from lab.forecast.dataset import open_dataset
+from lab.forecast.risk.run_evaluation import evaluate_model, write_report
+from lab.forecast.risk.source import DatasetSource
+from lab.forecast.workspace import Workspace
+
+CHECK_FAILED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("--dataset", required=True, metavar="NAME", help="a built dataset")
+    parser.add_argument(
+        "--model", metavar="DIR|NAME", help="a model (default: the one named like the dataset)"
+    )
+    parser.add_argument(
+        "--horizon", action="append", metavar="DURATION", help="of the model's (default: all)"
+    )
+    parser.add_argument(
+        "--split", action="append", metavar="NAME", help="1, 1b, 2, 2b, new-jobs (default: all)"
+    )
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write FILE.md, .json, plots")
+    parser.add_argument("--no-plots", action="store_true", help="leave the plots out")
+    parser.add_argument(
+        "--check", action="store_true", help="exit code 1 when one of the report's checks fails"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Evaluate."""
+    from foresail.forecast.train import horizons_of  # noqa: PLC0415 - train.py imports this file
+
+    place = workspace()
+    dataset = open_dataset(arguments.dataset, place)
+    wanted = horizons_of(arguments.horizon, 0) if arguments.horizon else ()
+    report_file = _report_file(arguments.report)
+    with progress("evaluating") as say:
+        report = evaluate_model(
+            DatasetSource(dataset),
+            model_folder(arguments.model or dataset.name.lower().replace("_", "-"), place),
+            sha256_of(dataset.folder / MANIFEST),
+            wanted,
+            frozenset(arguments.split or ()),
+            say,
+        )
+        written = (
+            write_report(report, report_file, plots=not arguments.no_plots) if report_file else []
+        )
+    if arguments.json:
+        print_json(report)
+    else:
+        _print(report, console())
+        for file in written[:1]:
+            console().print(f"Report: {file}")
+    failed = [
+        one for horizon in report["horizons"] for one in horizon["checks"] if not one["holds"]
+    ]
+    return CHECK_FAILED if arguments.check and failed else 0
+
+
+def model_folder(given: str, place: Workspace) -> Path:
+    """Return a model's folder: a path that exists, or a name in the workspace."""
+    direct = Path(given)
+    return direct if direct.is_dir() else place.models / given
+
+
+@contextmanager
+def progress(title: str) -> Iterator[Callable[[str], None]]:
+    """Show what is being done on stderr, when that is a terminal; yields what to tell it."""
+    if not sys.stderr.isatty():
+        yield _say_nothing
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+        yield lambda text: bar.update(task, description=text)
+
+
+def _say_nothing(text: str) -> None:
+    """Take what nobody watches."""
+    del text
+
+
+def _report_file(given: Path | None) -> Path | None:
+    if given is None:
+        return None
+    if given.is_dir():
+        raise InputError("--report", str(given), "it is a folder; name a file, such as report.md")
+    return given if given.suffix == ".md" else given.with_name(given.name + ".md")
+
+
+def _print(report: dict[str, Any], out: Console) -> None:
+    out.print(f"{report['model_id']} on {report['dataset']}: {report['label']}")
+    if report["illusion"]:
+        out.print("[bold red]ILLUSION: rows drawn at random; believe none of its figures[/]")
+    for horizon in report["horizons"]:
+        for name, figures in horizon["splits"].items():
+            out.print(
+                f"\n{horizon['minutes']} min, split {name} ({figures['title']}): {figures['rows']:,} rows, "
+                f"{figures['positives']:,} positives, prevalence {figures['prevalence']:.3%}"
+            )
+            out.print(_models(figures))
+            for word in figures["words"]:
+                out.print(f"  {word}", markup=False)
+        out.print()
+        for check in horizon["checks"]:
+            mark = "[green]holds[/]" if check["holds"] else "[bold red]FAILS[/]"
+            out.print(f"{mark} {check['name']}: {check['text']}")
+
+
+def _models(figures: dict[str, Any]) -> Table:
+    table = Table(box=None)
+    for head in ("model", "AP", "95 % over jobs", "without 10 worst", "equal jobs", "P/R at 1 %"):
+        table.add_column(head)
+    for name, one in figures["models"].items():
+        ap, top = one["ap"], one["top"][1]
+        without = figures["without_worst"].get("models", {}).get(name, {}).get("value", math.nan)
+        table.add_row(
+            name,
+            f"{ap['value']:.3f}",
+            f"{ap['low']:.3f} to {ap['high']:.3f}",
+            f"{without:.3f}",
+            f"{one['ap_equal_jobs']:.3f}",
+            f"{top['precision']:.2f} / {top['recall']:.2f}",
+        )
+    return table

@@ -1,0 +1,181 @@
+"""Train a risk model on a dataset: boosted trees for each horizon, baselines, calibration.
+
+Rows before the cut (60 % of the largest segment's time) are learnt from, the later ones never
+touched. The model directory appears whole; an interrupted run goes on at its first horizon that was
+not finished. Equal data and options give equal bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bus.errors import InputError
+from foresail.flags import seconds
+from foresail.forecast.evaluate import progress
+from foresail.output import console, print_json
+from foresail.workspace import workspace
+from lab.forecast.builds import MANIFEST, sha256_of
+from lab.forecast.dataset import open_dataset
+from lab.forecast.risk.boosting import BY_NAME
+from lab.forecast.risk.options import Options
+from lab.forecast.risk.run_training import TrainedModel, train_model
+from lab.forecast.risk.source import DatasetSource
+from lab.forecast.risk.splits import TRAIN_SHARE
+
+SECONDS_PER_MINUTE = 60
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    defaults = Options()
+    parser.add_argument("--dataset", required=True, metavar="NAME", help="a built dataset")
+    parser.add_argument(
+        "--horizon",
+        action="append",
+        metavar="DURATION",
+        help="5m, 15m, 30m, 45m, 60m or all; may be given again (default: the dataset's own)",
+    )
+    parser.add_argument("--name", metavar="NAME", help="the model's name (default: the dataset's)")
+    parser.add_argument(
+        "--train-share",
+        type=float,
+        default=TRAIN_SHARE,
+        metavar="SHARE",
+        help="share of the largest segment's time to learn from (default 0.6)",
+    )
+    parser.add_argument(
+        "--member",
+        action="append",
+        choices=tuple(BY_NAME),
+        help="settings whose mean is the model; may be given again (default: all four)",
+    )
+    parser.add_argument("--rounds", type=int, default=defaults.rounds, help="trees of each member")
+    parser.add_argument("--seed", type=int, default=defaults.seed, help="of all that is drawn")
+    parser.add_argument(
+        "--thorough", action="store_true", help="twice the rounds, and every negative learnt from"
+    )
+    parser.add_argument(
+        "--illusion",
+        action="store_true",
+        help="draw training rows at random, to show what that pretends; labelled so everywhere",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train."""
+    options = options_of(arguments)
+    place = workspace()
+    dataset = open_dataset(arguments.dataset, place)
+    horizons = horizons_of(arguments.horizon, dataset.choice.horizon_minutes)
+    name = arguments.name or dataset.name.lower().replace("_", "-")
+    if options.illusion and not name.endswith("illusion"):
+        name = f"{name}-illusion"
+    with progress("training") as say:
+        trained = train_model(
+            DatasetSource(dataset),
+            place.models / name,
+            horizons,
+            options,
+            sha256_of(dataset.folder / MANIFEST),
+            say,
+        )
+    if arguments.json:
+        print_json(_described(trained))
+    else:
+        _print(trained, console())
+    return 0
+
+
+def options_of(arguments: argparse.Namespace) -> Options:
+    """Return how to train.
+
+    Raises:
+        InputError: a number makes no sense.
+    """
+    if arguments.rounds < 1:
+        raise InputError("--rounds", arguments.rounds, "give 1 or more")
+    if arguments.seed < 0:
+        raise InputError("--seed", arguments.seed, "give 0 or more")
+    options = Options(
+        train_share=arguments.train_share,
+        illusion=arguments.illusion,
+        rounds=arguments.rounds,
+        seed=arguments.seed,
+    )
+    if arguments.member:
+        options = replace(options, members=tuple(dict.fromkeys(arguments.member)))
+    return options.thorough() if arguments.thorough else options
+
+
+def horizons_of(given: list[str] | None, own: int) -> tuple[int, ...]:
+    """Return minutes, the main horizon first.
+
+    Raises:
+        InputError: a duration is not a whole number of minutes.
+    """
+    if not given:
+        return (own,)
+    if "all" in given:
+        return (own, *(one for one in (5, 15, 30, 45, 60) if one != own))
+    found = []
+    for text in given:
+        try:
+            duration = seconds(text)
+        except (argparse.ArgumentTypeError, ValueError) as error:
+            raise InputError("--horizon", text, "give a duration such as 15m, or all") from error
+        if duration <= 0 or duration % SECONDS_PER_MINUTE:
+            raise InputError("--horizon", text, "give whole minutes, such as 15m")
+        found.append(int(duration // SECONDS_PER_MINUTE))
+    return tuple(dict.fromkeys(found))
+
+
+def _described(trained: TrainedModel) -> dict[str, Any]:
+    manifest = trained.manifest
+    return {
+        "model_id": manifest.model_id,
+        "horizons_seconds": manifest.horizons_seconds,
+        "data": manifest.data.model_dump(mode="json"),
+        "thresholds": manifest.thresholds,
+        "budgets": manifest.budgets,
+        "folds": manifest.metrics["folds"],
+        "resumed": [run.minutes for run in trained.runs if run.resumed],
+    }
+
+
+def _print(trained: TrainedModel, out: Console) -> None:
+    manifest = trained.manifest
+    data = manifest.data
+    if manifest.metrics["illusion"]:
+        out.print("[bold red]ILLUSION: rows drawn at random; believe none of its figures[/]")
+    out.print(
+        f"{manifest.model_id}: {data.rows:,} rows, {data.positives:,} positives "
+        f"({data.prevalence:.3%}); {data.split}"
+    )
+    table = Table(box=None)
+    for head in ("horizon", "folds' AP", "AP, unseen jobs", "Brier skill", "logistic", "chosen"):
+        table.add_column(head)
+    for run_ in trained.runs:
+        one = manifest.metrics["folds"][str(run_.minutes)]
+        steps = run_.trained.logistic
+        table.add_row(
+            f"{run_.minutes} min" + (" (kept)" if run_.resumed else ""),
+            _number(one["average_precision"]),
+            _number(one["average_precision_unseen_jobs"]),
+            _number(one["brier_skill"]),
+            f"{steps.steps} steps, {'converged' if steps.converged else 'NOT converged'}",
+            one["chosen"],
+        )
+    out.print(table)
+    for name, value in manifest.thresholds["safety"].items():
+        of_what = manifest.metrics["thresholds_of"]
+        out.print(f"{name} = {value:.6f} for {manifest.budgets[name]:.1%} of {of_what} a cycle")
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None or math.isnan(value) else f"{value:.3f}"

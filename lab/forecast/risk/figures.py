@@ -1,0 +1,187 @@
+"""The figures of one split: everything a report says about it, as JSON values.
+
+All on every row of the split at its true base rate. Order is judged on raw scores, probabilities on
+calibrated ones.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from lab.forecast.risk import metrics
+from lab.forecast.risk.bootstrap import RESAMPLES, Interval, Paired, paired_average_precision
+from lab.forecast.risk.metrics import Floats
+from lab.forecast.risk.past import Past
+from lab.forecast.risk.rows import MICROSECONDS, Bools, Rows
+from lab.forecast.risk.rules import BASE_RATE, JOB_RATE, NAME_RATE, SEED
+from lab.forecast.risk.scoring import LOGISTIC, MODEL
+
+SHARES = (0.001, 0.01, 0.05)
+LEAD_SHARE = 0.01
+WINDOWS = 5
+BASELINES = (LOGISTIC, JOB_RATE, NAME_RATE, SEED, BASE_RATE)
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One split's rows with all that was predicted of them."""
+
+    rows: Rows
+    scores: Mapping[str, Floats]
+    """Raw, by model."""
+    calibrated: Floats
+    """The model's published probability."""
+    rolling: Floats
+    """The same under rolling recalibration."""
+
+
+def split_figures(judged: Judged, past: Past, seed: int) -> Json:
+    """Return all figures of a split."""
+    rows, label, job = judged.rows, judged.rows.label, judged.rows.job
+    paired = paired_average_precision(label, judged.scores, job, seed)
+    first = past.before_first_failure(job, rows.time_us)
+    worst = np.isin(job, metrics.worst_jobs(label, job), invert=True)
+    return {
+        **_population(rows),
+        "resamples": RESAMPLES,
+        "models": {name: _model(rows, score, paired.values[name]) for name, score in judged.scores.items()},
+        "differences": _differences(paired),
+        "without_worst": _subset(judged, worst, seed),
+        "first": _subset(judged, first, seed),
+        "repeats": _subset(judged, ~first, seed),
+        "calibration": {
+            "raw": calibration_figures(label, judged.scores[MODEL]),
+            "calibrated": calibration_figures(label, judged.calibrated),
+            "rolling": calibration_figures(label, judged.rolling),
+        },
+        "lead": _lead(rows, judged.scores[MODEL]),
+        "windows": _windows(judged),
+        "distinct_scores": len(np.unique(judged.scores[MODEL])),
+    }  # fmt: skip
+
+
+def _population(rows: Rows) -> Json:
+    return {
+        "rows": len(rows),
+        "positives": rows.positives,
+        "prevalence": rows.positives / len(rows) if len(rows) else math.nan,
+        "jobs": len(np.unique(rows.job)),
+        "failing_jobs": len(np.unique(rows.job[rows.label == 1])),
+    }
+
+
+def _model(rows: Rows, score: Floats, interval: Interval) -> Json:
+    macro, jobs = metrics.macro_average_precision(rows.label, score, rows.job)
+    weights = metrics.job_weights(rows.job)
+    return {
+        "ap": asdict(interval),
+        "ap_equal_jobs": metrics.average_precision(rows.label, score, weights),
+        "ap_macro": macro,
+        "macro_jobs": jobs,
+        "auroc": metrics.auroc(rows.label, score),
+        "top": [asdict(metrics.top_share(rows.label, score, share)) for share in SHARES],
+    }
+
+
+def _differences(paired: Paired) -> Json:
+    found: Json = {}
+    for name in BASELINES:
+        if name in paired.values:
+            step = paired.difference(MODEL, name)
+            found[name] = {**asdict(step), "excludes_zero": step.excludes_zero}
+    return found
+
+
+def _subset(judged: Judged, chosen: Bools, seed: int) -> Json:
+    """Average precision of every model on some of the rows, and the differences."""
+    rows = judged.rows.take(chosen)
+    described = _population(rows)
+    if not rows.positives:
+        return described
+    scores = {name: score[chosen] for name, score in judged.scores.items()}
+    paired = paired_average_precision(rows.label, scores, rows.job, seed)
+    return {
+        **described,
+        "models": {name: asdict(value) for name, value in paired.values.items()},
+        "differences": _differences(paired),
+    }
+
+
+def calibration_figures(
+    label: metrics.Labels, probability: Floats, weight: Floats | None = None
+) -> Json:
+    """Return Brier, skill, expected / observed overall and by bin, and both ECE."""
+    ratio = metrics.expected_observed(label, probability, weight)
+    found: Json = {
+        "brier": metrics.brier(label, probability, weight),
+        "brier_skill": metrics.brier_skill(label, probability, weight),
+        "expected_observed": ratio,
+    }
+    if weight is None or (weight == 1.0).all():
+        wide = metrics.bins_between(label, probability, metrics.equal_width_edges())
+        even = metrics.bins_of_equal_count(label, probability)
+        named = metrics.bins_between(label, probability, metrics.PROBABILITY_EDGES)
+        found["ece_equal_width"] = metrics.calibration_error(wide)
+        found["ece_equal_count"] = metrics.calibration_error(even)
+        found["bins"] = [{**asdict(one), "ratio": one.ratio} for one in named]
+    return found
+
+
+def _lead(rows: Rows, score: Floats) -> Json:
+    """Time from the row to the failure, of failures in the riskiest 1 % and of those outside."""
+    failed = rows.label == 1
+    if not failed.any():
+        return {}
+    top = metrics.top_share(rows.label, score, LEAD_SHARE)
+    lead = (rows.end_us - rows.time_us)[failed] / MICROSECONDS
+    caught = score[failed] >= top.threshold
+    return {
+        "share": LEAD_SHARE,
+        "caught": _percentiles(lead[caught]),
+        "missed": _percentiles(lead[~caught]),
+    }
+
+
+def _percentiles(seconds: Floats) -> Json:
+    if not len(seconds):
+        return {"failures": 0}
+    low, middle, high = (float(value) for value in np.percentile(seconds, [10, 50, 90]))
+    return {
+        "failures": len(seconds),
+        "p10_seconds": low,
+        "median_seconds": middle,
+        "p90_seconds": high,
+        "over_a_minute_share": float(np.mean(seconds >= 60.0)),
+    }
+
+
+def _windows(judged: Judged) -> list[Json]:
+    """Return figures of equally long stretches of the test time: drift as it happens."""
+    times = judged.rows.time_us
+    edges = np.linspace(int(times.min()), int(times.max()) + 1, WINDOWS + 1)
+    table = []
+    for low, high in itertools.pairwise(edges):
+        now = (times >= low) & (times < high)
+        rows = judged.rows.take(now)
+        if not len(rows):
+            continue
+        table.append(
+            {
+                "start_seconds": float(low) / MICROSECONDS,
+                **_population(rows),
+                "ap": metrics.average_precision(rows.label, judged.scores[MODEL][now]),
+                "mean_probability": float(np.mean(judged.calibrated[now])),
+                "expected_observed": metrics.expected_observed(rows.label, judged.calibrated[now]),
+                "expected_observed_rolling": metrics.expected_observed(
+                    rows.label, judged.rolling[now]
+                ),
+            }
+        )
+    return table

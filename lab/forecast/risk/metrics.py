@@ -1,0 +1,224 @@
+"""Metrics of rare events, on every row, ties counted as one group.
+
+A score orders rows; rows of equal score cannot be told apart, so every metric here gives such a
+group its expected value instead of whatever order the rows happen to lie in. All functions take
+equal-length one-dimensional arrays: `labels` (0 or 1), `scores` (greater: riskier) and, where they
+say so, `weights` (0 or more).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.int8]
+
+PROBABILITY_EDGES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Bins of predicted probability for expected / observed; finer where almost all rows are."""
+CALIBRATION_BINS = 10
+
+
+def average_precision(
+    labels: npt.ArrayLike, scores: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> float:
+    """Return the step-wise average precision, each tie one step; NaN without positives."""
+    positives, totals = _cumulated(labels, scores, weights)
+    if not len(positives) or positives[-1] <= 0:
+        return math.nan
+    gained = np.diff(positives, prepend=0.0)
+    steps = gained > 0
+    return math.fsum(gained[steps] * (positives[steps] / totals[steps])) / float(positives[-1])
+
+
+def _cumulated(
+    labels: npt.ArrayLike, scores: npt.ArrayLike, weights: npt.ArrayLike | None
+) -> tuple[Floats, Floats]:
+    """Weight of positives and of all rows at or above each distinct score, falling."""
+    y = np.asarray(labels, dtype=np.float64)
+    values = np.asarray(scores, dtype=np.float64)
+    w = np.ones_like(y) if weights is None else np.asarray(weights, dtype=np.float64)
+    order = np.argsort(-values, kind="stable")
+    ends = _group_ends(values[order])
+    positives: Floats = np.cumsum((y * w)[order])[ends]
+    totals: Floats = np.cumsum(w[order])[ends]
+    return positives, totals
+
+
+def _group_ends(ordered: Floats) -> Ints:
+    if not len(ordered):
+        return np.empty(0, dtype=np.int64)
+    return np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class TopShare:
+    """What the riskiest `rows` rows hold, expected under ties."""
+
+    share: float
+    rows: int
+    precision: float
+    recall: float
+    threshold: float
+    """Lowest score among them."""
+
+
+def top_share(labels: npt.ArrayLike, scores: npt.ArrayLike, share: float) -> TopShare:
+    """Return precision and recall of the riskiest `share` of all rows (at least one row)."""
+    values = np.asarray(scores, dtype=np.float64)
+    positives, totals = _cumulated(labels, values, None)
+    if not len(totals):
+        return TopShare(share, 0, math.nan, math.nan, math.nan)
+    rows = max(1, round(share * len(values)))
+    group = int(np.searchsorted(totals, rows))
+    before, found = (totals[group - 1], positives[group - 1]) if group else (0.0, 0.0)
+    within = (rows - before) / (totals[group] - before)
+    found += within * (positives[group] - found)
+    threshold = float(np.partition(values, len(values) - rows)[len(values) - rows])
+    recall = float(found / positives[-1]) if positives[-1] else math.nan
+    return TopShare(share, rows, float(found / rows), recall, threshold)
+
+
+def auroc(labels: npt.ArrayLike, scores: npt.ArrayLike) -> float:
+    """Return the area under the ROC curve; NaN when one class is missing."""
+    positives, totals = _cumulated(labels, scores, None)
+    if not len(totals):
+        return math.nan
+    negatives = totals - positives
+    if positives[-1] <= 0 or negatives[-1] <= 0:
+        return math.nan
+    area = np.diff(negatives, prepend=0.0) * (positives + np.append(0.0, positives[:-1])) / 2.0
+    return math.fsum(area) / float(positives[-1] * negatives[-1])
+
+
+def brier(
+    labels: npt.ArrayLike, probabilities: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> float:
+    """Return the mean squared error of the probabilities; NaN without rows."""
+    y = np.asarray(labels, dtype=np.float64)
+    w = np.ones_like(y) if weights is None else np.asarray(weights, dtype=np.float64)
+    total = math.fsum(w)
+    errors = w * (np.asarray(probabilities, dtype=np.float64) - y) ** 2
+    return math.fsum(errors) / total if total else math.nan
+
+
+def brier_skill(
+    labels: npt.ArrayLike, probabilities: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> float:
+    """Return 1 - Brier / Brier of the best constant, which knows the prevalence in hindsight."""
+    y = np.asarray(labels, dtype=np.float64)
+    w = np.ones_like(y) if weights is None else np.asarray(weights, dtype=np.float64)
+    total = math.fsum(w)
+    rate = math.fsum(w * y) / total if total else math.nan
+    constant = rate * (1.0 - rate)
+    return 1.0 - brier(y, probabilities, w) / constant if constant > 0 else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Rows whose predicted probability lies in [low, high)."""
+
+    low: float
+    high: float
+    rows: int
+    expected: float
+    """Sum of the probabilities."""
+    observed: float
+    """Number of positives."""
+
+    @property
+    def ratio(self) -> float:
+        """Expected / observed; NaN when nothing was observed."""
+        return self.expected / self.observed if self.observed else math.nan
+
+
+def bins_between(
+    labels: npt.ArrayLike, probabilities: npt.ArrayLike, edges: Sequence[float]
+) -> tuple[Bin, ...]:
+    """Return one bin per pair of edges; the last one includes its upper edge."""
+    p = np.asarray(probabilities, dtype=np.float64)
+    inner = np.asarray(edges[1:-1], dtype=np.float64)
+    codes = np.searchsorted(inner, p, side="right")
+    return _bins(np.asarray(labels, dtype=np.float64), p, codes, edges)
+
+
+def bins_of_equal_count(
+    labels: npt.ArrayLike, probabilities: npt.ArrayLike, count: int = CALIBRATION_BINS
+) -> tuple[Bin, ...]:
+    """Return `count` bins of as equal size as ties allow, rising."""
+    p = np.asarray(probabilities, dtype=np.float64)
+    if not len(p):
+        return ()
+    edges = np.unique(np.quantile(p, np.linspace(0.0, 1.0, count + 1), method="lower"))
+    if len(edges) == 1:
+        edges = np.array([edges[0], edges[0]])
+    return bins_between(labels, p, [float(edge) for edge in edges])
+
+
+def _bins(y: Floats, p: Floats, codes: Ints, edges: Sequence[float]) -> tuple[Bin, ...]:
+    size = len(edges) - 1
+    rows = np.bincount(codes, minlength=size)
+    expected = np.bincount(codes, weights=p, minlength=size)
+    observed = np.bincount(codes, weights=y, minlength=size)
+    return tuple(
+        Bin(edges[i], edges[i + 1], int(rows[i]), float(expected[i]), float(observed[i]))
+        for i in range(size)
+    )
+
+
+def calibration_error(bins: Sequence[Bin]) -> float:
+    """Return ECE: mean over rows of |mean probability - rate| of the row's bin."""
+    rows = sum(one.rows for one in bins)
+    return math.fsum(abs(one.expected - one.observed) for one in bins) / rows if rows else math.nan
+
+
+def expected_observed(
+    labels: npt.ArrayLike, probabilities: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> float:
+    """Return expected / observed positives over all rows; NaN when none was observed."""
+    y = np.asarray(labels, dtype=np.float64)
+    w = np.ones_like(y) if weights is None else np.asarray(weights, dtype=np.float64)
+    observed = math.fsum(w * y)
+    expected = math.fsum(w * np.asarray(probabilities, dtype=np.float64))
+    return expected / observed if observed else math.nan
+
+
+def equal_width_edges(count: int = CALIBRATION_BINS) -> tuple[float, ...]:
+    """Return the edges of `count` equally wide bins over [0, 1]."""
+    return tuple(number / count for number in range(count + 1))
+
+
+def job_weights(jobs: npt.ArrayLike) -> Floats:
+    """Return 1 / rows of its job for every row, so that every job weighs the same."""
+    _, codes, counts = np.unique(np.asarray(jobs), return_inverse=True, return_counts=True)
+    return 1.0 / counts[codes]
+
+
+def macro_average_precision(
+    labels: npt.ArrayLike, scores: npt.ArrayLike, jobs: npt.ArrayLike
+) -> tuple[float, int]:
+    """Return the mean AP over jobs that have both classes, and how many those are."""
+    y = np.asarray(labels)
+    values = np.asarray(scores, dtype=np.float64)
+    codes = np.asarray(jobs)
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order], prepend=codes[order][:1] - 1))
+    parts = np.split(order, starts[1:]) if len(order) else []
+    found = [
+        average_precision(y[part], values[part]) for part in parts if 0 < y[part].sum() < len(part)
+    ]
+    return (math.fsum(found) / len(found) if found else math.nan), len(found)
+
+
+def worst_jobs(labels: npt.ArrayLike, jobs: npt.ArrayLike, count: int = 10) -> Ints:
+    """Return the `count` jobs with the most positives; the smaller id first among equals."""
+    named, codes = np.unique(np.asarray(jobs, dtype=np.int64), return_inverse=True)
+    positives = np.bincount(codes, weights=np.asarray(labels, dtype=np.float64))
+    order = np.lexsort((named, -positives))
+    chosen = order[:count]
+    return np.asarray(named[chosen[positives[chosen] > 0]], dtype=np.int64)

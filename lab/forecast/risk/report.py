@@ -1,0 +1,279 @@
+"""The report in Markdown: figures in tables, and sentences that say what they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from lab.forecast.risk.figures import Json
+from lab.forecast.risk.scoring import MODEL
+from lab.forecast.risk.splits import ILLUSION
+
+NONE = "-"
+
+
+def markdown(report: Json) -> str:
+    """Return the report of `evaluate` as one Markdown page."""
+    lines = [f"# Failure risk: {report['model_id']}", ""]
+    if report["illusion"]:
+        lines += [
+            (
+                "**ILLUSION.** The rows of this model were drawn at random on purpose. Its figures show "
+                "what such a split pretends; they say nothing about the model."
+            ),
+            "",
+        ]
+    lines += [
+        (
+            f"Dataset `{report['dataset']}`, label: {report['label']}. Trained on "
+            f"{report['train_rows']:,} rows with {report['train_positives']:,} positives, "
+            f"{report['split']}."
+        ),
+        (
+            "Every figure is taken on every row at its true base rate; average precision (AP) is "
+            "step-wise with ties as one group; intervals are 95 % over "
+            f"{report['resamples']} resamples of whole jobs, paired between models."
+        ),
+        "",
+    ]
+    for horizon in report["horizons"]:
+        lines += _horizon(horizon)
+    return "\n".join(lines) + "\n"
+
+
+def _horizon(one: Json) -> list[str]:
+    lines = [f"## Horizon {one['minutes']} min", "", "### Checks", ""]
+    lines += _table(
+        ("check", "holds", "measured"),
+        [
+            (check["name"], "yes" if check["holds"] else "**NO**", check["text"])
+            for check in one["checks"]
+        ],
+    )
+    for name, figures in one["splits"].items():
+        lines += _split(name, figures)
+    lines += _rolling(one["rolling"])
+    if one["folds"]:
+        lines += _folds(one["folds"])
+    lines += _features(one["features"])
+    if one.get("plots"):
+        lines += ["### Plots", ""]
+        lines += [f"![{file}]({one['plot_folder']}/{file})" for file in one["plots"]] + [""]
+    return lines
+
+
+def _split(name: str, figures: Json) -> list[str]:
+    mark = "" if name == ILLUSION else f"Split {name}: "
+    lines = [
+        f"### {mark}{figures['title']}",
+        "",
+        (
+            f"{figures['rows']:,} rows, {figures['positives']:,} positives "
+            f"(prevalence {figures['prevalence']:.3%}), {figures['jobs']:,} jobs, "
+            f"{figures['failing_jobs']:,} of them with failures."
+        ),
+        "",
+    ]
+    lines += [f"- {word}" for word in figures["words"]] + [""]
+    lines += _models(figures) + _differences(figures) + _parts(figures)
+    lines += _calibration(figures) + _lead(figures) + _windows(figures)
+    return lines
+
+
+def _models(figures: Json) -> list[str]:
+    rows = []
+    for name, one in figures["models"].items():
+        top = [
+            f"{_number(part['precision'], 2)} / {_number(part['recall'])}" for part in one["top"]
+        ]
+        without = figures["without_worst"].get("models", {}).get(name, {}).get("value", math.nan)
+        rows.append((
+            name, _interval(one["ap"]), _number(without), _number(one["ap_equal_jobs"]),
+            f"{_number(one['ap_macro'])} ({one['macro_jobs']})", *top, _number(one["auroc"]),
+        ))  # fmt: skip
+    heads = [f"P / R at {part['share']:.1%}" for part in figures["models"][MODEL]["top"]]
+    return _table(
+        (
+            "model",
+            "AP",
+            "without 10 worst jobs",
+            "equal job weight",
+            "macro (jobs)",
+            *heads,
+            "AUROC",
+        ),
+        rows,
+    )
+
+
+def _differences(figures: Json) -> list[str]:
+    rows = [
+        (f"model - {name}", _interval(step, sign=True), "yes" if step["excludes_zero"] else "no")
+        for name, step in figures["differences"].items()
+    ]
+    return _table(("difference in AP", "paired 95 % interval", "excludes 0"), rows)
+
+
+def _parts(figures: Json) -> list[str]:
+    rows = []
+    for key, title in (("first", "before the job's first failure"), ("repeats", "after it")):
+        part = figures[key]
+        values = [
+            _interval(part["models"][name]) if part["positives"] else NONE
+            for name in figures["models"]
+        ]
+        rows.append(
+            (
+                title,
+                f"{part['rows']:,}",
+                f"{part['positives']:,}",
+                f"{part['prevalence']:.2%}",
+                *values,
+            )
+        )
+    return _table(("rows", "number", "positives", "prevalence", *figures["models"]), rows)
+
+
+def _calibration(figures: Json) -> list[str]:
+    rows = [
+        (
+            name, f"{one['brier']:.5f}", _number(one["brier_skill"]),
+            _number(one["expected_observed"], 2), f"{one['ece_equal_width']:.4f}",
+            f"{one['ece_equal_count']:.4f}",
+        )
+        for name, one in figures["calibration"].items()
+    ]  # fmt: skip
+    lines = _table(
+        (
+            "probabilities",
+            "Brier",
+            "Brier skill",
+            "expected / observed",
+            "ECE (equal width)",
+            "ECE (equal count)",
+        ),
+        rows,
+    )
+    bins = [
+        (f"{one['low']:g} to {one['high']:g}", f"{one['rows']:,}", _number(one["expected"], 1),
+         f"{one['observed']:.0f}", _number(one["ratio"], 2))
+        for one in figures["calibration"]["calibrated"]["bins"]
+    ]  # fmt: skip
+    return lines + _table(
+        ("probability", "rows", "expected", "observed", "expected / observed"), bins
+    )
+
+
+def _lead(figures: Json) -> list[str]:
+    rows = []
+    for key in ("caught", "missed"):
+        part = figures["lead"].get(key, {"failures": 0})
+        if not part["failures"]:
+            rows.append((key, "0", NONE, NONE, NONE, NONE))
+            continue
+        rows.append((
+            key, f"{part['failures']:,}", f"{part['p10_seconds']:.0f}", f"{part['median_seconds']:.0f}",
+            f"{part['p90_seconds']:.0f}", f"{part['over_a_minute_share']:.0%}",
+        ))  # fmt: skip
+    heads = ("lead time, s (riskiest 1 %)", "failures", "p10", "median", "p90", "a minute or more")
+    return _table(heads, rows)
+
+
+def _windows(figures: Json) -> list[str]:
+    rows = [
+        (f"{one['start_seconds'] / 3600:.1f} h", f"{one['rows']:,}", f"{one['positives']:,}",
+         f"{one['prevalence']:.2%}", _number(one["ap"]), _number(one["expected_observed"], 2),
+         _number(one["expected_observed_rolling"], 2))
+        for one in figures["windows"]
+    ]  # fmt: skip
+    heads = ("from", "rows", "positives", "prevalence", "AP", "expected / observed", "recalibrated")
+    return _table(heads, rows)
+
+
+def _rolling(rolling: Json) -> list[str]:
+    lines = [
+        "### Rolling recalibration",
+        "",
+        (
+            f"Over all windows but the first: expected / observed {_number(rolling['expected_observed'], 2)}, "
+            f"Brier skill {_number(rolling['brier_skill'])}. At the start of each window a new curve is fitted on "
+            "labels that were settled by then. The first five windows are the folds (models trained on what lies "
+            "before them), the rest is test time (one model, trained before the cut)."
+        ),
+        "",
+    ]
+    rows = [
+        (one["window"], f"{one['start_seconds'] / 3600:.1f} h", f"{one['rows']:,}", f"{one['positives']:,}",
+         _number(one["raw_expected_observed"], 2), _number(one["expected_observed"], 2), _number(one["brier_skill"]))
+        for one in rolling["parts"]
+    ]  # fmt: skip
+    heads = (
+        "window",
+        "from",
+        "rows",
+        "positives",
+        "raw expected / observed",
+        "recalibrated",
+        "Brier skill",
+    )
+    return lines + (_table(heads, rows) if rows else [])
+
+
+def _folds(folds: Sequence[Json]) -> list[str]:
+    members = [name[len("ap_unseen_") :] for name in folds[0] if name.startswith("ap_unseen_")]
+    rows = [
+        (one["fold"], f"{one['rows']:,}", f"{one['positives']:,}", f"{one['unseen_positives']:,}",
+         *(_number(one[f"ap_unseen_{name}"]) for name in members), _number(one["ap_mean"]))
+        for one in folds
+    ]  # fmt: skip
+    heads = (
+        "fold",
+        "rows",
+        "positives",
+        "on unseen jobs",
+        *(f"AP unseen: {name}" for name in members),
+        "AP all: mean",
+    )
+    return ["### Rolling folds inside the training time", "", *_table(heads, rows)]
+
+
+def _features(features: Json) -> list[str]:
+    drift = features.get("drift", [])
+    rows = []
+    for place, (gain, given) in enumerate(
+        zip(features["by_gain"], features["by_contribution"], strict=True)
+    ):
+        moved = drift[place] if place < len(drift) else None
+        rows.append((
+            f"`{gain['feature']}` {gain['value']:.1%}", f"`{given['feature']}` {given['value']:.2f}",
+            f"`{moved['feature']}` {moved['value']:.2f}" if moved else NONE,
+        ))  # fmt: skip
+    lines = ["### Features", ""]
+    if drift:
+        lines += [
+            f"{features['moved']} of {features['features']} features have moved (PSI above 0.25).",
+            "",
+        ]
+    heads = (
+        "share of gain",
+        "contribution to the riskiest rows (log odds)",
+        "drift from training (PSI)",
+    )
+    return lines + _table(heads, rows)
+
+
+def _interval(one: Json, sign: bool = False) -> str:
+    mark = "+" if sign else ""
+    if math.isnan(one["low"]):
+        return _number(one["value"])
+    return f"{one['value']:{mark}.3f} ({one['low']:{mark}.3f} to {one['high']:{mark}.3f})"
+
+
+def _number(value: float, digits: int = 3) -> str:
+    return NONE if math.isnan(value) else f"{value:.{digits}f}"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    lines = [f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
+    return [*lines, ""]

@@ -1,0 +1,67 @@
+"""Action budgets to thresholds: which risk a node must reach so that few enough are acted upon.
+
+A budget is the share of nodes that one cycle may act upon. Node risk is 1 - prod(1 - p) over the
+attempts that run on the node at a moment; its quantiles over moments of the last fold, which no
+member had learnt from, are the thresholds. Where machines are not known, rows stand in for nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lab.forecast.risk.calibration import Curve
+from lab.forecast.risk.folds import MEAN, OutOfFold
+from lab.forecast.risk.metrics import Floats, Ints
+from lab.forecast.risk.rows import MICROSECONDS, Rows
+
+BUDGETS = {
+    "replicate_risk_ratio": 0.001,
+    "migrate_risk_ratio": 0.01,
+    "throttle_risk_ratio": 0.05,
+}
+"""Share of nodes that may be acted upon in a cycle, by safety threshold."""
+MOMENT_SECONDS = 300
+STILL_RUNNING = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RiskSample:
+    """Risks to take quantiles of, and what they are risks of."""
+
+    risks: Floats
+    of_nodes: bool
+
+
+def risk_sample(rows: Rows, found: OutOfFold, curve: Curve, horizon_us: int) -> RiskSample:
+    """Return node risks every five minutes of the last fold; row risks where there are no nodes.
+
+    An attempt counts from its own row for as long as it runs, at most for the horizon: later its
+    prediction is out of date.
+    """
+    last = found.fold == found.fold.max()
+    chosen = np.searchsorted(rows.position, found.position[last])
+    probability = curve.apply(found.scores[MEAN][last])
+    machine, begun = rows.machine[chosen], rows.time_us[chosen]
+    if (machine < 0).all() or (found.weight[last] != 1.0).any():
+        return RiskSample(probability, of_nodes=False)
+    ended = np.where(rows.end_us[chosen] == STILL_RUNNING, begun + horizon_us, rows.end_us[chosen])
+    until = np.minimum(ended, begun + horizon_us)
+    step = MOMENT_SECONDS * MICROSECONDS
+    moments = range(int(begun.min()) + horizon_us, int(begun.max()), step)
+    parts = [
+        _nodes(machine[now], probability[now])
+        for moment in moments
+        if (now := (begun <= moment) & (until > moment) & (machine >= 0)).any()
+    ]
+    if not parts:
+        return RiskSample(probability, of_nodes=False)
+    return RiskSample(np.concatenate(parts), of_nodes=True)
+
+
+def _nodes(machine: Ints, probability: Floats) -> Floats:
+    _, codes = np.unique(machine, return_inverse=True)
+    survival = np.bincount(codes, weights=np.log1p(-np.minimum(probability, 1.0 - 1e-9)))
+    risks: Floats = -np.expm1(survival)
+    return risks

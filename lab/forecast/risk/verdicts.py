@@ -1,0 +1,144 @@
+"""The report's own checks, and plain words for where the model helps and where it does not.
+
+A good figure can hide a useless model: a constant is well calibrated, and on jobs it has seen
+almost anything ranks well. A check states a bound, the measured value and whether it holds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from lab.forecast.risk.figures import BASELINES, Json
+from lab.forecast.risk.rules import BASE_RATE, JOB_RATE
+from lab.forecast.risk.scoring import MODEL
+from lab.forecast.risk.splits import ILLUSION, LATER_UNSEEN, UNSEEN
+
+LEAK_AP = 0.6
+"""Above this on unseen jobs, a leak is more likely than a good model."""
+LEAST_RATIO, MOST_RATIO = 0.8, 1.25
+HONEST = (UNSEEN, LATER_UNSEEN)
+FAILING_JOBS_FOR_A_WORD = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One bound of the report."""
+
+    name: str
+    holds: bool
+    text: str
+
+
+def checks_of(splits: dict[str, Json], rolling: Json) -> list[Check]:
+    """Return every check over a horizon's splits and its rolling windows."""
+    found: list[Check] = []
+    for name, figures in splits.items():
+        found += _orders(name, figures)
+        if name in HONEST:
+            found.append(_no_leak(name, figures))
+    found += _calibration(rolling)
+    return found
+
+
+def _orders(split: str, figures: Json) -> list[Check]:
+    distinct = figures["distinct_scores"]
+    base = figures["differences"][BASE_RATE]
+    rule = figures["differences"][JOB_RATE]
+    return [
+        Check(
+            f"split {split}: not a constant",
+            distinct > 1 and base["low"] > 0.0,
+            f"{distinct} different scores; average precision - base rate {_interval(base)}",
+        ),
+        Check(
+            f"split {split}: better than the job rule",
+            rule["low"] > 0.0,
+            f"average precision - job rule {_interval(rule)}",
+        ),
+    ]
+
+
+def _no_leak(split: str, figures: Json) -> Check:
+    ap = figures["models"][MODEL]["ap"]["value"]
+    return Check(
+        f"split {split}: no sign of a leak",
+        not ap > LEAK_AP,
+        f"average precision {ap:.3f} on unseen jobs"
+        + (f" is above {LEAK_AP}: look for a leak" if ap > LEAK_AP else ""),
+    )
+
+
+def _calibration(rolling: Json) -> list[Check]:
+    ratio, skill = rolling["expected_observed"], rolling["brier_skill"]
+    return [
+        Check(
+            "rolling windows: expected / observed",
+            LEAST_RATIO <= ratio <= MOST_RATIO,
+            f"{ratio:.2f} after rolling recalibration, wanted {LEAST_RATIO} to {MOST_RATIO}",
+        ),
+        Check(
+            "rolling windows: Brier skill",
+            skill > 0.0,
+            f"{skill:.3f} after rolling recalibration, wanted above 0",
+        ),
+    ]
+
+
+def words_on(split: str, figures: Json) -> list[str]:
+    """Return sentences on where the model helps on a split, and where it does not."""
+    if split == ILLUSION:
+        return [
+            (
+                "This split is an illusion: rows were drawn at random, so test rows have neighbours of "
+                "the same crash loop in training. Believe none of its figures."
+            )
+        ]
+    lines = [
+        _against(name, figures["differences"][name])
+        for name in BASELINES
+        if name in figures["differences"]
+    ]
+    for key, what in (
+        ("first", "first failures (jobs without a failure so far)"),
+        ("repeats", "repeated failures"),
+        ("without_worst", "rows without the ten worst jobs"),
+    ):
+        lines.append(_on_part(what, figures[key], figures["positives"]))
+    if figures["failing_jobs"] < FAILING_JOBS_FOR_A_WORD:
+        lines.append(
+            f"Only {figures['failing_jobs']} jobs fail here: these figures tell of single jobs."
+        )
+    return lines
+
+
+def _against(name: str, step: Json) -> str:
+    text = f"{_interval(step)} in average precision"
+    if step["low"] > 0:
+        return f"Better than the {name}: {text}."
+    if step["high"] < 0:
+        return f"WORSE than the {name}: {text}. It does not help; use the {name}."
+    return f"No better than the {name} as far as these jobs can tell: {text}."
+
+
+def _on_part(what: str, part: Json, positives: int) -> str:
+    if not part["positives"]:
+        return f"No positives among {what}."
+    ap = part["models"][MODEL]
+    share = part["positives"] / positives
+    lift = ap["value"] / part["prevalence"]
+    text = (
+        f"{what[0].upper()}{what[1:]} ({share:.0%} of positives): average precision "
+        f"{ap['value']:.3f} ({ap['low']:.3f} to {ap['high']:.3f}) at a prevalence of "
+        f"{part['prevalence']:.2%}, lift {lift:.0f}."
+    )
+    rule = part["differences"][JOB_RATE]
+    if ap["value"] < 0.1:
+        return f"{text} It hardly helps there."
+    return text if rule["low"] > 0 else f"{text} It is not shown to beat the job rule there."
+
+
+def _interval(step: Json) -> str:
+    if math.isnan(step["low"]):
+        return f"{step['value']:+.3f} (no interval)"
+    return f"{step['value']:+.3f} ({step['low']:+.3f} to {step['high']:+.3f})"
