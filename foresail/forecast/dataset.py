@@ -18,7 +18,7 @@ from rich.table import Table
 
 from bus.errors import ConfigError
 from foresail.flags import seconds
-from foresail.output import console, print_json
+from foresail.output import console, print_error, print_json
 from foresail.workspace import workspace
 from lab.forecast.dataset_build import ANCHORS, READERS, DatasetPlan, build_dataset
 from lab.forecast.dataset_build import Progress as Told
@@ -80,8 +80,12 @@ def run(arguments: argparse.Namespace) -> int:
         repair=arguments.repair,
         replace=arguments.replace,
     )
-    with _progress() as told:
-        manifest, there = build_dataset(plan, place.processed, told)
+    try:
+        with _progress() as told:
+            manifest, there = build_dataset(plan, place.processed, told)
+    except KeyboardInterrupt:
+        print_error(f"interrupted; the same command goes on with what {plan.name} has so far")
+        raise
     folder = place.processed / plan.name
     if arguments.json:
         print_json({"folder": str(folder), "built_before": there, **manifest})

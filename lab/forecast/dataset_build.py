@@ -6,6 +6,7 @@ and censored, with the share of each kind of end within the horizon.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -31,9 +32,11 @@ from lab.forecast.parts import write_table
 from lab.forecast.readers.source import Reader, TraceInput
 from lab.forecast.repair import Ledger
 from lab.forecast.window_anchors import write_windows
+from lab.forecast.workspace import PARTIAL
 from services.inference.history import FEATURE_SETS
 
 READERS = ("google2011", "google2019", "kaggle2019", "common", "recording")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
 NO_FEATURES = "none"
 ANCHORS = ("schedule", "grid", "window")
 Progress = Callable[[str, int, int], None]
@@ -95,6 +98,18 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
     )
     features = build.stage("features", lambda: _features(plan, build.folder, progress))
     return build.finish(_described(plan, reader, source, read, labelled, features)), False
+
+
+def _check(plan: DatasetPlan, reader: Reader) -> None:
+    if plan.anchor == "window" and reader.windows is None:
+        raise ConfigError(
+            "--anchor", "window", f"{plan.trace} has no windows of its own; take grid"
+        )
+    if plan.feature_set not in (*FEATURE_SETS, NO_FEATURES):
+        known = ", ".join((*FEATURE_SETS, NO_FEATURES))
+        raise ConfigError("--features", plan.feature_set, f"give one of {known}")
+    if not _NAME.fullmatch(plan.name) or plan.name.endswith(PARTIAL):
+        raise ConfigError("--name", plan.name, "give small letters, digits, dots and dashes")
 
 
 def _recipe(plan: DatasetPlan, source: TraceInput) -> Json:

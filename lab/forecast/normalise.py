@@ -30,7 +30,7 @@ def write_job_events(
     """Write job_events.parquet; returns each job's first logical name and user, and when they came."""
     writer = PartWriter(folder / "job_events.parquet", JOB_EVENTS)
     frames = reader.job_events(source, ledger) if reader.job_events else iter(())
-    for frame in _once(in_order(frames, folder, reader), "job_events", ledger):
+    for frame in _once(in_order(frames, folder, reader), ledger):
         coded = codes.coded(codes.coded(frame, "name", "name"), "user", "user")
         coded = codes.coded(coded, "job", "job")
         writer.write(_filled(coded.filter(pl.col("kind") != Kind.OTHER), "scheduling_class"))
@@ -54,7 +54,7 @@ def write_machine_events(
     """Write machine_events.parquet; returns its rows."""
     writer = PartWriter(folder / "machine_events.parquet", MACHINE_EVENTS)
     frames = reader.machine_events(source, ledger) if reader.machine_events else iter(())
-    for frame in _once(in_order(frames, folder, reader), "machine_events", ledger):
+    for frame in _once(in_order(frames, folder, reader), ledger):
         coded = codes.coded(frame, "machine", "machine")
         writer.write(coded.with_columns(pl.col("cpus", "memory").fill_null(float("nan"))))
     writer.finish()
@@ -68,7 +68,7 @@ def write_usage(
     if reader.usage is None:
         return 0
     writer = PartWriter(folder / "usage.parquet", USAGE)
-    for frame in _once(in_order(reader.usage(source, ledger), folder, reader), "usage", ledger):
+    for frame in _once(in_order(reader.usage(source, ledger), folder, reader), ledger):
         coded = codes.coded(codes.coded(frame, "job", "job"), "machine", "machine")
         writer.write(coded)
     if writer.rows:
@@ -92,7 +92,7 @@ def write_task_events(
     segments: dict[int, list[int]] = {}
     kinds = dict.fromkeys(Kind, 0)
     frames = reader.task_events(source, ledger)
-    for frame in _once(in_order(frames, folder, reader), "task_events", ledger):
+    for frame in _once(in_order(frames, folder, reader), ledger):
         _extend(segments, frame)
         for kind, count in frame.group_by("kind").len().rows():
             kinds[Kind(kind)] += count
@@ -192,9 +192,10 @@ def _whole_moments(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         yield held
 
 
-def _once(frames: Iterator[pl.DataFrame], table: str, ledger: Ledger) -> Iterator[pl.DataFrame]:
+def _once(frames: Iterator[pl.DataFrame], ledger: Ledger) -> Iterator[pl.DataFrame]:
+    ledger.begin_table()
     for frame in frames:
-        yield ledger.judge_repeats(frame, table, [name for name in frame.columns if name != "row"])
+        yield ledger.judge_repeats(frame, [name for name in frame.columns if name != "row"])
 
 
 class _Running:

@@ -47,7 +47,7 @@ class Ledger:
     repair: bool
     _counts: dict[tuple[str, str, str], int] = field(default_factory=dict)
     _examples: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
-    _files: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    _files: list[tuple[int, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     """What a reader wants its users to know, once each."""
 
@@ -86,27 +86,32 @@ class Ledger:
         for index in range(min(rows.height, EXAMPLES - len(shown))):
             shown.append(f"row {rows['row'][index]}: {_value(rows, index, check.field)}")
 
-    def begin(self, table: str, file: str, rows_before: int) -> None:
-        """Remember that a table's rows from `rows_before` on (over all its files) are this file's."""
-        self._files.setdefault(table, []).append((rows_before, file))
+    def begin_table(self) -> None:
+        """Forget the files of the table before."""
+        self._files = []
 
-    def judge_repeats(
-        self, frame: pl.DataFrame, table: str, columns: Sequence[str]
-    ) -> pl.DataFrame:
+    def begin_file(self, file: str, rows_before: int) -> None:
+        """Remember that the table's rows from `rows_before` on, over all files, are this file's."""
+        self._files.append((rows_before, file))
+
+    def judge_repeats(self, frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
         """Return the rows that repeat no other one's `columns`; `row` counts over all files.
+
+        Rows that were judged under another table before (usage beside its events) may repeat.
 
         Raises:
             SchemaDrift: a row repeats another one and repair is off.
         """
+        if not self._files:
+            return frame
         repeats = ~frame.select(pl.struct(columns).is_first_distinct()).to_series()
         if not repeats.any():
             return frame
         check = Check(
             "duplicate", "row", pl.col("row").is_not_null(), "the same event stands before"
         )
-        files = self._files[table]
-        ends = [*(start for start, _ in files[1:]), int(frame["row"].to_numpy().max()) + 1]
-        for (start, file), end in zip(files, ends, strict=True):
+        ends = [*(start for start, _ in self._files[1:]), int(frame["row"].to_numpy().max()) + 1]
+        for (start, file), end in zip(self._files, ends, strict=True):
             mine = repeats & frame["row"].is_between(start, end, closed="left")
             self.judge(frame.filter(mine).with_columns(pl.col("row") - (start - 1)), file, [check])
         return frame.filter(~repeats)

@@ -68,7 +68,7 @@ def checked_rows(
     before, newest = 0, -1
     for path in paths:
         seen = 0
-        ledger.begin(form.table, path.name, before)
+        ledger.begin_file(path.name, before)
         for frame in read_table(path, form, ledger):
             seen = int(frame["row"][-1])
             good = ledger.judge(frame, path.name, checks)

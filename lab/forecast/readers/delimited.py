@@ -131,29 +131,31 @@ def _with_header(
     path: Path, stream: BinaryIO, choose: Choose, ledger: Ledger
 ) -> Iterator[pl.DataFrame]:
     """Quoted cells may hold commas and line ends: the standard library's parser takes them apart."""
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-    table = csv.reader(text)
     try:
-        header = next(table, None)
-        if header is None:
-            return
-        if len(set(header)) != len(header):
-            raise SchemaDrift(
-                "unexpected-header", f"{path.name} row 1", header, "a name stands twice"
-            )
-        if header and all(cell.replace(".", "", 1).isdigit() for cell in header if cell):
-            shown = ",".join(header)[:60]
-            raise SchemaDrift("unexpected-header", f"{path.name} row 1", shown, "no header line")
-        chosen = choose(header)
-        places = {name: header.index(source) for name, source in chosen.items()}
-        first = 1
-        while rows := list(islice(table, QUOTED_ROWS)):
-            yield _quoted(path.name, rows, first, len(header), places, ledger)
-            first += len(rows)
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as text:
+            table = csv.reader(text)
+            header = next(table, None)
+            if header is None:
+                return
+            places = _places(path.name, header, choose)
+            first = 1
+            while rows := list(islice(table, QUOTED_ROWS)):
+                yield _quoted(path.name, rows, first, len(header), places, ledger)
+                first += len(rows)
     except (EOFError, OSError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise SchemaDrift(
             "damaged", path.name, error, "the file is cut off or no text; download it again"
         ) from error
+
+
+def _places(file: str, header: list[str], choose: Choose) -> dict[str, int]:
+    """Return where each wanted column stands."""
+    if len(set(header)) != len(header):
+        raise SchemaDrift("unexpected-header", f"{file} row 1", header, "a name stands twice")
+    if header and all(cell.replace(".", "", 1).isdigit() for cell in header if cell):
+        shown = ",".join(header)[:60]
+        raise SchemaDrift("unexpected-header", f"{file} row 1", shown, "no header line")
+    return {name: header.index(source) for name, source in choose(header).items()}
 
 
 def _quoted(
