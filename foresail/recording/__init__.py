@@ -14,6 +14,7 @@ ACTIONS = {
     "info": "prove a recording and say what it holds",
     "check": "name every damaged place of a recording and what can be used before and behind it",
     "cut": "write a part of a recording, with the checkpoints and keyframes that the part needs",
+    "redact": "replace the names of nodes, pods, namespaces, labels and users, one way",
 }
 
 

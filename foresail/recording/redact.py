@@ -1,0 +1,64 @@
+"""`foresail recording redact FILE OUT`: replace names of nodes, pods, namespaces, labels and users."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+from dataclasses import asdict
+from pathlib import Path
+
+from bus.errors import InputError
+from foresail.output import console, print_json
+
+LEAST_SALT_BYTES = 16
+DAMAGED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("out", metavar="OUT", type=Path)
+    parser.add_argument(
+        "--salt-file",
+        type=Path,
+        metavar="SALT",
+        help="16 bytes or more; the same file gives the same names again "
+        "(default: random bytes that are not kept)",
+    )
+    parser.add_argument(
+        "--model", metavar="DIR", help="where the model lies that the recording names"
+    )
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Redact; 1 when the source is damaged before its end.
+
+    Raises:
+        InputError: the salt cannot be read or is too short.
+    """
+    from lab.recordings.redact import redact  # noqa: PLC0415 - loads inference and its models
+
+    changes = {} if arguments.model is None else {"inference.model": arguments.model}
+    made = redact(arguments.file, arguments.out, _salt(arguments.salt_file), changes)
+    if arguments.json:
+        print_json({"file": arguments.out.name, **asdict(made)})
+    else:
+        out = console()
+        out.print(f"{made.messages} messages in {arguments.out.name}, {made.names} names replaced")
+        if made.damage:
+            out.print(f"the source is damaged: {made.damage}", markup=False)
+    return DAMAGED if made.damage else 0
+
+
+def _salt(path: Path | None) -> bytes:
+    if path is None:
+        return secrets.token_bytes(2 * LEAST_SALT_BYTES)
+    try:
+        salt = path.read_bytes()
+    except OSError as error:
+        remedy = f"give a file that can be read ({error.strerror})"
+        raise InputError("--salt-file", path, remedy) from error
+    if len(salt) < LEAST_SALT_BYTES:
+        remedy = f"give {LEAST_SALT_BYTES} bytes or more: head -c 32 /dev/urandom > {path.name}"
+        raise InputError("--salt-file", path, remedy)
+    return salt

@@ -1,0 +1,1 @@
+"""What is made of recordings offline: redacted ones, and tables."""

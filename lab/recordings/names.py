@@ -1,0 +1,119 @@
+"""Where names stand in events: which fields hold a name, which hold sentences with names in them.
+
+A field's name means the same in every event, setting and checkpoint, so one table serves all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+NODE_FIELDS = frozenset(
+    ("ids", "added", "removed", "exceptions", "targets", "uncertain_targets", "node", "subject")
+)
+"""Names of nodes, or `namespace/name`, `namespace/kind/name`, `node|namespace/kind/name`."""
+NAME_FIELDS = NODE_FIELDS | frozenset(
+    ("workload", "workloads", "deployment", "namespace", "namespaces", "protected_namespaces")
+)
+"""Fields that hold a name, alone or composed, or a list of them."""
+OBJECT_FIELDS = frozenset(("object", "target"))
+"""Fields that hold a name, or a word of ours such as `pods`."""
+MESSAGE_FIELDS = frozenset(("message", "status_message"))
+"""What the API server said: names of any kind stand in quotes and braces."""
+TEXT_FIELDS = frozenset(("text", "rationale", "detail", "patch", "undo", *MESSAGE_FIELDS))
+"""Sentences, ours or others'."""
+KEYED_BY_NAME = frozenset(("waiting_omitted",))
+"""Objects whose keys are names."""
+NODE, QUEUE = "node", "queue"
+PARTS = re.compile(r"[/|]")
+TOKEN = re.compile(r"[A-Za-z0-9](?:[-._A-Za-z0-9]*[A-Za-z0-9])?")
+"""What can be one name in a sentence."""
+_NEVER = frozenset(("", "*"))
+
+
+class Handler(Protocol):
+    """What is done with the texts of an event; each returns what takes their place."""
+
+    def name(self, text: str, *, node: bool) -> str:
+        """Take a name, alone or composed; one that is alone is a node's where `node`."""
+        ...
+
+    def perhaps(self, text: str) -> str:
+        """Take what is a name where it is one elsewhere."""
+        ...
+
+    def text(self, text: str, *, foreign: bool) -> str:
+        """Take a sentence; a `foreign` one is the API server's."""
+        ...
+
+    def other(self, text: str) -> str:
+        """Take any other text."""
+        ...
+
+
+def walked(value: Any, by: Handler, field: str = "", owner: str = "") -> Any:
+    """Return JSON with every text in it handed to `by`.
+
+    Args:
+        value: any JSON.
+        by: what is done with texts.
+        field: the name of the field that holds the value.
+        owner: the name of the field that holds the object with that field.
+    """
+    if isinstance(value, str):
+        return _handled(value, by, field)
+    if isinstance(value, list):
+        return [walked(one, by, field, owner) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if field in KEYED_BY_NAME:
+        return {by.name(key, node=False): walked(one, by, "", field) for key, one in value.items()}
+    column = field if owner == "cells" else ""
+    names_object = _names_object(value, field)
+    return {
+        by.other(key): walked(
+            one, by, (column or ("node" if names_object and key == "name" else key)), field
+        )
+        for key, one in value.items()
+    }
+
+
+def parts_of(name: str) -> Iterator[str]:
+    """Yield the names in a name, alone or composed; a kind is none."""
+    node, bar, rest = name.rpartition("|")
+    if bar:
+        yield from parts_of(node)
+    found = rest.split("/")
+    if len(found) == 3:
+        del found[1]
+    for one in found:
+        if one not in _NEVER:
+            yield one
+
+
+def renamed(name: str, rename: Callable[[str], str]) -> str:
+    """Return a name, alone or composed, with each name in it replaced."""
+    node, bar, rest = name.rpartition("|")
+    found = rest.split("/")
+    for place, one in enumerate(found):
+        if one not in _NEVER and not (len(found) == 3 and place == 1):
+            found[place] = rename(one)
+    return (renamed(node, rename) if bar else "") + bar + "/".join(found)
+
+
+def _handled(value: str, by: Handler, field: str) -> str:
+    if field in NAME_FIELDS or (field in OBJECT_FIELDS and "/" in value):
+        return by.name(value, node=field in NODE_FIELDS)
+    if field in OBJECT_FIELDS:
+        return by.perhaps(value)
+    if field in TEXT_FIELDS:
+        return by.text(value, foreign=field in MESSAGE_FIELDS)
+    return by.other(value)
+
+
+def _names_object(value: dict[str, Any], field: str) -> bool:
+    """Say whether the field `name` of this object is the name of something in the cluster."""
+    if field == "target":
+        return value.get("kind") == NODE
+    return "resource" in value and "verb" in value

@@ -1,0 +1,132 @@
+"""Other names in the texts of events: first all names are gathered, then all are replaced.
+
+A name is replaced where a field holds it, and in sentences where it stands as a word. A name that is
+one plain word (`web`) could be an ordinary word of a sentence: there it is replaced only beside `/`
+or `|`, in quotes, and where it is a node's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bus.recording.pseudonyms import pseudonyms
+from lab.recordings.names import TOKEN, parts_of, renamed, walked
+
+WELL_KNOWN = re.compile(r"(.*\.)?(kubernetes\.io|k8s\.io|foresail\.dev)")
+_QUOTED = re.compile(r'"[^"]*"|\{[^{}]*\}|\'[^\']*\'')
+_LONG_MESSAGE = 250
+"""Messages of the API server are kept up to some length; the last word of a long one may be half a
+name."""
+_HASH_LETTERS = 12
+_DISTINCT = re.compile(r"(?=.*[A-Za-z])(?=.*[-._0-9]).{3,}")
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The names of a recording; a `lab.recordings.names.Handler` that changes nothing."""
+
+    names: set[str] = field(default_factory=set)
+    bare: set[str] = field(default_factory=set)
+    """Names that stand alone somewhere: nodes."""
+
+    def take(self, content: Any) -> None:
+        """Gather the names of one event."""
+        walked(content, self)
+
+    def name(self, text: str, *, node: bool) -> str:
+        """See `Handler.name`."""
+        parts = list(parts_of(text))
+        self.names.update(parts)
+        if node and len(parts) == 1:
+            self.bare.add(parts[0])
+        return text
+
+    def perhaps(self, text: str) -> str:
+        """See `Handler.perhaps`."""
+        return text
+
+    def text(self, text: str, *, foreign: bool) -> str:  # noqa: ARG002 - the protocol's
+        """See `Handler.text`."""
+        return text
+
+    def other(self, text: str) -> str:
+        """See `Handler.other`."""
+        return text
+
+
+class Renaming:
+    """Replaces the gathered names; a `lab.recordings.names.Handler`."""
+
+    def __init__(self, gathered: Gathered, salt: bytes) -> None:
+        """Give each name another one."""
+        self._salt = salt
+        self._bare = gathered.bare
+        self.names: Mapping[str, str] = pseudonyms(gathered.names, salt)
+
+    def take(self, content: Any) -> Any:
+        """Return one event's content with other names."""
+        return walked(content, self)
+
+    def name(self, text: str, *, node: bool = False) -> str:  # noqa: ARG002 - the protocol's
+        """See `Handler.name`."""
+        return renamed(text, lambda one: self.names.get(one, one))
+
+    def perhaps(self, text: str) -> str:
+        """See `Handler.perhaps`."""
+        return self.names.get(text, text)
+
+    def other(self, text: str) -> str:
+        """See `Handler.other`: only a name that can be nothing else is replaced."""
+        if "/" in text or "|" in text:
+            parts = list(parts_of(text))
+            if parts and all(one in self.names for one in parts):
+                return self.name(text)
+        return self.names.get(text, text) if _is_distinct(text) else text
+
+    def text(self, text: str, *, foreign: bool) -> str:
+        """See `Handler.text`."""
+        if foreign:
+            text = _QUOTED.sub(lambda found: self._foreign(found[0]), text)
+            if len(text) >= _LONG_MESSAGE:
+                text = text.rpartition(" ")[0]
+        return TOKEN.sub(lambda found: self._word(text, found), text)
+
+    def hidden(self, text: str) -> str:
+        """Return what stands for a text that may not be shown, the same each time."""
+        return hmac.new(self._salt, text.encode(), hashlib.sha256).hexdigest()
+
+    def leaks(self, line: str) -> Iterator[str]:
+        """Yield names that still stand in a line, of those that can be nothing else."""
+        for token in set(TOKEN.findall(line)):
+            if _is_distinct(token) and self.names.get(token, token) != token:
+                yield token
+
+    def _word(self, text: str, found: re.Match[str]) -> str:
+        word = found[0]
+        other = self.names.get(word)
+        if other is None or _is_distinct(word) or word in self._bare:
+            return other or word
+        around = text[max(found.start() - 1, 0) : found.start()] + text[found.end() :][:1]
+        return other if any(char in "/|\"'" for char in around) else word
+
+    def _foreign(self, quoted: str) -> str:
+        """Replace every word that stands in quotes or braces; labels, users and images stand there."""
+
+        def replaced(found: re.Match[str]) -> str:
+            word = found[0]
+            if word in self.names:
+                return self.names[word]
+            hidden = f"redacted-{self.hidden(word)[:_HASH_LETTERS]}"
+            return word if WELL_KNOWN.fullmatch(word) else hidden
+
+        return TOKEN.sub(replaced, quoted)
+
+
+def _is_distinct(name: str) -> bool:
+    """Say whether a name can hardly be an ordinary word or a number."""
+    return bool(_DISTINCT.fullmatch(name))
