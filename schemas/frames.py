@@ -11,26 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
+from pydantic import PrivateAttr
+
 from schemas.model import EventData
 from schemas.numbers import Cycle
-from schemas.tables import Frame, Table, apply, diff, state_hash
-
-
-class FramedData(EventData):
-    """Event data whose tables travel as keyframes and deltas."""
-
-    TABLES: ClassVar[tuple[str, ...]]
-    """The fields that hold tables; None in a delta."""
-
-    cycle: Cycle
-    frame: Frame
-
-
-AnyFramed = TypeVar("AnyFramed", bound=FramedData)
-
-
-class FrameMismatch(ValueError):
-    """A delta does not continue the state it is applied to (an event is missing or doubled)."""
+from schemas.tables import Frame, Table, TableDelta, columns_after, diff, state_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +26,34 @@ class FullState:
     keyframe_cycle: int
     tables: Mapping[str, Table] = field(default_factory=dict)
     hash: str = ""
+
+
+class FramedData(EventData):
+    """Event data whose tables travel as keyframes and deltas."""
+
+    TABLES: ClassVar[tuple[str, ...]]
+    """The fields that hold tables; None in a delta."""
+
+    cycle: Cycle
+    frame: Frame
+    _unfolded: FullState | None = PrivateAttr(default=None)
+    """The full state after this frame, where a reader of proven bytes has unfolded it already."""
+
+    @property
+    def unfolded(self) -> FullState | None:
+        """The full state after this frame, if somebody has worked it out."""
+        return self._unfolded
+
+    def carry(self, full: FullState) -> None:
+        """Let this event carry its full state, so that several readers share the work."""
+        self._unfolded = full
+
+
+AnyFramed = TypeVar("AnyFramed", bound=FramedData)
+
+
+class FrameMismatch(ValueError):
+    """A delta does not continue the state it is applied to (an event is missing or doubled)."""
 
 
 def frame_of(
@@ -78,8 +91,14 @@ def frame_of(
     return kind(cycle=cycle, frame=frame, **{name: tables[name] for name in kind.TABLES}, **fields)
 
 
-def unfold(previous: FullState | None, data: FramedData) -> FullState:
+def unfold(previous: FullState | None, data: FramedData, *, prove: bool = True) -> FullState:
     """Return the full state after `data`.
+
+    Args:
+        previous: the state before it.
+        data: a keyframe or a delta.
+        prove: hold the result against the hash in the frame; without, the caller has proven the
+            bytes and compares what is made of them.
 
     Raises:
         FrameMismatch: a delta without the state it builds on, or a hash that does not fit.
@@ -89,17 +108,27 @@ def unfold(previous: FullState | None, data: FramedData) -> FullState:
         tables = {name: getattr(data, name) for name in data.TABLES}
         if any(table is None for table in tables.values()):
             raise FrameMismatch(f"keyframe of cycle {data.cycle} lacks a table")
-        return _proven(FullState(data.cycle, data.cycle, tables, frame.state_hash))
-    if previous is None or previous.cycle != frame.previous_cycle or frame.deltas is None:
+    elif previous is None or previous.cycle != frame.previous_cycle or frame.deltas is None:
         have = "nothing" if previous is None else f"cycle {previous.cycle}"
         raise FrameMismatch(
             f"delta of cycle {data.cycle} builds on {frame.previous_cycle}, not on {have}"
         )
-    try:
-        tables = {name: apply(previous.tables[name], frame.deltas[name]) for name in data.TABLES}
-    except (KeyError, ValueError) as error:
-        raise FrameMismatch(f"delta of cycle {data.cycle} does not fit: {error}") from error
-    return _proven(FullState(data.cycle, frame.keyframe_cycle, tables, frame.state_hash))
+    elif data.unfolded is None:
+        try:
+            tables = {
+                name: _after(previous.tables[name], frame.deltas[name]) for name in data.TABLES
+            }
+        except (KeyError, ValueError) as error:
+            raise FrameMismatch(f"delta of cycle {data.cycle} does not fit: {error}") from error
+    if data.unfolded is not None:
+        return data.unfolded
+    state = FullState(data.cycle, frame.keyframe_cycle, tables, frame.state_hash)
+    return _proven(state) if prove else state
+
+
+def _after(table: Table, delta: TableDelta) -> Table:
+    """Return a table after a delta; the hash says whether it is right."""
+    return type(table).model_construct(None, **columns_after(table, delta))
 
 
 def _proven(state: FullState) -> FullState:

@@ -19,13 +19,15 @@ from lab.rerun.ruling import RulingStage
 from lab.rerun.scoring import ScoringStage
 from lab.rerun.settings import NO_CHANGES, Changes, agent_settings, settings_from
 from lab.rerun.stage import AnyEvent, Pair, Recorded, Stage
+from lab.rerun.trusted import read_event
 from schemas import subjects
 from schemas.actions import Agent
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.envelope import attributes_of
+from schemas.frames import FramedData, FrameMismatch, FullState, unfold
 from schemas.identity import Origin
-from schemas.registry import UnknownEvent, decode
+from schemas.registry import UnknownEvent
 from schemas.upcast import UPCASTERS
 from services.agents.service import build as build_agent
 from services.inference.service import build as build_inference
@@ -34,7 +36,6 @@ from services.referee.rule import Rule
 
 LAYERS = ("observation", "prediction", "proposal", "decision", "outcome")
 """Layers that are computed again, in order."""
-SIDE = (Config.PATTERN, Checkpoint.PATTERN)
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class Rerun:
         self._stages: tuple[Stage, ...] = ()
         self._routes: dict[str, _Route] = {}
         self._configs: dict[str, Config] = {}
+        self._full: dict[str, FullState] = {}
+        self._side_patterns: tuple[tuple[str, ...], ...] = ()
         self.unreadable: Counter[str] = Counter()
         """Messages that are no events today's code knows, by subject."""
         self.messages = 0
@@ -122,6 +125,8 @@ class Rerun:
     def _begin(self, first: StoredMessage) -> None:
         self.first_ns = first.time_ns
         whole = not self._cut and first.seq == 1
+        # A log read from its beginning needs no checkpoint, and those are large.
+        self._side_patterns = (Config.PATTERN,) if whole else (Config.PATTERN, Checkpoint.PATTERN)
         self._stages = _stages(self._plan, self.origin, from_start=whole)
 
     def _side(self, event: AnyEvent) -> None:
@@ -161,13 +166,7 @@ class Rerun:
 
     def _decoded(self, message: StoredMessage) -> Recorded | None:
         try:
-            event = decode(
-                message.subject,
-                message.headers,
-                message.data,
-                seq=message.seq,
-                recorded_ns=message.time_ns,
-            )
+            event = read_event(message)
         except UnknownEvent:
             self.unreadable[message.subject] += 1
             return None
@@ -175,7 +174,19 @@ class Rerun:
         if UPCASTERS:
             said = attributes_of(message.headers).get("type", "")
             old = said if said in UPCASTERS else ""
+        if isinstance(event.data, FramedData):
+            self._unfold(event.data)
         return Recorded(event, message, old)
+
+    def _unfold(self, data: FramedData) -> None:
+        """Unfold a frame once for all who read it; its bytes are proven by the recording."""
+        try:
+            full = unfold(self._full.get(data.TYPE), data, prove=False)
+        except FrameMismatch:
+            self._full.pop(data.TYPE, None)
+        else:
+            self._full[data.TYPE] = full
+            data.carry(full)
 
     def _route(self, subject: str) -> _Route:
         cluster = self.origin.cluster
@@ -187,7 +198,7 @@ class Rerun:
 
         writer = next((one for one in self._stages if fits(one.writes)), None)
         readers = tuple(one for one in self._stages if one is not writer and fits(one.reads))
-        route = _Route(writer, readers, fits(SIDE))
+        route = _Route(writer, readers, fits(self._side_patterns))
         self._routes[subject] = route
         return route
 

@@ -77,7 +77,7 @@ class ObservingStage:
         """Observe the cycle's snapshot again."""
         draft = self._draft(recorded.event)
         grounded = draft is not None
-        if not self._chained or draft is None:
+        if draft is None or self._previous is None or self._previous.cycle != recorded.event.cycle:
             self._remember(recorded.event.data)
         return (Pair(self.process, self.layer, recorded, draft, grounded),)
 
@@ -96,9 +96,10 @@ class ObservingStage:
             self._previous = None
         elif self._previous is None:
             return None
-        data = self._observed(cycle)
-        if self._chained:
-            self._previous = unfold(self._previous, data)
+        data, full = self._observed(cycle)
+        if self._chained or data.frame.state_hash == recorded.data.frame.state_hash:
+            self._previous = full
+            data.carry(full)
         causes = tuple(self._seen[kind.TYPE].id for kind in SNAPSHOTS)
         return Draft(data, cycle, data.cluster_time_seconds, causes)
 
@@ -108,14 +109,15 @@ class ObservingStage:
             self._seen[kind.TYPE].data.frame.frame == "keyframe" for kind in SNAPSHOTS
         )
 
-    def _observed(self, cycle: int) -> Observation:
+    def _observed(self, cycle: int) -> tuple[Observation, FullState]:
         settings = self._settings
         assert settings is not None
         snapshot = self._snapshot()
         found = observe(snapshot, settings)
-        return frame_of(
+        tables = {"nodes": found.nodes, "pods": found.pods}
+        data = frame_of(
             Observation,
-            {"nodes": found.nodes, "pods": found.pods},
+            tables,
             cycle=cycle,
             previous=self._previous,
             keyframe_every=settings.keyframe_cycles,
@@ -126,6 +128,8 @@ class ObservingStage:
             totals=found.totals,
             signals=found.signals,
         )
+        frame = data.frame
+        return data, FullState(cycle, frame.keyframe_cycle, tables, frame.state_hash)
 
     def _snapshot(self) -> Snapshot:
         nodes: SnapshotNodes = self._seen[SnapshotNodes.TYPE].data

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
+from schemas.numbers import rounded
 from schemas.observation import ClusterTotals, ObservedNodes, ObservedPods
 from schemas.signals import Signal, SignalStatus
 from schemas.tables import table_of
@@ -24,7 +27,7 @@ from services.collector.provenance import (
     power_signal,
     usage_signal,
 )
-from services.collector.settings import CollectorSettings
+from services.collector.settings import CollectorSettings, PowerModel
 from services.collector.snapshot import Snapshot
 from services.kube_objects import OWN_NAMESPACES
 
@@ -91,46 +94,117 @@ def _loads(snapshot: Snapshot, settings: CollectorSettings) -> dict[str, _Load]:
 
 def _nodes(snapshot: Snapshot, settings: CollectorSettings, usage: Usage) -> ObservedNodes:
     loads = _loads(snapshot, settings)
-    fresh_usage = usage.signal.status is SignalStatus.FRESH
-    rows: dict[str, dict[str, Any]] = {}
-    for number, name in enumerate(snapshot.nodes.ids):
-        node = snapshot.nodes.row(number)
-        load = loads.get(name, _Load())
-        cores, memory = node["cpu_allocatable_cores"], node["memory_allocatable_bytes"]
-        cpu_requested = min(1.0, _ratio(load.cpu_micro_cores / 1_000_000, cores))
-        memory_requested = min(1.0, _ratio(load.memory_bytes, memory))
-        known = name in usage.usable
-        cpu_used = _ratio(node["cpu_usage_cores"], cores) if known else None
-        memory_used = _ratio(node["memory_usage_bytes"], memory) if known else None
-        measured = fresh_usage and cpu_used is not None and memory_used is not None
-        rows[name] = {
-            "ready": node["ready"],
-            "schedulable": node["schedulable"],
-            "power_state": node["power_state"],
-            "cpu_allocatable_cores": cores,
-            "memory_allocatable_bytes": memory,
-            "cpu_requested_ratio": cpu_requested,
-            "memory_requested_ratio": memory_requested,
-            "cpu_used_ratio": cpu_used,
-            "memory_used_ratio": memory_used,
-            "pods": load.pods,
-            "unhealthy_pods": load.unhealthy,
-            "restarted_pods": load.restarted,
-            "power_watts": node_watts(
-                settings.power,
-                power_state=node["power_state"],
-                cpu_ratio=cpu_used if measured and cpu_used is not None else cpu_requested,
-                memory_ratio=(
-                    memory_used if measured and memory_used is not None else memory_requested
-                ),
-                clock_scale_ratio=node["clock_scale_ratio"],
-            ),
-            "clock_scale_ratio": node["clock_scale_ratio"],
-            "memory_scale_ratio": node["memory_scale_ratio"],
-            "cpu_cap_ratio": node["cpu_cap_ratio"],
-            "memory_cap_ratio": node["memory_cap_ratio"],
-        }
-    return table_of(ObservedNodes, rows)
+    no_load = _Load()
+    measured = usage.signal.status is SignalStatus.FRESH
+    cells_of = _calculator(settings.power)
+    table = snapshot.nodes
+    on_nodes = [loads.get(name, no_load) for name in table.ids]
+    cells = [
+        cells_of(
+            cores,
+            memory,
+            load.cpu_micro_cores,
+            load.memory_bytes,
+            cpu_used if name in usage.usable else None,
+            memory_used if name in usage.usable else None,
+            power_state,
+            clock,
+            measured,
+        )
+        for name, load, cores, memory, cpu_used, memory_used, power_state, clock in zip(
+            table.ids,
+            on_nodes,
+            table.cpu_allocatable_cores,
+            table.memory_allocatable_bytes,
+            table.cpu_usage_cores,
+            table.memory_usage_bytes,
+            table.power_state,
+            table.clock_scale_ratio,
+            strict=True,
+        )
+    ]
+    # Every number here is a snapshot's own, a count, or was rounded by `_calculator`.
+    return ObservedNodes.model_construct(
+        None,
+        ids=table.ids,
+        ready=table.ready,
+        schedulable=table.schedulable,
+        power_state=table.power_state,
+        cpu_allocatable_cores=table.cpu_allocatable_cores,
+        memory_allocatable_bytes=table.memory_allocatable_bytes,
+        cpu_requested_ratio=tuple([one.cpu_requested_ratio for one in cells]),
+        memory_requested_ratio=tuple([one.memory_requested_ratio for one in cells]),
+        cpu_used_ratio=tuple([one.cpu_used_ratio for one in cells]),
+        memory_used_ratio=tuple([one.memory_used_ratio for one in cells]),
+        pods=tuple([one.pods for one in on_nodes]),
+        unhealthy_pods=tuple([one.unhealthy for one in on_nodes]),
+        restarted_pods=tuple([one.restarted for one in on_nodes]),
+        power_watts=tuple([one.power_watts for one in cells]),
+        clock_scale_ratio=table.clock_scale_ratio,
+        memory_scale_ratio=table.memory_scale_ratio,
+        cpu_cap_ratio=table.cpu_cap_ratio,
+        memory_cap_ratio=table.memory_cap_ratio,
+    )
+
+
+class _Cells(NamedTuple):
+    """What is computed of one node, as it travels."""
+
+    cpu_requested_ratio: float
+    memory_requested_ratio: float
+    cpu_used_ratio: float | None
+    memory_used_ratio: float | None
+    power_watts: float
+
+
+@lru_cache(maxsize=8)
+def _calculator(power: PowerModel) -> Callable[..., _Cells]:
+    """Return what computes one node's cells; most nodes are as they were a cycle ago."""
+
+    @lru_cache(maxsize=16_384)
+    def cells_of(
+        cores: float,
+        memory: int,
+        cpu_micro_cores: int,
+        memory_requested_bytes: int,
+        cpu_used_cores: float | None,
+        memory_used_bytes: int | None,
+        power_state: str,
+        clock_scale_ratio: float,
+        measured: bool,
+    ) -> _Cells:
+        cpu_requested = min(1.0, _ratio(cpu_micro_cores / 1_000_000, cores))
+        memory_requested = min(1.0, _ratio(memory_requested_bytes, memory))
+        cpu_used = None if cpu_used_cores is None else _ratio(cpu_used_cores, cores)
+        memory_used = None if memory_used_bytes is None else _ratio(memory_used_bytes, memory)
+        shown = measured and cpu_used is not None and memory_used is not None
+        watts = node_watts(
+            power,
+            power_state=power_state,
+            cpu_ratio=cpu_used if shown and cpu_used is not None else cpu_requested,
+            memory_ratio=memory_used if shown and memory_used is not None else memory_requested,
+            clock_scale_ratio=clock_scale_ratio,
+        )
+        return _Cells(
+            _share(cpu_requested),
+            _share(memory_requested),
+            None if cpu_used is None else _share(cpu_used),
+            None if memory_used is None else _share(memory_used),
+            rounded(watts),
+        )
+
+    return cells_of
+
+
+def _share(value: float) -> float:
+    """Return a ratio as it travels.
+
+    Raises:
+        ValueError: it is negative or not finite.
+    """
+    if value < 0:
+        raise ValueError(f"a share cannot be {value}")
+    return rounded(value)
 
 
 def _ratio(amount: float, allocatable: float) -> float:

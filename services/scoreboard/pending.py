@@ -100,13 +100,20 @@ def with_prediction(
         changes["demand_model_id"] = data.model_id if other else ""
     if data.status == "result" and risk is not None:
         keep = sampled(len(risk), targets)
-        changes["risk"] = RiskTable(
-            ids=_picked(risk.ids, keep), risk_ratio=_picked(risk.risk_ratio, keep)
+        whole = len(keep) == len(risk)
+        changes["risk"] = (
+            risk
+            if whole
+            else RiskTable(ids=_picked(risk.ids, keep), risk_ratio=_picked(risk.risk_ratio, keep))
         )
     if data.status == "result" and demand is not None:
         keep = sampled(len(demand), targets)
-        changes["demand"] = DemandTable(
-            ids=_picked(demand.ids, keep), demand_ratio=_picked(demand.demand_ratio, keep)
+        ids, ratios = demand.ids, demand.demand_ratio
+        whole = len(keep) == len(demand)
+        changes["demand"] = (
+            demand
+            if whole
+            else DemandTable(ids=_picked(ids, keep), demand_ratio=_picked(ratios, keep))
         )
     return base.model_copy(update=changes)
 
@@ -181,7 +188,8 @@ def watched(
         return pending
     changes: dict[str, object] = {}
     if pending.risk is not None:
-        seen = failures[pending.failure].intersection(pending.risk.ids).difference(pending.failed)
+        new = failures[pending.failure].difference(pending.failed)
+        seen = new.intersection(pending.risk.ids) if new else new
         if seen:
             times = dict(zip(pending.failed, pending.failed_time_seconds, strict=True))
             times |= dict.fromkeys(seen, time_seconds)

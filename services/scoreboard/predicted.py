@@ -56,7 +56,8 @@ def situation_of(view: ObservationView) -> Situation:
 
 def demand_ratios(nodes: ObservedNodes) -> dict[str, float]:
     """Return the requested demand by node."""
-    return {name: load.demand_ratio for name, load in _loads(nodes).items()}
+    columns = zip(nodes.ids, nodes.cpu_requested_ratio, nodes.memory_requested_ratio, strict=True)
+    return {name: CPU_WEIGHT * cpu + MEMORY_WEIGHT * memory for name, cpu, memory in columns}
 
 
 def predicted(before: Situation, nodes: ObservedNodes | None, action: Action) -> Situation:
@@ -68,24 +69,24 @@ def predicted(before: Situation, nodes: ObservedNodes | None, action: Action) ->
             observation), and then only the queue moves.
         action: what was decided.
     """
-    changed = {"queue_length": max(0, before.queue_length + _queue_step(action))}
+    changed: dict[str, float | None] = {
+        "queue_length": max(0, before.queue_length + _queue_step(action))
+    }
     if nodes is None:
         return before.model_copy(update=changed)
     old = _loads(nodes)
-    new = {**old, **_moved(old, nodes, action)}
+    moved = _moved(old, nodes, action)
+    demands = demand_ratios(nodes) | {name: load.demand_ratio for name, load in moved.items()}
     watts = math.fsum(
-        WATTS_PER_CPU * (new[name].cpu_ratio - load.cpu_ratio)
-        + WATTS_PER_MEMORY * (new[name].memory_ratio - load.memory_ratio)
-        for name, load in old.items()
+        WATTS_PER_CPU * (load.cpu_ratio - old[name].cpu_ratio)
+        + WATTS_PER_MEMORY * (load.memory_ratio - old[name].memory_ratio)
+        for name, load in moved.items()
     )
-    return Situation(
-        **{
-            **before.model_dump(),
-            **changed,
-            "max_demand_ratio": max((load.demand_ratio for load in new.values()), default=None),
-            "energy_watts": max(0.0, before.energy_watts + watts),
-        }
-    )
+    changed |= {
+        "max_demand_ratio": max(demands.values(), default=None),
+        "energy_watts": max(0.0, before.energy_watts + watts),
+    }
+    return Situation(**{**before.model_dump(), **changed})
 
 
 def _queue_step(action: Action) -> int:
