@@ -31,6 +31,7 @@ from services.inference.history.attempts import Attempts
 from services.inference.history.tables import F32, Table
 
 EVENTS_AT_ONCE = 250_000
+ROWS_AT_ONCE = 131_072
 ROWS_PER_PART = 100_000
 """Rows of one file under features/."""
 EVENTS, JOB_EVENTS, MACHINE_EVENTS = (
@@ -123,7 +124,8 @@ class Past:
         while done < len(anchors):
             known_us = self._read_on(int(anchors.time_us[-1]))
             self.history = self.history.trimmed(min(int(anchors.time_us[done]), known_us))
-            stop = int(np.searchsorted(anchors.time_us, known_us, side="right"))
+            ready = int(np.searchsorted(anchors.time_us, known_us, side="right"))
+            stop = min(ready, done + ROWS_AT_ONCE)
             if stop > done:
                 whole[done:stop] = self.history.features(anchors.rows(slice(done, stop)))
                 done = stop

@@ -26,6 +26,8 @@ COUNTED: Mapping[str, str] = {
     "quick_ends": "ends within 15 min of their own SCHEDULE",
     "failed_tasks": "tasks that failed for the first time",
     "failed_jobs": "jobs that failed for the first time",
+    "new_tasks": "tasks that started for the first time",
+    "new_jobs": "jobs that started for the first time",
 }
 ABOUT: Mapping[str, str] = {
     "task": "this task",
@@ -35,6 +37,8 @@ ABOUT: Mapping[str, str] = {
     "machine": "tasks on this machine",
     "cell": "all tasks",
     "shape": "the user's tasks with exactly these requests, priority and class",
+    "place": "tasks with this number in jobs with this logical name",
+    "slot": "tasks with this number and this shape",
     "user_jobs": "the user's jobs as a whole",
     "name_jobs": "jobs with this logical name as a whole",
 }
@@ -143,13 +147,21 @@ _DURATIONS = (
     "mean_log2_fail_duration",
 )
 _RATES = ("fails_per_start", "fails_per_end", "quick_fails_per_start", "recent_fail_rate")
+_FIRST_FAILURES = ("clean_fail_rate", "failed_task_share", "failed_job_share")
 _WINDOWS = (5, 15, 60)
 
 
-def _everything(key: str, distinct: tuple[str, ...] = _DISTINCT) -> Block:
-    counted = (*_KINDS, *_QUICK, *distinct)
-    derived = ("running", "last_end_kind", *_DURATIONS, *_RATES)
-    return Block(key, counted, counted, _WINDOWS, _SINCE, derived)
+def _everything(key: str) -> Block:
+    counted = (*_KINDS, *_QUICK, *_DISTINCT)
+    derived = ("running", "last_end_kind", *_DURATIONS, *_RATES, *_FIRST_FAILURES)
+    return Block(key, (*counted, "new_jobs"), counted, _WINDOWS, _SINCE, derived)
+
+
+def _across_jobs(key: str) -> Block:
+    """Return the columns of a task's counterparts in other jobs: does this very part crash?"""
+    counted = ("starts", "fails", "finishes", *_QUICK, "failed_tasks", "new_tasks")
+    derived = ("last_end_kind", *_DURATIONS, *_RATES, "clean_fail_rate", "failed_task_share")
+    return Block(key, counted, (), (), ("start", "fail"), derived)
 
 
 def _whole_jobs(key: str) -> Block:
@@ -173,19 +185,21 @@ FULL_BLOCKS: tuple[Block, ...] = (
         (*_KINDS, *_QUICK, "failed_tasks"),
         _WINDOWS,
         _SINCE,
-        ("running", "last_end_kind", *_DURATIONS, *_RATES, "age_seconds"),
+        ("running", "last_end_kind", *_DURATIONS, *_RATES, "failed_task_share", "age_seconds"),
     ),
     _everything("user"),
     _everything("name"),
     _everything("machine"),
     _everything("shape"),
+    _across_jobs("place"),
+    _across_jobs("slot"),
     Block(
         "cell",
         (),
         (*_KINDS, *_QUICK, *_DISTINCT),
         _WINDOWS,
         ("fail",),
-        ("last_end_kind", "mean_log2_duration", *_RATES),
+        ("last_end_kind", "mean_log2_duration", *_RATES, *_FIRST_FAILURES),
     ),
     _whole_jobs("user_jobs"),
     _whole_jobs("name_jobs"),

@@ -100,6 +100,21 @@ DERIVED: Mapping[str, Derived] = {
         "FAIL events within 15 min of their own SCHEDULE / SCHEDULE events",
         lambda k: share(k.total("quick_fails"), k.total("starts")),
     ),
+    "clean_fail_rate": Derived(
+        "ratio",
+        "of attempts begun while their job had not failed, the share that failed within 15 min",
+        lambda k: share(k.total("clean_quick_fails"), k.total("clean_starts")),
+    ),
+    "failed_task_share": Derived(
+        "ratio",
+        "tasks that failed / tasks that started",
+        lambda k: share(k.total("failed_tasks"), k.total("new_tasks")),
+    ),
+    "failed_job_share": Derived(
+        "ratio",
+        "jobs that failed / jobs that started",
+        lambda k: share(k.total("failed_jobs"), k.total("new_jobs")),
+    ),
     "recent_fail_rate": Derived(
         "ratio",
         "share of FAIL among ends, weights halving every 5 ends",

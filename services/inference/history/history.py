@@ -17,8 +17,9 @@ from services.inference.history.events import (
     MachineEvents,
     TaskEvents,
 )
+from services.inference.history.firsts import count_clean, count_firsts, with_first_fails
 from services.inference.history.keys import millionths, mixed
-from services.inference.history.ledger import Ledger, Steps
+from services.inference.history.ledger import Ledger
 from services.inference.history.own import OWN, Own
 from services.inference.history.sets import FeatureSet
 from services.inference.history.steps import (
@@ -103,9 +104,17 @@ class History:
             if not len(known):
                 continue
             piece = replace(counted.rows(known), key=numbers[known])
-            ledgers[key], fresh, order = ledgers[key].extended(piece)
+            if key == "job":
+                rows, which = ledgers[key].continued(piece)
+                piece = with_first_fails(piece, rows, which)
+            ledgers[key], rows, which = ledgers[key].extended(piece)
             if key in ("task", "job"):
-                _count_first_failures(steps, f"failed_{key}s", fresh, known[order])
+                count_firsts(key, steps, rows, known[which])
+            if key == "job":
+                started_us = np.where(
+                    tasks.kind == Kind.SCHEDULE, tasks.time_us, tasks.attempt_start_us
+                )
+                count_clean(steps, started_us, rows, known[which])
         if len(events.machines):
             ledgers[CAPACITY], _, _ = ledgers[CAPACITY].extended(machine_steps(events.machines))
         recent = self.recent.joined(events)
@@ -120,7 +129,8 @@ class History:
         if len(anchors) and anchors.time_us.min() < self.from_us:
             raise ValueError("an anchor is older than what was kept: ask before trimming")
         out = np.empty((len(anchors), len(self.feature_set.features)), dtype=np.float32)
-        own = Own.of(anchors, self.ledgers[CAPACITY], self.ledgers["machine"])
+        asked = _distinct(anchors.machine, anchors.time_us)
+        own = Own.of(anchors, asked, self.ledgers[CAPACITY], self.ledgers["machine"])
         for column, name in enumerate(self.feature_set.own):
             out[:, column] = OWN[name].compute(own)
         column = len(self.feature_set.own)
@@ -204,12 +214,6 @@ def _empty(key: str) -> Ledger:
     return Ledger.empty(len(TOTALS), len(MARKS), idle_us, TOTAL["running"])
 
 
-def _count_first_failures(steps: Steps, total: str, fresh: Ledger, rows: I64) -> None:
-    """Count each key's first failure in the steps of the keys that come after it."""
-    first = (fresh.totals[:, TOTAL["fails"]] == 1) & (steps.totals[rows, Kind.FAIL] == 1)
-    steps.totals[rows[first], TOTAL[total]] = 1
-
-
 def _task_keys(key: str, rows: TaskEvents | Anchors) -> I64:
     if key == "task":
         return mixed(rows.job, rows.task.astype(np.int64))
@@ -217,6 +221,10 @@ def _task_keys(key: str, rows: TaskEvents | Anchors) -> I64:
         return np.zeros(len(rows), dtype=np.int64)
     if key == "shape":
         return _shapes(rows)
+    if key == "place":
+        return np.where(rows.name < 0, -1, mixed(rows.name, rows.task.astype(np.int64)))
+    if key == "slot":
+        return mixed(_shapes(rows), rows.task.astype(np.int64))
     column: I64 = getattr(rows, key)
     return column
 
@@ -241,7 +249,8 @@ def _anchor_keys(key: str, anchors: Anchors) -> I64:
 
 def _distinct(keys: I64, time_us: I64) -> tuple[I64, I64, I64]:
     """Return the different (key, time) pairs in their order, and which one each row has."""
-    order = np.lexsort((time_us, keys))
+    one_time = not len(keys) or time_us.min() == time_us.max()
+    order = np.argsort(keys) if one_time else np.lexsort((time_us, keys))
     keys, time_us = keys[order], time_us[order]
     new = np.ones(len(keys), dtype=np.bool_)
     new[1:] = (keys[1:] != keys[:-1]) | (time_us[1:] != time_us[:-1])

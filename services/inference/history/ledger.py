@@ -88,9 +88,13 @@ class Ledger:
 
     def extended(self, steps: Steps) -> tuple[Ledger, Ledger, I64]:
         """Return the ledger after `steps`, only their rows, and which step each of those is."""
-        order = np.argsort(steps.key, kind="stable")
-        fresh = self._continued(steps.rows(order))
+        fresh, order = self.continued(steps)
         return self._merged(fresh), fresh, order
+
+    def continued(self, steps: Steps) -> tuple[Ledger, I64]:
+        """Return only the rows that `steps` would add, and which step each of them is."""
+        order = np.argsort(steps.key, kind="stable")
+        return self._continued(steps.rows(order)), order
 
     def trimmed(self, now_us: int, keep_us: int, most_keys: int | None = None) -> Ledger:
         """Return what anchors at `now_us` or later can reach with windows of `keep_us` at most.

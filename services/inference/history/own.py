@@ -28,11 +28,13 @@ class Own:
     """(rows, 2): millionths of processors and memory requested by what runs on the machine."""
 
     @classmethod
-    def of(cls, anchors: Anchors, capacity: Ledger, machines: Ledger) -> Own:
-        """Look the machines up."""
+    def of(
+        cls, anchors: Anchors, asked: tuple[I64, I64, I64], capacity: Ledger, machines: Ledger
+    ) -> Own:
+        """Look the machines up; `asked` are the different (machine, time) and each row's one."""
         columns = [TOTAL["cpu_used"], TOTAL["memory_used"]]
-        index = _newest(capacity, anchors)
-        used = gathered(machines.totals[:, columns], _newest(machines, anchors), 0)
+        index = _newest(capacity, asked)
+        used = gathered(machines.totals[:, columns], _newest(machines, asked), 0)
         removals = gathered(capacity.totals[:, MACHINE_TOTALS["removals"]], index, 0)
         return cls(anchors, gathered(capacity.marks, index, UNKNOWN), removals, used)
 
@@ -77,12 +79,13 @@ class OwnColumn:
         return Feature(name, self.unit, key, self.source, self.meaning)
 
 
-def _newest(ledger: Ledger, anchors: Anchors) -> I64:
-    if not len(anchors):
+def _newest(ledger: Ledger, asked: tuple[I64, I64, I64]) -> I64:
+    machines, times, inverse = asked
+    if not len(machines):
         return np.empty(0, dtype=np.int64)
-    times = anchors.time_us
-    lookup = Lookup.over(ledger, anchors.machine, int(times.min()), int(times.max()))
-    return lookup.alive_before(times)
+    lookup = Lookup.over(ledger, machines, int(times.min()), int(times.max()))
+    newest: I64 = lookup.alive_before(times)[inverse]
+    return newest
 
 
 def _positive(values: I64) -> F64:

@@ -57,7 +57,7 @@ class FeatureSet:
 FEATURE_SETS: Mapping[str, FeatureSet] = {
     one.name: one
     for one in (
-        FeatureSet("full", 1, FULL_OWN, FULL_BLOCKS),
+        FeatureSet("full", 2, FULL_OWN, FULL_BLOCKS),
         FeatureSet("live", 1, LIVE_OWN, LIVE_BLOCKS),
     )
 }

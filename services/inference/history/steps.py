@@ -33,6 +33,11 @@ TOTALS = (
     "quick_ends",
     "failed_tasks",
     "failed_jobs",
+    "new_tasks",
+    "new_jobs",
+    "clean_starts",
+    "clean_quick_fails",
+    "first_fail_us",
     "running",
     "timed_ends",
     "log2_ends",
@@ -42,7 +47,8 @@ TOTALS = (
     "memory_used",
 )
 """Totals of task events. The first six count kinds; `log2_...` are sums of durations' logarithms
-in units of 2**-20; `..._used` are millionths."""
+in units of 2**-20; `..._used` are millionths. `clean_...` are attempts begun while their job had
+not failed; `first_fail_us`, under a job, is the time of its first failure, and else 0."""
 MARKS = (
     "submit_us",
     "start_us",
@@ -62,7 +68,9 @@ MACHINE_MARKS = {"cpus": 0, "memory": 1, "added_us": 2, "removed_us": 3}
 
 
 def task_steps(events: TaskEvents) -> Steps:
-    """Return the steps of task events; `key` is still empty, as are the distinct failures."""
+    """Return the steps of task events; `key` is the job, and what is told by other events of the
+    same task or job (`firsts`) is still 0.
+    """
     totals = np.zeros((len(events), len(TOTALS)), dtype=np.int64)
     marks = np.full((len(events), len(MARKS)), UNKNOWN, dtype=np.int64)
     ends = _write_kinds(events.kind, events.time_us, totals, marks)

@@ -40,6 +40,8 @@ class Seen:
     cpu: int = 0
     memory: int = 0
     duration_us: int | None = None
+    started_us: int = -1
+    clean: bool = False
     first_of: set[str] = field(default_factory=set)
 
 
@@ -48,7 +50,7 @@ def slow_features(chosen: FeatureSet, events: Events, anchors: Anchors) -> Any:
     tasks = _attempts(events)
     for key in ("task", "job"):
         if key in chosen.keys:
-            _mark_first_failures(tasks, key)
+            _mark_firsts(tasks, key)
     jobs = [
         Seen(int(t), int(k), {"user_jobs": int(u), "name_jobs": int(n)})
         for t, k, u, n in zip(
@@ -73,16 +75,17 @@ def _keys(row: dict[str, Any]) -> dict[str, Any]:
         "name": row["name"],
         "machine": row["machine"],
         "cell": 0,
-        "shape": (
-            row["user"],
-            _millionths(row["cpu_request"]),
-            _millionths(row["memory_request"]),
-            row["priority"],
-            row["scheduling_class"],
-        ),
+        "shape": _shape(row),
+        "place": -1 if row["name"] == -1 else (row["name"], row["task"]),
+        "slot": (_shape(row), row["task"]),
         "user_jobs": row["user"],
         "name_jobs": row["name"],
     }
+
+
+def _shape(row: dict[str, Any]) -> tuple[Any, ...]:
+    requests = [_millionths(row[name]) for name in ("cpu_request", "memory_request")]
+    return (row["user"], *requests, row["priority"], row["scheduling_class"])
 
 
 def _millionths(value: float) -> int:
@@ -99,6 +102,7 @@ def _attempts(events: Events) -> list[Seen]:
     def end(row: dict[str, Any], kind: int, time_us: int) -> None:
         start = row["time_us"]
         one = Seen(time_us, kind, _keys(row), -1)
+        one.started_us = start
         one.cpu = -max(_millionths(row["cpu_request"]), 0)
         one.memory = -max(_millionths(row["memory_request"]), 0)
         if kind in ENDS and start > 0:
@@ -119,6 +123,7 @@ def _attempts(events: Events) -> list[Seen]:
             running[task] = row
             cpu, memory = (max(_millionths(row[f"{n}_request"]), 0) for n in ("cpu", "memory"))
             seen.append(Seen(row["time_us"], row["kind"], _keys(row), 1, cpu, memory))
+            seen[-1].started_us = row["time_us"]
         elif row["kind"] != Kind.SUBMIT and task in running:
             origin = running.pop(task)
             taken = ("time_us", "machine", "cpu_request", "memory_request")
@@ -145,14 +150,19 @@ def _remembered(seen: list[Seen], key: str, value: Any, before_us: int | None) -
     return kept
 
 
-def _mark_first_failures(seen: list[Seen], key: str) -> None:
+def _mark_firsts(seen: list[Seen], key: str) -> None:
+    """Mark a task's or job's first start and first failure, and attempts begun before the latter."""
     for value in {one.keys[key] for one in seen}:
-        kept: list[Seen] = []
         mine = [one for one in seen if one.keys[key] == value]
         for place, one in enumerate(mine):
             kept = _remembered(mine[: place + 1], key, value, None)
-            if [other.kind for other in kept].count(Kind.FAIL) == 1 and one.kind == Kind.FAIL:
-                one.first_of.add(key)
+            for kind, name in ((Kind.SCHEDULE, "new"), (Kind.FAIL, "failed")):
+                count = [other.kind for other in kept].count(kind)
+                if count == 1 and one.kind == kind:
+                    one.first_of.add(f"{name}_{key}s")
+            if key == "job":
+                fails = [max(other.time_us, 1) for other in kept if other.kind == Kind.FAIL]
+                one.clean = not fails or fails[0] >= one.started_us
 
 
 def _row(
@@ -183,8 +193,8 @@ def _block(mine: list[Seen], now_us: int) -> dict[str, float]:
         quick = [one for one in quick if one.duration_us <= 900_000_000]
         values["quick_ends" + end] = len(quick)
         values["quick_fails" + end] = sum(one.kind == Kind.FAIL for one in quick)
-        for name in ("task", "job"):
-            values[f"failed_{name}s{end}"] = sum(name in one.first_of for one in inside)
+        for name in ("failed_tasks", "failed_jobs", "new_tasks", "new_jobs"):
+            values[name + end] = sum(name in one.first_of for one in inside)
     for name, kind in zip(
         ("submit", "start", "evict", "fail", "finish", "kill"), range(6), strict=True
     ):
@@ -206,7 +216,16 @@ def _rates(mine: list[Seen], now_us: int) -> dict[str, float]:
     newest = [one.kind == Kind.FAIL for one in reversed(ends)][:64]
     weighted = math.fsum(w for w, failure in zip(weights, newest, strict=True) if failure)
     first_us = mine[0].time_us if mine else 0
+    firsts = [name for one in mine for name in one.first_of]
+    tasks, jobs = firsts.count("new_tasks"), firsts.count("new_jobs")
+    clean = [one for one in mine if one.clean]
+    clean_starts = sum(one.kind == Kind.SCHEDULE for one in clean)
+    clean_fails = [one for one in clean if one.kind == Kind.FAIL and one.duration_us is not None]
+    clean_quick = sum(one.duration_us <= 900_000_000 for one in clean_fails)
     return {
+        "clean_fail_rate": clean_quick / clean_starts if clean_starts else NAN,
+        "failed_task_share": firsts.count("failed_tasks") / tasks if tasks else NAN,
+        "failed_job_share": firsts.count("failed_jobs") / jobs if jobs else NAN,
         "running": max(sum(one.running for one in mine), 0),
         "last_end_kind": ends[-1].kind if ends else NAN,
         "last_duration_seconds": timed[-1] / 1e6 if timed else NAN,
