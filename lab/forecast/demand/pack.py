@@ -27,30 +27,35 @@ MINIMUM_WINDOWS = 36
 Reader = Callable[[Path], list[Family]]
 
 
-def read_families(folder: Path) -> tuple[list[Family], list[str]]:
-    """Return all families whose file is under `folder`, and the files that are not there.
+def absent_files(folder: Path) -> list[str]:
+    """Return the files that are not under `folder`.
 
     Raises:
-        InputError: none of the files is there, or one of them cannot be read.
+        InputError: none of them is.
     """
-    families: list[Family] = []
-    absent: list[str] = []
-    for file, reader in READERS.items():
-        path = folder / file
-        if path.is_file():
-            families.extend(_read(reader, path))
-        else:
-            absent.append(file)
-    if not families:
+    absent = [file for file in READERS if not (folder / file).is_file()]
+    if len(absent) == len(READERS):
         raise InputError("--input", str(folder), f"it holds none of: {', '.join(READERS)}")
-    return families, absent
+    return absent
 
 
-def _read(reader: Reader, path: Path) -> list[Family]:
+def read_file(folder: Path, file: str) -> list[Family]:
+    """Return the families of one file, none if it is not there.
+
+    Raises:
+        InputError: the file cannot be read, lacks a column, or holds nothing.
+    """
+    path = folder / file
+    if not path.is_file():
+        return []
     try:
-        return reader(path)
+        families = READERS[file](path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError("demand file", path.name, str(error).splitlines()[0]) from error
+        reason = str(error).strip().splitlines()[0]
+        raise InputError("demand file", path.name, reason) from error
+    if not all(family.series for family in families):
+        raise InputError("demand file", path.name, "it holds no series that is long enough")
+    return families
 
 
 def job_days(path: Path) -> list[Family]:

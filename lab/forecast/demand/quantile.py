@@ -8,7 +8,7 @@ reserved. Equal inputs give equal bytes: fixed threads, fixed seed, rows in orde
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +26,9 @@ HIGHEST_SCALES = 50.0
 """Peaks are cut here: what grows fifty-fold is not foreseen by any shape."""
 FAMILY_ROWS = 15_000
 EQUAL_ROWS = 5_000
-THREADS = 2
+
+Boosters = dict[float, xgb.Booster]
+"""By quantile, ascending."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Size:
     rounds: int
     depth: int
     eta: float
+    threads: int = 2
+    """Fixed for each size: sums of gradients depend on how many threads share them."""
 
 
 FULL = Size(rounds=200, depth=6, eta=0.07)
@@ -84,10 +88,10 @@ def pooled(shares: Sequence[LearningRows]) -> LearningRows:
 
 def fit_quantiles(
     rows: LearningRows, size: Size, quantiles: Sequence[float] = QUANTILES
-) -> dict[float, xgb.Booster]:
+) -> Boosters:
     """Return one booster per quantile."""
     bins = xgb.QuantileDMatrix(
-        rows.features, rows.numbers, weight=rows.weights, max_bin=128, nthread=THREADS
+        rows.features, rows.numbers, weight=rows.weights, max_bin=128, nthread=size.threads
     )
     return {
         quantile: xgb.train(
@@ -102,7 +106,7 @@ def fit_quantiles(
                 "colsample_bytree": 0.4,
                 "min_child_weight": 5,
                 "lambda": 1.0,
-                "nthread": THREADS,
+                "nthread": size.threads,
                 "seed": 1,
                 "verbosity": 0,
             },
@@ -113,12 +117,15 @@ def fit_quantiles(
     }
 
 
-def predicted(boosters: Mapping[float, xgb.Booster], rows: Origins) -> Floats:
+def raw_numbers(boosters: Boosters, features: NDArray[np.float32]) -> Floats:
+    """Return the boosters' own numbers, (rows, quantiles): spreads above the mean."""
+    columns = [booster.inplace_predict(features) for booster in boosters.values()]
+    return np.stack(columns, axis=1).astype(np.float64)
+
+
+def predicted(boosters: Boosters, rows: Origins) -> Floats:
     """Return each quantile of the peak in the family's unit, (rows, quantiles), never crossing."""
-    raw = np.stack(
-        [booster.inplace_predict(rows.features) for booster in boosters.values()], axis=1
-    ).astype(np.float64)
-    return rows.units.usage(uncrossed(raw))
+    return rows.units.usage(uncrossed(raw_numbers(boosters, rows.features)))
 
 
 def level(quantiles: Floats, levels: Sequence[float]) -> Floats:

@@ -7,21 +7,15 @@ hindsight among those that keep the target's upper end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import xgboost as xgb
 
 from lab.forecast.demand.origins import Ints, Origins, yesterday_at
 from lab.forecast.demand.quantile import (
     QUANTILES,
-    LearningRows,
-    Size,
-    fit_quantiles,
-    learning_rows,
+    Boosters,
     level,
-    pooled,
     predicted,
 )
 from lab.forecast.demand.scores import Difference, Score, difference, score, violated
@@ -36,8 +30,6 @@ RULES = ("last_value", "same_time_yesterday", "n_sigma", "rc_like", "rc_like_2h"
 TOLERANCE = 0.01
 """A violation rate within one point of the target keeps it."""
 SEED = 5
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -98,21 +90,6 @@ class FamilyTable:
     def won(self) -> bool:
         """Return whether the model saves more than every rule of the bar."""
         return all(verdict.gain.value > 0 for verdict in self.verdicts)
-
-
-Boosters = dict[float, xgb.Booster]
-
-
-def fit_pool(
-    families: Sequence[tuple[Family, Origins]], horizon: Horizon, size: Size
-) -> tuple[Boosters, LearningRows]:
-    """Return the boosters of one horizon, and the rows they were fitted on."""
-    shares = [
-        learning_rows(rows, parts_of(family, rows, horizon).fit, horizon)
-        for family, rows in families
-    ]
-    pool = pooled(shares)
-    return fit_quantiles(pool, size), pool
 
 
 def family_table(

@@ -1,0 +1,138 @@
+"""Train and judge a demand model on usage series, beside the rules that operators use today.
+
+Every rule and the model are shown as they are, scaled once, and followed online, on test rows that
+nothing was fitted on. The model directory and the report appear whole; equal input and options give
+equal bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rich.table import Table
+
+from bus.errors import InputError
+from foresail.flags import seconds
+from foresail.forecast.evaluate import progress
+from foresail.output import console, print_json
+from foresail.workspace import workspace
+from lab.forecast.builds import write_text
+from lab.forecast.demand.quantile import FULL, SMALL
+from lab.forecast.demand.report import as_json, as_markdown
+from lab.forecast.demand.run import DemandOptions, DemandRun, run_demand
+from lab.forecast.demand.table import MODEL, FamilyTable
+from services.inference.series.rules import WINDOW_SECONDS
+
+DEFAULT_NAME = "demand"
+DEFAULT_HORIZONS = ("15m", "1h", "3h")
+SIZES = {"full": FULL, "small": SMALL}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument(
+        "--input", required=True, metavar="FOLDER", help="the folder of the trace pack"
+    )
+    parser.add_argument(
+        "--name", default=DEFAULT_NAME, metavar="NAME", help="the model's name (default: demand)"
+    )
+    parser.add_argument(
+        "--target", default="5%", metavar="SHARE", help="share of limits that may be violated"
+    )
+    parser.add_argument(
+        "--horizon",
+        action="append",
+        metavar="DURATION",
+        help="may be given again (default: 15m, 1h and 3h)",
+    )
+    parser.add_argument(
+        "--size",
+        choices=tuple(SIZES),
+        default="full",
+        help="small: boosters of about a hundred kB, as shipped",
+    )
+    parser.add_argument(
+        "--family", default="", metavar="TEXT", help="only families whose name holds this"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train, judge, write."""
+    options = DemandOptions(
+        name=arguments.name,
+        target=share_of(arguments.target),
+        horizons=tuple(windows_of(text) for text in arguments.horizon or DEFAULT_HORIZONS),
+        size=SIZES[arguments.size],
+        only=arguments.family,
+    )
+    place = workspace()
+    with progress("demand") as say:
+        done = run_demand(place.input(arguments.input), options, say)
+    manifest = done.model.write(place.models / options.name)
+    about = {"name": options.name, "model_id": manifest.model_id, "absent": list(done.absent)}
+    report = place.reports / f"demand-{options.name}.md"
+    report.parent.mkdir(parents=True, exist_ok=True)
+    write_text(report, as_markdown(done.tables, options.target, about))
+    if arguments.json:
+        print_json(as_json(done.tables, options.target, about))
+    else:
+        _print(done, options.target)
+        console().print(f"{manifest.model_id} in {place.models / options.name}, report {report}")
+    return 0
+
+
+def share_of(text: str) -> float:
+    """Return a share given as `5%` or `0.05`.
+
+    Raises:
+        InputError: it is neither.
+    """
+    try:
+        return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError as error:
+        raise InputError("--target", text, "give a share such as 5% or 0.05") from error
+
+
+def windows_of(text: str) -> int:
+    """Return a duration such as `15m` in five-minute windows.
+
+    Raises:
+        InputError: it is no whole number of windows.
+    """
+    try:
+        windows, rest = divmod(seconds(text), WINDOW_SECONDS)
+    except (ValueError, argparse.ArgumentTypeError) as error:
+        raise InputError("--horizon", text, "give a duration such as 15m or 1h") from error
+    if rest or windows < 1:
+        raise InputError("--horizon", text, "give a multiple of 5m")
+    return int(windows)
+
+
+def _print(done: DemandRun, target: float) -> None:
+    for horizon in dict.fromkeys(table.horizon for table in done.tables):
+        chosen = [table for table in done.tables if table.horizon == horizon]
+        console().print(_table(chosen, target, f"horizon {horizon.title}, target {target:.1%}"))
+    for file in done.absent:
+        console().print(f"not there, so left out: {file}")
+
+
+def _table(chosen: list[FamilyTable], target: float, title: str) -> Table:
+    table = Table(title=f"{title}: violation, savings on test")
+    for head in ("family", "model", "kept", "max(N-sigma, RC)", "both 2 h", "VPA", "gain"):
+        table.add_column(head, justify="left" if head == "family" else "right")
+    for one in chosen:
+        own = one.method(MODEL).followed
+        rules: dict[str, Any] = {verdict.rule: verdict for verdict in one.verdicts}
+        least = min((verdict.gain for verdict in one.verdicts), key=lambda gain: gain.value)
+        table.add_row(
+            one.family,
+            f"{own.violation:.1%}, {own.savings:.1%}",
+            "yes" if one.kept(target) else "no",
+            *(
+                f"{rules[name].rule_violation:.1%}, {rules[name].rule_savings:.1%}"
+                for name in ("max_n_sigma_rc", "max_n_sigma_rc_2h", "vpa")
+            ),
+            f"{100 * least.value:+.1f} ({100 * least.low:+.1f} to {100 * least.high:+.1f})",
+        )
+    return table

@@ -1,0 +1,110 @@
+"""Online calibration: by hand, in the long run, and live as in training."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from services.inference.series.adapt import (
+    Shares,
+    Tracking,
+    excess,
+    issue,
+    learned,
+    nothing_issued,
+    ripened,
+    widened,
+)
+
+TARGET = 0.05
+
+
+def test_one_step_by_hand() -> None:
+    """Two of twenty limits violated at a target of 5 %: the group widens by rate x spread x 0.05."""
+    tracking = Tracking(TARGET, spread=0.5, group_rate=0.2, own_rate=0.1)
+    over = np.arange(20) < 2
+    shares = learned(tracking, Shares(0.0, np.zeros(21)), np.arange(20), over)
+    assert shares.group == pytest.approx(0.2 * 0.5 * (0.10 - 0.05))
+    assert shares.own[0] == pytest.approx(0.1 * 0.5 * 0.95)
+    assert shares.own[2] == pytest.approx(-0.1 * 0.5 * 0.05)
+    assert shares.own[20] == 0.0
+
+
+def test_few_series_move_the_group_less() -> None:
+    """One ripe limit moves the group a tenth as far as ten with the same rate of violations."""
+    tracking = Tracking(TARGET, spread=1.0)
+    start = Shares(0.0, np.zeros(10))
+    one = learned(tracking, start, np.array([0]), np.array([True]))
+    ten = learned(tracking, start, np.arange(10), np.ones(10, dtype=bool))
+    assert ten.group == pytest.approx(10 * one.group)
+    assert learned(tracking, start, np.empty(0, np.int64), np.empty(0, bool)) is start
+
+
+def test_a_limit_widened_by_its_excess_holds_just_so() -> None:
+    """`excess` is the share by which `widened` reaches the peak, for idle series too."""
+    peaks, limits = np.array([3.0, 0.5, 2.0]), np.array([2.0, 1.0, 0.0])
+    scale = np.array([1.0, 1.0, 4.0])
+    found = widened(limits, scale, excess(peaks, limits, scale))
+    assert found[0] == pytest.approx(3.0)
+    assert found[1] == pytest.approx(0.5)
+    assert found[2] == pytest.approx(2.0)
+    assert widened(limits, scale, -5.0).min() == 0.0
+
+
+def drifting(steps: int, series: int, seed: int) -> np.ndarray:
+    """Return (steps, series) peaks whose spread triples half-way and then shrinks to a third."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    spread = np.where(np.arange(steps) < steps / 3, 0.2, 0.6)
+    spread = np.where(np.arange(steps) > 2 * steps / 3, 0.07, spread)
+    return np.exp(random.normal(size=(steps, series)) * spread[:, None])
+
+
+@pytest.mark.parametrize("series", [1, 12])
+def test_the_target_is_kept_while_the_series_drift(series: int) -> None:
+    """Violations stay within a point of 5 % on a drifting series; the fixed limit is far off."""
+    peaks, horizon = drifting(6000, series, 4), 3
+    fixed = float(np.quantile(peaks[:1000], 1 - TARGET))
+    tracking = Tracking(TARGET, spread=0.3)
+    scale, raw = np.ones(series), np.full(series, fixed)
+    state = nothing_issued(0.0, series, horizon)
+    limits = np.empty_like(peaks)
+    for step in range(len(peaks)):
+        ripe = peaks[step - horizon] if step >= horizon else np.full(series, math.nan)
+        state = ripened(tracking, state, ripe)
+        limits[step], state = issue(state, raw, scale)
+    tested = slice(1000, None)
+    followed = float((peaks[tested] > limits[tested]).mean())
+    unchanged = float((peaks[tested] > fixed).mean())
+    assert abs(followed - TARGET) < 0.01
+    assert abs(unchanged - TARGET) > 0.02
+
+
+def test_a_limit_does_not_know_peaks_of_its_own_horizon() -> None:
+    """Changing what has not ripened yet changes no limit issued so far."""
+    horizon, tracking = 4, Tracking(TARGET, spread=0.5)
+
+    def run(peaks: np.ndarray) -> np.ndarray:
+        state, found = nothing_issued(0.0, 1, horizon), []
+        for step in range(len(peaks)):
+            ripe = peaks[step - horizon : step - horizon + 1]
+            state = ripened(tracking, state, ripe if step >= horizon else np.array([math.nan]))
+            limit, state = issue(state, np.array([1.0]), np.array([1.0]))
+            found.append(float(limit[0]))
+        return np.array(found)
+
+    random = np.random.Generator(np.random.PCG64(9))
+    peaks = random.gamma(2.0, size=60)
+    other = peaks.copy()
+    other[40:] = 99.0
+    assert run(peaks)[: 40 + horizon].tolist() == run(other)[: 40 + horizon].tolist()
+    assert run(peaks)[40 + horizon :].tolist() != run(other)[40 + horizon :].tolist()
+
+
+def test_an_unknown_peak_teaches_nothing() -> None:
+    """A horizon without measurements leaves the shares as they were."""
+    state = nothing_issued(0.1, 2, 1)
+    _, state = issue(state, np.ones(2), np.ones(2))
+    after = ripened(Tracking(TARGET, 1.0), state, np.array([math.nan, math.nan]))
+    assert after.shares == state.shares
