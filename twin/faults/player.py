@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from bus.errors import InputError
 from twin.arrivals import Arrivals
+from twin.errors import ApiError
 from twin.faults.effects import Levers
 from twin.faults.reading import scenario_of
-from twin.faults.scenario import Burst, Fault, Nodes, Scenario, WatchCut, WatchExpiry
+from twin.faults.scenario import Autoscaler, Burst, Fault, Nodes, Scenario, WatchCut, WatchExpiry
 from twin.faults.targets import targets
 from twin.part import Part
 from twin.workloads.arrival import WorkloadArrival
@@ -96,6 +98,10 @@ class Faults(Part):
         self._levers.begin(number, fault, names)
         if isinstance(fault, WatchCut | WatchExpiry):
             self._cut(number)
+        if isinstance(fault, Autoscaler):
+            with suppress(ApiError):  # it exists already
+                kind = "horizontalpodautoscalers"
+                self._world.store.create(kind, fault.namespace, autoscaler_of(fault))
         if isinstance(fault, Burst):
             for index in range(fault.count):
                 wait = fault.over_seconds * index / fault.count
@@ -149,6 +155,24 @@ class Faults(Part):
             (number, self._planned[number][0], self._fault(number))
             for number in sorted(self._targets)
         )
+
+
+def autoscaler_of(fault: Autoscaler) -> dict[str, Any]:
+    """Return the object that the user would have created."""
+    target = {"type": "Utilization", "averageUtilization": fault.cpu_percent}
+    return {
+        "metadata": {"name": fault.deployment},
+        "spec": {
+            "scaleTargetRef": {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "name": fault.deployment,
+            },
+            "minReplicas": fault.min_replicas,
+            "maxReplicas": fault.max_replicas,
+            "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+        },
+    }
 
 
 def arrival_of(burst: Burst, name: str) -> WorkloadArrival:

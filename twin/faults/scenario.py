@@ -209,9 +209,32 @@ class Burst(_Fault):
         return text
 
 
+class Autoscaler(_Fault):
+    """A user puts a HorizontalPodAutoscaler on CPU over a Deployment."""
+
+    fault: Literal["autoscaler"]
+    deployment: str
+    """The Deployment that it scales; it is called the same."""
+    namespace: str = "default"
+    """Where both are."""
+    min_replicas: int = Field(default=1, ge=1)
+    """Fewest pods."""
+    max_replicas: int = Field(ge=1)
+    """Most pods."""
+    cpu_percent: int = Field(default=80, ge=1)
+    """Mean CPU use wanted, in percent of the request."""
+
+    @field_validator("deployment", "namespace")
+    @classmethod
+    def _is_name(cls, text: str) -> str:
+        if _NAME.fullmatch(text) is None:
+            raise ValueError("use at most 42 small letters, digits and dashes")
+        return text
+
+
 Fault = (
     NodeDeath | NodeShutdown | SpotNotice | SlowNode | ClockSkew | ImagePullFailure | ApiErrors
-    | ApiLatency | WatchCut | WatchExpiry | MetricsGap | MetricsStale | Burst
+    | ApiLatency | WatchCut | WatchExpiry | MetricsGap | MetricsStale | Burst | Autoscaler
 )  # fmt: skip
 
 

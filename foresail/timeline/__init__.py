@@ -1,0 +1,115 @@
+"""`foresail timeline [WORKLOAD|NODE|--incident last|--list]`: one incident as a chain with lags.
+
+When demand or risk rose, when our prediction said so, when autoscalers, controllers, scheduler and
+kubelets reacted, how long pods waited and why, and when our action took effect. Reads the running
+stack, the last stack's log, or a recording.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bus.errors import InputError
+from foresail.flags import seconds
+from foresail.log_source import Since, Source, open_source
+from foresail.output import page, print_json
+from foresail.timeline.chain import incidents
+from foresail.timeline.gathered import READS, Gathered
+from foresail.timeline.html import write_page
+from foresail.timeline.incident import Incident
+from foresail.timeline.terminal import incident_view, list_view
+from schemas.registry import decode
+
+LAST = "last"
+NOTHING = "no incident: no node went down, no pod waited 30 s for a node, no autoscaler had to act"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this verb's arguments."""
+    parser.add_argument(
+        "place",
+        metavar="WORKLOAD|NODE",
+        nargs="?",
+        help="the newest incident of this workload (name, or namespace/kind/name) or node",
+    )
+    parser.add_argument(
+        "--incident", metavar="N|last", help="this incident of the list (default: last)"
+    )
+    parser.add_argument("--list", action="store_true", help="list every incident")
+    parser.add_argument("--html", metavar="FILE", help="write it as one self-contained page")
+    parser.add_argument(
+        "--since", type=seconds, metavar="2h", help="read only so much recorded time from the end"
+    )
+    parser.add_argument(
+        "--recording", metavar="FILE", help="read this recording instead of the stack"
+    )
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Print one incident, or the list.
+
+    Raises:
+        InputError: there is no such incident.
+    """
+    async with open_source(arguments.recording, Path(arguments.state)) as source:
+        gathered = await gather(source, arguments.since)
+    found = incidents(gathered)
+    if arguments.list:
+        if arguments.json:
+            print_json([one.model_dump(mode="json", exclude={"curves"}) for one in found])
+        else:
+            page().print(list_view(found) if found else NOTHING)
+        return 0
+    if not found and arguments.place is None and arguments.incident in (None, LAST):
+        page().print(NOTHING)
+        return 0
+    chosen = choose(found, arguments.incident, arguments.place)
+    if arguments.html is not None:
+        write_page(chosen, Path(arguments.html))
+    if arguments.json:
+        print_json(chosen.model_dump(mode="json"))
+    else:
+        page().print(incident_view(chosen, gathered.omitted))
+        if arguments.html is not None:
+            page().print(f"drawn in {arguments.html}", markup=False)
+    return 0
+
+
+async def gather(source: Source, since_seconds: float | None) -> Gathered:
+    """Read a log once and return what a timeline is told from."""
+    start = 1 if since_seconds is None else await source.start_of(Since(seconds=since_seconds))
+    gathered = Gathered()
+    async for message in source.messages(READS, start_seq=start):
+        gathered.add(decode(message.subject, message.headers, message.data, seq=message.seq))
+    return gathered
+
+
+def choose(found: list[Incident], wanted: str | None, place: str | None) -> Incident:
+    """Return the incident that is meant: of a place the newest, else by number, else the newest.
+
+    Raises:
+        InputError: there is none.
+    """
+    about = found if place is None else [one for one in found if is_about(one, place)]
+    if not about:
+        places = sorted({name for one in found for name in (*one.nodes, *one.workloads)})
+        shown = ", ".join(places[:8]) or "none had any"
+        raise InputError("WORKLOAD|NODE", place, f"no incident of it; those that had one: {shown}")
+    if wanted is None or wanted == LAST:
+        return about[-1]
+    chosen = [one for one in about if str(one.number) == wanted]
+    if not chosen:
+        numbers = ", ".join(str(one.number) for one in about)
+        raise InputError("--incident", wanted, f"give `last` or one of {numbers}")
+    return chosen[0]
+
+
+def is_about(incident: Incident, place: str) -> bool:
+    """Say whether a node or workload is among an incident's places."""
+    ends = (name for name in incident.workloads if name == place or name.endswith(f"/{place}"))
+    return place in incident.nodes or any(ends)

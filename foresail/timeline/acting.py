@@ -1,0 +1,66 @@
+"""What we did about an incident, or before it: executions, refusals, and when they were seen to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from foresail.timeline.gathered import Gathered
+from foresail.timeline.incident import DamageKind, Found, Happening, Lane
+from schemas.actions import TargetKind
+from schemas.envelope import Event
+from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution, OutcomeVerification
+from schemas.reasons import Reason
+
+TAKES_CAPACITY = ("off", "limit", "close")
+"""Directions of actions that can make pods wait; told although they came before."""
+
+EXECUTED, REFUSED, SHADOWED = "executed", "refused", "executed_in_shadow"
+
+
+def our_acts(
+    gathered: Gathered, found: Found, nodes: frozenset[str], since: float, until: float
+) -> Iterator[Happening]:
+    """Yield executions that concern the incident's nodes, workloads or queue."""
+    waits = any(one.kind is DamageKind.WAITING for one in found.damages)
+    workloads = set(found.workloads)
+    verified = {one.data.execution_id: one.data for one in gathered.verifications}
+    for event in gathered.executions:
+        data = event.data
+        at = data.cluster_time_seconds
+        relevant = (
+            data.action.target.name in nodes
+            or bool(workloads & set(data.workloads))
+            or (waits and data.action.target.kind is TargetKind.QUEUE)
+            or (waits and data.direction in TAKES_CAPACITY)
+        )
+        if not since <= at <= until or data.reason is Reason.NOOP or not relevant:
+            continue
+        if at < found.begin_seconds and data.direction not in TAKES_CAPACITY:
+            continue
+        if data.phase is not ExecutionPhase.STARTED:
+            yield _act(event, verified.get(event.id))
+
+
+def _act(event: Event[OutcomeExecution], verified: OutcomeVerification | None) -> Happening:
+    data = event.data
+    refused = data.phase is ExecutionPhase.REFUSED
+    back = "take back " if data.rollback_of else ""
+    if refused:
+        text = f"{{n}} x {data.action.label} refused [{{details}}]"
+        group = f"{data.action.label} refused"
+    else:
+        shadow = " (shadow: nothing was written)" if data.mode is Mode.SHADOW else ""
+        done = "" if data.succeeded else "FAILED: "
+        held = "" if verified is None else f"; {verified.status} {verified.lag_seconds:g} s later"
+        text = f"{back}{data.action.label}: {done}{data.text}{shadow or held}"
+        group = f"{event.seq}"
+    return Happening(
+        time_seconds=data.cluster_time_seconds,
+        lane=Lane.FORESAIL,
+        kind=REFUSED if refused else SHADOWED if data.mode is Mode.SHADOW else EXECUTED,
+        text=text,
+        seq=event.seq,
+        cycle=data.cycle,
+        group=group,
+        detail=str(data.reason or ""),
+    )

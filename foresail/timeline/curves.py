@@ -1,0 +1,49 @@
+"""Numbers over time around an incident: use, risk, and pods that wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foresail.timeline.gathered import Gathered
+from foresail.timeline.incident import Curve
+
+MOST_POINTS = 400
+MARGIN_SECONDS = 60.0
+"""Drawn beyond the end."""
+
+
+def curves_of(
+    gathered: Gathered, nodes: frozenset[str], since: float, until: float
+) -> tuple[Curve, ...]:
+    """Return what is known; a curve without two points is left out."""
+    risk: dict[float, float] = {}
+    for node in sorted(nodes):
+        for at, ratio in gathered.risks.get(node, ()):
+            risk[at] = max(risk.get(at, 0.0), ratio)
+    several = f"{len(nodes)} nodes" if len(nodes) > 1 else next(iter(nodes), "")
+    given = (
+        (f"CPU use of {several}", "cores", gathered.use_of(nodes) if nodes else []),
+        (f"highest risk of {several}", "ratio", sorted(risk.items())),
+        ("pods pending", "pods", [(at, float(count)) for at, count in gathered.queue]),
+    )
+    return tuple(
+        curve
+        for name, unit, samples in given
+        if (curve := _curve(name, unit, samples, since, until)) is not None
+    )
+
+
+def _curve(
+    name: str, unit: str, samples: Sequence[tuple[float, float]], since: float, until: float
+) -> Curve | None:
+    seen = [one for one in samples if since <= one[0] <= until + MARGIN_SECONDS]
+    if len(seen) < 2:
+        return None
+    step = -(-len(seen) // MOST_POINTS)
+    kept = [*seen[::step], seen[-1]] if step > 1 else seen
+    return Curve(
+        name=name,
+        unit=unit,
+        times_seconds=tuple(at for at, _ in kept),
+        values=tuple(value for _, value in kept),
+    )

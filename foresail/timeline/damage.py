@@ -1,0 +1,169 @@
+"""The damage that can be seen in a log, by stated rules (docs/timeline.md).
+
+1. **node_down**: from `node_not_ready` (or `node_gone`, if pods ran on it) until `node_ready`.
+2. **waiting**: a pod that waited for a node for 30 s or more, from its creation until it was scheduled
+   or was gone. Pods held by a scheduling gate do not count.
+3. **short**: from the moment an autoscaler raises its replicas until that many pods became ready.
+4. **failing**: three or more pods of one workload or node that failed or restarted within 120 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from foresail.timeline.gathered import Gathered, Told, of_kind
+from foresail.timeline.incident import Damage, DamageKind
+from schemas.reaction import ReactionKind
+from schemas.reasons import PendingClass
+
+WAIT_SECONDS = 30.0
+"""A pod that is scheduled sooner did not wait."""
+FAILURES = 3
+FAILURE_SECONDS = 120.0
+CLASS = "class:"
+"""How places of waits begin."""
+DELIBERATE = frozenset({PendingClass.GATED})
+UNTRIED = PendingClass.NOT_YET_TRIED
+
+
+@dataclass
+class Wait:
+    """One pod that waits for a node."""
+
+    pod: str
+    workload: str
+    begin_seconds: float
+    classes: list[tuple[float, PendingClass]] = field(default_factory=list)
+    end_seconds: float | None = None
+    scheduled: bool = False
+
+    def pending_class(self, last_seconds: float) -> PendingClass:
+        """Return the class that held longest, leaving out the time before the first try."""
+        end = last_seconds if self.end_seconds is None else self.end_seconds
+        starts = [at for at, _ in self.classes]
+        lasted: dict[PendingClass, float] = {}
+        for (at, kind), until in zip(self.classes, [*starts[1:], end], strict=True):
+            if kind is not UNTRIED:
+                lasted[kind] = lasted.get(kind, 0.0) + until - at
+        return max(lasted, key=lambda kind: (lasted[kind], kind), default=UNTRIED)
+
+    def seconds(self, last_seconds: float) -> float:
+        """Return how long it has waited."""
+        return (last_seconds if self.end_seconds is None else self.end_seconds) - self.begin_seconds
+
+
+def damages(gathered: Gathered) -> list[Damage]:
+    """Return all damage, oldest first."""
+    found = [
+        *_nodes_down(gathered),
+        *_waiting(gathered),
+        *_short(gathered.told),
+        *_failing(gathered.told),
+    ]
+    return sorted(found, key=lambda one: (one.begin_seconds, one.kind, one.subject))
+
+
+def waits(gathered: Gathered) -> list[Wait]:
+    """Return every pod that waited for a node, however shortly."""
+    open_: dict[str, Wait] = {}
+    done: list[Wait] = []
+    for told in of_kind(
+        gathered.told, ReactionKind.POD_PENDING, ReactionKind.POD_SCHEDULED, ReactionKind.POD_FAILED
+    ):
+        item = told.item
+        if item.kind is ReactionKind.POD_PENDING and item.pending_class is not None:
+            begin = item.time_seconds - (item.lag_seconds or 0.0)
+            wait = open_.setdefault(item.object, Wait(item.object, item.workload, begin))
+            wait.classes.append((item.time_seconds, item.pending_class))
+        elif item.object in open_:
+            wait = open_.pop(item.object)
+            wait.end_seconds = item.time_seconds
+            wait.scheduled = item.kind is ReactionKind.POD_SCHEDULED
+            done.append(wait)
+    _end_those_gone(list(open_.values()), gathered)
+    return [*done, *open_.values()]
+
+
+def _end_those_gone(open_: list[Wait], gathered: Gathered) -> None:
+    """End waits of pods that were deleted while they waited: the first look without them."""
+    for wait in open_:
+        seen = wait.classes[0][0]
+        for at, names in gathered.waiting_at:
+            if at > seen and wait.pod not in names:
+                wait.end_seconds = at
+                break
+
+
+def _waiting(gathered: Gathered) -> Iterator[Damage]:
+    for wait in waits(gathered):
+        kind = wait.pending_class(gathered.last_seconds)
+        if wait.seconds(gathered.last_seconds) < WAIT_SECONDS or kind in DELIBERATE:
+            continue
+        places = {f"{CLASS}{kind}", wait.workload} - {""}
+        yield Damage(
+            DamageKind.WAITING, wait.begin_seconds, wait.end_seconds, frozenset(places), wait.pod
+        )
+
+
+def _nodes_down(gathered: Gathered) -> Iterator[Damage]:
+    down: dict[str, float] = {}
+    kinds = (ReactionKind.NODE_NOT_READY, ReactionKind.NODE_GONE, ReactionKind.NODE_READY)
+    for told in of_kind(gathered.told, *kinds):
+        item = told.item
+        gone_empty = item.kind is ReactionKind.NODE_GONE and not gathered.workloads_on.get(
+            item.object
+        )
+        if item.kind is ReactionKind.NODE_READY:
+            if item.object in down:
+                yield _node_down(gathered, item.object, down.pop(item.object), item.time_seconds)
+        elif not gone_empty:
+            down.setdefault(item.object, item.time_seconds)
+    for name, begin in down.items():
+        yield _node_down(gathered, name, begin, None)
+
+
+def _node_down(gathered: Gathered, name: str, begin: float, end: float | None) -> Damage:
+    places = frozenset({name, *gathered.workloads_on.get(name, ())})
+    return Damage(DamageKind.NODE_DOWN, begin, end, places, name)
+
+
+def _short(told: list[Told]) -> Iterator[Damage]:
+    changes = list(of_kind(told, ReactionKind.HPA_CHANGE))
+    for place, change in enumerate(changes):
+        item = change.item
+        added = round((item.after or 0.0) - (item.before or 0.0))
+        if added <= 0:
+            continue
+        later = [one.item for one in changes[place + 1 :] if one.item.object == item.object]
+        until = later[0].time_seconds if later else float("inf")
+        ready = sorted(
+            one.item.time_seconds
+            for one in of_kind(told, ReactionKind.POD_READY)
+            if one.item.workload == item.workload and item.time_seconds <= one.item.time_seconds
+        )
+        end = ready[added - 1] if len(ready) >= added else None
+        if later and (end is None or end > until):
+            end = until
+        places = frozenset({item.workload})
+        yield Damage(DamageKind.SHORT, item.time_seconds, end, places, item.workload)
+
+
+def _failing(told: list[Told]) -> Iterator[Damage]:
+    by_place: dict[str, list[Told]] = {}
+    for one in of_kind(told, ReactionKind.POD_FAILED, ReactionKind.POD_RESTARTED):
+        for place in {one.item.workload, one.item.node} - {""}:
+            by_place.setdefault(place, []).append(one)
+    for place in sorted(by_place):
+        run: list[Told] = []
+        for one in [*by_place[place], None]:
+            near = one is not None and (
+                not run or one.item.time_seconds - run[-1].item.time_seconds <= FAILURE_SECONDS
+            )
+            if one is not None and near:
+                run.append(one)
+                continue
+            if len(run) >= FAILURES:
+                first, last = run[0].item.time_seconds, run[-1].item.time_seconds
+                yield Damage(DamageKind.FAILING, first, last, frozenset({place}), place)
+            run = [] if one is None else [one]

@@ -1,0 +1,211 @@
+"""What a timeline needs of a log: a fold over reactions, predictions, what we did, and use."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from foresail.event_lines import table_of_prediction
+from foresail.timeline.incident import Happening, Lane
+from schemas.actions import Agent
+from schemas.decision import Decision
+from schemas.envelope import Event
+from schemas.observation import Observation
+from schemas.outcome import OutcomeExecution, OutcomeVerification
+from schemas.prediction import Prediction, PredictionShadow
+from schemas.proposal import Proposal
+from schemas.reaction import Reaction, ReactionItem
+from schemas.snapshot import SnapshotPlacements
+from schemas.view import ObservationView, view_of
+
+READS = (
+    "snapshot.placements",
+    "observation",
+    "prediction.>",
+    "proposal.safety",
+    "decision",
+    "outcome.execution",
+    "outcome.verification",
+    "reaction",
+)
+"""Subjects that are read."""
+USUAL_ALARM = 0.5
+"""The lowest action threshold where neither the prediction nor a proposal states one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One reaction, and where it stands in the log."""
+
+    item: ReactionItem
+    seq: int
+    cycle: int
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """A node's predicted risk came to an action threshold, or fell below it."""
+
+    model_id: str
+    shadow: bool
+    node: str
+    value: float
+    threshold: float
+    time_seconds: float
+    above: bool
+    seq: int
+    cycle: int
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Measured use of every node at one moment, and pods that wait in the whole cluster."""
+
+    time_seconds: float
+    """When it was measured."""
+    ids: tuple[str, ...]
+    cores: array[float]
+
+
+@dataclass
+class Gathered:
+    """Everything a timeline is told from."""
+
+    told: list[Told] = field(default_factory=list)
+    crossings: list[Crossing] = field(default_factory=list)
+    use: list[Use] = field(default_factory=list)
+    queue: list[tuple[float, int]] = field(default_factory=list)
+    waiting_at: list[tuple[float, frozenset[str]]] = field(default_factory=list)
+    """At each look the pods that wait for a node, where all of them are listed."""
+    risks: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    """The active model's risk of each node that ever came to an action threshold."""
+    executions: list[Event[OutcomeExecution]] = field(default_factory=list)
+    verifications: list[Event[OutcomeVerification]] = field(default_factory=list)
+    decisions: dict[int, str] = field(default_factory=dict)
+    """What was decided, by cycle."""
+    workloads_on: dict[str, set[str]] = field(default_factory=dict)
+    """Workloads that ever ran on a node."""
+    pods_on: dict[str, int] = field(default_factory=dict)
+    first_seconds: float | None = None
+    last_seconds: float = 0.0
+    omitted: int = 0
+    _view: ObservationView | None = None
+    _alarm: float = USUAL_ALARM
+    _above: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, event: Event[Any]) -> None:
+        """Take one event of the log into account."""
+        match event.data:
+            case Reaction() as reaction:
+                self._react(reaction, event.seq)
+            case Observation():
+                self._observe(event)
+            case Prediction() as prediction:
+                self._predict(prediction, event.seq)
+            case Proposal(agent=Agent.SAFETY) as proposal:
+                limits = [one.threshold for one in proposal.evidence if one.name == "risk_ratio"]
+                self._alarm = min((one for one in limits if one is not None), default=self._alarm)
+            case Decision() as decision:
+                self.decisions[decision.cycle] = (
+                    f"{decision.action.label} {decision.action.target.name}"
+                )
+            case OutcomeExecution():
+                self.executions.append(event)
+            case OutcomeVerification():
+                self.verifications.append(event)
+            case SnapshotPlacements(placements=table) if table is not None:
+                for row_id in table.ids:
+                    node, _, workload = row_id.partition("|")
+                    self.workloads_on.setdefault(node, set()).add(workload)
+            case _:
+                pass
+
+    def _react(self, reaction: Reaction, seq: int) -> None:
+        self.omitted += reaction.omitted
+        for item in reaction.reactions:
+            self.told.append(Told(item, seq, reaction.cycle))
+            if item.node and item.workload:
+                self.workloads_on.setdefault(item.node, set()).add(item.workload)
+
+    def _observe(self, event: Event[Any]) -> None:
+        data: Observation = event.data
+        at = data.cluster_time_seconds
+        self.first_seconds = at if self.first_seconds is None else self.first_seconds
+        self.last_seconds = max(self.last_seconds, at)
+        self.queue.append((at, data.totals.queue_length))
+        self._view = view = view_of(self._view, event)
+        if view is None:
+            return
+        nodes, pods = view.nodes, view.pods
+        self.pods_on = dict(zip(nodes.ids, nodes.pods, strict=True))
+        waiting = frozenset(
+            name
+            for name, node, phase in zip(pods.ids, pods.node, pods.phase, strict=True)
+            if phase == "Pending" and not node
+        )
+        pending = sum(phase == "Pending" for phase in pods.phase)
+        if pending == data.totals.queue_length:
+            self.waiting_at.append((at, waiting))
+        usage = view.signal("node_usage")
+        if usage is not None and usage.observed_time_seconds is not None:
+            columns = zip(nodes.cpu_used_ratio, nodes.cpu_allocatable_cores, strict=True)
+            cores = array("d", ((ratio or 0.0) * size for ratio, size in columns))
+            if not self.use or self.use[-1].time_seconds < usage.observed_time_seconds:
+                self.use.append(Use(usage.observed_time_seconds, nodes.ids, cores))
+
+    def _predict(self, prediction: Prediction, seq: int) -> None:
+        what, ids, ratios = table_of_prediction(prediction)
+        if what != "risk" or prediction.status != "result":
+            return
+        shadow = isinstance(prediction, PredictionShadow)
+        stated = prediction.alarm_ratio
+        alarm = self._alarm if stated is None else stated
+        at = prediction.cluster_time_seconds
+        for node, ratio in zip(ids, ratios, strict=True):
+            key, above = (prediction.model_id, node), ratio >= alarm
+            if not shadow and (above or node in self.risks):
+                self.risks.setdefault(node, []).append((at, ratio))
+            if above is not (key in self._above):
+                (self._above.add if above else self._above.discard)(key)
+                crossing = Crossing(
+                    *(prediction.model_id, shadow, node, ratio, alarm, at, above),
+                    seq=seq,
+                    cycle=prediction.cycle,
+                )
+                self.crossings.append(crossing)
+
+    def use_of(self, nodes: frozenset[str]) -> list[tuple[float, float]]:
+        """Return the measured cores of some nodes over time."""
+        return [
+            (
+                one.time_seconds,
+                sum(cores for name, cores in zip(one.ids, one.cores, strict=True) if name in nodes),
+            )
+            for one in self.use
+        ]
+
+
+def happening(told: Told, lane: Lane, text: str, *, group: str, damage: bool = False) -> Happening:
+    """Return a reaction as a happening."""
+    item = told.item
+    return Happening(
+        time_seconds=item.time_seconds,
+        lane=lane,
+        kind=str(item.kind),
+        text=text,
+        seq=told.seq,
+        cycle=told.cycle,
+        lag_seconds=item.lag_seconds,
+        since=item.since,
+        workload=item.workload,
+        nodes=(item.node,) if item.node else (),
+        group=group,
+        damage=damage,
+    )
+
+
+def of_kind(told: list[Told], *kinds: str) -> Iterator[Told]:
+    """Yield reactions of some kinds."""
+    return (one for one in told if one.item.kind in kinds)

@@ -1,0 +1,210 @@
+"""What an incident is made of: marks of damage, steps with their lags, waits by class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from schemas.model import Part
+
+
+class Lane(StrEnum):
+    """Who did it, in the order in which the lanes are drawn."""
+
+    DEMAND = "demand"
+    PREDICTION = "prediction"
+    AUTOSCALER = "autoscaler"
+    """HorizontalPodAutoscalers, and whoever adds and removes nodes."""
+    CONTROLLER = "controller"
+    """Deployments, Jobs and their users: how many pods are wanted."""
+    SCHEDULER = "scheduler"
+    KUBELET = "kubelet"
+    NODE = "node"
+    FORESAIL = "foresail"
+
+
+class DamageKind(StrEnum):
+    """What can be seen to go wrong."""
+
+    NODE_DOWN = "node_down"
+    SHORT = "short"
+    """An autoscaler found that too few pods run."""
+    WAITING = "waiting"
+    """A pod waits for a node."""
+    FAILING = "failing"
+    """Pods fail or restart one after the other."""
+
+
+class IncidentKind(StrEnum):
+    """What an incident is called after."""
+
+    NODE_FAILURE = "node_failure"
+    HPA_LAG = "hpa_lag"
+    UNSCHEDULABLE_BURST = "unschedulable_burst"
+    PODS_WAITING = "pods_waiting"
+    FAILING_PODS = "failing_pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """One thing that went wrong, for a time, at some places."""
+
+    kind: DamageKind
+    begin_seconds: float
+    """Cluster time."""
+    end_seconds: float | None
+    """None: still going on at the end of the log."""
+    places: frozenset[str]
+    """Nodes, workloads, and `class:<pending class>` for waits."""
+    subject: str = ""
+    """The node, the pod or the workload."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """One thing that happened, before it is grouped into steps."""
+
+    time_seconds: float
+    lane: Lane
+    kind: str
+    text: str
+    seq: int
+    cycle: int
+    lag_seconds: float | None = None
+    since: str = ""
+    workload: str = ""
+    nodes: tuple[str, ...] = ()
+    group: str = ""
+    """Happenings of one group, without a long pause between them, become one step."""
+    detail: str = ""
+    """What differs within a group; `{details}` in the text stands for all of them."""
+    damage: bool = False
+
+
+class Step(Part):
+    """One link of the chain: one thing, or several of one kind."""
+
+    lane: Lane
+    kind: str
+    time_seconds: float
+    """Cluster time of the first."""
+    until_seconds: float
+    """Cluster time of the last."""
+    count: int
+    since_begin_seconds: float
+    """Time from the incident's beginning to the first; negative before it."""
+    lag_median_seconds: float | None
+    """Median of the lags that the events state themselves."""
+    lag_max_seconds: float | None
+    lag_since: str
+    """What those lags are counted from."""
+    text: str
+    damage: bool
+    """Whether this is visible damage."""
+    seq: int
+    """Position of the first event in the log."""
+    cycle: int
+
+
+class WaitGroup(Part):
+    """How long pods waited for one class of reason."""
+
+    pending_class: str
+    pods: int
+    median_seconds: float
+    max_seconds: float
+    still_waiting: int
+
+
+class Span(Part):
+    """One damage, as it is drawn."""
+
+    kind: DamageKind
+    subject: str
+    pending_class: str
+    begin_seconds: float
+    end_seconds: float | None
+
+
+class Alarm(Part):
+    """The first time that a model said so."""
+
+    model_id: str
+    shadow: bool
+    node: str
+    value: float
+    threshold: float
+    time_seconds: float
+    lead_seconds: float | None
+    """First visible damage minus this time; None when it had stood there for longer than the
+    look-back, and so announced nothing.
+    """
+    seq: int
+
+
+class Curve(Part):
+    """Numbers over time, drawn above the lanes."""
+
+    name: str
+    unit: str
+    times_seconds: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+class Incident(Part):
+    """One incident with its chain."""
+
+    number: int
+    kind: IncidentKind
+    begin_seconds: float
+    """When demand rose, or else the first visible damage."""
+    damage_seconds: float
+    """The first visible damage."""
+    end_seconds: float | None
+    """When the last damage was over; None while it goes on."""
+    last_seconds: float
+    """The newest cluster time in the log."""
+    nodes: tuple[str, ...]
+    workloads: tuple[str, ...]
+    steps: tuple[Step, ...]
+    waits: tuple[WaitGroup, ...]
+    spans: tuple[Span, ...]
+    alarms: tuple[Alarm, ...]
+    """One for each model, the active one first."""
+    curves: tuple[Curve, ...] = ()
+
+    @property
+    def lead_seconds(self) -> float | None:
+        """The active model's lead over the first visible damage; None when it gave no warning."""
+        active = [one for one in self.alarms if not one.shadow]
+        return active[0].lead_seconds if active else None
+
+
+@dataclass(slots=True)
+class Found:
+    """An incident before its chain is told: damages that belong together."""
+
+    damages: list[Damage]
+    places: set[str] = field(default_factory=set)
+
+    @property
+    def begin_seconds(self) -> float:
+        """The first visible damage."""
+        return min(one.begin_seconds for one in self.damages)
+
+    @property
+    def end_seconds(self) -> float | None:
+        """When the last damage was over; None while one goes on."""
+        ends = [one.end_seconds for one in self.damages]
+        known = [end for end in ends if end is not None]
+        return max(known) if len(known) == len(ends) else None
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Nodes among its places."""
+        return tuple(sorted(one for one in self.places if "/" not in one and ":" not in one))
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """Workloads among its places."""
+        return tuple(sorted(one for one in self.places if "/" in one))

@@ -1,0 +1,192 @@
+"""An incident drawn in the terminal: what happened, its lag, and where on the way it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from foresail.timeline.incident import Incident, IncidentKind, Lane, Step
+
+BAR_COLUMNS = 22
+SHOWN_PLACES = 4
+BEFORE_SECONDS = 120.0
+TITLES = {
+    IncidentKind.NODE_FAILURE: "node failure",
+    IncidentKind.HPA_LAG: "autoscaler lag",
+    IncidentKind.UNSCHEDULABLE_BURST: "unschedulable burst",
+    IncidentKind.PODS_WAITING: "pods waiting",
+    IncidentKind.FAILING_PODS: "failing pods",
+}
+STYLES = {
+    Lane.DEMAND: "magenta",
+    Lane.PREDICTION: "cyan",
+    Lane.FORESAIL: "green",
+    Lane.NODE: "bold",
+}
+
+
+def clock(at_seconds: float) -> str:
+    """Write a cluster time as time of day."""
+    return datetime.fromtimestamp(at_seconds, UTC).strftime("%H:%M:%S")
+
+
+def lasted(seconds: float) -> str:
+    """Write a duration shortly: `45 s`, `6 min 05 s`, `2 h 03 min`."""
+    whole = round(abs(seconds))
+    if whole < 120:
+        return f"{abs(seconds):.3g} s" if whole < 10 else f"{whole} s"
+    if whole < 7200:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def lag(seconds: float) -> str:
+    """Write a time from the beginning: `+0:45`, `-12:03`, `+1:02:03`."""
+    whole = round(abs(seconds))
+    sign = "-" if seconds < 0 and whole else "+"
+    minutes = f"{whole // 60 % 60:02}" if whole >= 3600 else str(whole // 60)
+    hours = f"{whole // 3600}:" if whole >= 3600 else ""
+    return f"{sign}{hours}{minutes}:{whole % 60:02}"
+
+
+def incident_view(incident: Incident, omitted: int = 0) -> RenderableType:
+    """Return the whole chain with its heading and the waits."""
+    table = Table.grid(padding=(0, 1))
+    for width in (8, 8, 10, BAR_COLUMNS):
+        table.add_column(width=width, no_wrap=True)
+    table.add_column(ratio=1, overflow="fold")
+    left, right = window_of(incident)
+    for step in incident.steps:
+        table.add_row(*_row(step, left, right))
+    lines: list[RenderableType] = [*heading(incident), Text(), table]
+    if omitted:
+        text = f"{omitted} reactions were left out of their events: counts here are too small"
+        lines.append(Text(text, style="yellow"))
+    return Group(*lines)
+
+
+def heading(incident: Incident) -> list[Text]:
+    """Return the lines above the chain."""
+    end = incident.end_seconds
+    closed = f"over after {lasted(end_of(incident) - incident.begin_seconds)}"
+    state = closed if end is not None else "still going on"
+    title = Text(f"incident {incident.number}: {TITLES[incident.kind]}", style="bold")
+    title.append(f"   {clock(incident.begin_seconds)} to {clock(end_of(incident))}, {state}", "dim")
+    return [
+        title,
+        Text(f"where       {places(incident)}"),
+        Text(f"prediction  {lead(incident)}", style="cyan"),
+        *(Text(f"waited      {wait}", style="yellow") for wait in waited(incident)),
+    ]
+
+
+def places(incident: Incident) -> str:
+    """Return the nodes and workloads shortly."""
+    named = [*incident.nodes, *incident.workloads]
+    if len(named) > SHOWN_PLACES:
+        named = [*named[: SHOWN_PLACES - 1], f"{len(named) - SHOWN_PLACES + 1} more"]
+    return ", ".join(named) or "nowhere in particular"
+
+
+def lead(incident: Incident) -> str:
+    """Return what each model's lead over the first visible damage was."""
+    said = []
+    for one in incident.alarms:
+        name = f"{one.model_id}{' (shadow)' if one.shadow else ''}"
+        if one.lead_seconds is None:
+            said.append(f"{name} announced nothing: a risk had stood above its threshold for long")
+        elif one.lead_seconds > 0:
+            said.append(f"{name} led the first visible damage by {lasted(one.lead_seconds)}")
+        elif one.lead_seconds == 0:
+            said.append(f"{name} spoke with the first visible damage")
+        else:
+            said.append(f"{name} spoke {lasted(one.lead_seconds)} after the first visible damage")
+    return "; ".join(said) or "no model said so: no risk came to an action threshold"
+
+
+def waited(incident: Incident) -> list[str]:
+    """Return one line for each class of reason for which pods waited."""
+    return [
+        f"{one.pods} pod{'s' if one.pods > 1 else ''} for {one.pending_class}: median {lasted(one.median_seconds)}, "
+        f"at most {lasted(one.max_seconds)}"
+        + (f", {one.still_waiting} still do" if one.still_waiting else "")
+        for one in incident.waits
+    ]
+
+
+def list_view(found: Sequence[Incident]) -> Table:
+    """Return every incident as one row."""
+    table = Table(box=None, pad_edge=False)
+    for column in ("no.", "kind", "from", "lasted", "waited", "lead", "where"):
+        table.add_column(column, overflow="fold")
+    for one in found:
+        pods = sum(wait.pods for wait in one.waits)
+        open_ = "" if one.end_seconds is not None else "+"
+        ahead = one.lead_seconds
+        table.add_row(
+            str(one.number),
+            TITLES[one.kind],
+            clock(one.begin_seconds),
+            lasted(end_of(one) - one.begin_seconds) + open_,
+            f"{pods} pods" if pods else "",
+            "none" if ahead is None else f"{'' if ahead >= 0 else '-'}{lasted(ahead)}",
+            places(one),
+        )
+    return table
+
+
+def end_of(incident: Incident) -> float:
+    """Return when it was over, or the newest time there is."""
+    return incident.last_seconds if incident.end_seconds is None else incident.end_seconds
+
+
+def _row(step: Step, left: float, right: float) -> tuple[RenderableType, ...]:
+    style = "red" if step.damage else STYLES.get(step.lane, "")
+    text = Text(step.text, style=style)
+    text.append(lag_words(step), style="dim")
+    return (
+        Text(clock(step.time_seconds), style="dim"),
+        Text(lag(step.since_begin_seconds), justify="right"),
+        Text(step.lane, style=style),
+        Text(_bar(step, left, right), style=style),
+        text,
+    )
+
+
+def window_of(incident: Incident) -> tuple[float, float]:
+    """Return what is drawn: not more before the beginning than what follows it, or two minutes.
+
+    What came earlier stands at the left edge.
+    """
+    end = max([end_of(incident), *(one.until_seconds for one in incident.steps)])
+    begin = min([incident.begin_seconds, *(one.time_seconds for one in incident.steps)])
+    before = max(BEFORE_SECONDS, end - incident.begin_seconds)
+    return max(begin, incident.begin_seconds - before), end
+
+
+def lag_words(step: Step) -> str:
+    """Return the lag that the events themselves state, e.g. ` (3 s after scheduled)`."""
+    if step.lag_median_seconds is None or not step.lag_since:
+        return ""
+    most = ""
+    if step.count > 1 and step.lag_max_seconds != step.lag_median_seconds:
+        most = f", at most {lasted(step.lag_max_seconds or 0.0)}"
+    since = step.lag_since.replace("_", " ")
+    return f" ({lasted(step.lag_median_seconds)}{most} after {since})"
+
+
+def _bar(step: Step, left: float, right: float) -> str:
+    """Draw a step on the way from left to right: a point, or a line where it took longer."""
+
+    def place(at: float) -> int:
+        share = (at - left) / (right - left) if right > left else 0.0
+        return min(BAR_COLUMNS - 1, max(0, round(share * (BAR_COLUMNS - 1))))
+
+    first, last = place(step.time_seconds), place(step.until_seconds)
+    mark = "x" if step.damage else "o"
+    body = mark if last == first else mark + "-" * (last - first - 1) + mark
+    return "." * first + body + "." * (BAR_COLUMNS - first - len(body))
