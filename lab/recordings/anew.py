@@ -18,6 +18,7 @@ from schemas.config import Config, config_hash
 from schemas.envelope import MESSAGE_ID, Event, attributes_of
 from schemas.frames import FramedData
 from schemas.identity import Origin, cycle_of, event_id, traceparent
+from schemas.observation import Observation
 from schemas.registry import decode, to_json
 from schemas.tables import Table, TableDelta, apply, state_hash
 from services.inference.service import build as build_inference
@@ -34,10 +35,15 @@ WAITING_EVENTS = 50_000
 class Anew:
     """Hashes and ids over changed content, event by event in the log's order."""
 
-    def __init__(self, origin: Origin, renaming: Renaming) -> None:
-        """Begin before the first event."""
+    def __init__(
+        self, origin: Origin, renaming: Renaming, views: Mapping[int, dict[str, Any]]
+    ) -> None:
+        """Begin before the first event; `views` are observations by cycle that checkpoints hold: the
+        deltas of a cut recording may continue one of them.
+        """
         self._origin = origin
         self._renaming = renaming
+        self._views = views
         self._tables: dict[str, Mapping[str, Table]] = {}
         self._states: OrderedDict[str, str] = OrderedDict()
         """Hashes of full states: what it was, what it is."""
@@ -53,7 +59,7 @@ class Anew:
                     for name in kind.TABLES
                 }
             else:
-                before = self._tables[kind.TYPE]
+                before = self._before(kind, frame["previous_cycle"])
                 tables = {
                     name: apply(
                         before[name],
@@ -71,6 +77,16 @@ class Anew:
         frame["state_hash"] = self._states[frame["state_hash"]]
         while len(self._states) > KEPT_HASHES:
             self._states.popitem(last=False)
+
+    def _before(self, kind: type[FramedData], cycle: int) -> Mapping[str, Table]:
+        """Return the full tables that a delta builds on."""
+        if kind.TYPE in self._tables or kind is not Observation:
+            return self._tables[kind.TYPE]
+        view = self._renaming.take(self._views[cycle])
+        return {
+            name: _table_kind(kind, name).model_validate_json(to_json(view[name]))
+            for name in kind.TABLES
+        }
 
     def states_named(self, value: Any) -> Any:
         """Replace hashes of full states in a checkpoint."""

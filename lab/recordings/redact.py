@@ -9,7 +9,7 @@ that hold packed history (by folding again).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ from schemas.registry import BY_TYPE, to_json
 HIDDEN = "(redacted)"
 """In the place of what an operator wrote."""
 SHOWN_LEAKS = 5
+KEPT_VIEWS = 16
+"""The first observations that checkpoints hold; deltas in front of the first keyframe need one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +67,16 @@ def redact(path: Path, target: Path, salt: bytes, changes: Changes = NO_CHANGES)
     recording = open_recording(path)
     gathered = Gathered()
     gathered.take(recording.header)
+    views: dict[int, dict[str, Any]] = {}
     for message in recording:
-        gathered.take(_content(message))
+        content = _content(message)
+        gathered.take(content)
+        if len(views) < KEPT_VIEWS:
+            views.update(_view_in(content))
     renaming = Renaming(gathered, salt)
     header = {**renaming.take(recording.header), "redacted": True}
     with written(target, header) as writer:
-        rewriting = _Rewriting(recording, renaming, writer, changes)
+        rewriting = _Rewriting(recording, renaming, writer, views, changes)
         rewriting.run()
     return Redacted(rewriting.messages, len(renaming.names), recording.damage)
 
@@ -79,7 +85,12 @@ class _Rewriting:
     """The second pass over a recording."""
 
     def __init__(
-        self, recording: Recording, renaming: Renaming, writer: RecordingWriter, changes: Changes
+        self,
+        recording: Recording,
+        renaming: Renaming,
+        writer: RecordingWriter,
+        views: Mapping[int, dict[str, Any]],
+        changes: Changes,
     ) -> None:
         self._recording = recording
         self._renaming = renaming
@@ -87,7 +98,7 @@ class _Rewriting:
         header = recording.header
         self._rerun = Rerun(header, Plan(frozenset(("prediction",)), changes))
         origin = self._rerun.origin
-        self._anew = Anew(origin, renaming)
+        self._anew = Anew(origin, renaming, views)
         self._folded = Folded(origin, whole="cut" not in header, changes=changes)
         self._features: dict[int, str] = {}
         """By position: what a prediction's features hash to under the new names."""
@@ -163,6 +174,15 @@ class _Rewriting:
     def _unreadable(self, message: StoredMessage) -> bytes:
         """Return what stands for a message that is no event of ours: its bytes could hold any name."""
         return to_json({"redacted": self._renaming.hidden(message.data.hex())})
+
+
+def _view_in(content: Any) -> dict[int, dict[str, Any]]:
+    """Return the observation that a checkpoint holds, by its cycle."""
+    state = content.get("state") if isinstance(content, dict) else None
+    view = state.get("view") if isinstance(state, dict) else None
+    if isinstance(view, dict) and isinstance(view.get("cycle"), int):
+        return {view["cycle"]: view}
+    return {}
 
 
 def _content(message: StoredMessage) -> Any:

@@ -17,7 +17,9 @@ from typing import Any
 from bus.recording.pseudonyms import pseudonyms
 from lab.recordings.names import TOKEN, parts_of, renamed, walked
 
-WELL_KNOWN = re.compile(r"(.*\.)?(kubernetes\.io|k8s\.io|foresail\.dev)")
+WELL_KNOWN = re.compile(r"([-a-z0-9]+\.)*(kubernetes\.io|k8s\.io|foresail\.dev)(/|$)")
+"""Labels and taints that every cluster has."""
+_FOREIGN = re.compile(rf"{WELL_KNOWN.pattern}[-._A-Za-z0-9]*|{TOKEN.pattern}")
 _QUOTED = re.compile(r'"[^"]*"|\{[^{}]*\}|\'[^\']*\'')
 _LONG_MESSAGE = 250
 """Messages of the API server are kept up to some length; the last word of a long one may be half a
@@ -119,12 +121,13 @@ class Renaming:
 
         def replaced(found: re.Match[str]) -> str:
             word = found[0]
+            if WELL_KNOWN.match(word):
+                return word
             if word in self.names:
                 return self.names[word]
-            hidden = f"redacted-{self.hidden(word)[:_HASH_LETTERS]}"
-            return word if WELL_KNOWN.fullmatch(word) else hidden
+            return f"redacted-{self.hidden(word)[:_HASH_LETTERS]}"
 
-        return TOKEN.sub(replaced, quoted)
+        return _FOREIGN.sub(replaced, quoted)
 
 
 def _is_distinct(name: str) -> bool:
