@@ -47,8 +47,9 @@ def card(
     if budget_lines:
         lines += [
             (
-                "Thresholds by action budget: the share of capacity that the stated share of calibration "
-                "rows (virtual machines, batch jobs, GPU clusters; not nodes) is predicted to stay below."
+                "Thresholds by action budget: the share of a machine that p90 stays below in the stated share "
+                "of calibration rows, from batch jobs that fill 16 cores each; derive them anew from a "
+                "recording of your own nodes."
             ),
             "",
             "| threshold | budget | value |",

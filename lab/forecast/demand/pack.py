@@ -158,8 +158,8 @@ def solvinity(path: Path) -> list[Family]:
 
 
 def surf(path: Path) -> list[Family]:
-    """Batch jobs of an HPC cluster, 30-second samples averaged over five minutes."""
-    return [_fragments(path, "surf22 jobs", 3, unseen_owners=True)]
+    """Batch jobs of an HPC cluster that fill 16 cores of a machine, 30-second samples averaged."""
+    return [replace(_fragments(path, "surf22 jobs", 3, unseen_owners=True), like_nodes=True)]
 
 
 def _fragments(path: Path, name: str, stride: int, *, unseen_owners: bool) -> Family:

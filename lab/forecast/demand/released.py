@@ -2,7 +2,7 @@
 
 A booster's factor makes its quantile hold on the calibration rows of all families together, each
 family weighing the same. Thresholds are shares of capacity that the stated share of calibration
-rows stays below, from the families whose capacity is known.
+rows stays below, from the families that load a machine as a node is loaded.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class CalibrationSample:
     """What calibration rows of one family and horizon say.
 
     `needed` (rows, quantiles) is peak over prediction, in spreads; NaN where the prediction is too
-    near the mean. `shares` is predicted p90 over capacity, empty where no capacity is known.
+    near the mean. `shares` is predicted p90 over capacity, empty for families unlike nodes.
     """
 
     horizon: Horizon
@@ -81,7 +81,7 @@ def calibration_sample(
     needed = np.where(above, peaks[:, None] / np.where(above, numbers, 1.0), np.nan)
     usage = units.usage(numbers)[:, levels.index(THRESHOLD_QUANTILE)]
     capacity = rows.capacity[chosen]
-    known = np.isfinite(capacity)
+    known = np.isfinite(capacity) & family.like_nodes
     return CalibrationSample(horizon, levels, needed, usage[known] / capacity[known])
 
 
@@ -99,7 +99,7 @@ def release(
             horizon_seconds=float(horizon.seconds),
             raw=bytes(booster.save_raw(raw_format="ubj")),
             quantile=quantile,
-            calibration=_factor(quantile, [one for one in samples if one.horizon == horizon]),
+            calibration=calibration(quantile, [one for one in samples if one.horizon == horizon]),
         )
         for horizon, own in boosters.items()
         for quantile, booster in own.items()
@@ -135,23 +135,21 @@ def release(
 def demand_thresholds(shares: Sequence[Floats]) -> dict[str, float]:
     """Return for each budget the share of capacity that so many predictions stay below.
 
-    Each family weighs the same; thresholds rise strictly. Empty without any known capacity.
+    Thresholds rise strictly. Empty without any share.
     """
-    known = [one for one in shares if len(one)]
-    if not known:
+    values = np.concatenate([np.empty(0), *shares])
+    if not len(values):
         return {}
-    values = np.concatenate(known)
-    weights = np.concatenate([np.full(len(one), 1.0 / len(one)) for one in known])
     found: dict[str, float] = {}
     lowest = 0.0
     for field, budget in BUDGETS.items():
-        value = round(weighted_quantile(values, weights, budget), DIGITS)
+        value = round(weighted_quantile(values, np.ones(len(values)), budget), DIGITS)
         lowest = max(value, round(lowest + LEAST_STEP, DIGITS))
         found[field] = lowest
     return found
 
 
-def _factor(quantile: float, samples: Sequence[CalibrationSample]) -> Calibration:
+def calibration(quantile: float, samples: Sequence[CalibrationSample]) -> Calibration:
     """Return the factor that makes the quantile hold; none for the median, which has no side."""
     if quantile <= 0.5:
         return Calibration()

@@ -36,7 +36,8 @@ class Family:
     Split by time: training before `split_step`, test after it. With `unseen_owners` also by owner:
     training reads 60 % of the owners, chosen by a hash, and the test only the others.
     `stride` is how many windows lie between two origins that are scored, `row_stride` between two
-    that are learned from.
+    that are learned from. `like_nodes` families load a machine as a node's pods do: thresholds for
+    nodes come from them.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Family:
     unseen_owners: bool
     notes: tuple[str, ...] = field(default=())
     row_stride: int = 3
+    like_nodes: bool = False
 
     @property
     def title(self) -> str:
