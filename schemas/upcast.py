@@ -12,7 +12,28 @@ from typing import Any
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
-UPCASTERS: Mapping[str, tuple[str, Upcaster]] = {}
+
+def _risk_columns(data: dict[str, Any]) -> dict[str, Any]:
+    """Version 0 said risk as one object per node; version 1 says large state as columns."""
+    return {**data, "nodes": _columns(data["nodes"], "risk_ratio")}
+
+
+def _demand_columns(data: dict[str, Any]) -> dict[str, Any]:
+    """The same for demand."""
+    return {**data, "nodes": _columns(data["nodes"], "demand_ratio")}
+
+
+def _columns(rows: Any, name: str) -> dict[str, Any]:
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError("nodes are no list of objects")
+    ordered = sorted(rows, key=lambda row: str(row["node"]))
+    return {"ids": [row["node"] for row in ordered], name: [row[name] for row in ordered]}
+
+
+UPCASTERS: Mapping[str, tuple[str, Upcaster]] = {
+    "foresail.prediction.risk.v0": ("foresail.prediction.risk.v1", _risk_columns),
+    "foresail.prediction.demand.v0": ("foresail.prediction.demand.v1", _demand_columns),
+}
 """Old type to (new type, function)."""
 
 
