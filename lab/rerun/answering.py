@@ -22,6 +22,7 @@ from lab.rerun.stage import (
     Slot,
     slot_of,
 )
+from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.envelope import Draft
@@ -31,6 +32,7 @@ from schemas.reasons import Reason
 
 KEPT_INPUTS = 20_000
 """Inputs kept until a first state is known."""
+MAY_READ: tuple[Pattern, ...] = (("snapshot", "*"), ("observation",), ("prediction", ">"))
 Build = Callable[[Config], Fold[Any]]
 
 
@@ -61,8 +63,8 @@ class AnsweringStage:
 
     @property
     def reads(self) -> tuple[Pattern, ...]:
-        """What the fold reads; known once it is built."""
-        return () if self._fold is None else self._fold.reads
+        """What the fold reads; before it is built, everything that such a fold may read."""
+        return MAY_READ if self._fold is None else self._fold.reads
 
     @property
     def ready(self) -> bool:
@@ -72,9 +74,20 @@ class AnsweringStage:
     def configure(self, config: Config) -> None:
         """Build the fold that the process announced; the state stays."""
         self._fold = self._build(config)
+        if self._state is None:
+            self._forget_unread()
         self._drafts = {}
         if self._state is None:
             self._state = self._fold.initial()
+
+    def _forget_unread(self) -> None:
+        """Keep of what came before the announcement only what this fold reads."""
+        patterns = [subjects.pattern("*", tokens) for tokens in self.reads]
+        self._waiting = deque(
+            one
+            for one in self._waiting
+            if any(subjects.matches(pattern, one.subject) for pattern in patterns)
+        )
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Begin with a stored state."""

@@ -80,6 +80,7 @@ class Rerun:
         """Messages that are no events today's code knows, by subject."""
         self.messages = 0
         self.first_ns = self.last_ns = 0
+        self._newest_seq = self._unbroken_seq = 0
 
     def pairs(
         self,
@@ -99,6 +100,9 @@ class Rerun:
             if not self._stages:
                 self._begin(message)
             self.messages += 1
+            if message.seq != self._newest_seq + 1:
+                self._unbroken_seq = message.seq
+            self._newest_seq = message.seq
             self.last_ns = message.time_ns
             route = self._routes.get(message.subject) or self._route(message.subject)
             if route.writer is None and not route.readers and not route.side:
@@ -131,7 +135,7 @@ class Rerun:
 
     def _side(self, event: AnyEvent) -> None:
         if isinstance(event.data, Checkpoint):
-            first_seq = self._cut.get("first_seq", 1)
+            first_seq = self._cut.get("first_seq", self._unbroken_seq)
             for stage in self._stages:
                 if stage.process == event.data.process and event.data.folded_seq >= first_seq - 1:
                     stage.restore(event.data)

@@ -55,6 +55,8 @@ class ScoringStage:
         """
         settings = settings_from(ScoreboardSettings, "scoreboard", config, self._changes)
         self._fold = build(settings, self._origin)
+        if self._grounded:
+            self._fold_kept(after_seq=0)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Begin with a stored state."""
@@ -63,9 +65,13 @@ class ScoringStage:
             return
         self._state = ScoreboardState.model_validate(checkpoint.state, extra="ignore")
         self._grounded = True
+        self._fold_kept(after_seq=checkpoint.folded_seq)
+
+    def _fold_kept(self, after_seq: int) -> None:
+        assert self._fold is not None
         for one in self._kept:
-            if one.seq > checkpoint.folded_seq:
-                self._state = fold.evolve(self._state, one)
+            if one.seq > after_seq:
+                self._state = self._fold.evolve(self._state, one)
         self._kept.clear()
 
     def take(self, event: AnyEvent) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bus.port import StoredMessage
+from bus.recording import RecordingWriter, open_recording
 from foresail.__main__ import main
 from lab.rerun.engine import LAYERS
 from lab.rerun.verify import verify
@@ -139,3 +140,35 @@ def test_settings_that_are_not_in_the_recording_are_named(
 
     assert 2 == main(["verify", str(path)])
     assert "config.agent-safety" in capsys.readouterr().err
+
+
+def test_announcements_may_come_after_what_they_are_about(recorded: Path, tmp_path: Path) -> None:
+    """Processes start when they can: what a slow one read before it announced itself still counts."""
+    recording = open_recording(recorded)
+    messages = list(recording)
+    slow = ("config.inference", "config.agent-safety", "config.scoreboard", "config.referee")
+    late = [one for one in messages if one.subject.endswith(slow)]
+    rest = [one for one in messages if one not in late]
+    first = next(n for n, one in enumerate(rest) if one.subject.endswith(".observation"))
+    header = {k: v for k, v in recording.header.items() if k not in {"format", "version"}}
+    writer = RecordingWriter(tmp_path / "late.fslog", header)
+    for seq, one in enumerate((*rest[: first + 1], *late, *rest[first + 1 :]), start=1):
+        writer.write(replace(one, seq=seq))
+    writer.seal()
+
+    report = verify(tmp_path / "late.fslog")
+
+    assert report.holds, report.first
+
+
+def test_a_part_of_a_recording_is_computed_from_its_checkpoints(
+    recorded: Path, tmp_path: Path
+) -> None:
+    """A cut that begins inside the log verifies from its first checkpoints on, without a difference."""
+    part = tmp_path / "part.fslog"
+    assert 0 == main(["recording", "cut", str(recorded), str(part), "--cycle", "28..38"])
+
+    report = verify(part)
+
+    assert report.holds, report.first
+    assert all(one.equal >= 11 for one in report.layers.values())

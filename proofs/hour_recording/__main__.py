@@ -1,0 +1,61 @@
+"""`python -m proofs.hour_recording`: the hour of the bar, or less: `--for 120s`.
+
+Exit code 0 when the recording verified everywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+
+from foresail.flags import seconds
+from proofs.__main__ import table
+from proofs.faults import quiet
+from proofs.hour_recording import prove_run
+from proofs.hour_recording.live import Kill, Run
+
+
+def main(arguments: list[str]) -> int:
+    """Record, kill, verify; print each row as it comes."""
+    parser = argparse.ArgumentParser(prog="python -m proofs.hour_recording", description=__doc__)
+    parser.add_argument("--for", dest="length", type=seconds, default=3_600.0, metavar="DURATION")
+    parser.add_argument("--nodes", type=int, default=100)
+    parser.add_argument("--interval", type=seconds, default=3.0, metavar="DURATION")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--kill",
+        action="append",
+        default=[],
+        metavar="PROCESS@DURATION",
+        help="default: inference after a quarter, referee after a half of the time",
+    )
+    parser.add_argument("--keep", metavar="FOLDER", help="keep the stack's folder and recording")
+    parser.add_argument("extra", nargs="*", metavar="FLAG", help="flags of foresail up, after --")
+    given = parser.parse_args(arguments)
+    quiet()
+    kills = tuple(_kill(one) for one in given.kill) or (
+        Kill("inference", given.length * 0.25),
+        Kill("referee", given.length * 0.5),
+    )
+    run = Run(given.length, given.nodes, given.interval, given.seed, kills, tuple(given.extra))
+    console = Console()
+    rows = []
+    with TemporaryDirectory(prefix="foresail-hour-", ignore_cleanup_errors=True) as temporary:
+        for row in prove_run(Path(given.keep or temporary).resolve(), run):
+            rows.append(row)
+            console.print(f"{row.what}: {row.held} of {row.tried}  {row.detail}", markup=False)
+    console.print(table(rows))
+    return 0 if all(row.holds for row in rows) else 1
+
+
+def _kill(text: str) -> Kill:
+    process, _, at = text.partition("@")
+    return Kill(process, seconds(at))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

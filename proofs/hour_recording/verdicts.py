@@ -1,0 +1,66 @@
+"""`foresail verify` of one recording, in every environment and on every interpreter."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from proofs.determinism.environments import ENVIRONMENTS, Environment
+from proofs.determinism.interpreters import ROOT, Interpreter, Missing, other, this
+from proofs.row import Row
+
+VERSIONS = ("3.11", "3.13")
+TIMES = 2
+VERIFY_SECONDS = 1_800.0
+PASSED_ON = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
+
+
+def verdicts(path: Path, part: str) -> Iterator[Row]:
+    """Verify twice in three environments on each interpreter; one row for each pair."""
+    first: dict[str, Any] | None = None
+    for version in VERSIONS:
+        interpreter = this() if this().version == version else other(version)
+        if isinstance(interpreter, Missing):
+            yield Row(part, f"verified on {interpreter}", TIMES, 0, "not tried")
+            continue
+        for environment in ENVIRONMENTS[:3]:
+            reports = [verify(path, interpreter, environment) for _ in range(TIMES)]
+            first = first or reports[0]
+            held = sum(one["holds"] is True and one == first for one in reports)
+            name = f"verified on {interpreter}, {environment.name}"
+            yield Row(part, name, TIMES, held, _said(reports[0]))
+
+
+def verify(path: Path, interpreter: Interpreter, environment: Environment) -> dict[str, Any]:
+    """Run `foresail verify --json` in a process of its own; return its report."""
+    folder = path.parent / environment.folder
+    folder.mkdir(exist_ok=True)
+    variables = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    command = [str(interpreter.path), *environment.flags, "-m", "foresail", "verify"]
+    ran = subprocess.run(
+        [*command, str(path.resolve()), "--json"],
+        cwd=folder,
+        env={**variables, **environment.variables, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=VERIFY_SECONDS,
+        check=False,
+    )
+    try:
+        found: dict[str, Any] = json.loads(ran.stdout)
+    except ValueError:
+        said = ran.stderr.decode(errors="replace").strip().splitlines()
+        return {"holds": False, "error": said[-1] if said else f"exit code {ran.returncode}"}
+    return found
+
+
+def _said(report: dict[str, Any]) -> str:
+    if "error" in report:
+        return str(report["error"])
+    alone = sum(one["ungrounded"] for one in report["layers"].values())
+    text = f"{report['compared']} events compared, {alone} not"
+    first = report["first_difference"]
+    return text if first is None else f"{text}; differs at seq {first['seq']} {first['subject']}"
