@@ -3,7 +3,8 @@
 No single setting is best: on few positives, validation chooses badly. The members differ in depth,
 in whether jobs weigh equally, and in whether they see absolute counts of users, names and machines
 (which tell single actors apart and do not carry over); their mean is steadier than the best of
-them. Equal inputs give equal bytes: two threads always, a fixed seed, rows in order.
+them. Equal inputs give equal bytes: the number of threads, among which sums
+of gradients are shared, depends on the data alone; a fixed seed; rows in order.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import xgboost as xgb
 from lab.forecast.risk.metrics import Floats, Labels, job_weights
 from lab.forecast.risk.rows import Matrix
 
-THREADS = 2
-"""Fixed: sums of gradients depend on how many threads share them."""
+MOST_THREADS = 2
+CELLS_PER_THREAD = 4_000_000
+"""Below, a second thread costs more than it brings."""
 MAX_BINS = 64
 ABSOLUTE_KEYS = ("user", "name", "machine")
 
@@ -60,10 +62,19 @@ class Learning:
     """Per column: an absolute count of a user, name or machine."""
 
 
+def threads_for(matrix: Matrix) -> int:
+    """Return how many threads share the work on a matrix: a function of its size alone."""
+    return min(MOST_THREADS, 1 + matrix.size // CELLS_PER_THREAD)
+
+
 def quantized(learning: Learning) -> xgb.QuantileDMatrix:
     """Return the rows in bins; all settings share them."""
     return xgb.QuantileDMatrix(
-        learning.matrix, learning.labels, max_bin=MAX_BINS, nthread=THREADS, missing=np.nan
+        learning.matrix,
+        learning.labels,
+        max_bin=MAX_BINS,
+        nthread=threads_for(learning.matrix),
+        missing=np.nan,
     )
 
 
@@ -95,7 +106,7 @@ def _parameters(setting: Setting, learning: Learning, seed: int) -> dict[str, An
         "colsample_bytree": 0.3,
         "lambda": 5.0,
         "base_score": min(max(rate, 1e-6), 1.0 - 1e-6),
-        "nthread": THREADS,
+        "nthread": threads_for(learning.matrix),
         "seed": seed,
         "verbosity": 0,
     }
@@ -105,7 +116,7 @@ def mean_probability(boosters: Sequence[xgb.Booster], matrix: Matrix) -> Floats:
     """Return the mean of the members' probabilities, one per row; as inference computes it."""
     total = np.zeros(len(matrix))
     for booster in boosters:
-        booster.set_param({"nthread": THREADS})
+        booster.set_param({"nthread": threads_for(matrix)})
         total += booster.inplace_predict(matrix, missing=np.nan)
     return total / len(boosters)
 

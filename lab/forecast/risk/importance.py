@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import xgboost as xgb
 
-from lab.forecast.risk.boosting import THREADS
+from lab.forecast.risk.boosting import threads_for
 from lab.forecast.risk.metrics import Floats
 from lab.forecast.risk.rows import Matrix
 
@@ -32,7 +32,7 @@ def contributions(boosters: Sequence[xgb.Booster], matrix: Matrix) -> Floats:
     """Return the members' mean absolute contribution of each feature to these rows, in log odds."""
     if not len(matrix):
         return np.zeros(matrix.shape[1])
-    rows = xgb.DMatrix(matrix, missing=np.nan, nthread=THREADS)
+    rows = xgb.DMatrix(matrix, missing=np.nan, nthread=threads_for(matrix))
     total = np.zeros(matrix.shape[1])
     for booster in boosters:
         total += np.abs(booster.predict(rows, pred_contribs=True)[:, :-1]).mean(axis=0)

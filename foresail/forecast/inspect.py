@@ -1,0 +1,78 @@
+"""Say what a risk model is: data, folds, thresholds by budget, and the features it uses.
+
+With `--dataset` and `--row` it explains one prediction by its greatest contributions.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bus.errors import InputError
+from foresail.forecast.evaluate import model_folder
+from foresail.output import console, print_json
+from foresail.workspace import workspace
+from lab.forecast.dataset import open_dataset
+from lab.forecast.risk.inspection import described, explained
+from lab.forecast.risk.source import DatasetSource
+from services.inference.model_directory import read_model
+
+SHOWN = 15
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("--model", required=True, metavar="DIR|NAME", help="a model directory")
+    parser.add_argument("--dataset", metavar="NAME", help="a built dataset, to explain a row of")
+    parser.add_argument("--row", type=int, metavar="N", help="the row, counted from 0")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Inspect."""
+    if (arguments.dataset is None) != (arguments.row is None):
+        raise InputError("--row", arguments.row, "give --dataset and --row together")
+    place = workspace()
+    model = read_model(model_folder(arguments.model, place))
+    if model.manifest.kind != "risk":
+        raise InputError("--model", model.manifest.model_id, "it is a demand model")
+    found = described(model)
+    if arguments.dataset is not None:
+        source = DatasetSource(open_dataset(arguments.dataset, place))
+        found["row"] = explained(model, source, arguments.row)
+    if arguments.json:
+        print_json(found)
+    else:
+        _print(found, console())
+    return 0
+
+
+def _print(found: dict[str, Any], out: Console) -> None:
+    data = found["data"]
+    out.print(f"{found['model_id']}  {found['booster_bytes'] / 1e6:.2f} MB")
+    if found["illusion"]:
+        out.print("[bold red]ILLUSION: rows drawn at random; believe none of its figures[/]")
+    out.print(f"data: {data['dataset']}, {data['label']}; {data['split']}")
+    out.print(
+        f"{data['rows']:,} rows, {data['positives']:,} positives; feature set "
+        f"{found['feature_set']} {found['feature_set_version']}, {found['features']} columns"
+    )
+    table = Table(box=None)
+    for head in ("threshold", "budget", "value"):
+        table.add_column(head)
+    for name, value in found["thresholds"].items():
+        table.add_row(name, f"{found['budgets'][name]:.1%}", f"{value:.6f}")
+    out.print(table)
+    for horizon, one in found["horizons"].items():
+        out.print(f"\n{horizon}: {one['members']} members, {one['trees']} trees; share of gain")
+        for line in one["by_gain"][:SHOWN]:
+            out.print(f"  {line['value']:6.1%}  {line['feature']} ({line['unit']})")
+    for horizon, one in found.get("row", {}).items():
+        out.print(
+            f"\nrow {one['row']}, {horizon}: raw {one['raw']:.6f}, probability {one['probability']:.6f}; "
+            "contributions in log odds"
+        )
+        for line in one["contributions"][:SHOWN]:
+            out.print(f"  {line['contribution']:+.3f}  {line['feature']} = {line['value']}")

@@ -1,0 +1,103 @@
+"""What a model directory holds, for people: thresholds, features by gain, one row explained."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xgboost as xgb
+
+from bus.errors import InputError
+from lab.forecast.risk.boosting import loaded, mean_probability, threads_for
+from lab.forecast.risk.calibration import Curve
+from lab.forecast.risk.importance import gains
+from lab.forecast.risk.rows import SECONDS_PER_MINUTE, read_features
+from lab.forecast.risk.source import DatasetSource
+from services.inference.model_directory import ModelDirectory
+
+LISTED = 30
+
+
+def described(model: ModelDirectory) -> dict[str, Any]:
+    """Return a model's manifest in short, and what its trees use."""
+    manifest = model.manifest
+    units = {one.name: one.unit for one in manifest.features}
+    horizons = {}
+    for seconds in manifest.horizons_seconds:
+        boosters = _members(model, seconds)
+        shares = gains(boosters, list(manifest.feature_names))
+        order = np.argsort(-shares, kind="stable")[:LISTED]
+        names = [manifest.feature_names[place] for place in order]
+        horizons[_horizon(seconds)] = {
+            "members": len(boosters),
+            "trees": sum(one.num_boosted_rounds() for one in boosters),
+            "by_gain": [
+                {"feature": name, "unit": units[name], "value": float(shares[place])}
+                for name, place in zip(names, order, strict=True)
+            ],
+        }
+    return {
+        "model_id": manifest.model_id,
+        "illusion": bool(manifest.metrics.get("illusion")),
+        "booster_bytes": sum(len(raw) for raw in model.boosters),
+        "data": manifest.data.model_dump(mode="json"),
+        "feature_set": manifest.feature_set,
+        "feature_set_version": manifest.feature_set_version,
+        "features": len(manifest.features),
+        "thresholds": manifest.thresholds.get("safety", {}),
+        "budgets": manifest.budgets,
+        "metrics": manifest.metrics,
+        "packages": manifest.packages,
+        "horizons": horizons,
+    }
+
+
+def explained(model: ModelDirectory, source: DatasetSource, row: int) -> dict[str, Any]:
+    """Return a row's probability and its contributions, by horizon.
+
+    Raises:
+        InputError: there is no such row, or the dataset has other features.
+    """
+    manifest = model.manifest
+    if not 0 <= row < source.dataset.rows:
+        raise InputError("--row", row, f"give 0 to {source.dataset.rows - 1}")
+    if manifest.feature_names != source.feature_names:
+        known = f"{manifest.feature_set} version {manifest.feature_set_version}"
+        raise InputError("--dataset", source.dataset.name, f"build it with features {known}")
+    matrix = read_features(source, np.array([row], dtype=np.int64))
+    found = {}
+    for seconds in manifest.horizons_seconds:
+        boosters = _members(model, seconds)
+        raw = mean_probability(boosters, matrix)
+        first = next(one for one in manifest.boosters if one.horizon_seconds == seconds)
+        curve = Curve(first.calibration.x, first.calibration.y)
+        rows = xgb.DMatrix(matrix, missing=np.nan, nthread=threads_for(matrix))
+        given = [one.predict(rows, pred_contribs=True)[0, :-1] for one in boosters]
+        mean = np.mean(given, axis=0)
+        order = np.argsort(-np.abs(mean), kind="stable")[:LISTED]
+        found[_horizon(seconds)] = {
+            "row": row,
+            "raw": float(raw[0]),
+            "probability": float(curve.apply(raw)[0]),
+            "contributions": [
+                {
+                    "feature": manifest.feature_names[place],
+                    "value": None if np.isnan(matrix[0, place]) else float(matrix[0, place]),
+                    "contribution": float(mean[place]),
+                }
+                for place in order
+            ],
+        }
+    return found
+
+
+def _members(model: ModelDirectory, seconds: float) -> list[xgb.Booster]:
+    return [
+        loaded(raw)
+        for raw, one in zip(model.boosters, model.manifest.boosters, strict=True)
+        if one.horizon_seconds == seconds
+    ]
+
+
+def _horizon(seconds: float) -> str:
+    return f"{seconds / SECONDS_PER_MINUTE:g} min"

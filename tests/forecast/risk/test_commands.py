@@ -1,0 +1,208 @@
+"""train, evaluate, inspect as people run them, on a small made trace of crash loops."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from foresail.__main__ import main
+from lab.forecast.risk.store import TrainingStore
+from tests.forecast.risk.made import write_trace
+
+TRAIN = ("forecast", "train", "--dataset", "made", "--rounds", "8")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A workspace with a dataset and a model trained on it."""
+    folder = tmp_path_factory.mktemp("workspace")
+    given = write_trace(folder / "trace")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BORG_XGBOOST_WORKSPACE", str(folder))
+        patch.delenv("BORG_DATA_DIR", raising=False)
+        patch.delenv("BORG_PROCESSED_DIR", raising=False)
+        assert 0 == main([
+            "forecast", "dataset", "--trace", "google2011", "--input", str(given), "--name", "made",
+            "--features", "live",
+        ])  # fmt: skip
+        assert 0 == main(TRAIN)
+        yield folder
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_a_trained_model_is_evaluated_with_its_baselines(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The report compares the model with every baseline on unseen jobs, in Markdown, JSON and plots."""
+    file = place / "reports" / "made.md"
+    capsys.readouterr()
+    assert 0 == main(["forecast", "evaluate", "--dataset", "made", "--report", str(file), "--json"])
+    printed = json.loads(capsys.readouterr().out)
+    text, kept = file.read_text("utf-8"), json.loads(file.with_suffix(".json").read_text("utf-8"))
+
+    horizon = kept["horizons"][0]
+    assert {"1", "1b"} == horizon["splits"].keys()
+    models = horizon["splits"]["1"]["models"]
+    assert {"model", "logistic", "job rule", "name rule", "base rate"} <= models.keys()
+    assert models["model"]["ap"]["value"] > models["base rate"]["ap"]["value"]
+    assert printed["horizons"][0]["splits"]["1"]["rows"] == horizon["splits"]["1"]["rows"]
+    for words in (
+        "AP", "without 10 worst jobs", "equal job weight", "P / R at 0.1%", "before the job's first",
+        "Brier skill", "expected / observed", "lead time", "excludes 0", "share of gain", "drift",
+        "Rolling recalibration", "on unseen jobs",
+    ):  # fmt: skip
+        assert words in text
+    for name in horizon["plots"]:
+        assert (file.with_name("made-plots") / name).read_text("utf-8").startswith("<?xml")
+
+
+def test_training_twice_gives_the_same_bytes(place: Path) -> None:
+    """A second training from nothing writes the same model, byte for byte."""
+    assert 0 == main([*TRAIN, "--name", "again"])
+    first, second = _hashes(place / "models" / "made"), _hashes(place / "models" / "again")
+
+    assert {name: one for name, one in first.items() if name.endswith(".ubj")} == {
+        name: one for name, one in second.items() if name.endswith(".ubj")
+    }
+    assert _hashes(place / "models" / "made.training") == _hashes(
+        place / "models" / "again.training"
+    )
+
+
+def test_an_interrupted_training_goes_on_at_the_unfinished_horizon(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A horizon that is complete is kept; one whose record is missing is trained again."""
+    both = [
+        *TRAIN,
+        "--name",
+        "two",
+        "--horizon",
+        "15m",
+        "--horizon",
+        "30m",
+        "--member",
+        "d4",
+        "--json",
+    ]
+    assert 0 == main(both)
+    before = _hashes(place / "models" / "two")
+    (TrainingStore(place / "models" / "two").horizon(30) / "record.json").unlink()
+    capsys.readouterr()
+    assert 0 == main(both)
+    told = json.loads(capsys.readouterr().out)
+
+    assert [15] == told["resumed"]
+    assert [900.0, 1800.0] == told["horizons_seconds"]
+    assert before == _hashes(place / "models" / "two")
+
+
+def test_the_illusion_is_labelled_everywhere(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Random rows come only with --illusion; model name, card, manifest and report say so."""
+    assert 0 == main([*TRAIN, "--illusion", "--member", "d4"])
+    folder, file = place / "models" / "made-illusion", place / "reports" / "illusion.md"
+    evaluate = ["forecast", "evaluate", "--dataset", "made", "--model", "made-illusion"]
+    assert 0 == main([*evaluate, "--report", str(file), "--no-plots"])
+    text = file.read_text("utf-8")
+
+    assert "ILLUSION" in (folder / "card.md").read_text("utf-8")
+    assert "ILLUSION" in json.loads((folder / "manifest.json").read_text("utf-8"))["data"]["split"]
+    assert "ILLUSION" in text
+    assert "Believe none of its figures" in text
+    assert "ILLUSION" in capsys.readouterr().out
+
+
+def test_a_model_is_inspected(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """inspect names data, thresholds that fall with their budgets, features, and explains a row."""
+    capsys.readouterr()
+    asked = ["forecast", "inspect", "--model", "made", "--dataset", "made", "--row", "5", "--json"]
+    assert 0 == main(asked)
+    found = json.loads(capsys.readouterr().out)
+    thresholds = found["thresholds"]
+
+    assert thresholds["replicate_risk_ratio"] > thresholds["migrate_risk_ratio"]
+    assert thresholds["migrate_risk_ratio"] > thresholds["throttle_risk_ratio"]
+    assert 4 == found["horizons"]["15 min"]["members"]
+    shares = [one["value"] for one in found["horizons"]["15 min"]["by_gain"]]
+    assert 0.5 < math.fsum(shares) < 1.0 + 1e-9
+    assert shares == sorted(shares, reverse=True)
+    assert 0.0 <= found["row"]["15 min"]["probability"] <= 1.0
+    assert 0 == main(["forecast", "inspect", "--model", "made"])
+
+
+def test_another_dataset_is_tested_on_jobs_that_were_not_learnt_from(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model meets another folder: what it may be tested on excludes every job it learnt from."""
+    given = write_trace(place / "other", seed=5, jobs=500)
+    build = [
+        "forecast",
+        "dataset",
+        "--trace",
+        "google2011",
+        "--input",
+        str(given),
+        "--name",
+        "other",
+    ]
+    assert 0 == main([*build, "--features", "live"])
+    capsys.readouterr()
+    asked = ["forecast", "evaluate", "--dataset", "other", "--model", "made", "--json"]
+    assert 0 == main(asked)
+    horizon = json.loads(capsys.readouterr().out)["horizons"][0]
+
+    assert "new-jobs" in horizon["splits"]
+    trained = TrainingStore(place / "models" / "made").read(15)
+    assert trained is not None
+    assert 500 - len(trained.jobs) == horizon["splits"]["new-jobs"]["jobs"]
+
+
+def test_failing_checks_are_an_exit_code(place: Path) -> None:
+    """With --check, a report whose own check fails ends in exit code 1, without it in 0."""
+    weak = [*TRAIN[:-1], "1", "--name", "weak", "--member", "d4"]
+    assert 0 == main(weak)
+    evaluate = ["forecast", "evaluate", "--dataset", "made", "--model", "weak", "--split", "1b"]
+
+    assert main([*evaluate, "--check"]) in {0, 1}
+    assert 0 == main(evaluate)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "--dataset", "none"], "no such dataset"),
+        (["train", "--dataset", "made", "--horizon", "7m"], "the dataset has labels for"),
+        (["train", "--dataset", "made", "--horizon", "soon"], "give a duration"),
+        (["train", "--dataset", "made", "--train-share", "2"], "between 0 and 1"),
+        (["train", "--dataset", "made", "--rounds", "0"], "give 1 or more"),
+        (["evaluate", "--dataset", "made", "--model", "none"], "name a model directory"),
+        (["evaluate", "--dataset", "made", "--split", "9"], "this data has"),
+        (["evaluate", "--dataset", "made", "--horizon", "60m"], "the model has"),
+        (["inspect", "--model", "made", "--row", "1"], "together"),
+        (["inspect", "--model", "made", "--dataset", "made", "--row", "-1"], "give 0 to"),
+    ],
+)
+def test_bad_input_is_one_line(
+    place: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be done is said in one line with the remedy, and the exit code is 2."""
+    capsys.readouterr()
+    assert 2 == main(["forecast", *arguments])
+    error = capsys.readouterr().err.strip()
+
+    assert said in error
+    assert 1 == len(error.splitlines())
