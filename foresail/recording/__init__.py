@@ -15,6 +15,7 @@ ACTIONS = {
     "check": "name every damaged place of a recording and what can be used before and behind it",
     "cut": "write a part of a recording, with the checkpoints and keyframes that the part needs",
     "redact": "replace the names of nodes, pods, namespaces, labels and users, one way",
+    "to-parquet": "write a typed table for each family of events, for pandas, polars or DuckDB",
 }
 
 

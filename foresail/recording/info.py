@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from bus.recording import open_recording
-from foresail.audit import audit
+from foresail.audit import Auditor
 from foresail.output import console, print_json
 from schemas.envelope import attributes_of
 
 DAMAGED = 1
+SHOWN_PROBLEMS = 50
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,11 +41,15 @@ def describe(path: Path) -> dict[str, Any]:
     recording = open_recording(path)
     types: Counter[str] = Counter()
     first = last = None
-    found = audit(recording)
+    cut = recording.header.get("cut")
+    from_seq = cut.get("from_seq") if isinstance(cut, dict) else None
+    auditor = Auditor(from_seq if isinstance(from_seq, int) else 0)
     for message in recording:
+        auditor.take(message)
         types[attributes_of(message.headers).get("type", "not an event")] += 1
         first = first or message
         last = message
+    found = auditor.finish(layers="layers" not in recording.header)
     return {
         "file": path.name,
         "bytes": path.stat().st_size,
@@ -61,25 +68,43 @@ def describe(path: Path) -> dict[str, Any]:
 def _print(described: dict[str, Any]) -> None:
     out = console()
     header = described["header"]
-    state = "sealed" if described["sealed"] else f"[red]{described['damage']}[/red]"
-    out.print(
-        f"[bold]{described['file']}[/bold]  {header['cluster']}/{header['incarnation']}, "
-        f"version {header['version']}, {state}"
-    )
+    whose = f"{header.get('cluster', '?')}/{header.get('incarnation', '?')}"
+    out.print(Text(described["file"], "bold"), end="")
+    out.print(f"  {whose}, version {header['version']}, ", end="", markup=False)
+    out.print("sealed" if described["sealed"] else Text(described["damage"], "red"))
     out.print(
         f"{described['messages']} messages, seq {described['first_seq']} to {described['last_seq']}, "
         f"{described['seconds']:g} s of recorded time, {described['bytes'] / 1e6:.2f} MB"
     )
+    for line in _beginning(header):
+        out.print(line, markup=False)
     table = Table(box=None)
     table.add_column("type")
     table.add_column("events", justify="right")
     for name, count in described["types"].items():
-        table.add_row(name, str(count))
+        table.add_row(Text(name), str(count))
     out.print(table)
     checked = described["audit"]
     out.print(
         f"{checked['complete_chains']} of {checked['decisions']} decisions have complete causes; proposals "
         + ", ".join(f"{count} {name}" for name, count in checked["proposals"].items())
     )
-    for problem in checked["problems"]:
-        out.print(f"[red]{problem}[/red]")
+    for problem in checked["problems"][:SHOWN_PROBLEMS]:
+        out.print(Text(problem, "red"))
+    more = len(checked["problems"]) - SHOWN_PROBLEMS + checked["problems_left_out"]
+    if more > 0:
+        out.print(f"and {more} more problems", style="red")
+
+
+def _beginning(header: dict[str, Any]) -> Iterator[str]:
+    """Yield what the header says of a recording that is not a whole log."""
+    cut = header.get("cut")
+    if isinstance(cut, dict):
+        yield (
+            f"cut: {cut.get('window')}, which is seq {cut.get('from_seq')} to {cut.get('last_seq')}; "
+            f"every message from seq {cut.get('first_seq')} on"
+        )
+    if "layers" in header:
+        yield f"only these layers: {', '.join(map(str, header['layers']))}"
+    if header.get("redacted"):
+        yield "redacted: names are replaced"

@@ -1,0 +1,45 @@
+"""`foresail recording to-parquet FILE FOLDER`: a typed table for each family of events."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.table import Table
+
+from bus.recording import open_recording
+from foresail.output import console, print_json
+
+DAMAGED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("out", metavar="FOLDER", type=Path, help="a new folder")
+
+
+async def run(arguments: argparse.Namespace) -> int:
+    """Write tables; 1 when the recording is damaged before its end."""
+    from lab.recordings.tables import write_tables  # noqa: PLC0415 - loads polars
+
+    recording = open_recording(arguments.file)
+    made = write_tables(recording, arguments.out)
+    if arguments.json:
+        print_json({"folder": arguments.out.name, "damage": recording.damage, **asdict(made)})
+        return DAMAGED if recording.damage else 0
+    out = console()
+    table = Table(box=None)
+    table.add_column(f"{arguments.out.name}/")
+    table.add_column("rows", justify="right")
+    for name, rows in made.rows.items():
+        table.add_row(f"{name}.parquet", str(rows))
+    out.print(table)
+    if made.unreadable:
+        out.print(f"{made.unreadable} messages are no events of today's schemas")
+    if made.unresolved:
+        out.print(f"{made.unresolved} deltas lie before their keyframe; their tables are left out")
+    if recording.damage:
+        out.print(f"read up to the damage: {recording.damage}", markup=False)
+    return DAMAGED if recording.damage else 0
