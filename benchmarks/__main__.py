@@ -20,8 +20,16 @@ NAMES = (
     "idle_weight",
     "twin_api",
     "twin_long_run",
+    "forecast_build",
 )
-JSON_TOO = (*NAMES[:6], "twin_engine", "twin_engine_hash", "twin_api", "twin_long_run")
+JSON_TOO = (
+    *NAMES[:6],
+    "twin_engine",
+    "twin_engine_hash",
+    "twin_api",
+    "twin_long_run",
+    "forecast_build",
+)
 """Those that take the flags of `benchmarks.machine.parser`."""
 
 
