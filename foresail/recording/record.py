@@ -1,30 +1,52 @@
-"""`foresail recording record FILE`: write a stack's log, then follow it until interrupted or for a
-time.
+"""`foresail recording record FILE`: write a stack's log to a file, then follow it until interrupted.
+
+From its beginning, from a point in its past, or from now on; all layers or some. What the point
+needs to be re-run (checkpoints, keyframes, settings) is written before it.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import signal
 from contextlib import aclosing, suppress
 from pathlib import Path
+from typing import Any
 
-from bus.port import Bus
+from bus.clock import SystemClock
+from bus.errors import InputError
+from bus.port import Bus, LogInfo
 from bus.recording import RecordingWriter
 from foresail.flags import seconds
 from foresail.log_source import connected
 from foresail.output import console, print_json
+from foresail.recording.log_part import LogPart, beginning_for, first_since, patterns_of
+from foresail.spans import NANOSECONDS, moment
 from foresail.stack.preflight import check_writable
-from foresail.stack.state_folder import StateFolder
-from schemas import subjects
-from schemas.checkpoint import Checkpoint
+from foresail.stack.state_folder import StackFile, StateFolder
 from schemas.config import CODE_VERSION
+
+BEGINNING, NOW = "beginning", "now"
+_FROM = re.compile("(seq|cycle):([0-9]{1,18})")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument("file", metavar="FILE")
+    parser.add_argument(
+        "--from",
+        dest="begin",
+        default=BEGINNING,
+        metavar="beginning|now|seq:N|cycle:N|TIME",
+        help="begin there (default: beginning); TIME as 5m (ago) or 2026-01-01T10:00:00Z",
+    )
+    parser.add_argument(
+        "--layers",
+        metavar="A,B",
+        help="only these: snapshot, observation, prediction, proposal, decision, outcome, reaction, "
+        "stimulus, control, run, checkpoint; settings always",
+    )
     parser.add_argument(
         "--for", dest="for_seconds", type=seconds, metavar="DURATION", help="stop after so long"
     )
@@ -40,40 +62,80 @@ async def run(arguments: argparse.Namespace) -> int:
     check_writable("FILE", path)
     state = StateFolder(Path(arguments.state))
     stack = state.read()
+    layers = None if arguments.layers is None else tuple(arguments.layers.split(","))
+    patterns = patterns_of(stack.cluster, layers)
     async with connected(stack, state, "recorder") as bus:
-        header = {
-            "cluster": stack.cluster,
-            "incarnation": stack.incarnation,
-            "code_version": CODE_VERSION,
-        }
-        writer = RecordingWriter(path, header)
+        info = await bus.info()
+        seq = await _from_seq(bus, stack, info, arguments.begin)
+        part = await beginning_for(bus, stack.cluster, patterns, seq, info.first_seq)
+        writer = RecordingWriter(path, _header(stack, layers, part))
         follow = stack.running and not arguments.no_follow
         try:
-            count = await _copy(bus, stack.cluster, writer, arguments.for_seconds, follow=follow)
+            count = await _copy(bus, patterns, writer, part, arguments.for_seconds, follow=follow)
         finally:
             writer.seal()
     if arguments.json:
         print_json({"file": str(path), "messages": count})
     else:
-        console().print(f"{count} messages in {path}")
+        console().print(f"{count} messages in {path}", markup=False)
     return 0
 
 
+def _header(stack: StackFile, layers: tuple[str, ...] | None, part: LogPart) -> dict[str, Any]:
+    header: dict[str, Any] = {
+        "cluster": stack.cluster,
+        "incarnation": stack.incarnation,
+        "code_version": CODE_VERSION,
+    }
+    if layers is not None:
+        header["layers"] = sorted(layers)
+    return header if part.whole else {**header, "cut": part.described()}
+
+
+async def _from_seq(bus: Bus, stack: StackFile, info: LogInfo, text: str) -> int:
+    """Return the position at which to begin."""
+    if text == BEGINNING:
+        return info.first_seq
+    if text == NOW:
+        return info.last_seq + 1
+    found = _FROM.fullmatch(text)
+    if found is not None and found[1] == "seq":
+        return min(max(int(found[2]), info.first_seq), info.last_seq + 1)
+    if found is not None:
+        return await first_since(bus, stack.cluster, info, cycle=int(found[2]))
+    now_ns = SystemClock().wall_ns()
+    time_ns = moment("--from", text, 0)
+    if time_ns < now_ns and not text.endswith("Z"):
+        time_ns = now_ns - round(seconds(text) * NANOSECONDS)
+    if time_ns > now_ns:
+        raise InputError("--from", text, "give a time that has been")
+    return await first_since(bus, stack.cluster, info, time_ns=time_ns)
+
+
 async def _copy(
-    bus: Bus, cluster: str, writer: RecordingWriter, for_seconds: float | None, *, follow: bool
+    bus: Bus,
+    patterns: list[str],
+    writer: RecordingWriter,
+    part: LogPart,
+    for_seconds: float | None,
+    *,
+    follow: bool,
 ) -> int:
-    """Copy the log from its oldest event; return how many messages were written."""
-    info = await bus.info()
-    pattern = subjects.pattern(cluster, (">",))
-    count = await _write_checkpoints(bus, cluster, writer) if info.first_seq > 1 else 0
+    """Copy a part of the log; return how many messages were written."""
+    for head in part.heads:
+        writer.write(head)
+    count = len(part.heads)
     stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
 
     async def copy() -> None:
         nonlocal count
         messages = (
-            bus.read([pattern], start_seq=info.first_seq) if follow else bus.history([pattern])
+            bus.read(patterns, start_seq=part.first_seq)
+            if follow
+            else bus.history(patterns, start_seq=part.first_seq)
         )
         async with aclosing(messages) as stream:
             async for message in stream:
@@ -90,24 +152,6 @@ async def _copy(
             task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-    return count
-
-
-async def _write_checkpoints(bus: Bus, cluster: str, writer: RecordingWriter) -> int:
-    """Begin with the checkpoints that a fold of the rest needs: the log's beginning is gone."""
-    processes = (
-        "inference",
-        "agent-safety",
-        "agent-efficiency",
-        "agent-admission",
-        "referee",
-        "executor",
-        "scoreboard",
-    )
-    count = 0
-    for process in processes:
-        stored = await bus.last(subjects.build(cluster, (Checkpoint.PATTERN[0], process)))
-        if stored is not None:
-            writer.write(stored)
-            count += 1
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.remove_signal_handler(number)
     return count

@@ -1,0 +1,138 @@
+"""A part of a log that a bus gives: where it begins, so that what comes after can be re-run."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from bus.errors import InputError
+from bus.port import Bus, LogInfo, StoredMessage
+from bus.recording.opening import FRAMED, STANDING, STATEFUL, Opening
+from bus.recording.window import cycle_in
+from schemas import subjects
+from schemas.checkpoint import Checkpoint
+from schemas.config import Config
+from schemas.registry import EVENT_TYPES
+from schemas.snapshot import SnapshotNodes
+
+LOOK_BACK = 2_000
+"""Messages looked back for checkpoints and keyframes at first; four times as many each time more."""
+KNOWN_LAYERS = tuple(dict.fromkeys(kind.PATTERN[0] for kind in EVENT_TYPES))
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """Where a part begins."""
+
+    first_seq: int
+    """From here on every message of the wanted layers is taken."""
+    from_seq: int
+    """What was asked for."""
+    complete: bool
+    whole: bool
+    """It is the log from its first event on."""
+    heads: tuple[StoredMessage, ...] = ()
+
+    def described(self) -> dict[str, Any]:
+        """Return it as a recording's header tells it."""
+        return {
+            "first_seq": self.first_seq,
+            "from_seq": self.from_seq,
+            "heads": len(self.heads),
+            "complete": self.complete,
+            "window": f"seq {self.from_seq}..",
+        }
+
+
+def patterns_of(cluster: str, layers: tuple[str, ...] | None) -> list[str]:
+    """Return the subject patterns of some layers, or of all; settings are always among them.
+
+    Raises:
+        InputError: there is no such layer.
+    """
+    if layers is None:
+        return [subjects.pattern(cluster, (">",))]
+    for layer in layers:
+        if layer not in KNOWN_LAYERS:
+            raise InputError("--layers", layer, f"choose from {', '.join(KNOWN_LAYERS)}")
+    wanted = dict.fromkeys((*layers, Config.PATTERN[0]))
+    return [
+        subjects.pattern(cluster, tokens) for layer in wanted for tokens in ((layer,), (layer, ">"))
+    ]
+
+
+async def beginning_for(
+    bus: Bus, cluster: str, patterns: list[str], seq: int, first_seq: int
+) -> LogPart:
+    """Return where to begin so that everything from `seq` on can be re-run; see
+    `bus.recording.opening`.
+    """
+    if seq <= first_seq:
+        return LogPart(first_seq, first_seq, complete=first_seq == 1, whole=first_seq == 1)
+    back = LOOK_BACK
+    while True:
+        start = max(first_seq, seq - back)
+        opening = await _seen(bus, cluster, patterns, start, seq)
+        found = opening.beginning(seq)
+        if found.complete or start == first_seq:
+            heads = tuple(message for message, _ in found.heads)
+            whole = found.first_seq == 1 and not heads
+            return LogPart(found.first_seq, seq, found.complete, whole, heads)
+        back *= 4
+
+
+async def first_since(
+    bus: Bus, cluster: str, info: LogInfo, *, cycle: int | None = None, time_ns: int = 0
+) -> int:
+    """Return the position of the first message of a cycle, or from a time on; behind the newest when
+    there is none yet.
+    """
+    everything = subjects.pattern(cluster, (">",))
+    if cycle is not None:
+        nodes = subjects.pattern(cluster, SnapshotNodes.PATTERN)
+        async with aclosing(bus.history([nodes], start_seq=info.first_seq)) as messages:
+            async for message in messages:
+                if (cycle_in(message) or 0) >= cycle:
+                    return message.seq
+        return info.last_seq + 1
+    low, high = info.first_seq, info.last_seq + 1
+    while low < high:
+        middle = (low + high) // 2
+        async with aclosing(bus.history([everything], start_seq=middle, end_seq=middle)) as found:
+            newer = [message.time_ns >= time_ns async for message in found]
+        low, high = (low, middle) if not newer or newer[0] else (middle + 1, high)
+    return low
+
+
+async def _seen(bus: Bus, cluster: str, patterns: list[str], start: int, seq: int) -> Opening:
+    """Look at the log before a position, from a start on; of standing messages, from the beginning."""
+    opening = Opening(first_seq=start)
+
+    def is_wanted(subject: str) -> bool:
+        return any(subjects.matches(pattern, subject) for pattern in patterns)
+
+    for tokens in sorted(FRAMED):
+        subject = subjects.build(cluster, tokens)
+        if is_wanted(subject) and await bus.last(subject) is not None:
+            opening.keyframes[subject] = None
+    for process in sorted(STATEFUL):
+        subject = subjects.build(cluster, (Checkpoint.PATTERN[0], process))
+        told = subjects.build(cluster, (Config.PATTERN[0], process))
+        if is_wanted(subject) and await bus.last(told) is not None:
+            opening.folded[process] = None
+    standing = [
+        subjects.pattern(cluster, tokens)
+        for one in STANDING
+        for tokens in (one, (*one, ">"))
+        if is_wanted(subjects.build(cluster, (*one, "x")))
+        or is_wanted(subjects.build(cluster, one))
+    ]
+    if start > 1 and standing:
+        async with aclosing(bus.history(standing, end_seq=start - 1)) as messages:
+            async for message in messages:
+                opening.take(message)
+    async with aclosing(bus.history(patterns, start_seq=start, end_seq=seq - 1)) as messages:
+        async for message in messages:
+            opening.take(message)
+    return opening

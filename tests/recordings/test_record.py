@@ -1,0 +1,99 @@
+"""`record`: from the beginning, a point in the past or now, all layers or some; always re-runnable."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bus.errors import InputError
+from bus.memory_adapter import MemoryBus, MemoryLog
+from bus.port import Message
+from bus.recording import RecordingWriter, open_recording
+from bus.recording.check import check_file
+from bus.recording.window import cycle_in
+from foresail.recording.log_part import LogPart, beginning_for, first_since, patterns_of
+from lab.rerun.verify import verify
+
+CLUSTER = "twin"
+
+
+@pytest.fixture
+async def bus(run_file: Path) -> MemoryBus:
+    """Return a log that holds the run, at the same positions and times."""
+    now = [0]
+    log = MemoryLog(wall_ns=lambda: now[0])
+    bus = MemoryBus(log, CLUSTER)
+    for message in open_recording(run_file):
+        now[0] = message.time_ns
+        await bus.publish([Message(message.subject, message.headers, message.data)])
+    return bus
+
+
+async def recorded(
+    bus: MemoryBus, run_file: Path, target: Path, seq: int, layers: tuple[str, ...] | None = None
+) -> LogPart:
+    """Record from a position on, as the verb does."""
+    patterns = patterns_of(CLUSTER, layers)
+    part = await beginning_for(bus, CLUSTER, patterns, seq, 1)
+    header = open_recording(run_file).header
+    writer = RecordingWriter(target, header if part.whole else {**header, "cut": part.described()})
+    for head in part.heads:
+        writer.write(head)
+    async for message in bus.history(patterns, start_seq=part.first_seq):
+        writer.write(message)
+    writer.seal()
+    return part
+
+
+async def test_a_recording_from_the_past_can_be_re_run(
+    bus: MemoryBus, run_file: Path, tmp_path: Path
+) -> None:
+    """Begun in the middle of a log, it begins with what the middle needs, and verifies."""
+    seq = await first_since(bus, CLUSTER, await bus.info(), cycle=50)
+    part = await recorded(bus, run_file, tmp_path / "a", seq)
+    report = verify(tmp_path / "a")
+
+    assert 1 < part.first_seq < part.from_seq == seq
+    assert part.complete
+    assert check_file(tmp_path / "a").whole
+    assert report.holds
+    assert report.layers["decision"].equal >= 10
+
+
+async def test_a_beginning_is_the_same_however_far_one_looks_back(
+    bus: MemoryBus, run_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking back step by step finds what reading the whole log finds."""
+    whole = await recorded(bus, run_file, tmp_path / "a", 800)
+    monkeypatch.setattr("foresail.recording.log_part.LOOK_BACK", 5)
+    assert whole == await recorded(bus, run_file, tmp_path / "b", 800)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+async def test_some_layers_are_recorded_with_the_settings(
+    bus: MemoryBus, run_file: Path, tmp_path: Path
+) -> None:
+    """Only the wanted layers are there, from a keyframe on where they have any, and settings."""
+    part = await recorded(bus, run_file, tmp_path / "a", 800, ("observation", "decision"))
+    messages = list(open_recording(tmp_path / "a"))
+    first = next(one for one in messages if one.subject.endswith(".observation"))
+
+    assert {"config", "observation", "decision"} == {one.subject.split(".")[2] for one in messages}
+    assert json.loads(first.data)["frame"]["frame"] == "keyframe"
+    assert part.complete
+    with pytest.raises(InputError, match="--layers = dreams: choose from snapshot"):
+        patterns_of(CLUSTER, ("dreams",))
+
+
+async def test_a_moment_is_found_in_the_log(bus: MemoryBus, run_file: Path) -> None:
+    """The first message of a cycle, and the first at or after a time."""
+    log, info = list(open_recording(run_file)), await bus.info()
+    by_cycle = await first_since(bus, CLUSTER, info, cycle=30)
+    by_time = await first_since(bus, CLUSTER, info, time_ns=log[400].time_ns)
+
+    assert 30 == cycle_in(log[by_cycle - 1])
+    assert log[by_time - 1].time_ns == log[400].time_ns
+    assert log[by_time - 2].time_ns < log[400].time_ns
+    assert info.last_seq + 1 == await first_since(bus, CLUSTER, info, cycle=9_999)
