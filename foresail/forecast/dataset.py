@@ -26,6 +26,7 @@ from lab.forecast.events import ENDS, failure_kinds
 from lab.forecast.labels import LabelChoice
 
 PERCENT = 100
+SHOWN_FILES = 6
 SECONDS_PER_MINUTE = 60
 
 
@@ -120,6 +121,10 @@ def _print(manifest: dict[str, Any]) -> None:
     out.print(
         f"[bold]{manifest['name']}[/bold]  {manifest['trace']}, {manifest['events']:,} task events "
         f"in {len(manifest['segments'])} segments, {anchors['rows']:,} {manifest['anchor']} anchors"
+    )
+    read = [f"{one['file']} ({one['table']})" for one in manifest["recipe"]["inputs"]]
+    out.print(
+        f"Read: {', '.join(read[:SHOWN_FILES])}" + (" ..." if len(read) > SHOWN_FILES else "")
     )
     kinds_read = (
         f"{name} {count:,}" for name, count in manifest["events_by_kind"].items() if count

@@ -37,6 +37,8 @@ from services.inference.history import FEATURE_SETS
 
 READERS = ("google2011", "google2019", "kaggle2019", "common", "recording")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
+DATASET_VERSION = 1
+"""Goes up when the same input gives other tables or another manifest."""
 NO_FEATURES = "none"
 ANCHORS = ("schedule", "grid", "window")
 Progress = Callable[[str, int, int], None]
@@ -119,6 +121,8 @@ def _recipe(plan: DatasetPlan, source: TraceInput) -> Json:
         "failures": [kind.name for kind in plan.choice.failures],
         "horizon_minutes": plan.choice.horizon_minutes,
         "feature_set": plan.feature_set,
+        "feature_set_version": _version(plan.feature_set),
+        "dataset_version": DATASET_VERSION,
         "repair": plan.repair,
         "inputs": [
             {
@@ -131,6 +135,10 @@ def _recipe(plan: DatasetPlan, source: TraceInput) -> Json:
         ],
         **provenance(),
     }
+
+
+def _version(feature_set: str) -> int:
+    return 0 if feature_set == NO_FEATURES else FEATURE_SETS[feature_set].version
 
 
 def _read(
