@@ -12,6 +12,7 @@ class Lane(StrEnum):
     """Who did it, in the order in which the lanes are drawn."""
 
     DEMAND = "demand"
+    NODE = "node"
     PREDICTION = "prediction"
     AUTOSCALER = "autoscaler"
     """HorizontalPodAutoscalers, and whoever adds and removes nodes."""
@@ -19,7 +20,6 @@ class Lane(StrEnum):
     """Deployments, Jobs and their users: how many pods are wanted."""
     SCHEDULER = "scheduler"
     KUBELET = "kubelet"
-    NODE = "node"
     FORESAIL = "foresail"
 
 

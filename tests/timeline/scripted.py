@@ -1,0 +1,116 @@
+"""The scripted incidents of examples/incidents, played on virtual time, with the twin's own account."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any
+
+import pytest
+
+from foresail.log_source import RecordingSource
+from foresail.settings import resolve
+from foresail.stack import virtual
+from foresail.timeline import gather
+from foresail.timeline.chain import incidents
+from foresail.timeline.incident import Incident, Lane, Step
+from tests.builders import START_SECONDS
+from twin.inprocess import InProcessTwin
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "incidents"
+CYCLE_SECONDS = 10.0
+RUNS: Mapping[str, tuple[float, str]] = {
+    "hpa-lag": (860.0, "shadow"),
+    "node-failure": (780.0, "active"),
+    "unschedulable-burst": (640.0, "active"),
+}
+"""Seconds played, and the executor's mode."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A run: its recording, its incidents, and the cluster after it."""
+
+    recording: Path
+    incidents: list[Incident]
+    twin: InProcessTwin
+
+    @property
+    def incident(self) -> Incident:
+        """The one incident there is."""
+        (found,) = self.incidents
+        return found
+
+    def steps(self, lane: Lane, word: str = "") -> list[Step]:
+        """Return the steps of a lane that say a word."""
+        return [one for one in self.incident.steps if one.lane is lane and word in one.text]
+
+    def told(self, reason: str, name: str = "") -> dict[str, float]:
+        """Return the first time of each object about which the twin wrote a KubeEvent."""
+        found: dict[str, float] = {}
+        for event in self.twin.engine.store.list("events"):
+            about = str(event["involvedObject"]["name"])
+            if event["reason"] == reason and name in about:
+                at = seconds_of(event["firstTimestamp"])
+                found[about] = min(at, found.get(about, at))
+        return found
+
+    def created(self) -> dict[str, float]:
+        """Return when each pod was created, as the controllers said."""
+        found = {}
+        for event in self.twin.engine.store.list("events"):
+            if event["reason"] == "SuccessfulCreate":
+                pod = str(event["message"]).rpartition(" ")[2]
+                found[pod] = seconds_of(event["firstTimestamp"])
+        return found
+
+    def waits(self) -> dict[str, float]:
+        """Return how long each pod waited for its node, as the controllers and scheduler said."""
+        scheduled, created = self.told("Scheduled"), self.created()
+        return {pod: scheduled[pod] - at for pod, at in created.items() if pod in scheduled}
+
+
+def seconds_of(stamp: Any) -> float:
+    """Return a time of the API as seconds after the start."""
+    return datetime.fromisoformat(str(stamp)).timestamp() - START_SECONDS
+
+
+@cache
+def played(name: str) -> Played:
+    """Play an incident once for all tests."""
+    seconds, mode = RUNS[name]
+    path = Path(mkdtemp(prefix="timeline-")) / f"{name}.fslog"
+    kept: list[InProcessTwin] = []
+
+    class Kept(InProcessTwin):
+        """Stays at hand."""
+
+        def __init__(self, *given: Any, **more: Any) -> None:
+            super().__init__(*given, **more)
+            kept.append(self)
+
+    given = {
+        "run.virtual_time": True,
+        "run.for_seconds": seconds,
+        "run.interval_seconds": CYCLE_SECONDS,
+        "run.speed": 1.0,
+        "run.mode": mode,
+        "run.workload": str(EXAMPLES / f"{name}.csv"),
+        "run.scenario": str(EXAMPLES / f"{name}.yaml"),
+        "run.record": str(path),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(virtual, "InProcessTwin", Kept)
+        virtual.run_virtual_stack(resolve(None, {}, given), quiet=True)
+    gathered = asyncio.run(gather(RecordingSource(path), None))
+    return Played(path, incidents(gathered), kept[0])
+
+
+def since_start(at_seconds: float) -> float:
+    """Return a cluster time as seconds after the start."""
+    return at_seconds - START_SECONDS
