@@ -13,10 +13,11 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.recording.check import Walk
-from bus.recording.opening import Beginning, Kept, Opening
+from bus.recording.opening import STATEFUL, Beginning, Kept, Opening
 from bus.recording.reader import Recording, open_recording
 from bus.recording.window import Window
 from bus.recording.writer import written
+from schemas.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,13 @@ class Source:
         cut = self.recording.header.get("cut")
         first = cut.get("first_seq") if isinstance(cut, dict) else None
         return first if type(first) is int else 0
+
+    @property
+    def stateful(self) -> frozenset[str]:
+        """Processes whose checkpoints it could hold."""
+        layers = self.recording.header.get("layers")
+        without = isinstance(layers, list) and Checkpoint.PATTERN[0] not in layers
+        return frozenset() if without else STATEFUL
 
     def kept(self) -> Iterator[Kept | None]:
         """Yield messages with their lines; None where messages are missing."""
@@ -105,7 +113,7 @@ def find(source: Source, window: Window) -> Part:
     Raises:
         InputError: the recording holds nothing of the window.
     """
-    opening = Opening(source.first_seq)
+    opening = Opening(source.first_seq, stateful=source.stateful)
     beginning: Beginning | None = None
     from_seq = last_seq = 0
     for kept in source.kept():

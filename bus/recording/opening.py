@@ -67,6 +67,8 @@ class Opening:
     """By process that keeps state: what its newest checkpoint has folded."""
     keyframes: dict[str, int | None] = field(default_factory=dict)
     """By subject of framed data: position of the newest keyframe."""
+    stateful: frozenset[str] = STATEFUL
+    """Processes whose checkpoints are needed; none where checkpoints are left out on purpose."""
     standing: dict[str, list[Kept]] = field(default_factory=dict)
     """By subject: the newest standing message of before the opening, and those behind that."""
 
@@ -118,7 +120,7 @@ class Opening:
             self.folded[process] = folded
 
     def _stand(self, process: str, message: StoredMessage, line: bytes) -> None:
-        if process in STATEFUL:
+        if process in self.stateful:
             self.folded.setdefault(process, None)
         kept = [*self.standing.get(message.subject, ()), (message, line)]
         begin = self.beginning(message.seq).first_seq

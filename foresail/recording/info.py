@@ -101,8 +101,8 @@ def _beginning(header: dict[str, Any]) -> Iterator[str]:
     cut = header.get("cut")
     if isinstance(cut, dict):
         yield (
-            f"cut: {cut.get('window')}, which is seq {cut.get('from_seq')} to {cut.get('last_seq')}; "
-            f"every message from seq {cut.get('first_seq')} on"
+            f"a part of its log: {cut.get('window')}; re-runnable from seq {cut.get('from_seq')} on, "
+            f"without a gap from seq {cut.get('first_seq')} on"
         )
     if "layers" in header:
         yield f"only these layers: {', '.join(map(str, header['layers']))}"

@@ -107,19 +107,20 @@ async def first_since(
 
 async def _seen(bus: Bus, cluster: str, patterns: list[str], start: int, seq: int) -> Opening:
     """Look at the log before a position, from a start on; of standing messages, from the beginning."""
-    opening = Opening(first_seq=start)
 
     def is_wanted(subject: str) -> bool:
         return any(subjects.matches(pattern, subject) for pattern in patterns)
+
+    checkpoint = subjects.build(cluster, (Checkpoint.PATTERN[0], "x"))
+    opening = Opening(first_seq=start, stateful=STATEFUL if is_wanted(checkpoint) else frozenset())
 
     for tokens in sorted(FRAMED):
         subject = subjects.build(cluster, tokens)
         if is_wanted(subject) and await bus.last(subject) is not None:
             opening.keyframes[subject] = None
-    for process in sorted(STATEFUL):
-        subject = subjects.build(cluster, (Checkpoint.PATTERN[0], process))
+    for process in sorted(opening.stateful):
         told = subjects.build(cluster, (Config.PATTERN[0], process))
-        if is_wanted(subject) and await bus.last(told) is not None:
+        if await bus.last(told) is not None:
             opening.folded[process] = None
     standing = [
         subjects.pattern(cluster, tokens)

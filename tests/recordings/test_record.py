@@ -83,6 +83,7 @@ async def test_some_layers_are_recorded_with_the_settings(
     assert {"config", "observation", "decision"} == {one.subject.split(".")[2] for one in messages}
     assert json.loads(first.data)["frame"]["frame"] == "keyframe"
     assert part.complete
+    assert 600 < part.first_seq <= part.from_seq
     with pytest.raises(InputError, match="--layers = dreams: choose from snapshot"):
         patterns_of(CLUSTER, ("dreams",))
 
