@@ -26,6 +26,7 @@ from services.collector.settings import CollectorSettings
 from services.dashboard.settings import DashboardSettings
 from services.executor.settings import ExecutorSettings
 from services.exerciser.settings import ExerciserSettings
+from services.inference.formula import MODEL_ID
 from services.inference.settings import InferenceSettings
 from services.referee.settings import RefereeSettings
 from services.scoreboard.settings import ScoreboardSettings
@@ -110,8 +111,19 @@ def resolve(
             if value is not None
         }
     )
-    groups = {name: _build(name, kind, given) for name, kind in GROUPS.items()}
+    filled = {**_models_of_agents(given), **given}
+    groups = {name: _build(name, kind, filled) for name, kind in GROUPS.items()}
     return StackSettings(groups, {name: value.origin for name, value in sorted(given.items())})
+
+
+def _models_of_agents(given: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the models whose thresholds the agents take: those that predict, unless told otherwise."""
+    pairs = {
+        "agents.risk_model": "inference.model",
+        "agents.demand_model": "inference.demand_model",
+    }
+    found = {own: given[name] for own, name in pairs.items() if name in given}
+    return {own: one for own, one in found.items() if one.value != MODEL_ID}
 
 
 def _from_file(file: Path | None) -> dict[str, Value]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ from foresail.stack.run_events import effective
 from foresail.stack.workload import ChosenWorkload
 from schemas.config import CODE_VERSION
 from schemas.identity import Origin
+from schemas.manifest import ModelManifest
+from services.inference.settings import InferenceSettings
 
-RESULT_PACKAGES = ("kubernetes", "numpy", "pydantic")
-"""Packages whose version can change what an event says."""
+RESULT_PACKAGES = ("kubernetes", "numpy", "pydantic", "xgboost", "xgboost-cpu")
+"""Packages whose version can change what an event says; of the last two one is installed."""
 
 
 def header(
@@ -27,9 +30,23 @@ def header(
         "code_version": CODE_VERSION,
         "settings": effective(settings),
         "workload": None if workload is None else {"kind": workload.kind, "speed": workload.speed},
-        "models": [],
-        "packages": {name: version(name) for name in RESULT_PACKAGES},
+        "models": [one.model_dump(mode="json") for one in _manifests(settings)],
+        "packages": _versions(),
     }
+
+
+def _versions() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in RESULT_PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def _manifests(settings: StackSettings) -> list[ModelManifest]:
+    group = settings.groups["inference"]
+    assert isinstance(group, InferenceSettings)
+    return group.manifests()
 
 
 def open_writer(

@@ -20,8 +20,13 @@ LOCAL_ONLY = {
     "run": {"state_folder", "record", "data", "kubeconfig", "context", "virtual_time"},
     "nats": {"url", "port", "sync_interval"},
     "dashboard": {"host", "port"},
+    "inference": {"model", "demand_model", "shadow_models"},
+    "agents": {"risk_model", "demand_model"},
 }
-"""Settings that cannot change a result, or that name paths, hosts or users: never in the log."""
+"""Settings that cannot change a result, or that name paths, hosts or users: never in the log.
+
+Models may be named by folder; each process announces them by id.
+"""
 
 
 def effective(settings: StackSettings) -> dict[str, Any]:

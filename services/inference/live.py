@@ -30,6 +30,7 @@ from services.inference.history import (
 from services.inference.placed import Placed, placed_after
 from services.inference.pod_changes import (
     MICROSECONDS,
+    Change,
     Scale,
     Seen,
     changes,
@@ -40,6 +41,8 @@ from services.inference.pod_changes import (
 FEATURE_SET = FEATURE_SETS["live"]
 TRIM_CYCLES = 20
 """How often what no feature can ask for any more is dropped."""
+MOST_KEYS = 5_000
+"""Workloads, namespaces and nodes remembered beside those of the last hour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,9 @@ class Live:
     """The largest node when history began; requests are fractions of it."""
     starts: Mapping[str, int] = field(default_factory=dict)
     machines: Machines = Machines()
+    held: tuple[Change, ...] = ()
+    """What happened and is not in the history yet, in order of time."""
+    trimmed_cycle: int = 0
 
     def with_placements(self, data: SnapshotPlacements) -> Live:
         """Return this after one frame of the placements."""
@@ -93,26 +99,33 @@ class Live:
             pods = _changed(self.pods, data)
         return replace(self, pods=pods, pods_cycle=data.cycle, omitted=data.pods_omitted)
 
-    def with_observation(self, view: ObservationView) -> Live:
-        """Return this after the observation that closes the cycle's snapshot."""
+    def with_observation(self, view: ObservationView, *, asked: bool = True) -> Live:
+        """Return this after the observation that closes the cycle's snapshot.
+
+        Args:
+            view: the observation.
+            asked: whether a model will read the history before the next observation; otherwise what
+                happened is held back and counted later, which is cheaper and gives the same.
+        """
         live = self._with_nodes(view) if _answered(view, "node_requests") else self
         snapshot = live.snapshot(view)
-        if snapshot is None or live.scale is None or not _answered(view, "pods"):
-            return live
-        ready = dict(zip(view.nodes.ids, view.nodes.ready, strict=True))
-        if live.seen is None:
-            found = first_changes(snapshot, live.scale)
-        else:
-            found = changes(
-                live.seen, snapshot, live.scale, lambda node: not ready.get(node, False)
-            )
-        table, starts = task_events(found, live.starts)
-        history = live.history.extended(Events(tasks=table)) if len(table) else live.history
-        if view.cycle % TRIM_CYCLES == 0:
-            history = history.trimmed(snapshot.time_us)
-            present = frozenset(snapshot.placed.ids)
+        if snapshot is not None and live.scale is not None and _answered(view, "pods"):
+            found = _found(live.seen, snapshot, live.scale, view)
+            live = replace(live, held=(*live.held, *found), seen=snapshot)
+        return live.counted(view.cycle) if asked else live
+
+    def counted(self, cycle: int) -> Live:
+        """Return this with everything that was held back in the history."""
+        history, starts, trimmed_cycle = self.history, self.starts, self.trimmed_cycle
+        if self.held:
+            table, starts = task_events(self.held, starts)
+            history = history.extended(Events(tasks=table))
+        if self.seen is not None and cycle - trimmed_cycle >= TRIM_CYCLES:
+            trimmed_cycle = cycle
+            history = history.trimmed(self.seen.time_us, MOST_KEYS)
+            present = frozenset(self.seen.placed.ids)
             starts = {row_id: at for row_id, at in starts.items() if row_id in present}
-        return replace(live, history=history, starts=starts, seen=snapshot)
+        return replace(self, history=history, starts=starts, held=(), trimmed_cycle=trimmed_cycle)
 
     def snapshot(self, view: ObservationView) -> Seen | None:
         """Return the snapshot that an observation was made from; None when it is not whole."""
@@ -149,6 +162,17 @@ class Live:
         events = _machine_events(self.machines, nodes, scale, at)
         history = self.history.extended(Events(machines=events)) if len(events) else self.history
         return replace(self, history=history, scale=scale, machines=nodes)
+
+
+def _found(seen: Seen | None, snapshot: Seen, scale: Scale, view: ObservationView) -> list[Change]:
+    if seen is None:
+        return first_changes(snapshot, scale)
+    ready = view.nodes.ready
+    lost = {name for name, is_ready in zip(view.nodes.ids, ready, strict=True) if not is_ready}
+    known = view.nodes.index() if seen.placed.ids != snapshot.placed.ids else {}
+    return changes(
+        seen, snapshot, scale, lambda node: node in lost or (bool(known) and node not in known)
+    )
 
 
 def _changed(pods: PodTable, data: SnapshotWorkloads) -> PodTable | None:

@@ -49,7 +49,7 @@ class TrainedRisk:
             raise InputError(f"{manifest.model_id} kind", manifest.kind, "name a risk model")
         self.manifest = manifest
         self.columns = live_columns(manifest.model_id, manifest.feature_names)
-        self._whole = self.columns == tuple(range(len(FEATURE_SET.features)))
+        self._whole = self.columns == tuple(range(len(FEATURE_SET.names)))
         self._model = RiskModel(directory, horizon_seconds)
         self.horizon_seconds = self._model.horizon_seconds
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bus.errors import ConfigError, InputError
-from schemas.manifest import ModelManifest
 from services.inference.formula import MODEL_ID, SeedFormula
 from services.inference.history import FEATURE_SETS
 from services.inference.live_demand import DEMAND_CATALOGUE, TrainedDemand
@@ -13,7 +12,7 @@ from services.inference.live_risk import TrainedRisk
 from services.inference.model_directory import FeatureCatalogue, check_features, read_model
 from services.inference.predictor import Predictor, Registry
 from services.inference.settings import InferenceSettings
-from services.model_folders import folder_of, read_manifest
+from services.model_folders import folder_of
 
 MODELS: Registry = {MODEL_ID: SeedFormula}
 """Formulas by id; trained models are found by name or folder."""
@@ -81,12 +80,6 @@ def load(settings: InferenceSettings, registry: Registry = MODELS) -> Models:
         for name in settings.shadow_models
     )
     return Models(formula, risk, demand, shadows)
-
-
-def manifests(settings: InferenceSettings, registry: Registry = MODELS) -> list[ModelManifest]:
-    """Return the manifests of every trained model that the settings name."""
-    names = dict.fromkeys((settings.model, settings.demand_model, *settings.shadow_models))
-    return [read_manifest(folder_of(name)) for name in names if name and name not in registry]
 
 
 def _risk(settings: InferenceSettings, field: str, name: str, registry: Registry) -> TrainedRisk:

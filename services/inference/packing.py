@@ -17,17 +17,16 @@ from typing import Any
 import numpy as np
 
 from schemas.snapshot import PodTable
-from services.inference.history import History
-from services.inference.history.ledger import Ledger
+from services.inference.history import History, Kind
 from services.inference.live import FEATURE_SET, Live, Machines
 from services.inference.placed import NUMBERS, Placed, placed_from
-from services.inference.pod_changes import Scale, Seen
+from services.inference.pod_changes import Change, Scale, Seen
 
 LIMIT_BYTES = 400_000
 """Packed size from which live state is left out: a checkpoint holds the observation too, and a
 message ends at 1 MiB."""
-ARRAYS = ("key", "time_us", "first_us", "totals", "marks", "outcomes")
 VERSION = 1
+CHANGE = ("time_us", "kind", "row_id", "task", "cpu_request", "memory_request", "start_us")
 
 
 def packed(live: Live | None) -> str | None:
@@ -65,9 +64,7 @@ def _content(live: Live) -> dict[str, Any]:
     same = seen is not None and seen.placed is live.placed and seen.pods is live.pods
     return {
         "version": [VERSION, FEATURE_SET.name, FEATURE_SET.version],
-        "ledgers": {key: _ledger(one) for key, one in history.ledgers.items()},
-        "newest_us": history.newest_us,
-        "from_us": history.from_us,
+        "history": {name: _column(one) for name, one in history.state().items()},
         "placed": _placed(live.placed),
         "pods": None if live.pods is None else live.pods.model_dump(mode="json"),
         "pods_cycle": live.pods_cycle,
@@ -75,13 +72,15 @@ def _content(live: Live) -> dict[str, Any]:
         "seen": None if seen is None else _seen(seen, same=same),
         "scale": None if live.scale is None else [live.scale.cores, live.scale.memory_bytes],
         "starts": [list(live.starts), _column(np.array(list(live.starts.values()), np.int64))],
+        "held": [[getattr(one, name) for name in CHANGE] for one in live.held],
+        "trimmed_cycle": live.trimmed_cycle,
         "machines": [list(getattr(live.machines, one.name)) for one in fields(Machines)],
     }
 
 
 def _live(content: Mapping[str, Any]) -> Live:
-    ledgers = {key: _ledger_of(key, one) for key, one in content["ledgers"].items()}
-    history = History(FEATURE_SET, ledgers, content["newest_us"], content["from_us"])
+    state = {name: _array(one) for name, one in content["history"].items()}
+    history = History.of_state(FEATURE_SET, state)
     placed = _placed_of(content["placed"])
     pods = None if content["pods"] is None else PodTable.model_validate(content["pods"])
     names, times = content["starts"]
@@ -94,8 +93,15 @@ def _live(content: Mapping[str, Any]) -> Live:
         seen=_seen_of(content["seen"], placed, pods),
         scale=None if content["scale"] is None else Scale(*content["scale"]),
         starts=dict(zip(names, _array(times).tolist(), strict=True)),
+        held=tuple(_change(one) for one in content["held"]),
+        trimmed_cycle=content["trimmed_cycle"],
         machines=Machines(*(tuple(column) for column in content["machines"])),
     )
+
+
+def _change(content: list[Any]) -> Change:
+    time_us, kind, *rest = content
+    return Change(time_us, Kind(kind), *rest)
 
 
 def _seen(seen: Seen, *, same: bool) -> dict[str, Any]:
@@ -128,17 +134,6 @@ def _placed_of(content: Mapping[str, Any] | None) -> Placed | None:
     if content is None:
         return None
     return placed_from(content["cycle"], tuple(content["ids"]), content)
-
-
-def _ledger(ledger: Ledger) -> list[Any]:
-    return [ledger.idle_us, ledger.running, *(_column(getattr(ledger, name)) for name in ARRAYS)]
-
-
-def _ledger_of(key: str, content: list[Any]) -> Ledger:
-    del key
-    idle_us, running, *columns = content
-    arrays = dict(zip(ARRAYS, (_array(one) for one in columns), strict=True))
-    return Ledger(idle_us=idle_us, running=running, **arrays)
 
 
 def _column(array: np.ndarray[Any, Any]) -> list[Any]:

@@ -19,7 +19,7 @@ the moment from which it could be known, at most one cycle after it happened.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import Any
@@ -98,7 +98,7 @@ def first_changes(now: Seen, scale: Scale) -> list[Change]:
     ]
 
 
-def task_events(found: list[Change], starts: Starts) -> tuple[TaskEvents, dict[str, int]]:
+def task_events(found: Sequence[Change], starts: Starts) -> tuple[TaskEvents, dict[str, int]]:
     """Return changes as the table that history reads, and the starts after them.
 
     Args:

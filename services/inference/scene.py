@@ -75,7 +75,7 @@ class Scene:
         Args:
             features: numbers of the model's features in the live set.
         """
-        counts = Counter(FEATURE_SET.features[number].source for number in features)
+        counts = Counter(SOURCES[number] for number in features)
         return tuple(
             FeatureSource(
                 name=source,
@@ -122,11 +122,10 @@ class Scene:
         return digest.hexdigest()
 
 
+SOURCES = tuple(one.source for one in FEATURE_SET.features)
+"""Source of each column of the live set."""
 COLUMNS = {
-    source: np.array(
-        [number for number, one in enumerate(FEATURE_SET.features) if one.source == source],
-        dtype=np.int64,
-    )
-    for source in SIGNALS
+    name: np.array([place for place, source in enumerate(SOURCES) if source == name], np.int64)
+    for name in SIGNALS
 }
 """Columns of the live set by source."""

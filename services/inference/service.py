@@ -34,12 +34,18 @@ class InferenceFold:
     deadline_seconds: float | None = None
     """Nothing to wait for: an observation is all it needs."""
 
-    def __init__(self, models: Models, limits: ExplainLimits) -> None:
+    def __init__(self, models: Models, limits: ExplainLimits, shadow_cycles: int = 1) -> None:
         """Predict with the same models for the whole life of the process."""
         self._models = models
         self._limits = limits
         slots = tuple(str(slot) for slot in range(1, len(models.shadows) + 1))
-        self._wanted = Wanted((RISK, DEMAND, *slots), models.needs_history, models.needs_usage)
+        self._wanted = Wanted(
+            (RISK, DEMAND, *slots),
+            models.needs_history,
+            models.needs_usage,
+            shadow_cycles,
+            models.risk is not None,
+        )
 
     @property
     def reads(self) -> tuple[tuple[str, ...], ...]:
@@ -111,4 +117,4 @@ def build(
         settings.explain_shadow_targets,
         settings.shadow_targets,
     )
-    return InferenceFold(load(settings, registry), limits)
+    return InferenceFold(load(settings, registry), limits, settings.shadow_cycles)

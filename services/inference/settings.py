@@ -6,23 +6,27 @@ from typing import Any
 
 from pydantic import Field
 
+from schemas.manifest import ModelManifest
 from schemas.model import Part
 from schemas.prediction import SHADOW_SLOTS
 from schemas.view import OPEN_LIMIT
-from services.model_folders import model_id_of
+from services.inference.formula import MODEL_ID
+from services.model_folders import folder_of, model_id_of, read_manifest
 
 
 class InferenceSettings(Part):
     """Which models predict, which run beside them as shadows, and how much is explained."""
 
-    model: str = "seed-formula/1"
+    model: str = MODEL_ID
     """The active model of risk: `seed-formula/1`, the name of a shipped model, or the folder of one."""
     demand_model: str = ""
     """The active model of demand: a trained one, named as above. Unset: the formula."""
     model_horizon_seconds: float | None = Field(default=None, gt=0)
     """Which of the horizons of a trained risk model is predicted; unset: 900, or else its first."""
-    shadow_models: tuple[str, ...] = Field(default=(), max_length=SHADOW_SLOTS)
+    shadow_models: tuple[str, ...] = Field(default=("small-risk",), max_length=SHADOW_SLOTS)
     """Models that predict beside the active ones and drive nothing, named as above."""
+    shadow_cycles: int = Field(default=5, ge=1)
+    """A shadow model predicts every so many cycles: it drives nothing, and looks minutes ahead."""
     shadow_targets: int = Field(default=100, ge=1)
     """Nodes that a shadow model's prediction lists; in a larger cluster an evenly spaced sample.
 
@@ -51,6 +55,15 @@ class InferenceSettings(Part):
     """
     explain_shadow_targets: int = Field(default=0, ge=0, le=20)
     """The same for shadow models."""
+
+    def manifests(self) -> list[ModelManifest]:
+        """Return the manifests of every trained model that is named.
+
+        Raises:
+            InputError: one cannot be used.
+        """
+        names = dict.fromkeys((self.model, self.demand_model, *self.shadow_models))
+        return [read_manifest(folder_of(name)) for name in names if name not in ("", MODEL_ID)]
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result; models by id, never by folder."""

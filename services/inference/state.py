@@ -43,6 +43,18 @@ class Wanted:
     """What is owed for each cycle: `risk`, `demand`, and the slots of shadow models."""
     history: bool = False
     usage: bool = False
+    shadow_cycles: int = 1
+    """A shadow model predicts every so many cycles."""
+    history_each_cycle: bool = False
+    """Whether an active model reads the history."""
+
+    def owed(self, cycle: int) -> tuple[str, ...]:
+        """Return the outputs of one cycle."""
+        return self.outputs if self.shadows_speak(cycle) else (RISK, DEMAND)
+
+    def shadows_speak(self, cycle: int) -> bool:
+        """Say whether shadow models predict in a cycle."""
+        return cycle % self.shadow_cycles == 0
 
 
 class InferenceState(Part):
@@ -82,10 +94,13 @@ def _observed(state: InferenceState, event: Event[Any], wanted: Wanted) -> Infer
     view = view_of(state.view, event)
     live, followed = state.live, state.usage
     if view is not None and wanted.history:
-        live = (live or Live()).with_observation(view)
+        asked = wanted.history_each_cycle or wanted.shadows_speak(view.cycle)
+        live = (live or Live()).with_observation(view, asked=asked)
     if view is not None and wanted.usage:
         followed = usage.used(followed, view)
-    owed = {name: opened(state.owed.get(name, ()), event) for name in wanted.outputs}
+    new = wanted.owed(event.data.cycle)
+    kept = ((name, state.owed.get(name, ())) for name in wanted.outputs)
+    owed = {name: opened(cycles, event) if name in new else cycles for name, cycles in kept}
     return InferenceState.model_construct(
         view=view,
         owed=owed,

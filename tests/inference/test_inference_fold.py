@@ -21,8 +21,8 @@ from tests.builders import ORIGIN, make_observation, stamped
 
 @pytest.fixture
 def fold() -> InferenceFold:
-    """Inference with the seed formula."""
-    return build(InferenceSettings(), ORIGIN)
+    """Inference with the seed formula, and nothing beside it."""
+    return build(InferenceSettings(shadow_models=()), ORIGIN)
 
 
 def folded(fold: InferenceFold, *events: Event[Any]) -> InferenceState:
