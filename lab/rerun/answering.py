@@ -13,19 +13,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bus.follow import Fold
+from lab.rerun.compare import Comparer
 from lab.rerun.stage import (
     WAITING_CYCLES,
     AnyEvent,
     Pair,
     Pattern,
     Recorded,
-    Slot,
-    slot_of,
 )
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.envelope import Draft
+from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.prediction import Prediction
 from schemas.reasons import Reason
@@ -45,12 +45,14 @@ class AnsweringStage:
         layer: str,
         writes: tuple[Pattern, ...],
         build: Build,
+        origin: Origin,
         *,
         from_start: bool,
     ) -> None:
         """Re-run `process`; `from_start` says that the recording holds the log's beginning."""
         self.process, self.layer, self.writes = process, layer, writes
         self._build = build
+        self._compare = Comparer(origin, process, layer)
         self._grounded = from_start
         self._fold: Fold[Any] | None = None
         self._state: Any = None
@@ -59,7 +61,7 @@ class AnsweringStage:
         self._cycles = 0
         self._passed: list[Recorded] = []
         """Recorded answers to cycles that were passed over; compared with the next real one."""
-        self._drafts: dict[Slot, Draft] = {}
+        self._drafts: tuple[Draft, ...] = ()
 
     @property
     def reads(self) -> tuple[Pattern, ...]:
@@ -76,7 +78,7 @@ class AnsweringStage:
         self._fold = self._build(config)
         if self._state is None:
             self._forget_unread()
-        self._drafts = {}
+        self._drafts = ()
         if self._state is None:
             self._state = self._fold.initial()
 
@@ -113,16 +115,15 @@ class AnsweringStage:
 
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Answer a recorded event's cycle again."""
-        event = recorded.event
         if not self._grounded:
-            self._waiting.append(event)
-            return (self._pair(recorded),)
-        reason = getattr(event.data, "reason", None)
-        if reason is Reason.SUPERSEDED:
+            self._waiting.append(recorded.event)
+            return (self._compare.pair(recorded, None, grounded=False),)
+        reason = recorded.content.get("reason")
+        if reason == Reason.SUPERSEDED:
             self._passed.append(recorded)
             return ()
-        if recorded.slot not in self._drafts:
-            self._advance(event.cycle, blind=reason is Reason.PREDICTION_MISSING)
+        if self._compare.find(self._drafts, recorded) is None:
+            self._advance(recorded.cycle, blind=reason == Reason.PREDICTION_MISSING)
         return self._answered((*self._passed, recorded))
 
     def finish(self) -> Sequence[Pair]:
@@ -148,10 +149,7 @@ class AnsweringStage:
                 self._state = fold.evolve(self._state, one)
         self._waiting = left
         self._cycles = sum(isinstance(one.data, Observation) for one in left)
-        self._drafts = {
-            slot_of(draft.data, draft.cycle): draft
-            for draft in fold.decide(self._state, overdue=blind)
-        }
+        self._drafts = fold.decide(self._state, overdue=blind)
 
     def _fold_first(self) -> None:
         assert self._fold is not None
@@ -162,12 +160,8 @@ class AnsweringStage:
     def _answered(self, events: Sequence[Recorded]) -> Sequence[Pair]:
         """Compare answers, then let the log hold them."""
         assert self._fold is not None
-        pairs = [self._pair(one) for one in events]
+        pairs = [self._compare.pair(one, self._compare.find(self._drafts, one)) for one in events]
         for one in events:
             self._state = self._fold.evolve(self._state, one.event)
         self._passed = []
         return pairs
-
-    def _pair(self, recorded: Recorded) -> Pair:
-        draft = self._drafts.get(recorded.slot) if self._grounded else None
-        return Pair(self.process, self.layer, recorded, draft, self._grounded)

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
 
-from lab.rerun.stage import Pair
+from lab.rerun.stage import Pair, Recorded
 from schemas import subjects
-from schemas.envelope import Draft
+from schemas.envelope import Draft, attributes_of
 from schemas.identity import Origin, event_id
 from schemas.prediction import Prediction
 from schemas.registry import to_json
@@ -42,22 +43,55 @@ class FieldDifference:
         return math.isclose(*pair, rel_tol=CLOSE_RATIO, abs_tol=CLOSE_RATIO)
 
 
-def equal(pair: Pair, origin: Origin) -> bool:
-    """Say whether a pair is equal to the last byte."""
-    draft = pair.computed
-    if draft is None:
-        return False
-    return same_place(pair, origin) and _same_bytes(pair, draft)
+class Comparer:
+    """Holds computed events against the recorded ones of one producer."""
+
+    def __init__(self, origin: Origin, process: str, layer: str) -> None:
+        """Compare what `process` says in `layer`."""
+        self._origin = origin
+        self._process = process
+        self._layer = layer
+
+    def pair(self, recorded: Recorded, draft: Draft | None, *, grounded: bool = True) -> Pair:
+        """Return both, compared."""
+        same = (
+            draft is not None
+            and self.identity(draft, recorded.old_type) == recorded.id
+            and same_place(recorded, draft, self._origin)
+            and _same_bytes(recorded, draft)
+        )
+        if same and draft is not None:
+            recorded.is_said_by(draft)
+        return Pair(self._process, self._layer, recorded, draft, same, grounded)
+
+    def find(self, drafts: Sequence[Draft], recorded: Recorded) -> Draft | None:
+        """Return the draft that has the recorded event's id."""
+        return next(
+            (one for one in drafts if self.identity(one, recorded.old_type) == recorded.id), None
+        )
+
+    def identity(self, draft: Draft, event_type: str = "") -> str:
+        """Return a draft's id; `event_type` stands for its own type in recordings of an older one."""
+        kind = event_type or draft.data.TYPE
+        return _identity(self._origin, self._process, kind, draft.cycle, draft.data.key())
 
 
-def same_place(pair: Pair, origin: Origin) -> bool:
-    """Say whether id, subject and causes are equal."""
-    draft, recorded = pair.computed, pair.recorded
+@lru_cache(maxsize=256)  # asked for twice of each: to find it, and to compare it
+def _identity(origin: Origin, process: str, kind: str, cycle: int, key: str) -> str:
+    return event_id(origin, process, kind, cycle=cycle, key=key)
+
+
+@lru_cache(maxsize=256)
+def _subject(cluster: str, tokens: tuple[str, ...]) -> str:
+    return subjects.build(cluster, tokens)
+
+
+def same_place(recorded: Recorded, draft: Draft, origin: Origin) -> bool:
+    """Say whether subject and causes are equal."""
+    causes = attributes_of(recorded.message.headers).get("causationid", "")
     return (
-        draft is not None
-        and _identity(pair, draft, origin) == recorded.event.id
-        and subjects.build(origin.cluster, draft.data.tokens()) == recorded.message.subject
-        and draft.causes == recorded.event.causation_ids
+        _subject(origin.cluster, draft.data.tokens()) == recorded.message.subject
+        and " ".join(draft.causes) == causes
     )
 
 
@@ -67,13 +101,15 @@ def differences(pair: Pair, origin: Origin) -> tuple[FieldDifference, ...]:
     if draft is None:
         return (FieldDifference("event", event.type, None),)
     found: list[FieldDifference] = []
+    kind = pair.recorded.old_type or draft.data.TYPE
+    identity = _identity(origin, pair.process, kind, draft.cycle, draft.data.key())
     outside = (
-        ("id", event.id, _identity(pair, draft, origin)),
+        ("id", event.id, identity),
         ("subject", event.subject, subjects.build(origin.cluster, draft.data.tokens())),
         ("causes", list(event.causation_ids), list(draft.causes)),
     )
     found.extend(FieldDifference(name, old, new) for name, old, new in outside if old != new)
-    old, new = json.loads(recorded_bytes(pair)), json.loads(computed_bytes(draft))
+    old, new = json.loads(bytes_of(pair.recorded)), json.loads(computed_bytes(draft))
     for one in _differ("", old, new):
         found.append(one)
         if len(found) >= SHOWN_FIELDS:
@@ -91,11 +127,11 @@ def added_fields(pair: Pair) -> tuple[str, ...]:
     added: dict[str, None] = {}
     dumped = draft.data.model_dump(mode="json")
     try:
-        recorded = json.loads(recorded_bytes(pair))
+        recorded = json.loads(bytes_of(pair.recorded))
         older = _in_older_form("", draft.data, dumped, recorded, added)
     except ValueError:
         return ()
-    return tuple(added) if to_json(older) == recorded_bytes(pair) else ()
+    return tuple(added) if to_json(older) == bytes_of(pair.recorded) else ()
 
 
 def _in_older_form(
@@ -135,9 +171,8 @@ def only_environment(pair: Pair, found: tuple[FieldDifference, ...]) -> bool:
     return bool(found) and all(one.close for one in found)
 
 
-def recorded_bytes(pair: Pair) -> bytes:
+def bytes_of(recorded: Recorded) -> bytes:
     """Return the recorded data; in today's form when it was recorded in an older one."""
-    recorded = pair.recorded
     if recorded.old_type:
         return to_json(recorded.event.data.model_dump(mode="json"))
     return recorded.message.data
@@ -148,18 +183,13 @@ def computed_bytes(draft: Draft) -> bytes:
     return to_json(draft.data.model_dump(mode="json"))
 
 
-def _same_bytes(pair: Pair, draft: Draft) -> bool:
-    recorded = recorded_bytes(pair)
+def _same_bytes(recorded: Recorded, draft: Draft) -> bool:
+    data = bytes_of(recorded)
     # Faster than our encoder. Where the two write a number differently they are never equal, and
     # then ours decides; what is equal here says the same values, and those have one form in ours.
-    return draft.data.__pydantic_serializer__.to_json(draft.data) == recorded or (
-        computed_bytes(draft) == recorded
+    return draft.data.__pydantic_serializer__.to_json(draft.data) == data or (
+        computed_bytes(draft) == data
     )
-
-
-def _identity(pair: Pair, draft: Draft, origin: Origin) -> str:
-    kind = pair.recorded.old_type or draft.data.TYPE
-    return event_id(origin, pair.process, kind, cycle=draft.cycle, key=draft.data.key())
 
 
 def _differ(path: str, old: Any, new: Any) -> Iterator[FieldDifference]:

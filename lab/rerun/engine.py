@@ -19,7 +19,7 @@ from lab.rerun.ruling import RulingStage
 from lab.rerun.scoring import ScoringStage
 from lab.rerun.settings import NO_CHANGES, Changes, agent_settings, settings_from
 from lab.rerun.stage import AnyEvent, Pair, Recorded, Stage
-from lab.rerun.trusted import read_event
+from lab.rerun.trusted import event_with, read_event
 from schemas import subjects
 from schemas.actions import Agent
 from schemas.checkpoint import Checkpoint
@@ -28,7 +28,6 @@ from schemas.envelope import attributes_of
 from schemas.frames import FramedData, FrameMismatch, FullState, unfold
 from schemas.identity import Origin
 from schemas.registry import UnknownEvent
-from schemas.upcast import UPCASTERS
 from services.agents.service import build as build_agent
 from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings
@@ -107,24 +106,38 @@ class Rerun:
             route = self._routes.get(message.subject) or self._route(message.subject)
             if route.writer is None and not route.readers and not route.side:
                 continue
-            recorded = self._decoded(message)
-            if recorded is None:
-                continue
-            if route.side:
-                self._side(recorded.event)
-                continue
-            used = recorded.event
-            if route.writer is not None:
-                self._check_ready(route.writer)
-                answers = route.writer.answer(recorded)
-                yield from answers
-                used = self._used(recorded, answers)
-            if on_event is not None:
-                on_event(recorded.event, used)
-            for reader in route.readers:
-                reader.take(used)
+            try:
+                yield from self._taken(message, route, on_event)
+            except UnknownEvent:
+                self.unreadable[message.subject] += 1
         for stage in self._stages:
             yield from stage.finish()
+
+    def _taken(
+        self,
+        message: StoredMessage,
+        route: _Route,
+        on_event: Callable[[AnyEvent, AnyEvent], None] | None,
+    ) -> Iterator[Pair]:
+        """Give one message to those whom it concerns."""
+        if route.side:
+            self._side(read_event(message))
+            return
+        if route.writer is None:
+            recorded = used = self._unfolded(read_event(message))
+        else:
+            self._check_ready(route.writer)
+            own = Recorded(message, attributes_of(message.headers))
+            answers = route.writer.answer(own)
+            yield from answers
+            if not route.readers and on_event is None:
+                return
+            used = self._used(own, answers)
+            recorded = own.event if on_event is not None else used
+        if on_event is not None:
+            on_event(recorded, used)
+        for reader in route.readers:
+            reader.take(used)
 
     def _begin(self, first: StoredMessage) -> None:
         self.first_ns = first.time_ns
@@ -161,36 +174,25 @@ class Rerun:
     def _used(self, recorded: Recorded, answers: Sequence[Pair]) -> AnyEvent:
         """Return what the layers behind get to read."""
         if not self._plan.chained:
-            return recorded.event
+            return self._unfolded(recorded.event)
         own = next((one for one in answers if one.recorded is recorded), None)
         if own is None or own.computed is None:
-            return recorded.event
+            return self._unfolded(recorded.event)
         draft = own.computed
-        return replace(recorded.event, data=draft.data, causation_ids=draft.causes)
+        return replace(event_with(recorded.message, draft.data), causation_ids=draft.causes)
 
-    def _decoded(self, message: StoredMessage) -> Recorded | None:
-        try:
-            event = read_event(message)
-        except UnknownEvent:
-            self.unreadable[message.subject] += 1
-            return None
-        old = ""
-        if UPCASTERS:
-            said = attributes_of(message.headers).get("type", "")
-            old = said if said in UPCASTERS else ""
-        if isinstance(event.data, FramedData):
-            self._unfold(event.data)
-        return Recorded(event, message, old)
-
-    def _unfold(self, data: FramedData) -> None:
+    def _unfolded(self, event: AnyEvent) -> AnyEvent:
         """Unfold a frame once for all who read it; its bytes are proven by the recording."""
-        try:
-            full = unfold(self._full.get(data.TYPE), data, prove=False)
-        except FrameMismatch:
-            self._full.pop(data.TYPE, None)
-        else:
-            self._full[data.TYPE] = full
-            data.carry(full)
+        data = event.data
+        if isinstance(data, FramedData):
+            try:
+                full = unfold(self._full.get(data.TYPE), data, prove=False)
+            except FrameMismatch:
+                self._full.pop(data.TYPE, None)
+            else:
+                self._full[data.TYPE] = full
+                data.carry(full)
+        return event
 
     def _route(self, subject: str) -> _Route:
         cluster = self.origin.cluster
@@ -211,13 +213,15 @@ def _stages(plan: Plan, origin: Origin, *, from_start: bool) -> tuple[Stage, ...
     """Return the stages of the layers asked for, in the order of the layers."""
     made: list[Stage] = []
     if "observation" in plan.layers:
-        made.append(ObservingStage(plan.changes, chained=plan.chained))
+        made.append(ObservingStage(plan.changes, origin, chained=plan.chained))
     if "prediction" in plan.layers:
         made.append(_inference(plan.changes, origin, from_start=from_start))
     if "proposal" in plan.layers:
         made.extend(_agent(agent, plan.changes, origin, from_start=from_start) for agent in Agent)
     if "decision" in plan.layers:
-        made.append(RulingStage(from_start=from_start, chained=plan.chained, rules=plan.rules))
+        made.append(
+            RulingStage(origin, from_start=from_start, chained=plan.chained, rules=plan.rules)
+        )
     if "outcome" in plan.layers:
         made.append(ScoringStage(plan.changes, origin, from_start=from_start))
     return tuple(made)
@@ -229,7 +233,7 @@ def _inference(changes: Changes, origin: Origin, *, from_start: bool) -> Answeri
         return build_inference(settings, origin)
 
     writes = (("prediction", ">"),)
-    return AnsweringStage("inference", "prediction", writes, build, from_start=from_start)
+    return AnsweringStage("inference", "prediction", writes, build, origin, from_start=from_start)
 
 
 def _agent(agent: Agent, changes: Changes, origin: Origin, *, from_start: bool) -> AnsweringStage:
@@ -237,4 +241,6 @@ def _agent(agent: Agent, changes: Changes, origin: Origin, *, from_start: bool) 
         return build_agent(agent_settings(agent, config, changes), origin, agent)
 
     writes = (("proposal", agent.value),)
-    return AnsweringStage(f"agent-{agent}", "proposal", writes, build, from_start=from_start)
+    return AnsweringStage(
+        f"agent-{agent}", "proposal", writes, build, origin, from_start=from_start
+    )

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lab.rerun.compare import Comparer
 from lab.rerun.settings import Changes, settings_from
 from lab.rerun.stage import AnyEvent, Pair, Pattern, Recorded
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.envelope import Draft
-from schemas.frames import FrameMismatch, FullState, frame_of, unfold
+from schemas.frames import FramedData, FrameMismatch, FullState, frame_of, unfold
+from schemas.identity import Origin
+from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.snapshot import (
     NodeTable,
@@ -39,9 +42,10 @@ class ObservingStage:
     reads: tuple[Pattern, ...] = tuple(kind.PATTERN for kind in SNAPSHOTS)
     writes: tuple[Pattern, ...] = (Observation.PATTERN,)
 
-    def __init__(self, changes: Changes, *, chained: bool) -> None:
+    def __init__(self, changes: Changes, origin: Origin, *, chained: bool) -> None:
         """Observe again; `chained` continues from its own output instead of the recorded one."""
         self._changes = changes
+        self._compare = Comparer(origin, self.process, self.layer)
         self._chained = chained
         self._settings: CollectorSettings | None = None
         self._seen: dict[str, AnyEvent] = {}
@@ -75,37 +79,39 @@ class ObservingStage:
 
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Observe the cycle's snapshot again."""
-        draft = self._draft(recorded.event)
-        grounded = draft is not None
-        if draft is None or self._previous is None or self._previous.cycle != recorded.event.cycle:
+        made = self._made(recorded)
+        draft = None if made is None else made[0]
+        pair = self._compare.pair(recorded, draft, grounded=draft is not None)
+        if made is not None and (self._chained or pair.equal):
+            self._previous = made[1]
+            _carry(made[0].data, made[1])
+        else:
             self._remember(recorded.event.data)
-        return (Pair(self.process, self.layer, recorded, draft, grounded),)
+        return (pair,)
 
     def finish(self) -> Sequence[Pair]:
         """Nothing waits here."""
         return ()
 
-    def _draft(self, recorded: AnyEvent) -> Draft | None:
+    def _made(self, recorded: Recorded) -> tuple[Draft, FullState] | None:
+        """Return the observation and the full state after it; None when its snapshot is not there."""
         cycle = recorded.cycle
         if any(
             kind.TYPE not in self._full or self._full[kind.TYPE].cycle != cycle
             for kind in SNAPSHOTS
         ):
             return None
-        if self._begins_anew(recorded.data):
+        if self._begins_anew(recorded):
             self._previous = None
         elif self._previous is None:
             return None
         data, full = self._observed(cycle)
-        if self._chained or data.frame.state_hash == recorded.data.frame.state_hash:
-            self._previous = full
-            data.carry(full)
         causes = tuple(self._seen[kind.TYPE].id for kind in SNAPSHOTS)
-        return Draft(data, cycle, data.cluster_time_seconds, causes)
+        return Draft(data, cycle, data.cluster_time_seconds, causes), full
 
-    def _begins_anew(self, recorded: Observation) -> bool:
+    def _begins_anew(self, recorded: Recorded) -> bool:
         """Say whether the collector forgot what it had sent: all its tables are whole again."""
-        return recorded.frame.frame == "keyframe" and all(
+        return recorded.content["frame"]["frame"] == "keyframe" and all(
             self._seen[kind.TYPE].data.frame.frame == "keyframe" for kind in SNAPSHOTS
         )
 
@@ -164,3 +170,8 @@ class ObservingStage:
             self._previous = unfold(self._previous, recorded)
         except FrameMismatch:
             self._previous = None
+
+
+def _carry(data: EventData, full: FullState) -> None:
+    assert isinstance(data, FramedData)
+    data.carry(full)

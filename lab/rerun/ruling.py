@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from lab.rerun.compare import Comparer
 from lab.rerun.stage import WAITING_CYCLES, AnyEvent, Pair, Pattern, Recorded
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.decision import Decision
+from schemas.decision import ClosedBy, Decision
 from schemas.envelope import Draft
+from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.proposal import Proposal
 from services.referee.rule import Rule
@@ -33,9 +35,15 @@ class RulingStage:
     writes: tuple[Pattern, ...] = (Decision.PATTERN,)
 
     def __init__(
-        self, *, from_start: bool, chained: bool, rules: Sequence[Rule] | None = None
+        self,
+        origin: Origin,
+        *,
+        from_start: bool,
+        chained: bool,
+        rules: Sequence[Rule] | None = None,
     ) -> None:
         """Rule by `rules`, the seed's by default; `chained` counts its own rows of decisions."""
+        self._compare = Comparer(origin, self.process, self.layer)
         self._rules = RULES if rules is None else tuple(rules)
         self._grounded = from_start
         self._chained = chained
@@ -67,33 +75,35 @@ class RulingStage:
 
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Rule again."""
-        event = recorded.event
         if not self._grounded:
-            self._waiting.append(event)
-            return (Pair(self.process, self.layer, recorded, None, grounded=False),)
-        self._advance(event.cycle, event.data)
-        cycle = next((one for one in self._state.open if one.cycle == event.cycle), None)
-        draft = None if cycle is None else self._ruled(cycle, event.data)
-        said = draft.data if self._chained and draft is not None else event.data
+            self._waiting.append(recorded.event)
+            return (self._compare.pair(recorded, None, grounded=False),)
+        self._advance(recorded)
+        cycle = next((one for one in self._state.open if one.cycle == recorded.cycle), None)
+        draft = None if cycle is None else self._ruled(cycle, recorded)
+        pair = self._compare.pair(recorded, draft)
+        said = draft.data if self._chained and draft is not None else recorded.event.data
         assert isinstance(said, Decision)
         self._state = RefereeState(
-            open=tuple(one for one in self._state.open if one.cycle != event.cycle),
+            open=tuple(one for one in self._state.open if one.cycle != recorded.cycle),
             last=LastDecision(action=said.action, repeat_count=said.repeat_count),
         )
-        return (Pair(self.process, self.layer, recorded, draft),)
+        return (pair,)
 
     def finish(self) -> Sequence[Pair]:
         """Nothing waits here."""
         return ()
 
-    def _ruled(self, cycle: PendingCycle, recorded: Decision) -> Draft:
-        data = decision_of(cycle, recorded.closed_by, self._state.last, self._rules)
+    def _ruled(self, cycle: PendingCycle, recorded: Recorded) -> Draft:
+        closed_by = ClosedBy(recorded.content["closed_by"])
+        data = decision_of(cycle, closed_by, self._state.last, self._rules)
         causes = (cycle.observation_id, *(one.id for one in data.considered))
         return Draft(data, cycle.cycle, cycle.cluster_time_seconds, causes)
 
-    def _advance(self, cycle: int, recorded: Decision) -> None:
-        """Fold the inputs up to a cycle; of its proposals those that had arrived."""
-        arrived = {one.id for one in recorded.considered}
+    def _advance(self, recorded: Recorded) -> None:
+        """Fold the inputs up to a decision's cycle; of its proposals those that had arrived."""
+        cycle = recorded.cycle
+        arrived = {one["id"] for one in recorded.content["considered"]}
         left: deque[AnyEvent] = deque()
         for one in self._waiting:
             if one.cycle > cycle:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from lab.rerun.compare import Comparer
 from lab.rerun.settings import Changes, settings_from
-from lab.rerun.stage import AnyEvent, Pair, Pattern, Recorded, slot_of
+from lab.rerun.stage import AnyEvent, Pair, Pattern, Recorded
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.envelope import Event
 from schemas.identity import Origin
-from schemas.model import EventData
 from schemas.outcome import OutcomeForecast, OutcomeReward
 from services.scoreboard.service import ScoreboardFold, build
 from services.scoreboard.settings import ScoreboardSettings
@@ -36,6 +35,7 @@ class ScoringStage:
         """Score again; `from_start` says that the recording holds the log's beginning."""
         self._changes = changes
         self._origin = origin
+        self._compare = Comparer(origin, self.process, self.layer)
         self._grounded = from_start
         self._fold: ScoreboardFold | None = None
         self._state = ScoreboardState()
@@ -83,16 +83,13 @@ class ScoringStage:
 
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Return what is owed at this place of the log."""
-        event: Event[EventData] = recorded.event
         if not self._grounded or self._fold is None:
-            self._kept.append(event)
-            return (Pair(self.process, self.layer, recorded, None, grounded=False),)
-        drafts = {
-            slot_of(draft.data, draft.cycle): draft
-            for draft in self._fold.decide(self._state, overdue=False)
-        }
-        self._state = self._fold.evolve(self._state, event)
-        return (Pair(self.process, self.layer, recorded, drafts.get(recorded.slot)),)
+            self._kept.append(recorded.event)
+            return (self._compare.pair(recorded, None, grounded=False),)
+        drafts = self._fold.decide(self._state, overdue=False)
+        pair = self._compare.pair(recorded, self._compare.find(drafts, recorded))
+        self._state = self._fold.evolve(self._state, recorded.event)
+        return (pair,)
 
     def finish(self) -> Sequence[Pair]:
         """Nothing waits here."""

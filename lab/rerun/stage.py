@@ -7,15 +7,20 @@ run and are never computed again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import orjson
+
 from bus.port import StoredMessage
+from lab.rerun.trusted import event_with, read_event
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.envelope import Draft, Event
-from schemas.model import EventData
+from schemas.identity import cycle_of
+from schemas.registry import UnknownEvent
+from schemas.upcast import UPCASTERS
 
 AnyEvent = Event[Any]
 Pattern = tuple[str, ...]
@@ -24,28 +29,47 @@ WAITING_CYCLES = 1_000
 """Cycles of input that wait for the output they belong to; as many as a fold keeps open."""
 
 
-Slot = tuple[str, int, str]
-"""What tells events of one producer apart: type, cycle and key."""
-
-
-@dataclass(frozen=True, slots=True)
 class Recorded:
-    """An event with the message that it was read from."""
+    """A recorded output: what its headers say, and its event once somebody asks for it.
 
-    event: AnyEvent
-    message: StoredMessage
-    old_type: str = ""
-    """The type it was recorded as, when an upcaster made it what it is."""
+    An output that is computed again to the last byte need not be read: the computed one is it.
+    """
+
+    __slots__ = ("_event", "content", "cycle", "id", "message", "old_type")
+
+    def __init__(self, message: StoredMessage, attributes: Mapping[str, str]) -> None:
+        """Take a message.
+
+        Raises:
+            UnknownEvent: it has no id, no cycle, or no JSON object.
+        """
+        self.message = message
+        self._event: AnyEvent | None = None
+        try:
+            self.id = attributes["id"]
+            self.cycle = cycle_of(attributes["correlationid"])
+            kind = attributes["type"]
+            self.content: dict[str, Any] = orjson.loads(message.data)
+        except (KeyError, ValueError) as error:
+            raise UnknownEvent(f"{message.subject}: {error}") from error
+        self.old_type = kind if kind in UPCASTERS else ""
+        """The type it was recorded as, when an upcaster makes it what it is."""
 
     @property
-    def slot(self) -> Slot:
-        """Where it belongs."""
-        return slot_of(self.event.data, self.event.cycle)
+    def event(self) -> AnyEvent:
+        """The event.
 
+        Raises:
+            UnknownEvent: the data do not fit.
+        """
+        if self._event is None:
+            self._event = read_event(self.message)
+        return self._event
 
-def slot_of(data: EventData, cycle: int) -> Slot:
-    """Return where an event belongs among those of its producer."""
-    return (data.TYPE, cycle, data.key())
+    def is_said_by(self, draft: Draft) -> None:
+        """Note that a draft is this event, to the last byte."""
+        if self._event is None:
+            self._event = event_with(self.message, draft.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +81,8 @@ class Pair:
     recorded: Recorded
     computed: Draft | None
     """None: today's code says nothing here."""
+    equal: bool
+    """Equal in id, subject, causes and data bytes."""
     grounded: bool = True
     """False: the recording does not hold what this event was computed from."""
 

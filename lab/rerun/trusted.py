@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from bus.port import StoredMessage
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FramedData
+from schemas.model import EventData
 from schemas.registry import BY_TYPE, decode
 from schemas.upcast import UPCASTERS
 
@@ -41,23 +42,31 @@ def read_event(message: StoredMessage) -> Event[Any]:
     if reader is None or "correlationid" not in attributes:
         return _usual(message)
     try:
-        data = reader(orjson.loads(message.data))
-        return Event(
-            id=attributes["id"],
-            type=attributes["type"],
-            source=attributes["source"],
-            subject=message.subject,
-            time=attributes["time"],
-            correlation_id=attributes["correlationid"],
-            causation_ids=tuple(attributes.get("causationid", "").split()),
-            traceparent=attributes.get("traceparent", ""),
-            config_hash=attributes.get("confighash", ""),
-            data=data,
-            seq=message.seq,
-            recorded_ns=message.time_ns,
-        )
+        return _event(message, attributes, reader(orjson.loads(message.data)))
     except (KeyError, TypeError, ValueError, AttributeError):
         return _usual(message)
+
+
+def event_with(message: StoredMessage, data: EventData) -> Event[Any]:
+    """Return a message's event with data that are known already."""
+    return _event(message, attributes_of(message.headers), data)
+
+
+def _event(message: StoredMessage, attributes: Mapping[str, str], data: EventData) -> Event[Any]:
+    return Event(
+        id=attributes["id"],
+        type=data.TYPE,
+        source=attributes["source"],
+        subject=message.subject,
+        time=attributes["time"],
+        correlation_id=attributes["correlationid"],
+        causation_ids=tuple(attributes.get("causationid", "").split()),
+        traceparent=attributes.get("traceparent", ""),
+        config_hash=attributes.get("confighash", ""),
+        data=data,
+        seq=message.seq,
+        recorded_ns=message.time_ns,
+    )
 
 
 def _usual(message: StoredMessage) -> Event[Any]:

@@ -15,7 +15,6 @@ from lab.rerun.compare import (
     FieldDifference,
     added_fields,
     differences,
-    equal,
     only_environment,
     same_place,
 )
@@ -108,7 +107,7 @@ def verify(
         count = report.layers[pair.layer]
         if not pair.grounded:
             count.ungrounded += 1
-        elif equal(pair, rerun.origin) or _equal_in_older_form(pair, rerun, report):
+        elif pair.equal or _equal_in_older_form(pair, rerun, report):
             count.equal += 1
         elif only_environment(pair, differences(pair, rerun.origin)):
             count.environment += 1
@@ -170,7 +169,9 @@ def as_json(report: Report) -> dict[str, Any]:
 
 def _equal_in_older_form(pair: Pair, rerun: Rerun, report: Report) -> bool:
     """Say whether only fields differ that did not exist when the recording was made; note them."""
-    fields = added_fields(pair) if same_place(pair, rerun.origin) else ()
+    draft = pair.computed
+    placed = draft is not None and same_place(pair.recorded, draft, rerun.origin)
+    fields = added_fields(pair) if placed else ()
     if fields:
         report.added.setdefault(pair.recorded.event.type, set()).update(fields)
     return bool(fields)
