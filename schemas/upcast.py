@@ -55,3 +55,10 @@ def upcast(
         seen.add(event_type)
         data = step(data)
     return event_type, data
+
+
+def newest_type(event_type: str) -> str:
+    """Return the type that an old type's data become."""
+    while event_type in UPCASTERS:
+        event_type = UPCASTERS[event_type][0]
+    return event_type

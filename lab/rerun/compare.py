@@ -20,6 +20,7 @@ from schemas.envelope import Draft, attributes_of
 from schemas.identity import Origin, event_id
 from schemas.prediction import Prediction
 from schemas.registry import to_json
+from schemas.upcast import newest_type
 
 SHOWN_FIELDS = 20
 CLOSE_RATIO = 1e-3
@@ -72,7 +73,9 @@ class Comparer:
 
     def identity(self, draft: Draft, event_type: str = "") -> str:
         """Return a draft's id; `event_type` stands for its own type in recordings of an older one."""
-        kind = event_type or draft.data.TYPE
+        kind = draft.data.TYPE
+        if event_type and newest_type(event_type) == kind:
+            kind = event_type
         return _identity(self._origin, self._process, kind, draft.cycle, draft.data.key())
 
 
