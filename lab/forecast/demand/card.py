@@ -7,6 +7,13 @@ from collections.abc import Mapping, Sequence
 from lab.forecast.demand.report import bar_table
 from lab.forecast.demand.table import FamilyTable
 
+LIMITS = (
+    "Limits: the published quantiles are calibrated once and drift; only online following "
+    "(`services/inference/series/adapt.py`) keeps a target. Sudden starts of load that the "
+    "past does not announce are missed. Savings are measured against a peak known only in "
+    "hindsight. Use of single pods on a shared node was not among the data."
+)
+
 
 def card(
     name: str,
@@ -57,15 +64,4 @@ def card(
             *budget_lines,
             "",
         ]
-    return "\n".join(
-        [
-            *lines,
-            (
-                "Limits: the published quantiles are calibrated once and drift; only online following "
-                "(`services/inference/series/adapt.py`) keeps a target. Sudden starts of load that the "
-                "past does not announce are missed. Savings are measured against a peak known only in "
-                "hindsight. Use of single pods on a shared node was not among the data."
-            ),
-            "",
-        ]
-    )
+    return "\n".join([*lines, LIMITS, ""])

@@ -53,7 +53,7 @@ class Origins:
     owner: Ints
     step: Ints
     features: NDArray[np.float32]
-    mean: Floats
+    centre: Floats
     spread: Floats
     scale: Floats
     limits: dict[str, Floats]
@@ -73,7 +73,7 @@ class Origins:
     @property
     def units(self) -> Units:
         """What a model's number means in each row."""
-        return Units(self.mean, self.spread, self.scale)
+        return Units(self.centre, self.spread, self.scale)
 
 
 def yesterday_at(windows: int) -> str:
@@ -117,7 +117,7 @@ def _rows(
         owner=np.full(count, owner),
         step=steps,
         features=features,
-        mean=units.mean,
+        centre=units.centre,
         spread=units.spread,
         scale=units.scale,
         limits=limits,
@@ -157,7 +157,7 @@ def _known(
         rows = slice(begin, begin + ROWS_PER_CHUNK)
         past = past_of_series(series.values, series.first_step, places[rows], capacity)
         features[rows], found = described(past)
-        units[:, rows] = found.mean, found.spread, found.scale
+        units[:, rows] = found.centre, found.spread, found.scale
         chunks.append(_recent_limits(past, horizons))
     names = chunks[0] if chunks else ()
     limits = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in names}

@@ -71,28 +71,28 @@ class SeriesFeature:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """What a model's number means for each of n series: usage = mean + number * spread.
+    """What a model's number means for each of n series: usage = centre + number * spread.
 
-    `mean` is that of the last two hours, NaN where nothing of them is known; `spread` is how much
+    `centre` is the mean of the last two hours, NaN where nothing of them is known; `spread` is how much
     the series usually moves; `scale` its usual size. All (n,), in the unit of the series.
     """
 
-    mean: Floats
+    centre: Floats
     spread: Floats
     scale: Floats
 
     def usage(self, numbers: Floats) -> Floats:
         """Return predicted usage, (n,) or (n, quantiles) like `numbers`; never below 0."""
         shape = (-1, *[1] * (numbers.ndim - 1))
-        return np.maximum(self.mean.reshape(shape) + numbers * self.spread.reshape(shape), 0.0)
+        return np.maximum(self.centre.reshape(shape) + numbers * self.spread.reshape(shape), 0.0)
 
     def taken(self, rows: NDArray[np.int64]) -> Units:
         """Return the units of some of the series."""
-        return Units(self.mean[rows], self.spread[rows], self.scale[rows])
+        return Units(self.centre[rows], self.spread[rows], self.scale[rows])
 
     def numbers(self, usage: Floats) -> Floats:
         """Return usage (n,) as numbers of spreads above the mean."""
-        number: Floats = (usage - self.mean) / self.spread
+        number: Floats = (usage - self.centre) / self.spread
         return number
 
 

@@ -47,7 +47,7 @@ def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
     known = ~np.isnan(values)
     if not known.any():
         return float("nan")
-    order = np.argsort(values[known], kind="stable")
+    order = np.lexsort((values[known],))
     reached = np.cumsum(weights[known][order])
     place = int(np.searchsorted(reached, level * reached[-1], side="left"))
     return float(values[known][order][min(place, len(reached) - 1)])

@@ -8,6 +8,7 @@ quantiles instead of histogram buckets and without its confidence factor.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,7 +59,8 @@ def rc_like(recent: Floats, level: float = RC_LEVEL) -> Floats:
 
 def vpa_weights(count: int, half_life_windows: float = VPA_HALF_LIFE_WINDOWS) -> Floats:
     """Return the weights of `count` consecutive windows: doubled with every half-life, newest 1."""
-    return np.exp2((np.arange(count) - (count - 1)) / half_life_windows)
+    ages = range(count - 1, -1, -1)
+    return np.array([math.pow(2.0, -age / half_life_windows) for age in ages])
 
 
 def vpa_limits(values: Floats, origins: NDArray[np.int64]) -> Floats:
@@ -72,7 +74,7 @@ def vpa_limits(values: Floats, origins: NDArray[np.int64]) -> Floats:
 
 def percentile_limits(values: Floats, origins: NDArray[np.int64], level: float) -> Floats:
     """Return the linear percentile of all windows before each origin."""
-    order = np.argsort(values, kind="stable")
+    order = np.lexsort((values,))
     order = order[~np.isnan(values[order])]
     found = np.full(len(origins), np.nan)
     for row, origin in enumerate(origins):
@@ -89,7 +91,7 @@ def _all_history(
     values: Floats, origins: NDArray[np.int64], weights: Floats, level: float
 ) -> Floats:
     # Sorted once; what lies at or after an origin then weighs nothing.
-    order = np.argsort(values, kind="stable")
+    order = np.lexsort((values,))
     order = order[~np.isnan(values[order])]
     found = np.full(len(origins), np.nan)
     for row, origin in enumerate(origins):
@@ -103,24 +105,20 @@ def _all_history(
 
 def highest(limits: Sequence[Floats]) -> Floats:
     """Return the elementwise maximum of several rules' limits, ignoring what is missing."""
-    largest: Floats = np.fmax.reduce(np.stack(limits), axis=0)
-    return largest
+    return row_max(np.stack(limits, axis=1))
 
 
 def row_max(rows: Floats) -> Floats:
     """Return each row's largest known value, NaN without one."""
     if not rows.shape[1]:
         return np.full(len(rows), np.nan)
-    largest: Floats = np.fmax.reduce(rows, axis=1)
-    return largest
+    known = np.where(np.isnan(rows), -np.inf, rows).max(axis=1)
+    return np.where(known == -np.inf, np.nan, known)
 
 
 def row_min(rows: Floats) -> Floats:
     """Return each row's smallest known value, NaN without one."""
-    if not rows.shape[1]:
-        return np.full(len(rows), np.nan)
-    smallest: Floats = np.fmin.reduce(rows, axis=1)
-    return smallest
+    return -row_max(-rows)
 
 
 def row_mean_deviation(rows: Floats) -> tuple[Floats, Floats]:
