@@ -35,7 +35,15 @@ from lab.forecast.window_anchors import write_windows
 from lab.forecast.workspace import PARTIAL
 from services.inference.history import FEATURE_SETS
 
-READERS = ("google2011", "google2019", "kaggle2019", "common", "recording")
+READERS = {
+    "google2011": "google2011",
+    "google2019": "google2019",
+    "kaggle2019": "kaggle2019",
+    "common": "cloud_neutral",
+    "recording": "recording",
+}
+"""Form of trace -> its file under readers/."""
+_READERS = "lab.forecast.readers"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
 DATASET_VERSION = 1
 """Goes up when the same input gives other tables or another manifest."""
@@ -65,10 +73,10 @@ def reader_of(trace: str) -> Reader:
     Raises:
         ConfigError: there is none.
     """
-    module = f"lab.forecast.readers.{trace}"
-    if trace not in READERS or find_spec(module) is None:
-        raise ConfigError("--trace", trace, f"give one of {', '.join(READERS)}")
-    reader: Reader = import_module(module).READER
+    known = [name for name, file in READERS.items() if find_spec(f"{_READERS}.{file}")]
+    if trace not in known:
+        raise ConfigError("--trace", trace, f"give one of {', '.join(known)}")
+    reader: Reader = import_module(f"{_READERS}.{READERS[trace]}").READER
     return reader
 
 
