@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,56 +11,12 @@ import pytest
 from lab.forecast.model_writer import BoosterPart, ModelParts, write_model
 from schemas.manifest import TrainingData
 from services.inference.live import FEATURE_SET
+from tests.forecast.live.one_split import one_split
 
 FEATURE, SPLIT = "job_fails_60m", 0.5
-LOW, HIGH = -4.0, 1.0
-"""Log-odds of the two leaves: 0.018 and 0.731."""
 SAFETY = {"replicate_risk_ratio": 0.9, "migrate_risk_ratio": 0.5, "throttle_risk_ratio": 0.1}
 
 MakeModel = Callable[..., Path]
-
-
-def one_split(features: int, column: int, split: float, objective: str = "binary:logistic") -> bytes:
-    """Return a booster of one tree: below `split` of a column the low leaf, else the high one."""
-    tree = {
-        "base_weights": [0.0, LOW, HIGH],
-        "categories": [],
-        "categories_nodes": [],
-        "categories_segments": [],
-        "categories_sizes": [],
-        "default_left": [1, 0, 0],
-        "id": 0,
-        "left_children": [1, -1, -1],
-        "loss_changes": [1.0, 0.0, 0.0],
-        "parents": [2147483647, 0, 0],
-        "right_children": [2, -1, -1],
-        "split_conditions": [split, LOW, HIGH],
-        "split_indices": [column, 0, 0],
-        "split_type": [0, 0, 0],
-        "sum_hessian": [2.0, 1.0, 1.0],
-        "tree_param": {
-            "num_deleted": "0",
-            "num_feature": str(features),
-            "num_nodes": "3",
-            "size_leaf_vector": "1",
-        },
-    }
-    model = {
-        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": "1"},
-        "iteration_indptr": [0, 1],
-        "tree_info": [0],
-        "trees": [tree],
-    }
-    shape = {"num_class": "0", "num_feature": str(features), "num_target": "1"}
-    learner = {
-        "attributes": {},
-        "feature_names": [],
-        "feature_types": [],
-        "gradient_booster": {"model": model, "name": "gbtree"},
-        "learner_model_param": {"base_score": "5E-1", "boost_from_average": "0", **shape},
-        "objective": {"name": objective, "reg_loss_param": {"scale_pos_weight": "1"}},
-    }
-    return json.dumps({"learner": learner, "version": [3, 2, 0]}).encode()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from lab.forecast.model_writer import thresholds_by_budget
 from services.inference.models import load
 from services.inference.settings import InferenceSettings
 from services.model_folders import read_manifest
+from tests.forecast.live.one_split import one_split
 
 
 def loaded(folder: Path) -> None:
@@ -121,8 +122,6 @@ def test_features_computed_otherwise_are_refused(
 ) -> None:
     """Set, version and unit must be those of this code."""
     one_column = {"features": [("job_fails_60m", "events")]}
-    from tests.forecast.live.conftest import one_split  # noqa: PLC0415
-
     folder = make_model(changes=one_column | changes, raw=one_split(1, 0, 0.5))
 
     with pytest.raises(InputError, match=line):
