@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from foresail.explanation.section import Section, number
+from foresail.explanation.section import Section, number, seconds
 from foresail.story import Story
 from schemas.actions import LETTERS, Action, Evidence
 from schemas.decision import Considered, Decision, Override, RefereeRule
@@ -90,7 +90,7 @@ def _tried(item: Evidence, rule: str) -> str:
 def _source(item: Evidence) -> str:
     if not item.signal:
         return ""
-    age = "" if item.age_seconds is None else f" {item.age_seconds:g} s"
+    age = "" if item.age_seconds is None else f" {seconds(item.age_seconds)}"
     return f"  [{item.signal}{age}]"
 
 

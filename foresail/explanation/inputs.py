@@ -11,7 +11,7 @@ from typing import Any
 from rich.text import Text
 
 from foresail.event_lines import table_of_prediction
-from foresail.explanation.section import Section, number
+from foresail.explanation.section import Section, number, seconds
 from foresail.story import Story
 from schemas.envelope import Event
 from schemas.observation import Observation
@@ -86,7 +86,7 @@ def _ages(data: Prediction) -> list[Text]:
         return []
     said = [
         f"{one.features} from {one.name}, {one.status}"
-        + ("" if one.age_seconds is None else f" {one.age_seconds:g} s old")
+        + ("" if one.age_seconds is None else f" {seconds(one.age_seconds)} old")
         for one in data.feature_sources
     ]
     return [Text(f"  features: {'; '.join(said)}", style="dim")]
@@ -116,13 +116,13 @@ def _group(signals: Sequence[Signal]) -> list[str]:
     for (source, age, limit), found in groupby(sorted(signals, key=key), key=key):
         names = ", ".join(one.name for one in found)
         bound = f", limit {limit:g} s" if limit else ""
-        said.append(f"{names} {age:g} s old ({source}{bound})")
+        said.append(f"{names} {seconds(age)} old ({source}{bound})")
     return said
 
 
 def _trouble(one: Signal) -> str:
     if one.status is SignalStatus.STALE:
-        age = "unknown" if one.age_seconds is None else f"{one.age_seconds:g} s"
+        age = "unknown" if one.age_seconds is None else f"{seconds(one.age_seconds)}"
         return f"{one.name} stale: {age} old, limit {number(one.limit_seconds)} s ({one.source})"
     return f"{one.name} missing: {one.reason or 'no reason given'} ({one.source})"
 

@@ -19,3 +19,8 @@ class Section:
 def number(value: float | None) -> str:
     """Write a number shortly; a missing one as `missing`."""
     return "missing" if value is None else f"{value:.6g}"
+
+
+def seconds(value: float) -> str:
+    """Write an age in seconds, to a tenth."""
+    return f"{round(value, 1):g} s"

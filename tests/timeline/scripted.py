@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -13,23 +12,14 @@ from typing import Any
 
 import pytest
 
+from docs.make_screens import settings_of
 from foresail.log_source import RecordingSource
-from foresail.settings import resolve
 from foresail.stack import virtual
 from foresail.timeline import gather
 from foresail.timeline.chain import incidents
 from foresail.timeline.incident import Incident, Lane, Step
 from tests.builders import START_SECONDS
 from twin.inprocess import InProcessTwin
-
-EXAMPLES = Path(__file__).parents[2] / "examples" / "incidents"
-CYCLE_SECONDS = 10.0
-RUNS: Mapping[str, tuple[float, str]] = {
-    "hpa-lag": (860.0, "shadow"),
-    "node-failure": (780.0, "active"),
-    "unschedulable-burst": (640.0, "active"),
-}
-"""Seconds played, and the executor's mode."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +73,6 @@ def seconds_of(stamp: Any) -> float:
 @cache
 def played(name: str) -> Played:
     """Play an incident once for all tests."""
-    seconds, mode = RUNS[name]
     path = Path(mkdtemp(prefix="timeline-")) / f"{name}.fslog"
     kept: list[InProcessTwin] = []
 
@@ -94,19 +83,9 @@ def played(name: str) -> Played:
             super().__init__(*given, **more)
             kept.append(self)
 
-    given = {
-        "run.virtual_time": True,
-        "run.for_seconds": seconds,
-        "run.interval_seconds": CYCLE_SECONDS,
-        "run.speed": 1.0,
-        "run.mode": mode,
-        "run.workload": str(EXAMPLES / f"{name}.csv"),
-        "run.scenario": str(EXAMPLES / f"{name}.yaml"),
-        "run.record": str(path),
-    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(virtual, "InProcessTwin", Kept)
-        virtual.run_virtual_stack(resolve(None, {}, given), quiet=True)
+        virtual.run_virtual_stack(settings_of(name, path), quiet=True)
     gathered = asyncio.run(gather(RecordingSource(path), None))
     return Played(path, incidents(gathered), kept[0])
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from docs.make_screens import CYCLE_SECONDS, EXAMPLES, RUNS
 from foresail.timeline.incident import IncidentKind, Lane
 from foresail.timeline.terminal import incident_view
 from tests.readable_goldens import check, shown
-from tests.timeline.scripted import CYCLE_SECONDS, EXAMPLES, RUNS, played, since_start
+from tests.timeline.scripted import played, since_start
 
 GOLDENS = Path(__file__).parent / "goldens"
 SECOND = 1.0
