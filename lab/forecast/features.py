@@ -30,7 +30,7 @@ from services.inference.history import (
 from services.inference.history.attempts import Attempts
 from services.inference.history.tables import F32, Table
 
-EVENTS_AT_ONCE = 250_000
+EVENTS_AT_ONCE = 125_000
 ROWS_AT_ONCE = 131_072
 ROWS_PER_PART = 100_000
 """Rows of one file under features/."""
