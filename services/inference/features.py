@@ -61,7 +61,11 @@ def feature_columns(
     )
     nodes: ObservedNodes = view.nodes
     rows = [number for number, name in enumerate(nodes.ids) if name not in excepted]
-    columns = {name: tuple(getattr(nodes, name)[row] for row in rows) for name in names}
+    whole = len(rows) == len(nodes)
+    columns = {
+        name: column if whole else tuple(column[row] for row in rows)
+        for name, column in ((name, getattr(nodes, name)) for name in names)
+    }
     return FeatureColumns(tuple(nodes.ids[row] for row in rows), columns)
 
 

@@ -15,10 +15,11 @@ when a prediction is scored.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from schemas.numbers import rounded
-from services.inference.features import FeatureColumns, Number
+from services.inference.features import Column, FeatureColumns, Number
 from services.inference.predictor import Explanation, Forecast, Term
 
 MODEL_ID = "seed-formula/1"
@@ -66,16 +67,31 @@ class SeedFormula:
 
     def predict(self, features: FeatureColumns) -> Forecast:
         """Return risk and demand of every row, rounded as they travel."""
-        rows = range(len(features.ids))
-        loads = [_load(self._load_terms(features.row(row))) for row in rows]
-        health = [_health(features.row(row)) for row in rows]
+        loads = self._loads(features.columns)
+        health = [
+            UNHEALTHY_RISK if unhealthy else RESTARTED_RISK if restarted else 0.0
+            for unhealthy, restarted in zip(
+                features.columns["unhealthy_pods"], features.columns["restarted_pods"], strict=True
+            )
+        ]
         return Forecast(
-            risk_ratio=tuple(
-                rounded(max(term.contribution, load))
-                for term, load in zip(health, loads, strict=True)
-            ),
+            risk_ratio=tuple(rounded(max(pair)) for pair in zip(health, loads, strict=True)),
             demand_ratio=tuple(rounded(load) for load in loads),
         )
+
+    def _loads(self, columns: Mapping[str, Column]) -> list[float]:
+        """Return each row's load; the same terms as in `explain`, without naming them."""
+        cpu, memory = (self._shares(columns, resource) for resource in ("cpu", "memory"))
+        return [
+            CPU_WEIGHT * one + MEMORY_WEIGHT * other for one, other in zip(cpu, memory, strict=True)
+        ]
+
+    def _shares(self, columns: Mapping[str, Column], resource: str) -> list[float]:
+        shares = columns[f"{resource}_requested_ratio"]
+        if self.use_measured:
+            pairs = zip(columns[f"{resource}_used_ratio"], shares, strict=True)
+            shares = tuple(asked if used is None else used for used, asked in pairs)
+        return [min(1.0, float(share or 0.0)) for share in shares]
 
     def explain(self, features: FeatureColumns, row: int) -> Explanation:
         """Return the formula's own terms.

@@ -85,7 +85,8 @@ class Live:
     machines: Machines = Machines()
     held: tuple[Change, ...] = ()
     """What happened and is not in the history yet, in order of time."""
-    trimmed_cycle: int = 0
+    trimmed_cycle: int = -TRIM_CYCLES
+    """Of the first cycle too: what ran already is many events, of which one row a key is left."""
 
     def with_placements(self, data: SnapshotPlacements) -> Live:
         """Return this after one frame of the placements."""
