@@ -12,6 +12,7 @@ from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.dataset import Dataset, open_dataset
 from lab.forecast.leaks import LeakReport, check_dataset, rows_to_check
+from services.inference.history import FEATURE_SETS
 
 LEAKS_FOUND = 1
 """Exit code when a feature knows what had not happened yet."""
@@ -22,6 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dataset", required=True, metavar="NAME|DIR", help="which dataset")
     parser.add_argument(
         "--moments", type=int, default=2, metavar="N", help="how often to cut, evenly (default 2)"
+    )
+    parser.add_argument(
+        "--features",
+        choices=sorted(FEATURE_SETS),
+        help="which set to check (default: the dataset's own)",
     )
     parser.add_argument(
         "--rows", type=int, default=6_000, metavar="N", help="rows to compare (default 6000)"
@@ -36,7 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
     dataset = open_dataset(arguments.dataset, workspace())
     moments_us = _moments_us(dataset, arguments.moments)
     anchors = rows_to_check(dataset.anchor_chunks(), dataset.rows, moments_us, arguments.rows)
-    feature_set = str(dataset.manifest["features"]["feature_set"])
+    feature_set = arguments.features or str(dataset.manifest["features"]["feature_set"])
+    if feature_set not in FEATURE_SETS:
+        sets = " or ".join(sorted(FEATURE_SETS))
+        raise ConfigError(
+            "--dataset", dataset.name, f"was built without features; give --features {sets}"
+        )
     report = check_dataset(dataset.folder, feature_set, anchors, moments_us)
     if arguments.json:
         print_json({"dataset": dataset.name, "feature_set": feature_set, **asdict(report)})
