@@ -6,6 +6,7 @@ Exit code 0: done, and every assertion holds. 1: an assertion does not hold. 2: 
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from pathlib import Path
 
 from rich.table import Table
@@ -44,6 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=WINDOW_SECONDS,
         metavar="DURATION",
         help="an action undone within this cluster time counts as churn (15m)",
+    )
+    parser.add_argument(
+        "--plant",
+        choices=("twin",),
+        help="closed-loop: continue in the simulated cluster from a recorded state",
+    )
+    parser.add_argument(
+        "--at", type=int, default=0, metavar="CYCLE", help="with --plant: the cycle to start from"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=7, metavar="N", help="with --plant: seed of the simulation"
     )
     parser.add_argument(
         "--assert",
@@ -97,16 +109,9 @@ def main(arguments: argparse.Namespace) -> int:
     if not path.is_file():
         raise InputError("FILE", path, "give a recording that exists")
     changes = changes_of(arguments)
-    rules = None if arguments.rules is None else read_rules(Path(arguments.rules))
-    with reading(path, "computing") as on_message:
-        result = what_if(
-            path,
-            changes,
-            rules,
-            from_layer=arguments.layer,
-            window_seconds=arguments.window,
-            on_message=on_message,
-        )
+    result = (
+        _closed(path, changes, arguments) if arguments.plant else _open(path, changes, arguments)
+    )
     checked = assertions_of(result, arguments.assertions)
     if arguments.html is not None:
         write_page(Path(arguments.html), result, checked)
@@ -118,6 +123,28 @@ def main(arguments: argparse.Namespace) -> int:
             mark = "holds" if holds else "DOES NOT HOLD"
             console().print(f"{mark}: {text}", style=None if holds else "bold red", markup=False)
     return 0 if all(checked.values()) else FAILED
+
+
+def _open(path: Path, changes: Changes, arguments: argparse.Namespace) -> Result:
+    rules = None if arguments.rules is None else read_rules(Path(arguments.rules))
+    with reading(path, "computing") as on_message:
+        return what_if(
+            path,
+            changes,
+            rules,
+            from_layer=arguments.layer,
+            window_seconds=arguments.window,
+            on_message=on_message,
+        )
+
+
+def _closed(path: Path, changes: Changes, arguments: argparse.Namespace) -> Result:
+    if arguments.rules is not None or arguments.layer is not None:
+        raise InputError("--plant", arguments.plant, "leave out --rules and --from")
+    found: Result = import_module("foresail.closed_loop").closed_loop(
+        path, changes, arguments.window, cycle=arguments.at, seed=arguments.seed
+    )
+    return found
 
 
 def assertions_of(result: Result, texts: list[str]) -> dict[str, bool]:
@@ -134,6 +161,8 @@ def print_result(result: Result) -> None:
     """Print a result for people."""
     out = console()
     out.print(result.loop, style="yellow", markup=False)
+    for note in result.notes:
+        out.print(f"  {note}", markup=False)
     changed = ", ".join(f"{name} = {value}" for name, value in result.changes.items())
     rules = f"rules: {', '.join(result.rules)}" if result.rules else ""
     said = "; ".join(one for one in (changed, rules) if one) or "nothing"
@@ -148,14 +177,14 @@ def print_result(result: Result) -> None:
         return
     first = result.first
     out.print(f"\nfirst divergence: cycle {first.cycle} (seq {first.seq}), {first.kind}")
-    out.print(f"  recorded  {first.before}: {first.before_why}", markup=False)
+    out.print(f"  {result.baseline_name}  {first.before}: {first.before_why}", markup=False)
     out.print(f"  now       {first.after}: {first.after_why}", markup=False)
     out.print(_differing(result))
 
 
 def _figures(result: Result) -> Table:
     table = Table(box=None)
-    for name in ("figure", "recorded", "now", "difference"):
+    for name in ("figure", result.baseline_name, "now", "difference"):
         table.add_column(name, justify="left" if name == "figure" else "right")
     for name, before, after in rows(result.baseline, result.changed):
         table.add_row(name, f"{before:g}", f"{after:g}", f"{round(after - before, 6):+g}")
@@ -164,7 +193,7 @@ def _figures(result: Result) -> Table:
 
 def _differing(result: Result) -> Table:
     table = Table(box=None)
-    for name in ("cycle", "", "recorded", "now"):
+    for name in ("cycle", "", result.baseline_name, "now"):
         table.add_column(name)
     for one in result.listed[:SHOWN]:
         table.add_row(str(one.cycle), one.kind, one.before, one.after)

@@ -40,6 +40,7 @@ def page_of(result: Result, assertions: dict[str, bool]) -> str:
         "<!doctype html><html lang=en><meta charset=utf-8>",
         f"<title>What if: {escape(changed)}</title><style>{STYLE}</style>",
         f"<h1>What if: {escape(changed)}</h1><p class=loop>{escape(result.loop)}</p>",
+        "".join(f"<p>{escape(note)}</p>" for note in result.notes),
         f"<p>{escape(result.file)}, {_span(result)} of recorded time.</p>",
         _figures(result),
         _asserted(assertions),
@@ -59,7 +60,7 @@ def _figures(result: Result) -> str:
         f"<td class=n>{round(after - before, 6):+g}"
         for name, before, after in rows(result.baseline, result.changed)
     )
-    return f"<table><tr><th>figure<th>recorded<th>now<th>difference{body}</table>"
+    return f"<table><tr><th>figure<th>{escape(result.baseline_name)}<th>now<th>difference{body}</table>"
 
 
 def _asserted(assertions: dict[str, bool]) -> str:
@@ -78,5 +79,9 @@ def _decisions(result: Result) -> str:
         f"{escape(one.after_why)}</small>"
         for one in result.listed
     )
-    table = f"<table><tr><th>cycle<th><th>recorded<th>now{body}</table>" if body else ""
+    table = (
+        f"<table><tr><th>cycle<th><th>{escape(result.baseline_name)}<th>now{body}</table>"
+        if body
+        else ""
+    )
     return f"<h2>Decisions: {counts}</h2>{table}"

@@ -64,6 +64,9 @@ class Result:
     recorded_seconds: float = 0.0
     damage: str = ""
     loop: str = OPEN_LOOP
+    notes: tuple[str, ...] = ()
+    """What else must be known of it."""
+    baseline_name: str = "recorded"
 
     @property
     def first(self) -> DecisionChange | None:
@@ -91,6 +94,7 @@ class Result:
             "rules": list(self.rules),
             "from_layer": self.from_layer,
             "loop": self.loop,
+            "notes": list(self.notes),
             "cycles": list(self.cycles),
             "recorded_seconds": round(self.recorded_seconds, 3),
             "damage": self.damage,

@@ -1,0 +1,73 @@
+"""`what-if --plant twin`: the simulated cluster continues from the recorded state."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bus.errors import InputError
+from bus.recording import open_recording
+from foresail.__main__ import main
+from foresail.twin.export import from_recording
+from lab.rerun.plant import write_plant
+from tests.rerun.conftest import rewritten
+from twin.workloads import open_workload
+
+
+def test_the_plant_begins_with_the_recorded_state_and_gets_the_recorded_demand(
+    recorded: Path, tmp_path: Path
+) -> None:
+    """Nodes and pods are those of the cycle; what was there later arrives, what went ends."""
+    newest = rewritten(
+        recorded,
+        tmp_path / "until.fslog",
+        lambda one: one if one.seq <= _seq_of(recorded, cycle=12) else None,
+    )
+    _, tables = from_recording(newest)
+
+    plant = write_plant(recorded, 12, tmp_path / "plant.jsonl")
+
+    workload = open_workload(str(plant.workload), nodes=1, seed=1)
+    arrivals = list(workload.arrivals)
+    at_start = [one for one in arrivals if one.time_seconds == 0.0]
+    assert [one.name for one in workload.nodes] == list(tables.nodes.ids)
+    placed = sorted(node for one in at_start for node in one.start_nodes)
+    held = zip(tables.placements.ids, tables.placements.pods, strict=True)
+    assert placed == sorted(row.partition("|")[0] for row, pods in held for _ in range(pods))
+    assert len(arrivals) > len(at_start)
+    assert any(one.duration_seconds is not None for one in arrivals)
+    assert (plant.first_cycle, plant.cycles) == (12, 29)
+
+
+def _seq_of(path: Path, cycle: int) -> int:
+    return next(
+        one.seq
+        for one in open_recording(path)
+        if one.subject.endswith(".observation") and json.loads(one.data)["cycle"] == cycle
+    )
+
+
+def test_both_sides_are_simulated_and_the_changes_alone_tell_them_apart(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing changed: the same decisions. Something changed: a closed-loop result that says so."""
+    command = ["what-if", str(recorded), "--plant", "twin", "--at", "25", "--json"]
+
+    assert 0 == main(command)
+    same = json.loads(capsys.readouterr().out)
+    assert 0 == main([*command, "--set", "agents.efficiency.sleep=0.001"])
+    other = json.loads(capsys.readouterr().out)
+
+    assert same["decisions"]["same"] > 10
+    assert same["differing"] == []
+    assert other["differing"]
+    assert other["loop"].startswith("closed-loop")
+    assert any(note.startswith("simulated:") for note in other["notes"])
+
+
+def test_a_cycle_that_is_not_there_is_named(recorded: Path, tmp_path: Path) -> None:
+    """The start must lie before the recording's end."""
+    with pytest.raises(InputError, match="--at"):
+        write_plant(recorded, 4_000, tmp_path / "plant.jsonl")
