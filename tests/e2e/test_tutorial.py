@@ -1,0 +1,128 @@
+"""The tutorial's commands run, in its order, against a stack that its first command starts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nats
+import pytest
+
+from foresail.__main__ import main
+
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(300)]
+
+Foresail = Callable[..., tuple[int, str]]
+REPOSITORY = Path(__file__).parents[2]
+TUTORIAL = REPOSITORY / "docs" / "tutorial.md"
+SHORTER = {"--speed 20": "--speed 40", "--interval 2s": "--interval 1s", "--for 60s": "--for 1s"}
+"""Times of the reader, and of the test."""
+PLAYED = "replicate"
+"""What the tutorial waits for: agent A's answer to the failure."""
+SAYS = {
+    "": "",
+    "foresail status": "newest",
+    "foresail tap decision --since 1m": "AgentA:replicate",
+    "foresail tap proposal": "replicate",
+    "foresail recording record": "messages in run.fslog",
+    "foresail explain last": "WINS",
+    "foresail explain 00:07:00": "AgentA:replicate",
+    "foresail timeline --list": "node failure",
+    "foresail timeline rack-2": "is not ready any more",
+    "foresail what-if": "open-loop",
+    "foresail status --nats": "live.foresail.",
+}
+"""What the reader is told to see, by how the command begins."""
+
+
+def commands() -> list[str]:
+    """Return the tutorial's commands, in order."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", TUTORIAL.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def shortened(command: str) -> list[str]:
+    """Return a command's words with the test's times."""
+    for given, ours in SHORTER.items():
+        command = command.replace(given, ours)
+    return shlex.split(command)
+
+
+@pytest.fixture
+def foresail(
+    cli: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Foresail:
+    """Run verbs as the reader does, in one folder, and return exit code and output.
+
+    In this process: starting one for each of them takes longer than what they do.
+    """
+    monkeypatch.chdir(cli.folder)
+
+    def run(*words: str) -> tuple[int, str]:
+        code = main(words)
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run
+
+
+def test_make_run_hands_its_arguments_to_up() -> None:
+    """What the tutorial starts with make is `foresail up` with the same arguments."""
+    makefile = (REPOSITORY / "Makefile").read_text("utf-8")
+    assert re.search(r"^run:.*\n\t@\$\(BIN\)/foresail up \$\(ARGS\)$", makefile, re.MULTILINE)
+
+
+def test_every_command_of_the_tutorial_works(
+    cli: Any, foresail: Foresail, wait_until: Callable[..., Any]
+) -> None:
+    """Each ends with exit code 0 and shows what the text promises."""
+    first, path, *rest = commands()
+    assert path == 'export PATH="$PWD/.venv/bin:$PATH"'
+    (cli.folder / "examples").symlink_to(REPOSITORY / "examples")
+    arguments = shlex.split(first.removeprefix('make run ARGS="').removesuffix('"'))
+    played = shortened(shlex.join(arguments))
+    cli.start("up", *played, "--dashboard-port", "0", "--state", ".foresail")
+
+    def answered() -> bool:
+        where = f"action.kind == '{PLAYED}' and action.target.name == 'rack-2'"
+        code, said = foresail("tap", "decision", "--since", "10m", "--where", where)
+        return code == 0 and "rack-2" in said
+
+    wait_until(answered, 90, "agent A answers the failure")
+    for command in rest:
+        words = shortened(command)
+        assert words[0] == "foresail"
+        code, said = foresail(*words[1:])
+        assert code == 0, f"{command}\n{said}"
+        promised = SAYS[max((one for one in SAYS if command.startswith(one)), key=len, default="")]
+        assert promised in said, f"{command}\n{said}"
+    assert "node failure" in foresail("timeline", "--list")[1]  # the same, live
+    page = (cli.folder / "incident.html").read_text("utf-8")
+    assert "rack-2" in page
+    _attach(cli, foresail)
+
+
+def _attach(cli: Any, foresail: Foresail) -> None:
+    """Whoever uses the printed login hears what is stored."""
+    found = json.loads(foresail("status", "--nats", "--json")[1])
+    file = cli.folder / found["login_file"]
+    assert file.stat().st_mode & 0o077 == 0
+    login = dict(line.split("=", 1) for line in file.read_text("utf-8").splitlines())
+    assert login["NATS_PASSWORD"] not in foresail("status", "--nats")[1]
+    assert asyncio.run(_hear(login, found["subject"])).startswith("live.foresail.")
+
+
+async def _hear(login: dict[str, str], subject: str) -> str:
+    client = await nats.connect(
+        login["NATS_URL"], user=login["NATS_USER"], password=login["NATS_PASSWORD"]
+    )
+    try:
+        subscription = await client.subscribe(subject)
+        return str((await subscription.next_msg(timeout=30)).subject)
+    finally:
+        await client.close()
