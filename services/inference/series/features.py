@@ -38,6 +38,8 @@ LAGS = 12
 SCALE_FLOOR = 0.1
 """The scale is at least this share of the day's largest window: an idle hour is no unit."""
 TINY = 1e-9
+ROWS_TOGETHER = 1000
+"""So many rows fit the processor's cache: twice as fast as all at once."""
 LEAST_SPREAD = 0.002
 """Of the scale: a series that stood still for two hours may still move by so much."""
 TARGET = "spreads_above_mean_2h"
@@ -117,6 +119,20 @@ def feature_matrix(past: Past) -> NDArray[np.float32]:
 
 def described(past: Past) -> tuple[NDArray[np.float32], Units]:
     """Return the feature matrix and the units of each series, computed together."""
+    count = len(past.recent)
+    matrix = np.empty((count, len(FEATURES)), dtype=np.float32)
+    units = np.empty((3, count))
+    for begin in range(0, count, ROWS_TOGETHER):
+        rows = slice(begin, begin + ROWS_TOGETHER)
+        part = Past(
+            past.recent[rows], past.hours[rows], past.step_of_day[rows], past.capacity[rows]
+        )
+        matrix[rows], found = _described(part)
+        units[:, rows] = found.centre, found.spread, found.scale
+    return matrix, Units(*units)
+
+
+def _described(past: Past) -> tuple[NDArray[np.float32], Units]:
     scale = scale_of(past)
     scaled = _scaled(past, scale)
     sizes = np.concatenate([compute(scaled) for _, _, compute in _BLOCKS], axis=1)
