@@ -14,6 +14,7 @@ from schemas.actions import Agent
 from schemas.decision import RefereeRule
 from services.agents.settings import AgentSettings
 from services.collector.settings import CollectorSettings
+from services.executor.settings import ExecutorSettings
 from services.inference.settings import InferenceSettings
 from services.model_folders import folder_of, read_manifest
 from services.referee.rule import Rule
@@ -33,7 +34,7 @@ LAYER_OF = {
 
 
 def known_settings() -> tuple[str, ...]:
-    """Return the full name of every setting that a re-run can change."""
+    """Return the full name of every setting that a re-run can change, the executor's in the twin."""
     names = [
         f"{group}.{field}"
         for group, kind in (
@@ -41,6 +42,7 @@ def known_settings() -> tuple[str, ...]:
             ("inference", InferenceSettings),
             ("agents", AgentSettings),
             ("scoreboard", ScoreboardSettings),
+            ("executor", ExecutorSettings),
         )
         for field in kind.model_fields
         if field not in set(Agent)
@@ -150,7 +152,16 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
 
 
 def first_layer(changes: Mapping[str, Any], layers: Sequence[str], *, rules: bool) -> str:
-    """Return the first layer that can come out differently; the agents' when nothing is changed."""
+    """Return the first layer that can come out differently; the agents' when nothing is changed.
+
+    Raises:
+        ConfigError: a change that only a cluster can answer.
+    """
+    acting = next((name for name in changes if name.startswith("executor.")), None)
+    if acting is not None:
+        raise ConfigError(
+            acting, changes[acting], "what executions do shows only with --plant twin"
+        )
     touched = {LAYER_OF[name.partition(".")[0]] for name in changes}
     if rules:
         touched.add("decision")

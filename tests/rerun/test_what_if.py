@@ -21,7 +21,7 @@ from schemas.proposal import Proposal
 from schemas.registry import UnknownEvent, decode
 
 FEW = settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
@@ -144,6 +144,7 @@ def test_assertions_decide_the_exit_code(
         (("--set", "agents.safety.replicate=2"), "agents.safety.replicate_risk_ratio"),
         (("--set", "agents.safety.replicate=0.1"), "migrate_risk_ratio"),
         (("--set", "agents.safety.replicate"), "write it as"),
+        (("--set", "executor.cool_down_seconds=1"), "--plant twin"),
         (("--profile", "wild"), "agents.profile"),
         (("--profile", "forecast"), "manifest"),
         (("--model", "nowhere"), "nowhere"),
