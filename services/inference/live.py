@@ -160,7 +160,7 @@ class Live:
             return self
         scale = self.scale or Scale(max(nodes.cores), max(nodes.memory_bytes))
         at = round(view.cluster_time_seconds * MICROSECONDS) - 1
-        events = _machine_events(self.machines, nodes, scale, at)
+        events = machine_events(self.machines, nodes, scale, at)
         history = self.history.extended(Events(machines=events)) if len(events) else self.history
         return replace(self, history=history, scale=scale, machines=nodes)
 
@@ -188,8 +188,8 @@ def _answered(view: ObservationView, name: str) -> bool:
     return signal is not None and signal.status is not SignalStatus.MISSING
 
 
-def _machine_events(old: Machines, new: Machines, scale: Scale, at: int) -> MachineEvents:
-    """Return what became of nodes: one that is not ready counts as removed."""
+def machine_events(old: Machines, new: Machines, scale: Scale, at: int) -> MachineEvents:
+    """Return what became of nodes at a time in microseconds: one that is not ready was removed."""
     before, after = old.rows(), new.rows()
     rows: list[tuple[MachineKind, str, float, float]] = []
     for name in sorted({*before, *after}):

@@ -1,7 +1,7 @@
 """A trained demand model at work: the use of a node that is not exceeded, by quantile.
 
-The series code says what a booster's number is measured in (`scale_of`: the node's own recent
-level). Of several resources the greater share counts: a node is as busy as its scarcest resource.
+The series' code says what a booster's number is (`Units`: spreads above the node's own mean). Of
+several resources the greater share counts: a node is as busy as its scarcest resource.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from services.inference.series.features import (
     FEATURE_SET,
     FEATURE_SET_VERSION,
     FEATURES,
-    feature_matrix,
-    scale_of,
+    TARGET,
+    described,
 )
 from services.inference.usage import RESOURCES, Usage
 
@@ -62,6 +62,9 @@ class TrainedDemand:
         if manifest.kind != "demand":
             raise InputError(f"{manifest.model_id} kind", manifest.kind, "name a demand model")
         self.manifest = manifest
+        if manifest.target != TARGET:
+            remedy = f"this code knows {TARGET}; train the model again"
+            raise InputError(f"{manifest.model_id} target", manifest.target, remedy)
         places = {one.name: number for number, one in enumerate(FEATURES)}
         for name in manifest.feature_names:
             if name not in places:
@@ -91,16 +94,18 @@ class TrainedDemand:
             state = usage.of(part.resource)
             place = {name: row for row, name in enumerate(state.ids)}
             rows = [place[name] for name in ids]
-            past = state.past(1.0)
-            whole = feature_matrix(past)[rows]
-            matrix = np.ascontiguousarray(whole[:, self._columns])
+            whole, units = described(state.past(1.0))
+            matrix = np.ascontiguousarray(whole[rows][:, self._columns])
             digest.update(np.ascontiguousarray(matrix, dtype="<f4").data)
             matrices[part.resource] = matrix
-            limits[part.resource] = self._limits(part, matrix, scale_of(past)[rows])
-        ratios = tuple(
-            rounded(max(0.0, cpu, memory))
-            for cpu, memory in zip(limits["cpu"].tolist(), limits["memory"].tolist(), strict=True)
-        )
+            numbers = self._numbers(part, matrix)
+            limits[part.resource] = units.taken(np.array(rows, dtype=np.int64)).usage(numbers)
+        # A node of which nothing is known of the last two hours is left out: unknown is not idle.
+        kept = np.flatnonzero(~np.isnan(limits["cpu"] + limits["memory"]))
+        limits = {name: column[kept] for name, column in limits.items()}
+        matrices = {name: matrix[kept] for name, matrix in matrices.items()}
+        ids = tuple(ids[row] for row in kept.tolist())
+        ratios = tuple(rounded(one) for one in np.maximum(limits["cpu"], limits["memory"]).tolist())
         why = self._explained(ids, ratios, limits, matrices, targets)
         return Answer(ids, ratios, digest.hexdigest(), self._sources(view), why)
 
@@ -117,15 +122,12 @@ class TrainedDemand:
         count = len(manifest.features)
         return _Part(resource, pairs[0][0], loaded(pairs, manifest.model_id, OBJECTIVE, count))
 
-    def _limits(
-        self, part: _Part, matrix: Matrix, scale: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        if not len(matrix):
-            return np.empty(0)
+    def _numbers(self, part: _Part, matrix: Matrix) -> NDArray[np.float64]:
+        """Return the boosters' calibrated mean, in the unit that the series' code defines."""
         raw = np.zeros(len(matrix))
-        for booster in part.boosters:
+        for booster in part.boosters if len(matrix) else ():
             raw = raw + booster.margins(matrix)
-        return calibrated(raw / len(part.boosters), part.first.calibration) * scale
+        return calibrated(raw / len(part.boosters), part.first.calibration)
 
     def _sources(self, view: ObservationView) -> tuple[FeatureSource, ...]:
         signal = view.signal("node_usage")
