@@ -26,6 +26,11 @@ from lab.forecast.events import ENDS, failure_kinds
 from lab.forecast.labels import LabelChoice
 
 PERCENT = 100
+NOT_USED = {
+    "censored": "censored",
+    "excluded_ended_before": "ended before",
+    "excluded_uncertain": "uncertain",
+}
 SHOWN_FILES = 6
 SECONDS_PER_MINUTE = 60
 
@@ -133,7 +138,7 @@ def _print(manifest: dict[str, Any]) -> None:
     out.print(
         f"Failure is: the running attempt ends in {failures} within the horizon after the decision."
     )
-    table = Table("horizon", "rows", "positives", "base rate", "censored", "excluded", box=None)
+    table = Table("horizon", "rows", "positives", "base rate", *NOT_USED.values(), box=None)
     for row in anchors["by_horizon"]:
         known = row["positives"] + row["negatives"]
         rate = f"{PERCENT * row['positives'] / known:.3f} %" if known else "-"
@@ -141,7 +146,7 @@ def _print(manifest: dict[str, Any]) -> None:
         table.add_row(
             f"{row['minutes']} min{mark}",
             *(f"{known:,}", f"{row['positives']:,}", rate),
-            *(f"{row['censored']:,}", f"{row['excluded_ended_before']:,}"),
+            *(f"{row[name]:,}" for name in NOT_USED),
         )
     out.print(table)
     kinds = Table("segment", "rows", *(kind.name for kind in ENDS), box=None)

@@ -47,12 +47,14 @@ ANCHOR: Schema = {
     "first_of_job": pl.Boolean,
     "job_first_us": pl.Int64,
     "job_failed_before": pl.Boolean,
+    "uncertain": pl.Boolean,
     "end_kind": pl.Int8,
     "end_us": pl.Int64,
 }
 """Columns before the labels. `row` counts the anchors; `job_first_us` is the time of the job's first
-event; `job_failed_before` says that a FAIL of the job stands strictly before; `end_kind` and
-`end_us` are outcomes (-1: none in the segment) and no features."""
+event; `job_failed_before` says that a FAIL of the job stands strictly before; `uncertain`, that somebody
+influenced the attempt's outcome; `end_kind` and `end_us` are outcomes (-1: none in the segment) and no
+features."""
 ATTEMPT: Schema = {**ANCHOR, "job_first_fail_us": pl.Int64}
 
 

@@ -1,7 +1,7 @@
 """What a dataset's rows say before any model: base rates, censored and excluded rows.
 
-Guarantee: every row is counted once at each horizon, as positive, negative, censored or excluded;
-the four sum to the number of rows.
+Guarantee: every row is counted once at each horizon, as positive, negative, censored or excluded
+(ended before, or uncertain); these sum to the number of rows.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def count_rows(choice: LabelChoice, frames: Iterable[pl.DataFrame]) -> Json:
                 **{part: total[f"{part}_{minutes}"] for part in ("positives", "negatives")},
                 "censored": total[f"censored_{minutes}"],
                 "excluded_ended_before": total["ended_before"],
+                "excluded_uncertain": total["uncertain"],
             }
             for minutes in choice.horizons
         ],
@@ -58,12 +59,14 @@ def count_file(choice: LabelChoice, anchors: Path) -> Json:
 
 def _sums(choice: LabelChoice) -> Iterator[pl.Expr]:
     yield pl.len().cast(pl.Int64).alias("rows")
+    uncertain = pl.col("uncertain") & ~ENDED_BEFORE
     yield _count(ENDED_BEFORE, "ended_before")
+    yield _count(uncertain, "uncertain")
     for minutes in choice.horizons:
         cell = pl.col(label_name(minutes))
         yield _count(cell == 1, f"positives_{minutes}")
         yield _count(cell == 0, f"negatives_{minutes}")
-        yield _count((cell == CENSORED) & ~ENDED_BEFORE, f"censored_{minutes}")
+        yield _count((cell == CENSORED) & ~ENDED_BEFORE & ~uncertain, f"censored_{minutes}")
     time, end = pl.col("time_us"), pl.col("end_us")
     inside = (end > time) & (end <= time + choice.horizon_minutes * MINUTE_US)
     known = pl.col(label_name(choice.horizon_minutes)) != CENSORED

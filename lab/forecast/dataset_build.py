@@ -45,7 +45,7 @@ READERS = {
 """Form of trace -> its file under readers/."""
 _READERS = "lab.forecast.readers"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
-DATASET_VERSION = 1
+DATASET_VERSION = 2
 """Goes up when the same input gives other tables or another manifest."""
 NO_FEATURES = "none"
 ANCHORS = ("schedule", "grid", "window")

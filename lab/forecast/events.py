@@ -98,13 +98,15 @@ TASK_EVENTS: Schema = {
     "different_machines": pl.Int8,
     "segment": pl.Int16,
     "attempt_start_us": pl.Int64,
+    "uncertain": pl.Boolean,
     "row": pl.Int64,
 }
 """Sorted by (time_us, row). `job`, `task` name the task; `name` is the logical job name's code and
 `user` the user's, -1 where unknown; `machine` is -1 before placement; requests are fractions of
 the largest machine, NaN where missing; priority, class and different_machines are -1 where
 missing; `segment` counts stretches without a hole; `attempt_start_us` is, on an end, the time of the
-SCHEDULE that began the attempt (-1: none is known); `row` counts the rows of the input."""
+SCHEDULE that began the attempt (-1: none is known); `uncertain` marks, on a SCHEDULE, an attempt whose
+outcome somebody influenced (in recordings of our own); `row` counts the rows of the input."""
 JOB_EVENTS: Schema = {
     "time_us": pl.Int64,
     "kind": pl.Int8,

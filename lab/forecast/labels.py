@@ -43,10 +43,10 @@ def label_name(minutes: int) -> str:
 def label(
     choice: LabelChoice, minutes: int, segment_ends: Mapping[int, int], decision: str = "time_us"
 ) -> pl.Expr:
-    """Return the label of rows with a decision time, `end_kind`, `end_us` and `segment`.
+    """Return the label of rows with a decision time, `end_kind`, `end_us`, `uncertain`, `segment`.
 
     1: the attempt ends as a failure within the horizon; 0: it does not; -1: nobody can know (the
-    segment ends first), or the end lies before the decision.
+    segment ends first, or somebody influenced the outcome), or the end lies before the decision.
     """
     time, end = pl.col(decision), pl.col("end_us")
     horizon_us = minutes * MINUTE_US
@@ -54,7 +54,7 @@ def label(
     ended_before = (end != NO_END) & (end < time)
     fails = pl.col("end_kind").is_in(choice.failures) & (end > time) & (end <= time + horizon_us)
     return (
-        pl.when((time > known - horizon_us) | ended_before)
+        pl.when((time > known - horizon_us) | ended_before | pl.col("uncertain"))
         .then(CENSORED)
         .otherwise(fails.cast(pl.Int8))
         .cast(pl.Int8)

@@ -123,6 +123,8 @@ def task_keys(frame: pl.DataFrame, codes: Codes, names: pl.DataFrame) -> pl.Data
         pl.when(known).then(column).otherwise(UNKNOWN).fill_null(UNKNOWN).alias(column)
         for column in of_job
     )
+    told = pl.col("uncertain") if "uncertain" in named.columns else pl.lit(value=False)
+    named = named.with_columns(told.fill_null(value=False).alias("uncertain"))
     return _filled(
         named.with_columns(pl.col("cpu_request", "memory_request").fill_null(float("nan"))),
         "priority",

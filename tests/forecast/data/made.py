@@ -71,11 +71,22 @@ def frames_of(events: Sequence[Event], at_a_time: int = 7) -> Iterator[pl.DataFr
         yield whole.slice(start, at_a_time)
 
 
-def made_reader(events: Sequence[Event], at_a_time: int = 7, starts_at_us: int = 0) -> Reader:
-    """Return a reader of these events. Equal events of one moment are no fault: rows differ."""
+def made_reader(
+    events: Sequence[Event],
+    at_a_time: int = 7,
+    starts_at_us: int = 0,
+    uncertain_jobs: Sequence[int] | None = None,
+) -> Reader:
+    """Return a reader of these events, equal ones left out; SCHEDULEs of some jobs are uncertain."""
 
     def read(_source: TraceInput, _ledger: Ledger) -> Frames:
-        return frames_of(_without_repeats(events), at_a_time)
+        for frame in frames_of(_without_repeats(events), at_a_time):
+            if uncertain_jobs is None:
+                yield frame
+            else:
+                starts = pl.when(pl.col("kind") == Kind.SCHEDULE)
+                flag = starts.then(pl.col("job").is_in(uncertain_jobs))
+                yield frame.with_columns(flag.alias("uncertain"))
 
     return Reader("made", lambda path: TraceInput(path, {}), read, starts_at_us=starts_at_us)
 

@@ -142,8 +142,31 @@ def test_counts_sum_to_the_rows(made: Reader, tmp_path: Path) -> None:
     manifest, _ = build_dataset(_plan(tmp_path, feature_set="none"), tmp_path, _quiet)
 
     for horizon in manifest["anchors"]["by_horizon"]:
-        parts = ("positives", "negatives", "censored", "excluded_ended_before")
+        parts = (
+            "positives",
+            "negatives",
+            "censored",
+            "excluded_ended_before",
+            "excluded_uncertain",
+        )
         assert manifest["anchors"]["rows"] == sum(horizon[part] for part in parts)
+
+
+def test_an_attempt_that_was_acted_upon_has_no_label(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Uncertain attempts stay in the dataset as history, without a label, and are counted."""
+    events = drawn(seed=11, events=400, tasks=20)
+    reader = made_reader(events, at_a_time=50, uncertain_jobs=[1])
+    monkeypatch.setattr(dataset_build, "reader_of", lambda trace: reader)
+    manifest, _ = build_dataset(_plan(tmp_path, feature_set="none"), tmp_path, _quiet)
+
+    anchors = open_dataset(tmp_path / "one").anchors().collect()
+
+    assert {-1} == set(anchors.filter(job=1)["label_5m"])
+    assert 0 in set(anchors.filter(job=2)["label_5m"])
+    counted = {horizon["excluded_uncertain"] for horizon in manifest["anchors"]["by_horizon"]}
+    assert {anchors.filter(job=1).height} == counted
 
 
 def test_the_environment_names_the_folders(tmp_path: Path) -> None:
