@@ -1,0 +1,197 @@
+"""Live scores of predictions: alarms, lead time, pinball, what a model was worth so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from schemas.envelope import Event
+from schemas.outcome import OutcomeForecast
+from schemas.prediction import DemandTable, PredictionShadow, RiskTable
+from schemas.tables import table_of
+from services.scoreboard.pending import spacing
+from services.scoreboard.service import build
+from services.scoreboard.settings import ScoreboardSettings
+from services.scoreboard.state import ScoreboardState
+from tests.builders import (
+    ORIGIN,
+    cycle_time,
+    make_demand,
+    make_observation,
+    make_risk,
+    stamped,
+)
+
+FOLD = build(ScoreboardSettings(), ORIGIN)
+AHEAD = {"horizon_seconds": 20.0}
+
+
+def observed(cycle: int, rows: Any = 2, **fields: Any) -> Event[Any]:
+    """Return a stamped observation."""
+    return stamped(make_observation(rows, cycle=cycle, **fields))
+
+
+def folded(*events: Event[Any], state: ScoreboardState | None = None) -> ScoreboardState:
+    """Return the state after some events; what was owed is said at once."""
+    after = FOLD.initial() if state is None else state
+    for event in events:
+        after = FOLD.evolve(after, event)
+    return after
+
+
+def scores(state: ScoreboardState) -> list[OutcomeForecast]:
+    """Return the scored predictions owed."""
+    drafts = FOLD.decide(state, overdue=False)
+    return [draft.data for draft in drafts if isinstance(draft.data, OutcomeForecast)]
+
+
+def shadow(cycle: int, ratios: dict[str, float], **fields: Any) -> Event[Any]:
+    """Return the prediction of a shadow model."""
+    rows = {name: {"risk_ratio": value} for name, value in ratios.items()}
+    given: dict[str, Any] = {
+        "cycle": cycle,
+        "cluster_time_seconds": cycle_time(cycle),
+        "status": "result",
+        "model_id": "tiny/000000000000",
+        "features_hash": "0" * 64,
+        "calibrated": True,
+        "slot": 1,
+        "nodes": len(ratios),
+        "risk_table": table_of(RiskTable, rows),
+        "failure": "attempt_failed",
+        "alarm_ratio": 0.5,
+        **AHEAD,
+    }
+    return stamped(PredictionShadow(**{**given, **fields}))
+
+
+def test_alarms_are_hits_misses_and_false_alarms_with_a_lead_time() -> None:
+    """A hit's lead is the time from the prediction to the first failure seen."""
+    risks = {"node-0": 0.9, "node-1": 0.1, "node-2": 0.9, "node-3": 0.1}
+    sick = {name: {"unhealthy_pods": 1} for name in ("node-0", "node-1")}
+    calm: dict[str, Any] = {name: {} for name in ("node-2", "node-3")}
+    risk = stamped(make_risk(risks, alarm_ratio=0.5, **AHEAD))
+
+    state = folded(observed(1, 4), risk, observed(2, {**sick, **calm}), observed(3, 4))
+    score = scores(state)[0].risk
+
+    assert score is not None
+    assert (score.hits, score.misses, score.false_alarms) == (1, 1, 1)
+    assert score.lead_seconds == 10.0
+
+
+def test_without_a_threshold_there_is_no_alarm() -> None:
+    """A prediction that names no action threshold is scored by Brier alone."""
+    state = folded(observed(1), stamped(make_risk({"node-0": 0.9}, **AHEAD)), observed(3))
+    score = scores(state)[0].risk
+
+    assert score is not None
+    assert (score.hits, score.brier) == (None, 0.81)
+
+
+def test_a_failed_attempt_is_seen_in_the_pods_and_not_in_the_health() -> None:
+    """A model of attempts is held against pods that failed since, not against pods that start."""
+    pods = {"default/a": {"node": "node-0", "phase": "Running", "restarts": 1}}
+    again = {"default/a": {"node": "node-0", "phase": "Running", "restarts": 2}}
+    starting = {"node-0": {}, "node-1": {"unhealthy_pods": 1}}
+    told = shadow(1, {"node-0": 0.9, "node-1": 0.1})
+
+    state = folded(observed(1, pods=pods), told, observed(3, starting, pods=again))
+    (one,) = scores(state)
+
+    assert (one.slot, one.model_id) == (1, "tiny/000000000000")
+    assert one.risk is not None
+    assert (one.risk.positives, one.risk.hits, one.risk.brier) == (1, 1, 0.01)
+
+
+def test_a_shadow_is_scored_beside_the_active_models() -> None:
+    """Both scores of one cycle come, each once, and saying one does not silence the other."""
+    risk = stamped(make_risk({"node-0": 0.5}, **AHEAD))
+    state = folded(observed(1), risk, shadow(1, {"node-0": 0.2}), observed(3))
+    both = scores(state)
+    assert [one.slot for one in both] == [0, 1]
+
+    after = folded(stamped(both[0]), state=state)
+
+    assert [one.slot for one in scores(after)] == [1]
+
+
+def test_a_skipped_shadow_is_not_scored() -> None:
+    """A shadow that could not speak is no event on its own."""
+    nothing = {"status": "skipped", "risk_table": RiskTable(), "nodes": 0}
+
+    assert scores(folded(observed(1), shadow(1, {}, **nothing), observed(3))) == []
+
+
+def test_running_scores_add_up_over_cycles_and_begin_anew_with_another_model() -> None:
+    """The running Brier is the mean over every certain target so far of this model."""
+    state = folded(
+        observed(1),
+        stamped(make_risk({"node-0": 0.5}, **AHEAD)),
+        observed(3),
+        stamped(make_risk({"node-0": 0.1}, cycle=3, **AHEAD)),
+        observed(5),
+        stamped(make_risk({"node-0": 0.1}, cycle=5, model_id="other/1", **AHEAD)),
+        observed(7),
+    )
+    running = [one.risk.running for one in scores(state) if one.risk is not None]
+
+    assert [(one.targets, one.brier) for one in running if one] == [
+        (1, 0.25),
+        (2, 0.13),
+        (1, 0.01),
+    ]
+
+
+def test_a_quantile_is_scored_by_pinball_loss_of_the_peak() -> None:
+    """p90 of the greatest use within the horizon: too low costs nine times too high."""
+    table = {"node-0": 0.5, "node-1": 0.9}
+    told = stamped(make_demand(table, quantile=0.9, demand="peak_use", **AHEAD))
+    peak = {"node-0": {"cpu_used_ratio": 0.7, "memory_used_ratio": 0.1}, "node-1": {}}
+
+    score = scores(folded(observed(1), told, observed(2, peak), observed(3)))[0].demand
+
+    assert score is not None
+    assert score.pinball_ratio == pytest.approx((0.9 * 0.2 + 0.1 * 0.4) / 2)
+    assert score.targets == 2
+
+
+def test_horizons_of_their_own_are_scored_each_at_its_end() -> None:
+    """Risk and demand of one cycle that look differently far are two outcomes."""
+    risk = stamped(make_risk({"node-0": 0.5}, **AHEAD))
+    demand = stamped(make_demand({"node-0": 0.5}, horizon_seconds=40.0))
+
+    first = folded(observed(1), risk, demand, observed(3))
+    assert [(one.part, one.demand) for one in scores(first)] == [("", None)]
+    second = folded(*(stamped(one) for one in scores(first)), observed(5), state=first)
+
+    assert [(one.part, one.risk) for one in scores(second)] == [("demand", None)]
+
+
+def test_a_far_horizon_is_scored_on_every_nth_cycle() -> None:
+    """At most the stated number of predictions waits, however far a model looks."""
+    assert spacing(60.0, 5.0, 25) == 1
+    assert spacing(900.0, 5.0, 25) == 8
+    small = build(ScoreboardSettings(forecast_cycles=2), ORIGIN)
+    state = small.initial()
+    for cycle in range(1, 12):
+        state = small.evolve(state, observed(cycle))
+        told = stamped(make_risk({"node-0": 0.5}, cycle=cycle, horizon_seconds=60.0))
+        state = small.evolve(state, told)
+
+    assert {one.cycle % 3 for one in state.forecasts} == {0}
+    assert len(state.forecasts) <= 2
+
+
+def test_a_demand_shadow_is_scored_as_demand() -> None:
+    """The table says which kind it is."""
+    rows = {"node-0": {"demand_ratio": 0.4}}
+    table = {"risk_table": None, "demand_table": table_of(DemandTable, rows), "quantile": 0.9}
+    told = shadow(1, {"node-0": 0.0}, **table, demand="peak_use", failure="unhealthy")
+
+    (one,) = scores(folded(observed(1), told, observed(3)))
+
+    assert one.risk is None
+    assert one.demand is not None
+    assert one.demand.targets == 1
