@@ -24,7 +24,7 @@ from lab.forecast.features import chunk_features
 from lab.forecast.labels import LabelChoice
 from lab.forecast.workspace import Workspace
 
-ROWS_PER_CHUNK = 1_000_000
+ROWS_PER_CHUNK = 200_000
 
 
 @dataclass(frozen=True)
