@@ -15,8 +15,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from lab.rerun.stage import Pair, Recorded
+from lab.rerun.trusted import attributes_in
 from schemas import subjects
-from schemas.envelope import Draft, attributes_of
+from schemas.envelope import Draft
 from schemas.identity import Origin, event_id
 from schemas.prediction import Prediction
 from schemas.registry import to_json
@@ -91,7 +92,7 @@ def _subject(cluster: str, tokens: tuple[str, ...]) -> str:
 
 def same_place(recorded: Recorded, draft: Draft, origin: Origin) -> bool:
     """Say whether subject and causes are equal."""
-    causes = attributes_of(recorded.message.headers).get("causationid", "")
+    causes = attributes_in(recorded.message.headers).get("causationid", "")
     return (
         _subject(origin.cluster, draft.data.tokens()) == recorded.message.subject
         and " ".join(draft.causes) == causes

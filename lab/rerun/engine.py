@@ -19,12 +19,11 @@ from lab.rerun.ruling import RulingStage
 from lab.rerun.scoring import ScoringStage
 from lab.rerun.settings import NO_CHANGES, Changes, agent_settings, settings_from
 from lab.rerun.stage import AnyEvent, Pair, Recorded, Stage
-from lab.rerun.trusted import event_with, read_event
+from lab.rerun.trusted import attributes_in, event_with, read_event
 from schemas import subjects
 from schemas.actions import Agent
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.envelope import attributes_of
 from schemas.frames import FramedData, FrameMismatch, FullState, unfold
 from schemas.identity import Origin
 from schemas.registry import UnknownEvent
@@ -127,7 +126,7 @@ class Rerun:
             recorded = used = self._unfolded(read_event(message))
         else:
             self._check_ready(route.writer)
-            own = Recorded(message, attributes_of(message.headers))
+            own = Recorded(message, attributes_in(message.headers))
             answers = route.writer.answer(own)
             yield from answers
             if not route.readers and on_event is None:

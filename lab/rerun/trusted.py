@@ -7,7 +7,7 @@ build the same models directly. What cannot be built so is read the usual way.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -25,6 +25,10 @@ from schemas.upcast import UPCASTERS
 Reader = Callable[[Any], Any]
 _PLAIN = (str, int, float, bool, type(None), object)
 _MISSING = object()
+_NEEDED = tuple(
+    (name, f"ce-{name}")
+    for name in ("id", "type", "source", "time", "correlationid", "traceparent")
+)
 
 
 class NotDirect(Exception):
@@ -37,19 +41,32 @@ def read_event(message: StoredMessage) -> Event[Any]:
     Raises:
         UnknownEvent: it is no event that today's code knows.
     """
-    attributes = attributes_of(message.headers)
+    attributes = attributes_in(message.headers)
     reader = _reader_of(attributes.get("type", ""))
     if reader is None or "correlationid" not in attributes:
         return _usual(message)
     try:
         return _event(message, attributes, reader(orjson.loads(message.data)))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, NotDirect):
         return _usual(message)
+
+
+def attributes_in(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the CloudEvents attributes of a message; at once where they stand as we write them."""
+    try:
+        found = {name: headers[header] for name, header in _NEEDED}
+    except KeyError:
+        return attributes_of(headers)
+    found["causationid"] = headers.get("ce-causationid", "")
+    found["confighash"] = headers.get("ce-confighash", "")
+    if any("%" in value for value in found.values()):
+        return attributes_of(headers)
+    return found
 
 
 def event_with(message: StoredMessage, data: EventData) -> Event[Any]:
     """Return a message's event with data that are known already."""
-    return _event(message, attributes_of(message.headers), data)
+    return _event(message, attributes_in(message.headers), data)
 
 
 def _event(message: StoredMessage, attributes: Mapping[str, str], data: EventData) -> Event[Any]:
@@ -97,28 +114,44 @@ def _model(kind: type[BaseModel]) -> Reader:
     for name, field in kind.model_fields.items():
         default = _MISSING if field.is_required() else field.get_default(call_default_factory=True)
         fields.append((name, _reader(field.annotation), default))
+    nested = [(name, reader) for name, reader, _ in fields if reader is not None]
     private = {"_unfolded": None} if issubclass(kind, FramedData) else None
-    put = object.__setattr__
+    put, new = object.__setattr__, kind.__new__
     names = {name for name, _, _ in fields}
 
-    def read(content: Mapping[str, Any]) -> Any:
-        values: dict[str, Any] = {}
-        for name, reader, default in fields:
-            value = content.get(name, _MISSING)
-            if value is _MISSING:
-                if default is _MISSING:
-                    raise KeyError(name)
-                values[name] = default
-            else:
-                values[name] = value if reader is None else reader(value)
-        made = kind.__new__(kind)
-        put(made, "__dict__", values)
+    def read(content: dict[str, Any]) -> Any:
+        if content.keys() != names:
+            content = _filled(content, fields)
+        for name, reader in nested:
+            content[name] = reader(content[name])
+        made = new(kind)
+        put(made, "__dict__", content)  # decoded for this event alone
         put(made, "__pydantic_fields_set__", names)
         put(made, "__pydantic_extra__", None)
         put(made, "__pydantic_private__", None if private is None else dict(private))
         return made
 
     return read
+
+
+def _filled(
+    content: Mapping[str, Any], fields: Sequence[tuple[str, Reader | None, Any]]
+) -> dict[str, Any]:
+    """Return what the fields hold of an object of another version; defaults where it has nothing.
+
+    Raises:
+        KeyError: a field without default is missing.
+        NotDirect: a default has to be read, too.
+    """
+    values: dict[str, Any] = {}
+    for name, reader, default in fields:
+        value = content.get(name, default)
+        if value is _MISSING:
+            raise KeyError(name)
+        if reader is not None and name not in content:
+            raise NotDirect(name)
+        values[name] = value
+    return values
 
 
 def _reader(annotation: Any) -> Reader | None:
