@@ -17,6 +17,7 @@ from foresail.output import console, print_json
 from foresail.progress import reading
 from lab.rerun.engine import LAYERS
 from lab.rerun.verify import Difference, Report, as_json, verify
+from services.model_folders import folder_of, read_manifest
 
 DIFFERS = 1
 LONGEST_VALUE = 60
@@ -35,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"compute from this layer on: {', '.join(LAYERS)}",
     )
     parser.add_argument(
-        "--model", metavar="DIR", help="where the model lies that the recording names"
+        "--model",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a model that the recording names and that is not shipped; may be given again",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -50,9 +55,9 @@ def main(arguments: argparse.Namespace) -> int:
     if not path.is_file():
         raise InputError("FILE", path, "give a recording that exists")
     layers = frozenset(LAYERS[LAYERS.index(arguments.layer) :])
-    changes = {} if arguments.model is None else {"inference.model": arguments.model}
+    models = {read_manifest(folder_of(one)).model_id: one for one in arguments.model}
     with reading(path, "verifying") as on_message:
-        report = verify(path, layers, changes, on_message)
+        report = verify(path, layers, models, on_message)
     if arguments.json:
         print_json(as_json(report))
     else:

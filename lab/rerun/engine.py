@@ -36,6 +36,9 @@ LAYERS = ("observation", "prediction", "proposal", "decision", "outcome")
 """Layers that are computed again, in order."""
 
 
+NAMED = ("model", "demand_model")
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is computed again, and how."""
@@ -43,6 +46,8 @@ class Plan:
     layers: frozenset[str] = frozenset(LAYERS)
     changes: Changes = field(default_factory=lambda: NO_CHANGES)
     rules: Sequence[Rule] | None = None
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Folders of models by id: where to find those that the recording names."""
     chained: bool = False
     """Each layer gets the computed events of the layers before it."""
 
@@ -214,7 +219,7 @@ def _stages(plan: Plan, origin: Origin, *, from_start: bool) -> tuple[Stage, ...
     if "observation" in plan.layers:
         made.append(ObservingStage(plan.changes, origin, chained=plan.chained))
     if "prediction" in plan.layers:
-        made.append(_inference(plan.changes, origin, from_start=from_start))
+        made.append(_inference(plan, origin, from_start=from_start))
     if "proposal" in plan.layers:
         made.extend(_agent(agent, plan.changes, origin, from_start=from_start) for agent in Agent)
     if "decision" in plan.layers:
@@ -226,13 +231,21 @@ def _stages(plan: Plan, origin: Origin, *, from_start: bool) -> tuple[Stage, ...
     return tuple(made)
 
 
-def _inference(changes: Changes, origin: Origin, *, from_start: bool) -> AnsweringStage:
+def _inference(plan: Plan, origin: Origin, *, from_start: bool) -> AnsweringStage:
     def build(config: Config) -> Any:
-        settings = settings_from(InferenceSettings, "inference", config, changes)
+        found = config.model_copy(update={"settings": _with_folders(config.settings, plan.models)})
+        settings = settings_from(InferenceSettings, "inference", found, plan.changes)
         return build_inference(settings, origin)
 
     writes = (("prediction", ">"),)
     return AnsweringStage("inference", "prediction", writes, build, origin, from_start=from_start)
+
+
+def _with_folders(settings: dict[str, Any], models: Mapping[str, str]) -> dict[str, Any]:
+    """Return settings that name the folders of models instead of ids, where a folder is known."""
+    found = {name: models.get(value, value) for name, value in settings.items() if name in NAMED}
+    shadows = [models.get(one, one) for one in settings.get("shadow_models", ())]
+    return {**settings, **found, "shadow_models": shadows}
 
 
 def _agent(agent: Agent, changes: Changes, origin: Origin, *, from_start: bool) -> AnsweringStage:

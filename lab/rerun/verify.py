@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,6 @@ from lab.rerun.compare import (
     same_place,
 )
 from lab.rerun.engine import LAYERS, Plan, Rerun
-from lab.rerun.settings import NO_CHANGES, Changes
 from lab.rerun.stage import Pair
 
 
@@ -84,7 +83,7 @@ class Report:
 def verify(
     path: Path,
     layers: frozenset[str] = frozenset(LAYERS),
-    changes: Changes = NO_CHANGES,
+    models: Mapping[str, str] | None = None,
     on_message: Callable[[StoredMessage], None] | None = None,
 ) -> Report:
     """Compute the layers of a recording again and compare.
@@ -92,14 +91,14 @@ def verify(
     Args:
         path: the recording.
         layers: which of `LAYERS`.
-        changes: settings that do not travel, such as where a model lies.
+        models: folders of models by id, where they are not shipped ones.
         on_message: told of every message, for progress.
 
     Raises:
         InputError: it cannot be read, or today's code cannot run with its settings.
     """
     recording = open_recording(path)
-    rerun = Rerun(recording.header, Plan(layers, changes))
+    rerun = Rerun(recording.header, Plan(layers, models=models or {}))
     report = Report(path.name, {name: LayerCount() for name in LAYERS if name in layers})
     first: Pair | None = None
     close: Pair | None = None
