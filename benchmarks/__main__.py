@@ -17,6 +17,7 @@ NAMES = (
     "twin_engine",
     "twin_engine_hash",
     "virtual_day",
+    "recording_memory",
     "idle_weight",
     "twin_api",
     "twin_long_run",
@@ -29,6 +30,7 @@ JSON_TOO = (
     "twin_api",
     "twin_long_run",
     "forecast_build",
+    "recording_memory",
 )
 """Those that take the flags of `benchmarks.machine.parser`."""
 
