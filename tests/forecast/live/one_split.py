@@ -8,6 +8,12 @@ LOW, HIGH = -4.0, 1.0
 """Log-odds of the two leaves: 0.018 and 0.731."""
 
 
+PARAMETERS = {
+    "binary:logistic": {"reg_loss_param": {"scale_pos_weight": "1"}},
+    "reg:quantileerror": {"quantile_loss_param": {"quantile_alpha": "[9E-1]"}},
+}
+
+
 def one_split(
     features: int, column: int, split: float, objective: str = "binary:logistic"
 ) -> bytes:
@@ -42,12 +48,17 @@ def one_split(
         "trees": [tree],
     }
     shape = {"num_class": "0", "num_feature": str(features), "num_target": "1"}
+    base = "5E-1" if objective == "binary:logistic" else "0E0"
     learner = {
         "attributes": {},
         "feature_names": [],
         "feature_types": [],
         "gradient_booster": {"model": model, "name": "gbtree"},
-        "learner_model_param": {"base_score": "5E-1", "boost_from_average": "0", **shape},
-        "objective": {"name": objective, "reg_loss_param": {"scale_pos_weight": "1"}},
+        "learner_model_param": {
+            "base_score": base,
+            "boost_from_average": "0",
+            **shape,
+        },
+        "objective": {"name": objective, **PARAMETERS[objective]},
     }
     return json.dumps({"learner": learner, "version": [3, 2, 0]}).encode()

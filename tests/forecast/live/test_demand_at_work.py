@@ -1,0 +1,143 @@
+"""A trained demand model in the running system: windows of use, limits, and what is not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.errors import ConfigError, InputError
+from lab.forecast.model_writer import BoosterPart, ModelParts, write_model
+from schemas.envelope import Event
+from schemas.manifest import Calibration, TrainingData
+from services.inference.series.features import (
+    FEATURE_SET,
+    FEATURE_SET_VERSION,
+    FEATURES,
+    TARGET,
+)
+from services.inference.service import InferenceFold, build
+from services.inference.settings import InferenceSettings
+from services.inference.state import InferenceState
+from tests.builders import ORIGIN, make_observation, stamped
+from tests.forecast.live.one_split import HIGH, one_split
+from tests.forecast.live.world import folded, said
+
+WINDOW_CYCLES = 30
+"""Observations of ten seconds in a window of five minutes."""
+EFFICIENCY = {"sleep_demand_ratio": 0.1, "dvfs_demand_ratio": 0.3, "balloon_demand_ratio": 0.45}
+FACTOR = 2.0
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Return a model that always says: `HIGH` spreads above the mean, doubled by calibration."""
+    names = [one.name for one in FEATURES]
+    parts = ModelParts(
+        name="tiny-demand",
+        kind="demand",
+        feature_set=FEATURE_SET,
+        feature_set_version=FEATURE_SET_VERSION,
+        features=[(one.name, one.unit) for one in FEATURES],
+        data=TrainingData(dataset="fixture"),
+        card="# One split\n",
+        target=TARGET,
+        thresholds={"efficiency": EFFICIENCY},
+    )
+    raw = one_split(len(names), names.index("max_2h"), 0.0, "reg:quantileerror")
+    calibration = Calibration(kind="factor", factor=FACTOR)
+    write_model(tmp_path / "tiny-demand", parts, [BoosterPart(3600.0, raw, 0.9, None, calibration)])
+    return tmp_path / "tiny-demand"
+
+
+def cycles(first: int, count: int, **cells: Any) -> list[Event[Any]]:
+    """Return observations of two nodes; the cells are those of n1."""
+    rows = {"n1": cells, "n2": {"cpu_requested_ratio": 0.05, "memory_requested_ratio": 0.05}}
+    return [stamped(make_observation(rows, cycle=cycle)) for cycle in range(first, first + count)]
+
+
+def active(model: Path) -> InferenceFold:
+    """Return inference whose demand is the model's."""
+    return build(InferenceSettings(demand_model=str(model), shadow_models=()), ORIGIN)
+
+
+def test_demand_is_the_busier_resource_by_quantile(model: Path) -> None:
+    """A steady node is predicted near its level, from measured use where there is any."""
+    fold = active(model)
+    busy = {"cpu_used_ratio": 0.25, "memory_used_ratio": 0.5}
+
+    told = said(fold, folded(fold, cycles(1, 3 * WINDOW_CYCLES, **busy)))["prediction.demand"]
+    found = dict(zip(told.nodes.ids, told.nodes.demand_ratio, strict=True))
+
+    assert 0.5 <= found["n1"] < 0.7
+    assert 0.05 <= found["n2"] < 0.2
+    assert (told.quantile, told.horizon_seconds, told.demand) == (0.9, 3600.0, "peak_use")
+    assert told.model_id.startswith("tiny-demand/")
+    assert told.alarm_ratio == 0.45
+    assert HIGH > 0
+
+
+def test_a_node_of_which_nothing_is_known_is_not_called_idle(model: Path) -> None:
+    """Before its first window has closed no node has a demand."""
+    fold = active(model)
+
+    told = said(fold, folded(fold, cycles(1, 2)))["prediction.demand"]
+
+    assert (told.status, told.nodes.ids) == ("result", ())
+
+
+def test_risk_stays_the_formulas(model: Path) -> None:
+    """A demand model alone changes no risk."""
+    fold, plain = active(model), build(InferenceSettings(shadow_models=()), ORIGIN)
+    events = cycles(1, 2)
+
+    assert (
+        said(fold, folded(fold, events))["prediction.risk"]
+        == said(plain, folded(plain, events))["prediction.risk"]
+    )
+    assert fold.model_ids == (
+        "seed-formula/1",
+        said(fold, folded(fold, events))["prediction.demand"].model_id,
+    )
+
+
+def test_windows_survive_a_checkpoint(model: Path) -> None:
+    """Packed in the middle of a window and unpacked, the next predictions are the same."""
+    fold = active(model)
+    state = folded(
+        fold, cycles(1, 3 * WINDOW_CYCLES + 7, cpu_used_ratio=0.3, memory_used_ratio=0.2)
+    )
+    restored = InferenceState.model_validate(state.model_dump(mode="json"))
+    more = cycles(3 * WINDOW_CYCLES + 8, WINDOW_CYCLES, cpu_used_ratio=0.6)
+
+    assert said(fold, restored) == said(fold, state)
+    assert said(fold, folded(fold, more, restored)) == said(fold, folded(fold, more, state))
+
+
+def test_each_kind_of_model_has_its_setting(model: Path, make_model: Any) -> None:
+    """A demand model as the risk model, or the other way round, is one clear line."""
+    with pytest.raises(ConfigError, match=r"inference\.model = .*: name a model of kind risk"):
+        build(InferenceSettings(model=str(model)), ORIGIN)
+    with pytest.raises(ConfigError, match=r"inference\.demand_model = .*kind demand"):
+        build(InferenceSettings(demand_model=str(make_model())), ORIGIN)
+
+
+def test_a_target_of_another_meaning_is_refused(model: Path, tmp_path: Path) -> None:
+    """A booster's number must mean what the series' code says."""
+    names = [(one.name, one.unit) for one in FEATURES]
+    parts = ModelParts(
+        name="other",
+        kind="demand",
+        feature_set=FEATURE_SET,
+        feature_set_version=FEATURE_SET_VERSION,
+        features=names,
+        data=TrainingData(dataset="fixture"),
+        card="",
+        target="bananas",
+    )
+    raw = one_split(len(names), 0, 0.0, "reg:quantileerror")
+    write_model(tmp_path / "other", parts, [BoosterPart(3600.0, raw, 0.9)])
+
+    with pytest.raises(InputError, match=f"target = bananas: this code knows {TARGET}"):
+        build(InferenceSettings(demand_model=str(tmp_path / "other")), ORIGIN)
