@@ -30,7 +30,7 @@ from lab.forecast.normalise import (
 )
 from lab.forecast.parts import write_table
 from lab.forecast.readers.source import Reader, TraceInput
-from lab.forecast.repair import Ledger
+from lab.forecast.repair import Ledger, SchemaDrift
 from lab.forecast.window_anchors import write_windows
 from lab.forecast.workspace import PARTIAL
 from services.inference.history import FEATURE_SETS
@@ -160,6 +160,8 @@ def _read(
     machine_events = write_machine_events(reader, source, ledger, codes, folder)
     progress("read tasks", 0, 0)
     read = write_task_events(reader, source, ledger, codes, names, folder)
+    if not read["events"]:
+        raise SchemaDrift("empty", plan.given.name, "0 events", "no row is left after the checks")
     usage = write_usage(reader, source, ledger, codes, folder)
     write_table(codes.table().lazy(), folder / CODES_FILE)
     return {

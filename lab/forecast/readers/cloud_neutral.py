@@ -23,7 +23,7 @@ import polars as pl
 from lab.forecast.codes import Codes
 from lab.forecast.events import ENDS, Kind
 from lab.forecast.readers.checks import amount_checks, checked_rows, key_checks, time_checks
-from lab.forecast.readers.source import Frames, Reader, TraceInput
+from lab.forecast.readers.source import Frames, Reader, TraceInput, missing_table
 from lab.forecast.readers.tables import Column, TableForm
 from lab.forecast.repair import Check, Ledger
 
@@ -96,6 +96,8 @@ def _find(given: Path) -> TraceInput:
         return TraceInput(given.parent, {TABLE: (given,)})
     suffixes = (".parquet", ".csv", ".csv.gz", ".json", ".jsonl", ".ndjson", ".json.gz")
     paths = sorted(path for path in given.iterdir() if path.name.endswith(suffixes))
+    if not paths:
+        raise missing_table(given, "tables of windows")
     return TraceInput(given, {TABLE: tuple(paths)})
 
 

@@ -24,7 +24,7 @@ from lab.forecast.readers.checks import (
     key_checks,
     time_checks,
 )
-from lab.forecast.readers.source import Frames, Reader, TraceInput
+from lab.forecast.readers.source import Frames, Reader, TraceInput, missing_table
 from lab.forecast.readers.tables import Column, TableForm
 from lab.forecast.repair import Check, Ledger
 
@@ -74,6 +74,8 @@ def _find(given: Path) -> TraceInput:
     if given.is_file():
         return TraceInput(given.parent, {EVENTS: (given,)})
     paths = tuple(sorted(path for path in given.iterdir() if "csv" in path.name))
+    if not paths:
+        raise missing_table(given, "the sample")
     with_form = tuple(path for path in paths if "kaggle" in path.name) or paths
     return TraceInput(
         given, {EVENTS: with_form}, tuple(path.name for path in paths if path not in with_form)

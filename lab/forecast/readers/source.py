@@ -28,6 +28,7 @@ _TABLE_SUFFIXES = (
     ".jsonl.gz",
     ".ndjson",
 )
+SHOWN_FILES = 6
 _SHARD = re.compile(r"(?:part[-_.]?)?[0-9]{1,12}(?:-of-[0-9]+)?")
 
 
@@ -94,15 +95,19 @@ def find_tables(given: Path, tables: Sequence[str], needed: Sequence[str]) -> Tr
     if not any(table in found for table in needed):
         shards = tuple(path for path in _tables_in(folder) if _SHARD.fullmatch(_stem(path)))
         if not shards:
-            wanted = " or ".join(needed)
-            raise SchemaDrift(
-                "missing-table", folder.name, "", f"holds no {wanted} (parquet, csv, json)"
-            )
+            raise missing_table(folder, " or ".join(needed))
         found[needed[0]] = shards
     read = {path for paths in found.values() for path in paths}
     unread = tuple(path.name for path in _tables_in(folder) if path not in read)
     ordered = {table: found[table] for table in tables if table in found}
     return TraceInput(folder, ordered, unread)
+
+
+def missing_table(folder: Path, wanted: str) -> SchemaDrift:
+    """Return the fault of a folder that lacks what its trace is made of."""
+    here = ", ".join(path.name for path in sorted(folder.iterdir())[:SHOWN_FILES]) or "nothing"
+    remedy = f"give {wanted} as parquet, csv or json; another --trace may fit what is there"
+    return SchemaDrift("missing-table", folder.name, here, remedy)
 
 
 def _files_of(folder: Path, table: str) -> tuple[Path, ...]:

@@ -169,6 +169,33 @@ def test_repair_sets_bad_rows_aside_and_counts_them(
         assert f"1 rows, {fault} (row " in printed
 
 
+@pytest.mark.parametrize("trace", ["google2011", "google2019", "kaggle2019", "common"])
+def test_a_folder_without_the_trace_says_what_is_there(
+    trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong folder is named with what it holds."""
+    monkeypatch.setenv("BORG_XGBOOST_WORKSPACE", str(tmp_path / "space"))
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "notes.txt").write_text("nothing to read")
+
+    code = main(_command(trace, tmp_path / "source"))
+
+    assert 2 == code
+    assert "source = notes.txt: missing-table" in capsys.readouterr().err
+
+
+def test_nothing_left_after_repair_is_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A file of bad rows alone builds nothing, even with --repair."""
+    monkeypatch.setenv("BORG_XGBOOST_WORKSPACE", str(tmp_path / "space"))
+
+    code = main(_command("google2011", _csv(tmp_path, _with(0, 0, -1)[:1]), "--repair"))
+
+    assert 2 == code
+    assert "0 events: empty" in capsys.readouterr().err
+
+
 def test_a_2011_file_read_as_2019_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
