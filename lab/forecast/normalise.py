@@ -22,6 +22,7 @@ from lab.forecast.repair import Ledger
 SORTED_ROWS = 250_000
 """Rows that are sorted at a time."""
 SAMPLED_EVERY = 61
+_TASK = ("segment", "job", "task")
 
 
 def write_job_events(
@@ -203,8 +204,6 @@ def _once(frames: Iterator[pl.DataFrame], ledger: Ledger) -> Iterator[pl.DataFra
 class _Running:
     """The attempts that run, to tell each end when its attempt began."""
 
-    KEY = ("segment", "job", "task")
-
     def __init__(self) -> None:
         self._open = pl.DataFrame(
             schema={"segment": pl.Int16, "job": pl.Int64, "task": pl.Int32, "opened": pl.Int64}
@@ -215,41 +214,46 @@ class _Running:
 
         An attempt ends at its first end; a later end of the same attempt has no start.
         """
-        if frame.is_empty():
-            return frame.with_columns(pl.lit(UNKNOWN, pl.Int64).alias("attempt_start_us"))
-        is_end = pl.col("kind").is_in(ENDS)
-        marks = (
-            frame.with_row_index("_at")
-            .with_columns(pl.col("segment").cast(pl.Int16), pl.col("task").cast(pl.Int32))
-            .filter(is_end | (pl.col("kind") == Kind.SCHEDULE))
-            .select(
-                "_at",
-                *self.KEY,
-                pl.when(is_end).then(-1).otherwise(pl.col("time_us")).alias("opened"),
-                is_end.alias("end"),
-            )
-        )
-        touched = marks.select(self.KEY).unique()
-        carried = self._open.join(touched, on=self.KEY, how="semi").select(
-            pl.lit(-1, pl.Int64).alias("_at"), *self.KEY, "opened", pl.lit(value=False).alias("end")
-        )
-        line = pl.concat([carried, marks.cast({"_at": pl.Int64})]).sort(*self.KEY, "_at")
-        same = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in self.KEY)
-        line = line.with_columns(
-            pl.when(same).then(pl.col("opened").shift(1)).otherwise(-1).alias("before")
-        )
-        last = line.group_by(self.KEY).agg(pl.col("opened").last())
+        numbered = frame.with_row_index("_at").cast({"_at": pl.Int64})
+        marks = _starts_and_ends(numbered)
+        touched = marks.select(_TASK).unique()
+        line = pl.concat([self._carried(touched), marks]).sort(*_TASK, "_at")
+        same = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in _TASK)
+        before = pl.when(same).then(pl.col("opened").shift(1)).otherwise(UNKNOWN)
+        starts = line.with_columns(before.alias("attempt_start_us")).filter("is_end")
+        last = line.group_by(_TASK).agg(pl.col("opened").last())
         self._open = pl.concat(
             [
-                self._open.join(touched, on=self.KEY, how="anti"),
-                last.filter(pl.col("opened") >= 0).select(self._open.columns),
+                self._open.join(touched, on=_TASK, how="anti"),
+                last.filter(pl.col("opened") != UNKNOWN).select(self._open.columns),
             ]
         )
-        starts = line.filter("end").select("_at", pl.col("before").alias("attempt_start_us"))
         return (
-            frame.with_row_index("_at")
-            .cast({"_at": pl.Int64})
-            .join(starts, on="_at", how="left", maintain_order="left")
+            numbered.join(
+                starts.select("_at", "attempt_start_us"),
+                on="_at",
+                how="left",
+                maintain_order="left",
+            )
             .with_columns(pl.col("attempt_start_us").fill_null(UNKNOWN))
             .drop("_at")
         )
+
+    def _carried(self, touched: pl.DataFrame) -> pl.DataFrame:
+        """What runs of the tasks that are touched, as if begun before the frame's first row."""
+        return self._open.join(touched, on=_TASK, how="semi").select(
+            pl.lit(-1, pl.Int64).alias("_at"), *_TASK, "opened", pl.lit(value=False).alias("is_end")
+        )
+
+
+def _starts_and_ends(numbered: pl.DataFrame) -> pl.DataFrame:
+    """Rows that begin or end attempts; `opened` is the time of the SCHEDULE, -1 on ends."""
+    is_end = pl.col("kind").is_in(ENDS)
+    return numbered.filter(is_end | (pl.col("kind") == Kind.SCHEDULE)).select(
+        "_at",
+        pl.col("segment").cast(pl.Int16),
+        "job",
+        pl.col("task").cast(pl.Int32),
+        pl.when(is_end).then(UNKNOWN).otherwise(pl.col("time_us")).alias("opened"),
+        is_end.alias("is_end"),
+    )

@@ -149,3 +149,24 @@ def test_the_choice_of_failures_decides_the_label() -> None:
 
     assert [0] == _anchors(events)["label_15m"].to_list()
     assert [1] == _anchors(events, choice=LabelChoice((Kind.KILL,), 15))["label_15m"].to_list()
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([3, 100]))
+def test_an_end_knows_when_its_attempt_began(seed: int, at_a_time: int) -> None:
+    """The start of an end is the task's last SCHEDULE with no end between, in the same segment."""
+    events = list(dict.fromkeys(drawn(seed)))
+    running: dict[tuple[int, ...], int] = {}
+    expected = []
+    for event in events:
+        if event.kind == Kind.OTHER:
+            continue
+        expected.append(running.pop(event[2:], -1) if event.kind in ENDS else -1)
+        if event.kind == Kind.SCHEDULE:
+            running[event[2:]] = event.time_us
+
+    with TemporaryDirectory() as folder:
+        write_events(Path(folder), events, at_a_time)
+        found = pl.read_parquet(Path(folder) / "events.parquet")["attempt_start_us"].to_list()
+
+    assert expected == found
