@@ -19,6 +19,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from bus.errors import InputError
+from foresail.forecast._cost import cost, cost_text
 from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     with progress("evaluating") as say:
         report = evaluate_model(
             DatasetSource(dataset),
-            model_folder(arguments.model or dataset.name.lower().replace("_", "-"), place),
+            model_folder(arguments.model or model_name(dataset.name), place),
             sha256_of(dataset.folder / MANIFEST),
             wanted,
             frozenset(arguments.split or ()),
@@ -70,15 +71,21 @@ def run(arguments: argparse.Namespace) -> int:
             write_report(report, report_file, plots=not arguments.no_plots) if report_file else []
         )
     if arguments.json:
-        print_json(report)
+        print_json({**report, **cost()})
     else:
         _print(report, console())
         for file in written[:1]:
             console().print(f"Report: {file}")
+        console().print(cost_text())
     failed = [
         one for horizon in report["horizons"] for one in horizon["checks"] if not one["holds"]
     ]
     return CHECK_FAILED if arguments.check and failed else 0
+
+
+def model_name(dataset: str) -> str:
+    """Return the name of the model that is trained on a dataset by default."""
+    return Path(dataset).name.lower().replace("_", "-")
 
 
 def model_folder(given: str, place: Workspace) -> Path:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bus.errors import InputError
-from foresail.forecast.evaluate import model_folder
+from foresail.forecast.evaluate import model_folder, model_name
 from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.dataset import open_dataset
@@ -25,21 +25,25 @@ SHOWN = 15
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("--model", required=True, metavar="DIR|NAME", help="a model directory")
+    parser.add_argument(
+        "--model", metavar="DIR|NAME", help="a model (default: the one named like the dataset)"
+    )
     parser.add_argument("--dataset", metavar="NAME", help="a built dataset, to explain a row of")
     parser.add_argument("--row", type=int, metavar="N", help="the row, counted from 0")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Inspect."""
-    if (arguments.dataset is None) != (arguments.row is None):
+    if arguments.row is not None and arguments.dataset is None:
         raise InputError("--row", arguments.row, "give --dataset and --row together")
+    if arguments.model is None and arguments.dataset is None:
+        raise InputError("--model", "nothing", "name a model or the dataset that it is named after")
     place = workspace()
-    model = read_model(model_folder(arguments.model, place))
+    model = read_model(model_folder(arguments.model or model_name(arguments.dataset), place))
     if model.manifest.kind != "risk":
         raise InputError("--model", model.manifest.model_id, "it is a demand model")
     found = described(model)
-    if arguments.dataset is not None:
+    if arguments.row is not None:
         source = DatasetSource(open_dataset(arguments.dataset, place))
         found["row"] = explained(model, source, arguments.row)
     if arguments.json:

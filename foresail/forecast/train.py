@@ -17,7 +17,8 @@ from rich.table import Table
 
 from bus.errors import InputError
 from foresail.flags import seconds
-from foresail.forecast.evaluate import progress
+from foresail.forecast._cost import cost, cost_text
+from foresail.forecast.evaluate import model_name, progress
 from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     place = workspace()
     dataset = open_dataset(arguments.dataset, place)
     horizons = horizons_of(arguments.horizon, dataset.choice.horizon_minutes)
-    name = arguments.name or dataset.name.lower().replace("_", "-")
+    name = arguments.name or model_name(dataset.name)
     if options.illusion and not name.endswith("illusion"):
         name = f"{name}-illusion"
     with progress("training") as say:
@@ -86,9 +87,10 @@ def run(arguments: argparse.Namespace) -> int:
             say,
         )
     if arguments.json:
-        print_json(_described(trained))
+        print_json({**_described(trained), **cost()})
     else:
         _print(trained, console())
+        console().print(cost_text())
     return 0
 
 

@@ -24,9 +24,9 @@ class Options:
     illusion: bool = False
     """Random rows instead of time and jobs: labelled, and never to be believed."""
     members: tuple[str, ...] = tuple(one.name for one in SETTINGS)
-    rounds: int = 100
+    rounds: int = 80
     seed: int = 0
-    fit_negatives: int = 80_000
+    fit_negatives: int = 30_000
     """Negatives that members and the logistic regression learn from; each then weighs more."""
     pool_rows: int = 600_000
     """Training rows that are read at all; beyond, negatives are drawn (grid datasets)."""

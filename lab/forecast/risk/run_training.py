@@ -89,7 +89,7 @@ def train_model(
         if trained is None:
             past = past or Past(read_events(source))
             trained = train_horizon(
-                source, rows, cut, past, source.absolute, options,
+                source, rows, cut, past, source.groups, options,
                 _within(label, say),
             )  # fmt: skip
             store.write(minutes, trained, key)

@@ -16,13 +16,14 @@ import polars as pl
 from bus.errors import InputError
 from lab.forecast.dataset import Dataset
 from lab.forecast.features import chunk_features
+from lab.forecast.risk.boosting import ABSOLUTE, CELL
 from lab.forecast.risk.metrics import Ints
 from lab.forecast.risk.rows import Bools, Matrix
 from services.inference.history import FEATURE_SETS
 
 ROWS_PER_CHUNK = 100_000
 GRID_ROWS_PER_CHUNK = 500_000
-ABSOLUTE_KEYS = ("user", "name", "machine", "shape", "user_jobs", "name_jobs")
+ABSOLUTE_KEYS = ("user", "name", "machine", "shape", "user_jobs", "name_jobs", "place", "slot")
 ABSOLUTE_UNITS = ("events", "attempts")
 
 
@@ -55,15 +56,19 @@ class DatasetSource:
         return names
 
     @property
-    def absolute(self) -> Bools:
-        """Per feature: whether it is an absolute count of a user, a name, a machine or a shape."""
+    def groups(self) -> dict[str, Bools]:
+        """Features that members may leave out, as masks by group.
+
+        `absolute`: counts by one actor (user, program, machine, shape); `cell`: the whole cell.
+        """
         known = {one.name: one for one in FEATURE_SETS[self.feature_set].features}
-        return np.array(
-            [
-                known[name].unit in ABSOLUTE_UNITS and known[name].key in ABSOLUTE_KEYS
-                for name in self.feature_names
-            ]
-        )
+        features = [known[name] for name in self.feature_names]
+        return {
+            ABSOLUTE: np.array(
+                [one.unit in ABSOLUTE_UNITS and one.key in ABSOLUTE_KEYS for one in features]
+            ),
+            CELL: np.array([one.key == "cell" for one in features]),
+        }
 
     @property
     def units(self) -> list[tuple[str, str]]:

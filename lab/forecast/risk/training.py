@@ -75,7 +75,7 @@ class _Pool:
     rows: Rows
     matrix: Matrix
     weight: Floats
-    absolute: Bools
+    groups: Mapping[str, Bools]
     rate: float
 
     def learning(self, chosen: Bools, options: Options) -> tuple[Learning, float]:
@@ -86,7 +86,7 @@ class _Pool:
         kept = np.flatnonzero(chosen & ((self.rows.label == 1) | drawn))
         label = self.rows.label[kept]
         weights = self.weight[kept] * np.where(label == 1, 1.0, 1.0 / rate)
-        learning = Learning(self.matrix[kept], label, self.rows.job[kept], weights, self.absolute)
+        learning = Learning(self.matrix[kept], label, self.rows.job[kept], weights, self.groups)
         return learning, rate * self.rate
 
 
@@ -95,7 +95,7 @@ def train_horizon(
     rows: Rows,
     cut: Cut,
     past: Past,
-    absolute: Bools,
+    groups: Mapping[str, Bools],
     options: Options,
     say: Say,
 ) -> Trained:
@@ -106,7 +106,7 @@ def train_horizon(
         rows: the horizon's rows.
         cut: where training ends.
         past: counts of the history.
-        absolute: per feature, whether it is an absolute count of a user, name or machine.
+        groups: features by group, which members may leave out.
         options: how to train.
         say: told what is being done, in words.
 
@@ -125,7 +125,7 @@ def train_horizon(
             f"at least {LEAST_POSITIVES} are needed; take a longer trace or horizon",
         )
     say("reading features")
-    pool = _pool(data, rows.take(learnt), absolute, options)
+    pool = _pool(data, rows.take(learnt), groups, options)
     found = _out_of_fold(pool, rolling_folds(cut), past, options, say)
     table = fold_table(found)
     chosen, why = choose(table, list(options.members))
@@ -150,14 +150,14 @@ def train_horizon(
     )
 
 
-def _pool(data: RiskData, rows: Rows, absolute: Bools, options: Options) -> _Pool:
+def _pool(data: RiskData, rows: Rows, groups: Mapping[str, Bools], options: Options) -> _Pool:
     negatives = len(rows) - rows.positives
     room = max(options.pool_rows - rows.positives, 1)
     rate = min(1.0, room / max(1, negatives))
     drawn = fractions(rows.position, options.seed) < rate
     kept = rows.take((rows.label == 1) | drawn)
     weight = np.where(kept.label == 1, 1.0, 1.0 / rate)
-    return _Pool(kept, read_features(data, kept.position), weight, absolute, rate)
+    return _Pool(kept, read_features(data, kept.position), weight, groups, rate)
 
 
 def _fit(

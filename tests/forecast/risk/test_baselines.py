@@ -7,6 +7,14 @@ import math
 import numpy as np
 import pytest
 
+from lab.forecast.risk.boosting import (
+    ABSOLUTE,
+    CELL,
+    Learning,
+    Setting,
+    fit_member,
+    quantized,
+)
 from lab.forecast.risk.drift import MOVED, quantiles_of, stability
 from lab.forecast.risk.logistic import Logistic, fit_logistic
 from lab.forecast.risk.metrics import average_precision
@@ -89,3 +97,18 @@ def test_drift_sees_a_moved_feature_and_a_new_gap() -> None:
     assert max(same) < 0.01
     assert moved[0] > MOVED
     assert gone[0] > MOVED
+
+
+def test_a_member_does_not_see_the_groups_it_leaves_out() -> None:
+    """A column of a group that a setting leaves out is never split on, however much it tells."""
+    matrix, label = _matrix()
+    groups = {CELL: np.array([True, False, False]), ABSOLUTE: np.array([False, False, False])}
+    learning = Learning(matrix, label, np.arange(SIZE), np.ones(SIZE), groups)
+    bins = quantized(learning)
+    used = [
+        set(fit_member(setting, learning, bins, 5, 0).get_score(importance_type="weight"))
+        for setting in (Setting("all", 3, 1.0), Setting("some", 3, 1.0, without=(CELL,)))
+    ]
+
+    assert "f0" in used[0]
+    assert used[1] == {"f2"}
