@@ -16,6 +16,8 @@ from bus.recording.check import check_file
 from bus.recording.cut import cut
 from bus.recording.window import By, Window
 from foresail.__main__ import main
+from foresail.settings import resolve
+from foresail.stack.virtual import run_virtual_stack
 from lab.recordings.redact import redact
 from lab.recordings.redaction import Gathered, Renaming
 from lab.rerun.verify import verify
@@ -93,17 +95,39 @@ def test_the_same_salt_gives_the_same_file(run_file: Path, redacted: Path, tmp_p
     assert redacted.read_bytes() == (tmp_path / "a").read_bytes()
 
 
-def test_parts_can_be_redacted_and_redacted_ones_cut(
-    run_file: Path, redacted: Path, tmp_path: Path
-) -> None:
-    """In either order the result can be re-run."""
-    cut(run_file, tmp_path / "cut", Window(By.CYCLE, 50, 52))
-    redact(tmp_path / "cut", tmp_path / "cut-redacted", SALT)
-    cut(redacted, tmp_path / "redacted-cut", Window(By.CYCLE, 50, 52))
-    for name in ("cut-redacted", "redacted-cut"):
-        report = verify(tmp_path / name)
-        assert report.holds
-        assert report.layers["decision"].equal > 3
+def test_redacted_recordings_can_be_cut(redacted: Path, tmp_path: Path) -> None:
+    """A part of a redacted recording can be re-run, with the history that a shadow model reads."""
+    cut(redacted, tmp_path / "part", Window(By.CYCLE, 50, 52))
+    report = verify(tmp_path / "part")
+
+    assert report.holds
+    assert report.layers["decision"].equal > 3
+
+
+def test_parts_can_be_redacted(tmp_path: Path) -> None:
+    """Deltas that continue a checkpoint's observation keep doing so under other names."""
+    given: dict[str, Any] = {
+        "run.virtual_time": True,
+        "run.for_seconds": 130.0,
+        "run.nodes": 4,
+        "run.record": str(tmp_path / "run"),
+        "inference.shadow_models": (),
+    }
+    run_virtual_stack(resolve(None, {}, given), quiet=True)
+    cut(tmp_path / "run", tmp_path / "part", Window(By.CYCLE, 24, 25))
+    redact(tmp_path / "part", tmp_path / "redacted", SALT)
+    report = verify(tmp_path / "redacted")
+
+    assert report.holds
+    assert report.layers["decision"].equal >= 2
+
+
+def test_packed_history_is_redacted_whole_or_not_at_all(run_file: Path, tmp_path: Path) -> None:
+    """A part whose checkpoints hold history cannot be redacted; the line says what to do instead."""
+    cut(run_file, tmp_path / "part", Window(By.CYCLE, 50, 52))
+    with pytest.raises(InputError, match="redact the whole recording first, then cut"):
+        redact(tmp_path / "part", tmp_path / "redacted", SALT)
+    assert [tmp_path / "part"] == list(tmp_path.iterdir())
 
 
 def test_what_others_say_keeps_no_label_and_no_user() -> None:
