@@ -15,12 +15,11 @@ from pathlib import Path
 from bus.errors import InputError
 from foresail.explanation import screen
 from foresail.flags import seconds
-from foresail.log_source import Source, open_source
+from foresail.log_source import Source, cycle_of_message, open_source
 from foresail.output import page, print_json
 from foresail.story import story_of
 from schemas.decision import Decision
 from schemas.envelope import attributes_of, rfc3339
-from schemas.identity import cycle_of
 
 LAST = "last"
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(:[0-5]\d)?")
@@ -73,17 +72,20 @@ async def find_cycle(source: Source, wanted: str) -> int:
     """
     if wanted.isdigit():
         return int(wanted)
+    if wanted == LAST:
+        newest = await source.newest(Decision.PATTERN[0])
+        if newest is None:
+            raise InputError("DECISION", wanted, "there is no decision yet")
+        return cycle_of_message(newest)
     times: list[tuple[str, int]] = []
     async for message in source.messages(Decision.PATTERN):
         attributes = attributes_of(message.headers)
-        cycle = cycle_of(attributes["correlationid"])
+        cycle = cycle_of_message(message)
         if attributes["id"] == wanted:
             return cycle
         times.append((attributes["time"], cycle))
     if not times:
         raise InputError("DECISION", wanted, "there is no decision yet")
-    if wanted == LAST:
-        return times[-1][1]
     moment = _moment(wanted, times[0][0], times[-1][0])
     before = [cycle for time, cycle in times if time <= moment]
     if not before:

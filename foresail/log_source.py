@@ -17,12 +17,15 @@ from bus.login import Login, stored_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
-from bus.port import Bus, Messages
+from bus.port import Bus, Messages, StoredMessage
 from bus.recording import open_recording
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
+from schemas.envelope import attributes_of
+from schemas.identity import cycle_of
 
 EVERYTHING = (">",)
+OBSERVATION = ("observation",)
 NANOSECONDS = 1_000_000_000
 
 
@@ -55,6 +58,14 @@ class Source(Protocol):
 
     async def start_of(self, since: Since) -> int:
         """Return the position where what `since` asks for begins."""
+        ...
+
+    async def start_of_cycle(self, cycle: int) -> int:
+        """Return a position not behind the observation of a cycle, and near it where that is cheap."""
+        ...
+
+    async def newest(self, pattern: str) -> StoredMessage | None:
+        """Return the newest message of one subject (after the cluster); None when there is none."""
         ...
 
 
@@ -95,11 +106,32 @@ class LogSource:
                 high = middle
         return low
 
+    async def start_of_cycle(self, cycle: int) -> int:
+        """Return a position not behind the observation of a cycle, by halving."""
+        info = await self._bus.info()
+        low, high = info.first_seq, info.last_seq + 1
+        while low < high:
+            middle = (low + high) // 2
+            found = await self._first(OBSERVATION, middle)
+            if found is not None and cycle_of_message(found) < cycle:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    async def newest(self, pattern: str) -> StoredMessage | None:
+        """Return the newest message of one subject."""
+        return await self._bus.last(subjects.build(self.cluster, pattern.split(".")))
+
     async def _time_ns(self, seq: int) -> int | None:
-        everything = [subjects.pattern(self.cluster, EVERYTHING)]
-        async with aclosing(self._bus.history(everything, start_seq=seq)) as stream:
+        found = await self._first(EVERYTHING, seq)
+        return None if found is None else found.time_ns
+
+    async def _first(self, pattern: Sequence[str], seq: int) -> StoredMessage | None:
+        wanted = [subjects.pattern(self.cluster, pattern)]
+        async with aclosing(self._bus.history(wanted, start_seq=seq)) as stream:
             async for message in stream:
-                return message.time_ns
+                return message
         return None
 
 
@@ -137,6 +169,23 @@ class RecordingSource:
         begin_ns = end_ns - round((since.seconds or 0.0) * NANOSECONDS)
         found = (one.seq for one in open_recording(self._path) if one.time_ns >= begin_ns)
         return next(found, 1)
+
+    async def start_of_cycle(self, cycle: int) -> int:
+        """Return the beginning: a file is read from there anyway."""
+        del cycle
+        return 1
+
+    async def newest(self, pattern: str) -> StoredMessage | None:
+        """Return the newest message of one subject."""
+        found = None
+        async for message in self.messages((pattern,)):
+            found = message
+        return found
+
+
+def cycle_of_message(message: StoredMessage) -> int:
+    """Return the cycle that a message is about, from its headers; -1 when they do not say."""
+    return cycle_of(attributes_of(message.headers).get("correlationid", "/-1"))
 
 
 @asynccontextmanager

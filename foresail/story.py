@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from foresail.log_source import Source
+from foresail.log_source import Source, cycle_of_message
 from schemas.decision import Decision
-from schemas.envelope import Event, attributes_of
-from schemas.identity import cycle_of
+from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import Prediction
@@ -95,9 +94,8 @@ class Story:
 async def story_of(source: Source, cycle: int) -> Story:
     """Gather the story of a cycle."""
     story = Story(cycle)
-    async for message in source.messages(TOLD):
-        correlation = attributes_of(message.headers).get("correlationid", "/-1")
-        if cycle_of(correlation) == cycle:
+    async for message in source.messages(TOLD, start_seq=await source.start_of_cycle(cycle)):
+        if cycle_of_message(message) == cycle:
             story.add(
                 decode(
                     message.subject,

@@ -16,11 +16,11 @@ from pydantic import BaseModel
 from bus.errors import InputError
 from bus.port import StoredMessage
 from foresail.event_lines import table_of_prediction
+from foresail.log_source import cycle_of_message
 from schemas.actions import LETTERS, Agent
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
 from schemas.frames import FramedData, FrameMismatch, FullState, unfold
-from schemas.identity import cycle_of
 from schemas.model import EventData
 from schemas.prediction import Prediction
 from schemas.reaction import Reaction
@@ -44,10 +44,7 @@ class TapFilter:
 
     def takes(self, message: StoredMessage) -> bool:
         """Say whether a message may be shown, by what can be seen without decoding it."""
-        if self.cycle is None:
-            return True
-        correlation = attributes_of(message.headers).get("correlationid", "/-1")
-        return cycle_of(correlation) == self.cycle
+        return self.cycle is None or cycle_of_message(message) == self.cycle
 
     def said(self, event: Event[Any]) -> str | None:
         """Return what to say of an event: None when it is not shown, nothing for its usual line."""

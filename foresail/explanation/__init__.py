@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from foresail.explanation.aftermath import aftermath
-from foresail.explanation.arguing import arguing
+from foresail.explanation.arguing import RULES, arguing
 from foresail.explanation.inputs import inputs
 from foresail.explanation.section import Section
 from foresail.story import Story
@@ -21,10 +21,10 @@ from schemas.decision import ClosedBy, Decision
 
 LABEL_COLUMNS = 10
 CLOSED = {
-    ClosedBy.ALL: "every expected agent had proposed",
-    ClosedBy.DEADLINE: "the deadline had passed",
-    ClosedBy.SUPERSEDED: "a newer observation was there first",
-    ClosedBy.RESTART: "the referee came back and closed it from the log",
+    ClosedBy.ALL: "closed by all",
+    ClosedBy.DEADLINE: "closed by the deadline",
+    ClosedBy.SUPERSEDED: "closed as superseded",
+    ClosedBy.RESTART: "closed after a restart",
 }
 
 
@@ -54,11 +54,9 @@ def _heading(decision: Decision, story: Story) -> list[Text]:
     title = Text(f"cycle {decision.cycle}  {aimed(decision.action)}", style="bold")
     title.append(f"   cluster time {time}, seq {story.decision.seq}", style="dim")
     reason = f" [{decision.reason}]" if decision.reason is not None else ""
-    repeat = (
-        f"; the same {decision.repeat_count} times in a row" if decision.repeat_count > 1 else ""
-    )
+    repeat = f"; {decision.repeat_count} times in a row" if decision.repeat_count > 1 else ""
     closing = (
-        f"rule {decision.rule}; closed by {decision.closed_by} ({CLOSED[decision.closed_by]}); "
+        f"rule {decision.rule}: {RULES[decision.rule]}; {CLOSED[decision.closed_by]}; "
         f"profile {decision.profile or 'none'}{repeat}"
     )
     return [title, Text(decision.rationale + reason), Text(closing, style="dim")]
@@ -87,4 +85,11 @@ def _deeper(story: Story, recording: str) -> Section:
 
 
 def _ranges(numbers: list[int]) -> str:
-    return ", ".join(str(number) for number in numbers)
+    """Write positions, those one after the other as `8-10`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from rich.text import Text
 
-from foresail.explanation.section import Section, number
+from foresail.explanation.section import Section
 from foresail.story import Story
 from schemas.actions import LETTERS
 from schemas.outcome import (
@@ -135,17 +135,20 @@ def _scored(data: OutcomeForecast) -> Text:
     who = f"shadow {data.slot} {data.model_id}" if data.slot else data.model_id
     said = []
     if data.risk is not None:
-        said.append(
-            f"risk {_of(data.risk)}, {data.risk.positives} failed, Brier {number(data.risk.brier)}"
-        )
+        score = data.risk
+        said.append(f"risk {_of(score)}, {score.positives} failed, Brier {_short(score.brier)}")
     if data.demand is not None:
         error = data.demand.mean_absolute_error_ratio
-        said.append(f"demand {_of(data.demand)}, mean absolute error {number(error)}")
+        said.append(f"demand {_of(data.demand)}, error {_short(error)}")
     if not said:
         said.append(f"not scored [{data.reason}]")
-    return Text(f"{who} in cycle {data.observed_cycle}: {'; '.join(said)}", style="dim")
+    return Text(f"{who}: {'; '.join(said)}", style="dim")
 
 
 def _of(score: ForecastScore) -> str:
-    uncertain = f" ({score.uncertain} uncertain, acted upon)" if score.uncertain else ""
-    return f"of {score.targets} nodes{uncertain}"
+    uncertain = f" (+{score.uncertain} acted upon)" if score.uncertain else ""
+    return f"of {score.targets}{uncertain}"
+
+
+def _short(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.3g}"

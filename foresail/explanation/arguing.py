@@ -103,7 +103,5 @@ def _beaten(override: Override) -> str:
     if override.winner_priority is not None and override.loser_priority is not None:
         numbers.append(f"priority {override.loser_priority} against {override.winner_priority}")
     verb = "not taken" if override.by is None else f"lost to {LETTERS[override.by]}"
-    said = "; ".join(
-        [RULES[override.rule], ", ".join(numbers)] if numbers else [RULES[override.rule]]
-    )
-    return f"{verb} by {override.rule}: {said}"
+    said = f" ({', '.join(numbers)})" if numbers else ""
+    return f"{verb} by {override.rule}{said}"

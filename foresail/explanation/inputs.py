@@ -18,8 +18,8 @@ from schemas.observation import Observation
 from schemas.prediction import Contribution, Prediction, PredictionShadow
 from schemas.signals import Signal, SignalStatus
 
-NAMED_NODES = 3
-NAMED_FEATURES = 4
+NAMED_NODES = 2
+NAMED_FEATURES = 3
 NAMED_EXCEPTIONS = 3
 
 
@@ -45,9 +45,12 @@ def _prediction(event: Event[Any], target: str) -> list[Text]:
     kind = "probability" if data.calibrated else "a score"
     sign = "<" if what == "demand" else ">="
     alarm = "" if data.alarm_ratio is None else f", acts {sign} {data.alarm_ratio:g}"
-    head.append(f" for {data.horizon_seconds:g} s{quantile} ({kind}{alarm}): ")
+    head.append(f", {data.horizon_seconds:g} s{quantile} ({kind}{alarm}); ")
     head.append(_extremes(what, ids, ratios, target))
-    return [head] if shadow else [head, *_why(data, target), *_ages(data)]
+    if shadow:
+        return [head]
+    about = target if what == "demand" and target else ""
+    return [head, *_why(data, target, only=about), *_ages(data)]
 
 
 def _extremes(what: str, ids: Sequence[str], ratios: Sequence[float], target: str) -> str:
@@ -63,15 +66,19 @@ def _extremes(what: str, ids: Sequence[str], ratios: Sequence[float], target: st
     return f"{word} of {len(ids)}: " + ", ".join(f"{name} {ratio:.3g}" for ratio, name in named)
 
 
-def _why(data: Prediction, target: str) -> list[Text]:
-    """Return the features that made the prediction of the target, or of the first explained node."""
+def _why(data: Prediction, target: str, only: str = "") -> list[Text]:
+    """Return the features that made the prediction of the target, else of the first explained node,
+    unless it is to be `only` one.
+    """
     if not data.contributions:
         return [Text("  no node is beyond an action threshold, so none is explained", "dim")]
     about = [one for one in data.contributions if one.target.partition("|")[0] == target]
-    about = about or [
-        one for one in data.contributions if one.target == data.contributions[0].target
-    ]
-    by_weight = sorted(about, key=lambda one: -abs(one.contribution))[:NAMED_FEATURES]
+    if not about and only:
+        return []
+    first = data.contributions[0].target
+    about = about or [one for one in data.contributions if one.target == first]
+    weighty = [one for one in about if one.contribution] or about
+    by_weight = sorted(weighty, key=lambda one: -abs(one.contribution))[:NAMED_FEATURES]
     unit = " in log-odds" if data.contributions_unit == "log_odds" else ""
     terms = ", ".join(_term(one) for one in by_weight)
     return [Text(f"  {about[0].target} because{unit}: {terms}")]

@@ -102,7 +102,7 @@ def test_what_does_not_exist_is_one_line(explain: Explain, wanted: str) -> None:
 def test_shadow_models_are_shown_beside_the_active_one(explain: Explain) -> None:
     """What would have been said stands below what was, with its own threshold."""
     said = " ".join(explain("2").split())
-    assert "shadow 1 risk borg-risk/0123456789ab for 900 s (probability, acts >= 0.2)" in said
+    assert "shadow 1 risk borg-risk/0123456789ab, 900 s (probability, acts >= 0.2)" in said
     assert "highest of 2: node-1 0.31" in said
 
 

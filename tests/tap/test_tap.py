@@ -94,5 +94,7 @@ def test_every_field_of_every_event_can_be_asked_for() -> None:
         assert kind in kinds_on(pattern)
         for name in kind.model_fields:
             assert condition(f"{name} != null", kinds_on(pattern)).paths()
-    assert condition("frame.deltas.nodes.cells.ready.values == true", kinds_on("observation")).paths()
+    assert condition(
+        "frame.deltas.nodes.cells.ready.values == true", kinds_on("observation")
+    ).paths()
     assert condition("settings.anything.at_all > 1", kinds_on("config.>")).paths()
