@@ -66,7 +66,7 @@ class Attempts:
             return events
         lost = _lost(origins.rows(self, events).rows(again), events.time_us[again])
         place = np.concatenate([2 * np.arange(len(events)) + 1, 2 * again])
-        return events.joined(lost).rows(np.argsort(place, kind="stable"))
+        return events.joined(lost).rows(np.lexsort((place,)))
 
     def _after(self, events: TaskEvents, origins: Origins) -> Attempts:
         if not len(origins.order):
@@ -77,7 +77,7 @@ class Attempts:
         begun = last[events.kind[last] == Kind.SCHEDULE]
         key = np.concatenate([self.key[stays], origins.key[begun]])
         rows = self.rows.rows(stays).joined(events.rows(begun))
-        by_key = np.argsort(key, kind="stable")
+        by_key = np.lexsort((key,))
         return Attempts(key[by_key], rows.rows(by_key), self.segment)
 
 
@@ -99,7 +99,7 @@ class Origins:
         """Find them, by one sort of the events."""
         key = mixed(events.job, events.task.astype(np.int64))
         turning = np.flatnonzero(events.kind != Kind.SUBMIT)
-        order = turning[np.argsort(key[turning], kind="stable")]
+        order = turning[np.lexsort((key[turning],))]
         previous = np.full(len(events), -1, dtype=np.int64)
         carried = previous.copy()
         if len(order):

@@ -250,7 +250,7 @@ def _anchor_keys(key: str, anchors: Anchors) -> I64:
 def _distinct(keys: I64, time_us: I64) -> tuple[I64, I64, I64]:
     """Return the different (key, time) pairs in their order, and which one each row has."""
     one_time = not len(keys) or time_us.min() == time_us.max()
-    order = np.argsort(keys) if one_time else np.lexsort((time_us, keys))
+    order = np.lexsort((keys,)) if one_time else np.lexsort((time_us, keys))
     keys, time_us = keys[order], time_us[order]
     new = np.ones(len(keys), dtype=np.bool_)
     new[1:] = (keys[1:] != keys[:-1]) | (time_us[1:] != time_us[:-1])

@@ -93,7 +93,7 @@ class Ledger:
 
     def continued(self, steps: Steps) -> tuple[Ledger, I64]:
         """Return only the rows that `steps` would add, and which step each of them is."""
-        order = np.argsort(steps.key, kind="stable")
+        order = np.lexsort((steps.key,))
         return self._continued(steps.rows(order)), order
 
     def trimmed(self, now_us: int, keep_us: int, most_keys: int | None = None) -> Ledger:
