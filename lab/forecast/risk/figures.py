@@ -46,12 +46,13 @@ def split_figures(judged: Judged, past: Past, seed: int) -> Json:
     """Return all figures of a split."""
     rows, label, job = judged.rows, judged.rows.label, judged.rows.job
     paired = paired_average_precision(label, judged.scores, job, seed)
+    weights = metrics.job_weights(job)
     first = past.before_first_failure(job, rows.time_us)
     worst = np.isin(job, metrics.worst_jobs(label, job), invert=True)
     return {
         **_population(rows),
         "resamples": RESAMPLES,
-        "models": {name: _model(rows, score, paired.values[name]) for name, score in judged.scores.items()},
+        "models": {name: _model(rows, score, weights, paired.values[name]) for name, score in judged.scores.items()},
         "differences": _differences(paired),
         "without_worst": _subset(judged, worst, seed),
         "first": _subset(judged, first, seed),
@@ -77,16 +78,16 @@ def _population(rows: Rows) -> Json:
     }
 
 
-def _model(rows: Rows, score: Floats, interval: Interval) -> Json:
+def _model(rows: Rows, score: Floats, weights: Floats, interval: Interval) -> Json:
     macro, jobs = metrics.macro_average_precision(rows.label, score, rows.job)
-    weights = metrics.job_weights(rows.job)
+    ranking = metrics.Ranking(rows.label, score)
     return {
         "ap": asdict(interval),
-        "ap_equal_jobs": metrics.average_precision(rows.label, score, weights),
+        "ap_equal_jobs": ranking.average_precision(weights),
         "ap_macro": macro,
         "macro_jobs": jobs,
-        "auroc": metrics.auroc(rows.label, score),
-        "top": [asdict(metrics.top_share(rows.label, score, share)) for share in SHARES],
+        "auroc": ranking.auroc(),
+        "top": [asdict(ranking.top(share)) for share in SHARES],
     }
 
 
@@ -139,7 +140,7 @@ def _lead(rows: Rows, score: Floats) -> Json:
     failed = rows.label == 1
     if not failed.any():
         return {}
-    top = metrics.top_share(rows.label, score, LEAD_SHARE)
+    top = metrics.Ranking(rows.label, score).top(LEAD_SHARE)
     lead = (rows.end_us - rows.time_us)[failed] / MICROSECONDS
     caught = score[failed] >= top.threshold
     return {

@@ -24,36 +24,55 @@ PROBABILITY_EDGES = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 CALIBRATION_BINS = 10
 
 
-def average_precision(
-    labels: npt.ArrayLike, scores: npt.ArrayLike, weights: npt.ArrayLike | None = None
-) -> float:
-    """Return the step-wise average precision, each tie one step; NaN without positives."""
-    positives, totals = _cumulated(labels, scores, weights)
-    if not len(positives) or positives[-1] <= 0:
-        return math.nan
-    gained = np.diff(positives, prepend=0.0)
-    steps = gained > 0
-    return math.fsum(gained[steps] * (positives[steps] / totals[steps])) / float(positives[-1])
+class Ranking:
+    """Rows sorted by score once, for every metric of their order."""
 
+    def __init__(self, labels: npt.ArrayLike, scores: npt.ArrayLike) -> None:
+        """Take rows."""
+        values = np.asarray(scores, dtype=np.float64)
+        self._order = np.argsort(-values, kind="stable")
+        ordered = values[self._order]
+        self._positive = np.asarray(labels, dtype=np.float64)[self._order]
+        breaks = np.flatnonzero(np.diff(ordered))
+        self._ends = np.append(breaks, len(ordered) - 1) if len(ordered) else breaks
+        self._score = ordered[self._ends]
+        self._positives: Floats = np.cumsum(self._positive)[self._ends]
+        self._totals: Floats = (self._ends + 1).astype(np.float64)
 
-def _cumulated(
-    labels: npt.ArrayLike, scores: npt.ArrayLike, weights: npt.ArrayLike | None
-) -> tuple[Floats, Floats]:
-    """Weight of positives and of all rows at or above each distinct score, falling."""
-    y = np.asarray(labels, dtype=np.float64)
-    values = np.asarray(scores, dtype=np.float64)
-    w = np.ones_like(y) if weights is None else np.asarray(weights, dtype=np.float64)
-    order = np.argsort(-values, kind="stable")
-    ends = _group_ends(values[order])
-    positives: Floats = np.cumsum((y * w)[order])[ends]
-    totals: Floats = np.cumsum(w[order])[ends]
-    return positives, totals
+    def average_precision(self, weights: npt.ArrayLike | None = None) -> float:
+        """Return the step-wise average precision, each tie one step; NaN without positives."""
+        positives, totals = self._positives, self._totals
+        if weights is not None:
+            w = np.asarray(weights, dtype=np.float64)[self._order]
+            positives = np.cumsum(self._positive * w)[self._ends]
+            totals = np.cumsum(w)[self._ends]
+        if not len(positives) or positives[-1] <= 0:
+            return math.nan
+        gained = np.diff(positives, prepend=0.0)
+        steps = gained > 0
+        return _total(gained[steps] * (positives[steps] / totals[steps])) / float(positives[-1])
 
+    def auroc(self) -> float:
+        """Return the area under the ROC curve; NaN when one class is missing."""
+        positives = self._positives
+        negatives = self._totals - positives
+        if not len(positives) or positives[-1] <= 0 or negatives[-1] <= 0:
+            return math.nan
+        area = np.diff(negatives, prepend=0.0) * (positives + np.append(0.0, positives[:-1])) / 2.0
+        return _total(area) / float(positives[-1] * negatives[-1])
 
-def _group_ends(ordered: Floats) -> Ints:
-    if not len(ordered):
-        return np.empty(0, dtype=np.int64)
-    return np.append(np.flatnonzero(np.diff(ordered)), len(ordered) - 1).astype(np.int64)
+    def top(self, share: float) -> TopShare:
+        """Return precision and recall of the riskiest `share` of all rows (at least one row)."""
+        positives, totals = self._positives, self._totals
+        if not len(totals):
+            return TopShare(share, 0, math.nan, math.nan, math.nan)
+        rows = max(1, round(share * totals[-1]))
+        group = int(np.searchsorted(totals, rows))
+        before, found = (totals[group - 1], positives[group - 1]) if group else (0.0, 0.0)
+        within = (rows - before) / (totals[group] - before)
+        found = found + within * (positives[group] - found)
+        recall = float(found / positives[-1]) if positives[-1] else math.nan
+        return TopShare(share, rows, float(found / rows), recall, float(self._score[group]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +87,15 @@ class TopShare:
     """Lowest score among them."""
 
 
-def top_share(labels: npt.ArrayLike, scores: npt.ArrayLike, share: float) -> TopShare:
-    """Return precision and recall of the riskiest `share` of all rows (at least one row)."""
-    values = np.asarray(scores, dtype=np.float64)
-    positives, totals = _cumulated(labels, values, None)
-    if not len(totals):
-        return TopShare(share, 0, math.nan, math.nan, math.nan)
-    rows = max(1, round(share * len(values)))
-    group = int(np.searchsorted(totals, rows))
-    before, found = (totals[group - 1], positives[group - 1]) if group else (0.0, 0.0)
-    within = (rows - before) / (totals[group] - before)
-    found += within * (positives[group] - found)
-    threshold = float(np.partition(values, len(values) - rows)[len(values) - rows])
-    recall = float(found / positives[-1]) if positives[-1] else math.nan
-    return TopShare(share, rows, float(found / rows), recall, threshold)
+def average_precision(
+    labels: npt.ArrayLike, scores: npt.ArrayLike, weights: npt.ArrayLike | None = None
+) -> float:
+    """Return the step-wise average precision, each tie one step; NaN without positives."""
+    return Ranking(labels, scores).average_precision(weights)
 
 
-def auroc(labels: npt.ArrayLike, scores: npt.ArrayLike) -> float:
-    """Return the area under the ROC curve; NaN when one class is missing."""
-    positives, totals = _cumulated(labels, scores, None)
-    if not len(totals):
-        return math.nan
-    negatives = totals - positives
-    if positives[-1] <= 0 or negatives[-1] <= 0:
-        return math.nan
-    area = np.diff(negatives, prepend=0.0) * (positives + np.append(0.0, positives[:-1])) / 2.0
-    return math.fsum(area) / float(positives[-1] * negatives[-1])
+def _total(values: Floats) -> float:
+    return float(np.sum(values))
 
 
 def brier(
@@ -102,9 +104,9 @@ def brier(
     """Return the mean squared error of the probabilities; NaN without rows."""
     y = np.asarray(labels, dtype=np.float64)
     w = np.ones_like(y) if weights is None else np.asarray(weights, dtype=np.float64)
-    total = math.fsum(w)
+    total = _total(w)
     errors = w * (np.asarray(probabilities, dtype=np.float64) - y) ** 2
-    return math.fsum(errors) / total if total else math.nan
+    return _total(errors) / total if total else math.nan
 
 
 def brier_skill(
@@ -113,8 +115,8 @@ def brier_skill(
     """Return 1 - Brier / Brier of the best constant, which knows the prevalence in hindsight."""
     y = np.asarray(labels, dtype=np.float64)
     w = np.ones_like(y) if weights is None else np.asarray(weights, dtype=np.float64)
-    total = math.fsum(w)
-    rate = math.fsum(w * y) / total if total else math.nan
+    total = _total(w)
+    rate = _total(w * y) / total if total else math.nan
     constant = rate * (1.0 - rate)
     return 1.0 - brier(y, probabilities, w) / constant if constant > 0 else math.nan
 
@@ -183,8 +185,8 @@ def expected_observed(
     """Return expected / observed positives over all rows; NaN when none was observed."""
     y = np.asarray(labels, dtype=np.float64)
     w = np.ones_like(y) if weights is None else np.asarray(weights, dtype=np.float64)
-    observed = math.fsum(w * y)
-    expected = math.fsum(w * np.asarray(probabilities, dtype=np.float64))
+    observed = _total(w * y)
+    expected = _total(w * np.asarray(probabilities, dtype=np.float64))
     return expected / observed if observed else math.nan
 
 
@@ -203,9 +205,10 @@ def macro_average_precision(
     labels: npt.ArrayLike, scores: npt.ArrayLike, jobs: npt.ArrayLike
 ) -> tuple[float, int]:
     """Return the mean AP over jobs that have both classes, and how many those are."""
-    y = np.asarray(labels)
-    values = np.asarray(scores, dtype=np.float64)
-    codes = np.asarray(jobs)
+    mixed = np.isin(jobs, np.asarray(jobs)[np.asarray(labels) > 0])
+    y = np.asarray(labels)[mixed]
+    values = np.asarray(scores, dtype=np.float64)[mixed]
+    codes = np.asarray(jobs)[mixed]
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=codes[order][:1] - 1))
     parts = np.split(order, starts[1:]) if len(order) else []

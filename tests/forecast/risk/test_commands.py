@@ -11,6 +11,11 @@ from pathlib import Path
 import pytest
 
 from foresail.__main__ import main
+from lab.forecast.dataset import open_dataset
+from lab.forecast.risk.options import Options
+from lab.forecast.risk.rows import read_rows
+from lab.forecast.risk.run_training import train_model
+from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.store import TrainingStore
 from tests.forecast.risk.made import write_trace
 
@@ -206,3 +211,24 @@ def test_bad_input_is_one_line(
 
     assert said in error
     assert 1 == len(error.splitlines())
+
+
+def test_a_grid_is_drawn_in_training_and_judged_on_every_row(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Negatives of a grid are drawn for training only; the report counts each test row once."""
+    build = ["forecast", "dataset", "--trace", "google2011", "--input", str(place / "trace")]
+    assert 0 == main([*build, "--name", "grid", "--anchor", "grid", "--features", "live"])
+    options = Options(rounds=4, members=("d4",), pool_rows=1_000, fit_negatives=500)
+    source = DatasetSource(open_dataset(place / "processed" / "grid"))
+    trained = train_model(source, place / "models" / "grid", (15,), options, "", print)
+    capsys.readouterr()
+    assert 0 == main(["forecast", "evaluate", "--dataset", "grid", "--json"])
+    split = json.loads(capsys.readouterr().out)["horizons"][0]["splits"]
+
+    rows = read_rows(source, 15)
+    cut = trained.runs[0].cut
+    assert trained.runs[0].trained.pool_rate < 0.5
+    assert int((rows.time_us >= cut.cut_us).sum()) == split["1"]["rows"] + split["1b"]["rows"]
+    expected = split["1b"]["calibration"]["raw"]["expected_observed"]
+    assert 0.5 < expected < 2.0

@@ -30,7 +30,7 @@ def test_ordering_metrics_agree_with_scikit_learn(drawn: list[tuple[int, int, in
     assert metrics.average_precision(label, score, weight) == pytest.approx(
         average_precision_score(label, score, sample_weight=weight)
     )
-    assert metrics.auroc(label, score) == pytest.approx(roc_auc_score(label, score))
+    assert metrics.Ranking(label, score).auroc() == pytest.approx(roc_auc_score(label, score))
 
 
 def test_a_tie_is_one_step() -> None:
@@ -47,7 +47,7 @@ def test_no_positive_has_no_average_precision() -> None:
 
 def test_the_top_share_is_expected_under_ties() -> None:
     """Two of a tied group of four, half of them positive, count as one positive expected."""
-    top = metrics.top_share([1, 1, 0, 1, 0, 0, 0, 0, 0, 0], [9, 5, 5, 5, 5, 1, 1, 1, 1, 1], 0.3)
+    top = metrics.Ranking([1, 1, 0, 1, 0, 0, 0, 0, 0, 0], [9, 5, 5, 5, 5, 1, 1, 1, 1, 1]).top(0.3)
 
     assert (3, 5.0) == (top.rows, top.threshold)
     assert top.precision == pytest.approx(2 / 3)
@@ -56,7 +56,7 @@ def test_the_top_share_is_expected_under_ties() -> None:
 
 def test_the_top_of_few_rows_is_one_row() -> None:
     """A share of less than one row still looks at one."""
-    assert 1 == metrics.top_share([0, 1], [0.1, 0.9], 0.001).rows
+    assert 1 == metrics.Ranking([0, 1], [0.1, 0.9]).top(0.001).rows
 
 
 def test_brier_and_skill_by_hand() -> None:
