@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar
 
@@ -189,30 +188,14 @@ def state_hash(tables: Mapping[str, Table]) -> str:
     """Return the SHA-256 of the canonical JSON of full tables by name; two equal states have equal
     hashes.
     """
-    named = (f'"{name}":{{{_columns_json(tables[name])}}}' for name in sorted(tables))
-    return hashlib.sha256(f"{{{','.join(named)}}}".encode()).hexdigest()
-
-
-def _columns_json(table: Table) -> str:
-    """Return a table's columns, sorted by name, as the inside of a JSON object."""
-    names = sorted(type(table).model_fields)
-    return ",".join(f'"{name}":{_column_json(getattr(table, name))}' for name in names)
-
-
-_KEPT_COLUMNS = 512
-_column_texts: OrderedDict[int, tuple[Sequence[Scalar], str]] = OrderedDict()
-"""JSON of columns that were hashed before, by their identity: most of them last many cycles."""
-
-
-def _column_json(column: Sequence[Scalar]) -> str:
-    kept = _column_texts.get(id(column))
-    if kept is not None and kept[0] is column:
-        return kept[1]
-    text = json.dumps(column, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    _column_texts[id(column)] = (column, text)
-    if len(_column_texts) > _KEPT_COLUMNS:
-        _column_texts.popitem(last=False)
-    return text
+    state = {
+        name: {column: getattr(tables[name], column) for column in type(tables[name]).model_fields}
+        for name in tables
+    }
+    text = json.dumps(
+        state, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Frame(Part):
