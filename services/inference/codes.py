@@ -29,6 +29,22 @@ def task_of(uid: str) -> int:
     return zlib.crc32(uid.encode()) & ((1 << TASK_BITS) - 1)
 
 
+def parts_of(row_id: str) -> tuple[str, str, str]:
+    """Return node, workload and namespace of a placement's row id, `<node>|<workload>`."""
+    node, _, workload = row_id.partition("|")
+    return node, workload, workload.partition("/")[0]
+
+
+def bare_workload(pod_name: str) -> str:
+    """Return the workload under which placements count a pod without owner.
+
+    Args:
+        pod_name: `<namespace>/<name>`.
+    """
+    namespace, _, pod = pod_name.partition("/")
+    return f"{namespace}/Pod/{pod}"
+
+
 @lru_cache(maxsize=200_000)
 def program_of(workload: str) -> str:
     """Return the workload's name without what tells its runs apart: `batch/Job/report-28391` and

@@ -21,7 +21,7 @@ from schemas.view import ObservationView
 from services.inference.booster import Booster, Matrix
 from services.inference.live_risk import Answer
 from services.inference.model_directory import FeatureCatalogue, ModelDirectory
-from services.inference.risk_model import calibrated, chosen_horizon, loaded
+from services.inference.risk_model import calibrated, chosen_horizon, loaded, weightiest
 from services.inference.series.features import (
     FEATURE_SET,
     FEATURE_SET_VERSION,
@@ -159,9 +159,10 @@ class TrainedDemand:
             resource = "cpu" if limits["cpu"][row] >= limits["memory"][row] else "memory"
             part = next(one for one in self._parts if one.resource == resource)
             values = np.ascontiguousarray(matrices[resource][row : row + 1])
-            total = sum(one.contributions(values)[0, :-1] for one in part.boosters)
-            parts = np.asarray(total) / len(part.boosters)
-            for column in np.argsort(-np.abs(parts), kind="stable")[:TOP_FEATURES].tolist():
+            parts = np.zeros(len(self._columns))
+            for booster in part.boosters:
+                parts = parts + booster.contributions(values)[0, :-1] / len(part.boosters)
+            for column in weightiest(parts.tolist(), TOP_FEATURES):
                 value = float(values[0, column])
                 found.append(
                     Contribution(

@@ -12,7 +12,7 @@ from schemas.prediction import Contribution, FeatureSource
 from services.inference.booster import Matrix
 from services.inference.live import FEATURE_SET
 from services.inference.model_directory import FeatureCatalogue, ModelDirectory
-from services.inference.risk_model import RiskModel, node_risks
+from services.inference.risk_model import RiskModel, node_risks, weightiest
 from services.inference.scene import Rows, Scene
 
 TOP_FEATURES = 5
@@ -109,7 +109,7 @@ class TrainedRisk:
                 contribution=float(parts[place, column]),
             )
             for place, row in enumerate(chosen)
-            for column in np.argsort(-np.abs(parts[place]), kind="stable")[:TOP_FEATURES].tolist()
+            for column in weightiest(parts[place].tolist(), TOP_FEATURES)
         )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from schemas.snapshot import PlacementTable, SnapshotPlacements
 from schemas.tables import TableDelta
-from services.inference.codes import code_of, program_of
+from services.inference.codes import code_of, parts_of, program_of
 
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
@@ -66,12 +66,6 @@ def placed_of(cycle: int, table: PlacementTable) -> Placed:
     return placed_from(cycle, table.ids, {name: getattr(table, name) for name in NUMBERS})
 
 
-def parts_of(row_id: str) -> tuple[str, str, str]:
-    """Return node, workload and namespace of a row id."""
-    node, _, workload = row_id.partition("|")
-    return node, workload, workload.partition("/")[0]
-
-
 def placed_from(cycle: int, ids: tuple[str, ...], numbers: Mapping[str, Sequence[Any]]) -> Placed:
     """Return rows by id with their numbers, the codes of their names beside them."""
     parts = [parts_of(row_id) for row_id in ids]
@@ -114,14 +108,14 @@ def _changed(placed: Placed, delta: TableDelta) -> Placed | None:
 
 def _moved(placed: Placed, delta: TableDelta) -> Placed | None:
     """Take rows away and put new ones, still empty, in their places."""
-    gone: list[int] = []
-    for row_id in delta.removed:
+    places: list[int] = []
+    for row_id in sorted(delta.removed):
         row = placed.row_of(row_id)
         if row is None:
             return None
-        gone.append(row)
+        places.append(row)
     ids = list(placed.ids)
-    for place in sorted(gone, reverse=True):
+    for place in sorted(places, reverse=True):
         del ids[place]
     added = tuple(sorted(delta.added))
     new = placed_from(placed.cycle, added, dict.fromkeys(NUMBERS, (0,) * len(added)))
@@ -129,7 +123,7 @@ def _moved(placed: Placed, delta: TableDelta) -> Placed | None:
     for place, row_id in reversed(list(zip(before, added, strict=True))):
         ids.insert(place, row_id)
     columns = {
-        name: np.insert(np.delete(getattr(placed, name), gone), before, getattr(new, name))
+        name: np.insert(np.delete(getattr(placed, name), places), before, getattr(new, name))
         for name in (*NUMBERS, "job", "name", "user", "machine")
     }
     return Placed(cycle=placed.cycle, ids=tuple(ids), **columns)

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from schemas.snapshot import PodTable
-from services.inference.codes import code_of, program_of, task_of
+from services.inference.codes import bare_workload, code_of, parts_of, program_of, task_of
 from services.inference.history import Kind, TaskEvents
-from services.inference.placed import Placed, parts_of
+from services.inference.placed import Placed
 
 MICROSECONDS = 1_000_000
 UNSEEN_START_US = 24 * 3600 * MICROSECONDS
@@ -186,18 +186,12 @@ def _change(pod: dict[str, Any], time_us: int, kind: Kind, scale: Scale) -> Chan
     return Change(
         time_us,
         kind,
-        f"{pod['node']}|{pod['workload'] or _bare(pod['ids'])}",
+        f"{pod['node']}|{pod['workload'] or bare_workload(pod['ids'])}",
         task_of(pod["uid"]),
         pod["cpu_request_cores"] / scale.cores,
         pod["memory_request_bytes"] / scale.memory_bytes,
         -1 if placed is None else round(placed * MICROSECONDS),
     )
-
-
-def _bare(name: str) -> str:
-    """Return the workload under which placements count a pod without owner."""
-    namespace, _, pod = name.partition("/")
-    return f"{namespace}/Pod/{pod}"
 
 
 def _restarts(pod: dict[str, Any], was: dict[str, Any] | None, before: Seen) -> int:
@@ -224,7 +218,7 @@ def _unseen(
     latest = now.time_us - 1
     for row_id, step, cpu, memory in _steps(before.placed, now.placed, told, scale):
         kind = Kind.SCHEDULE if step > 0 else Kind.KILL
-        if step < 0 and lost(row_id.partition("|")[0]):
+        if step < 0 and lost(parts_of(row_id)[0]):
             kind = Kind.EVICT
         for number in range(abs(step)):
             task = task_of(f"{row_id}#{now.time_us}#{number}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,14 +52,14 @@ class RiskModel:
         if not len(rows):
             return np.empty(0)
         members = [_logistic(one.margins(rows)) for one in self._boosters]
-        mean = members[0] if len(members) == 1 else sum(members[1:], members[0]) / len(members)
+        mean = _total(members) / len(members)
         return calibrated(mean, self._calibration)
 
     def contributions(self, rows: Matrix) -> Matrix:
         """Return (rows, features): what each feature adds to the log-odds, before calibration."""
         members = [one.contributions(rows) for one in self._boosters]
-        total = members[0] if len(members) == 1 else sum(members[1:], members[0]) / len(members)
-        return np.asarray(total[:, :-1], dtype=np.float32)
+        mean = _total(members) / len(members)
+        return np.asarray(mean[:, :-1], dtype=np.float32)
 
 
 def chosen_horizon(horizons: Sequence[float], wanted: float | None) -> float:
@@ -97,8 +98,31 @@ def loaded(
 def calibrated(raw: F64, calibration: Calibration) -> F64:
     """Return published numbers: straight lines between the knots, or the factor."""
     if calibration.kind == "isotonic":
-        return np.interp(raw, calibration.x, calibration.y)
+        return _between(raw, np.array(calibration.x), np.array(calibration.y))
     return raw * calibration.factor if calibration.kind == "factor" else raw
+
+
+def _between(raw: F64, x: F64, y: F64) -> F64:
+    """Return the straight lines between knots; beyond the ends, the ends."""
+    held = np.minimum(np.maximum(raw, x[0]), x[-1])
+    right = np.minimum(np.searchsorted(x, held, side="right"), len(x) - 1)
+    left = np.maximum(right - 1, 0)
+    width = np.where(right > left, x[right] - x[left], 1.0)
+    found: F64 = y[left] + (y[right] - y[left]) * ((held - x[left]) / width)
+    return found
+
+
+def _total(members: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the sum, member by member in order."""
+    total = members[0]
+    for one in members[1:]:
+        total = total + one
+    return total
+
+
+def weightiest(values: Sequence[float], count: int) -> list[int]:
+    """Return the numbers of the values that are furthest from 0; of equals the first."""
+    return sorted(range(len(values)), key=lambda number: (-abs(values[number]), number))[:count]
 
 
 def _logistic(margins: NDArray[np.float32]) -> F64:

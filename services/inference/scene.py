@@ -19,6 +19,7 @@ from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView
 from services.inference.booster import Matrix
+from services.inference.codes import parts_of
 from services.inference.live import FEATURE_SET, Live
 
 I64 = NDArray[np.int64]
@@ -101,7 +102,7 @@ class Scene:
         }
         known = frozenset(self.view.nodes.ids) - excepted
         firsts = np.flatnonzero(np.diff(placed.machine, prepend=-1))
-        names = [placed.ids[row].partition("|")[0] for row in firsts.tolist()]
+        names = [parts_of(placed.ids[row])[0] for row in firsts.tolist()]
         sizes = np.diff(firsts, append=len(placed))
         here = np.repeat(np.array([name in known for name in names], dtype=np.bool_), sizes)
         chosen = np.flatnonzero(here & (placed.pods > 0))
@@ -111,7 +112,7 @@ class Scene:
                 matrix[:, COLUMNS[source]] = np.nan
         places = np.flatnonzero(np.diff(placed.machine[chosen], prepend=-1))
         ids = tuple(placed.ids[row] for row in chosen.tolist())
-        nodes = tuple(ids[place].partition("|")[0] for place in places.tolist())
+        nodes = tuple(parts_of(ids[place])[0] for place in places.tolist())
         return Rows(ids, nodes, places, placed.pods[chosen], matrix)
 
     @cached_property

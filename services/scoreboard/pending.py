@@ -207,7 +207,7 @@ def touched(pending: PendingForecast, time_seconds: float, nodes: Sequence[str])
     new = frozenset(nodes).difference(pending.acted)
     if not new or time_seconds < pending.cluster_time_seconds:
         return pending
-    return pending.model_copy(update={"acted": tuple(sorted((*pending.acted, *new)))})
+    return pending.model_copy(update={"acted": tuple(sorted(new.union(pending.acted)))})
 
 
 def use_ratios(nodes: ObservedNodes) -> dict[str, float]:

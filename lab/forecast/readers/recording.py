@@ -30,9 +30,8 @@ from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
 from schemas.registry import UnknownEvent, decode
 from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
 from schemas.view import ObservationView, view_of
-from services.inference.codes import program_of
+from services.inference.codes import parts_of, program_of
 from services.inference.live import Live, Machines, machine_events
-from services.inference.placed import parts_of
 from services.inference.pod_changes import MICROSECONDS, Change, Scale
 
 TRACE = "recording"

@@ -9,8 +9,9 @@ import pytest
 import xgboost
 
 from bus.errors import InputError
+from schemas.manifest import Calibration
 from services.inference.booster import Booster
-from services.inference.risk_model import node_risks
+from services.inference.risk_model import calibrated, node_risks
 from services.model_folders import folder_of
 from tests.forecast.live.one_split import one_split
 
@@ -80,3 +81,14 @@ def test_node_risk_is_what_the_formula_says() -> None:
     found = node_risks(np.array([0, 2, 3]), np.array([1, 3, 2, 7]), risks)
 
     assert found == pytest.approx([1 - 0.9 * 0.8**3, 0.75, 0.0])
+
+
+def test_calibration_is_straight_between_the_knots() -> None:
+    """As numpy's own interpolation says, to the last but one bit; the ends hold beyond them."""
+    x, y = (0.1, 0.2, 0.7), (0.0, 0.3, 0.9)
+    raw = np.array([0.0, 0.1, 0.15, 0.2, 0.45, 0.7, 1.0])
+
+    found = calibrated(raw, Calibration(kind="isotonic", x=x, y=y))
+
+    assert np.allclose(found, np.interp(raw, x, y), rtol=1e-15)
+    assert calibrated(raw, Calibration(kind="isotonic", x=(0.5,), y=(0.4,))).tolist() == [0.4] * 7

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from schemas.snapshot import SnapshotPlacements
-from schemas.view import view_of
+from schemas.view import ObservationView, view_of
 from services.inference.codes import code_of, program_of
 from services.inference.history import Anchors, Kind
 from services.inference.live import FEATURE_SET, Live
@@ -25,7 +25,8 @@ class Reader:
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self.live, self.view = Live(), None
+        self.live = Live()
+        self.view: ObservationView | None = None
 
     def read(self, events: list[Any], *, asked: bool = True) -> Reader:
         """Fold one cycle's events."""
