@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from services.inference.history.counted_under import (
+    anchor_keys,
+    distinct,
+    event_keys,
+    job_event_keys,
+)
 from services.inference.history.events import (
     Anchors,
     Events,
@@ -18,7 +24,6 @@ from services.inference.history.events import (
     TaskEvents,
 )
 from services.inference.history.firsts import count_clean, count_firsts, with_first_fails
-from services.inference.history.keys import millionths, mixed
 from services.inference.history.ledger import Ledger
 from services.inference.history.own import OWN, Own
 from services.inference.history.sets import FeatureSet
@@ -40,6 +45,8 @@ HOUR_US = 3_600_000_000
 IDLE_US: Mapping[str, int] = {"task": 6 * HOUR_US, "job": 24 * HOUR_US}
 """How long a key without event and without running attempt is remembered; others: a week."""
 WEEK_US = 7 * 24 * HOUR_US
+WHOLE_JOBS = "_jobs"
+"""Ends the name of a key that events of whole jobs are counted under."""
 CAPACITY = "capacity"
 """The ledger of machine events."""
 LEDGER_COLUMNS = ("key", "time_us", "first_us", "totals", "marks", "outcomes")
@@ -94,27 +101,8 @@ class History:
                     "everything is known"
                 )
         ledgers = dict(self.ledgers)
-        steps = task_steps(tasks)
-        for key in self.feature_set.keys:
-            if key.endswith("_jobs"):
-                counted, numbers = job_steps(events.jobs), _job_keys(key, events.jobs)
-            else:
-                counted, numbers = steps, _task_keys(key, tasks)
-            known = np.flatnonzero(numbers >= 0)
-            if not len(known):
-                continue
-            piece = replace(counted.rows(known), key=numbers[known])
-            if key == "job":
-                rows, which = ledgers[key].continued(piece)
-                piece = with_first_fails(piece, rows, which)
-            ledgers[key], rows, which = ledgers[key].extended(piece)
-            if key in ("task", "job"):
-                count_firsts(key, steps, rows, known[which])
-            if key == "job":
-                started_us = np.where(
-                    tasks.kind == Kind.SCHEDULE, tasks.time_us, tasks.attempt_start_us
-                )
-                count_clean(steps, started_us, rows, known[which])
+        _count_tasks(ledgers, self.feature_set.keys, tasks)
+        _count_jobs(ledgers, self.feature_set.keys, events.jobs)
         if len(events.machines):
             ledgers[CAPACITY], _, _ = ledgers[CAPACITY].extended(machine_steps(events.machines))
         recent = self.recent.joined(events)
@@ -129,13 +117,13 @@ class History:
         if len(anchors) and anchors.time_us.min() < self.from_us:
             raise ValueError("an anchor is older than what was kept: ask before trimming")
         out = np.empty((len(anchors), len(self.feature_set.features)), dtype=np.float32)
-        asked = _distinct(anchors.machine, anchors.time_us)
+        asked = distinct(anchors.machine, anchors.time_us)
         own = Own.of(anchors, asked, self.ledgers[CAPACITY], self.ledgers["machine"])
         for column, name in enumerate(self.feature_set.own):
             out[:, column] = OWN[name].compute(own)
         column = len(self.feature_set.own)
         for block in self.feature_set.blocks:
-            keys, times, inverse = _distinct(_anchor_keys(block.key, anchors), anchors.time_us)
+            keys, times, inverse = distinct(anchor_keys(block.key, anchors), anchors.time_us)
             values = block.values(self.ledgers[block.key], keys, times)
             out[:, column : column + block.width] = values[inverse]
             column += block.width
@@ -199,7 +187,7 @@ class History:
 
     def _window_us(self, key: str) -> int:
         """Return how far back before `from_us` a ledger and `recent` reach."""
-        return 0 if key == CAPACITY else self.feature_set.window_us(key.endswith("_jobs"))
+        return 0 if key == CAPACITY else self.feature_set.window_us(key.endswith(WHOLE_JOBS))
 
 
 def _since(table: T, time_us: int) -> T:
@@ -209,51 +197,42 @@ def _since(table: T, time_us: int) -> T:
 
 def _empty(key: str) -> Ledger:
     idle_us = IDLE_US.get(key, WEEK_US)
-    if key.endswith("_jobs"):
+    if key.endswith(WHOLE_JOBS):
         return Ledger.empty(JOB_TOTALS, JOB_MARKS, idle_us)
     return Ledger.empty(len(TOTALS), len(MARKS), idle_us, TOTAL["running"])
 
 
-def _task_keys(key: str, rows: TaskEvents | Anchors) -> I64:
-    if key == "task":
-        return mixed(rows.job, rows.task.astype(np.int64))
-    if key == "cell":
-        return np.zeros(len(rows), dtype=np.int64)
-    if key == "shape":
-        return _shapes(rows)
-    if key == "place":
-        return np.where(rows.name < 0, -1, mixed(rows.name, rows.task.astype(np.int64)))
-    if key == "slot":
-        return mixed(_shapes(rows), rows.task.astype(np.int64))
-    column: I64 = getattr(rows, key)
-    return column
+def _count_tasks(ledgers: dict[str, Ledger], keys: Sequence[str], tasks: TaskEvents) -> None:
+    """Count task events under each key of `ledgers`; tasks and jobs tell the others of firsts."""
+    if not len(tasks):
+        return
+    steps = task_steps(tasks)
+    for key in keys:
+        if key.endswith(WHOLE_JOBS):
+            continue
+        numbers = event_keys(key, tasks)
+        known = np.flatnonzero(numbers >= 0)
+        piece = replace(steps.rows(known), key=numbers[known])
+        if key == "job":
+            rows, which = ledgers[key].continued(piece)
+            piece = with_first_fails(piece, rows, which)
+        ledgers[key], rows, which = ledgers[key].extended(piece)
+        if key in ("task", "job"):
+            count_firsts(key, steps, rows, known[which])
+        if key == "job":
+            starts = tasks.kind == Kind.SCHEDULE
+            started_us = np.where(starts, tasks.time_us, tasks.attempt_start_us)
+            count_clean(steps, started_us, rows, known[which])
 
 
-def _shapes(rows: TaskEvents | Anchors) -> I64:
-    return mixed(
-        rows.user,
-        millionths(rows.cpu_request),
-        millionths(rows.memory_request),
-        rows.priority.astype(np.int64),
-        rows.scheduling_class.astype(np.int64),
-    )
-
-
-def _job_keys(key: str, rows: JobEvents | Anchors) -> I64:
-    return rows.user if key == "user_jobs" else rows.name
-
-
-def _anchor_keys(key: str, anchors: Anchors) -> I64:
-    return _job_keys(key, anchors) if key.endswith("_jobs") else _task_keys(key, anchors)
-
-
-def _distinct(keys: I64, time_us: I64) -> tuple[I64, I64, I64]:
-    """Return the different (key, time) pairs in their order, and which one each row has."""
-    one_time = not len(keys) or time_us.min() == time_us.max()
-    order = np.lexsort((keys,)) if one_time else np.lexsort((time_us, keys))
-    keys, time_us = keys[order], time_us[order]
-    new = np.ones(len(keys), dtype=np.bool_)
-    new[1:] = (keys[1:] != keys[:-1]) | (time_us[1:] != time_us[:-1])
-    inverse = np.empty(len(order), dtype=np.int64)
-    inverse[order] = np.cumsum(new) - 1
-    return keys[new], time_us[new], inverse
+def _count_jobs(ledgers: dict[str, Ledger], keys: Sequence[str], jobs: JobEvents) -> None:
+    """Count events of whole jobs."""
+    if not len(jobs):
+        return
+    steps = job_steps(jobs)
+    for key in keys:
+        if key.endswith(WHOLE_JOBS):
+            numbers = job_event_keys(key, jobs)
+            known = np.flatnonzero(numbers >= 0)
+            piece = replace(steps.rows(known), key=numbers[known])
+            ledgers[key], _, _ = ledgers[key].extended(piece)
