@@ -24,7 +24,7 @@ from tests.builders import (
 )
 
 FOLD = build(ScoreboardSettings(), ORIGIN)
-AHEAD = {"horizon_seconds": 20.0}
+AHEAD: dict[str, Any] = {"horizon_seconds": 20.0}
 
 
 def observed(cycle: int, rows: Any = 2, **fields: Any) -> Event[Any]:
