@@ -2,7 +2,8 @@
 
 A curve is the mean of two: isotonic regression, which follows the data, and a logistic curve of the
 score's log odds (Platt), which does not break when one job makes half of the failures. The mean
-rises strictly, so that calibration never changes the order of two rows. Curves are fitted on
+rises strictly, so that calibration never changes the order of two rows. Failures come from few
+jobs, so the curve is drawn towards the score itself, the more the fewer jobs have failed. Curves are fitted on
 predictions of rows that were not learnt from, and only on labels that were settled by then.
 """
 
@@ -19,6 +20,8 @@ from lab.forecast.risk.metrics import Floats, Ints, Labels
 
 LEAST_POSITIVES = 20
 """With fewer, a curve would be noise, and the score stays as it is."""
+DOUBTED_JOBS = 20
+"""With so many failing jobs, curve and score count alike; one crash loop must not bend it far."""
 KNOTS = 200
 FLOOR = 1e-7
 
@@ -35,12 +38,13 @@ class Curve:
         return np.interp(scores, self.x, self.y) if self.x else np.asarray(scores, dtype=np.float64)
 
 
-def fit_curve(scores: Floats, labels: Labels, weights: Floats | None = None) -> Curve:
+def fit_curve(scores: Floats, labels: Labels, jobs: Ints, weights: Floats | None = None) -> Curve:
     """Return the curve that turns these scores into probabilities.
 
     Args:
         scores: raw probabilities of rows that were not learnt from.
         labels: 0 or 1.
+        jobs: the job of each row; the fewer failed, the less the curve departs from the score.
         weights: of rows; None: 1 each.
     """
     positives = int(np.count_nonzero(labels))
@@ -54,8 +58,10 @@ def fit_curve(scores: Floats, labels: Labels, weights: Floats | None = None) -> 
     isotonic = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     isotonic.fit(scores, labels, sample_weight=w)
     x = _knots(scores, isotonic.X_thresholds_)
-    # Rounded to what a manifest keeps, so that a curve read back is the curve that was checked.
-    y = (isotonic.predict(x) + platt.predict_proba(_log_odds(x)[:, None])[:, 1]) / 2.0
+    fitted = (isotonic.predict(x) + platt.predict_proba(_log_odds(x)[:, None])[:, 1]) / 2.0
+    failing = len(np.unique(jobs[labels == 1]))
+    believed = failing / (failing + DOUBTED_JOBS)
+    y = believed * fitted + (1.0 - believed) * x
     return Curve(tuple(float(value) for value in x), tuple(float(value) for value in y))
 
 
@@ -75,6 +81,7 @@ def _log_odds(scores: Floats) -> Floats:
 def recalibrated(
     scores: Floats,
     labels: Labels,
+    jobs: Ints,
     times_us: Ints,
     starts_us: Sequence[int],
     horizon_us: int,
@@ -93,5 +100,6 @@ def recalibrated(
         known = times_us + horizon_us <= start
         if now.any() and known.any():
             part = None if weights is None else weights[known]
-            found[now] = fit_curve(scores[known], labels[known], part).apply(scores[now])
+            curve = fit_curve(scores[known], labels[known], jobs[known], part)
+            found[now] = curve.apply(scores[now])
     return found

@@ -154,7 +154,9 @@ def _rolling(tested: Rows, scores: Floats, subject: Subject) -> _Rolling:
     same = (tested.segment == subject.cut.segment) & (tested.time_us >= subject.cut.cut_us)
     later = np.unique(_starts(tested, same))
     if subject.trained is None or subject.is_illusion:
-        again = recalibrated(scores, tested.label, tested.time_us, later.tolist(), horizon)
+        again = recalibrated(
+            scores, tested.label, tested.job, tested.time_us, later.tolist(), horizon
+        )
         return _Rolling(again, tested.label, again, np.ones(len(tested)), [])
     found = subject.trained.out_of_fold
     folds = [int(found.time_us[found.fold == one].min()) for one in np.unique(found.fold)]
@@ -163,7 +165,8 @@ def _rolling(tested: Rows, scores: Floats, subject: Subject) -> _Rolling:
     weight = np.concatenate([found.weight, np.ones(len(tested))])
     raw = np.concatenate([found.scores[MEAN], scores])
     starts = sorted({*folds, *later.tolist()})
-    again = recalibrated(raw, label, times, starts, horizon, weight)
+    job = np.concatenate([found.job, tested.job])
+    again = recalibrated(raw, label, job, times, starts, horizon, weight)
     parts = []
     for number, start in enumerate(starts):
         end = starts[number + 1] if number + 1 < len(starts) else np.inf

@@ -11,7 +11,7 @@ from typing import Any, Self
 from lab.forecast.risk.boosting import SETTINGS
 from lab.forecast.risk.splits import TRAIN_SHARE
 
-RECIPE = 1
+RECIPE = 2
 """Raised whenever equal options would give another model."""
 
 

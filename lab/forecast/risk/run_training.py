@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,6 @@ from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.card import card
 from lab.forecast.risk.figures import calibration_figures
 from lab.forecast.risk.folds import MEAN
-from lab.forecast.risk.metrics import average_precision
 from lab.forecast.risk.options import Options, key_of
 from lab.forecast.risk.past import Past
 from lab.forecast.risk.rows import MICROSECONDS, SECONDS_PER_MINUTE, Rows, read_events, read_rows
@@ -174,14 +174,12 @@ def fold_figures(trained: Trained) -> dict[str, Any]:
     """Return what the folds say of the model that was written, as JSON values."""
     found = trained.out_of_fold
     scores = found.scores[MEAN]
-    new = found.unseen
+    name = MEAN if len(trained.members) > 1 else next(iter(trained.members))
     figures = {
         "rows": len(scores),
         "positives": int(found.label.sum()),
-        "average_precision": average_precision(found.label, scores, found.weight),
-        "average_precision_unseen_jobs": average_precision(
-            found.label[new], scores[new], found.weight[new]
-        ),
+        "average_precision": _mean(one[f"ap_{name}"] for one in trained.table),
+        "average_precision_unseen_jobs": _mean(one[f"ap_unseen_{name}"] for one in trained.table),
         **{
             key: value
             for key, value in calibration_figures(found.label, scores, found.weight).items()
@@ -193,6 +191,12 @@ def fold_figures(trained: Trained) -> dict[str, Any]:
         key: None if isinstance(value, float) and np.isnan(value) else value
         for key, value in figures.items()
     }
+
+
+def _mean(values: Iterable[float]) -> float:
+    """Return the mean over folds; each fold has a model of its own, so their rows do not mix."""
+    usable = [value for value in values if not math.isnan(value)]
+    return math.fsum(usable) / len(usable) if usable else math.nan
 
 
 def cut_json(cut: Cut) -> dict[str, int]:

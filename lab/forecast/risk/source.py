@@ -23,7 +23,7 @@ from services.inference.history import FEATURE_SETS
 
 ROWS_PER_CHUNK = 100_000
 GRID_ROWS_PER_CHUNK = 500_000
-ABSOLUTE_KEYS = ("user", "name", "machine", "shape", "user_jobs", "name_jobs", "place", "slot")
+ABSOLUTE_KEYS = ("user", "name", "machine", "shape", "user_jobs", "name_jobs")
 ABSOLUTE_UNITS = ("events", "attempts")
 
 

@@ -136,7 +136,7 @@ def train_horizon(
     logistic = fit_logistic(learning.matrix, learning.labels, learning.weights)
     return Trained(
         members=dict(zip(names, map(saved, boosters), strict=True)),
-        curve=fit_curve(found.scores[chosen], found.label, found.weight),
+        curve=fit_curve(found.scores[chosen], found.label, found.job, found.weight),
         chosen=why,
         logistic=logistic,
         out_of_fold=_only(found, chosen),

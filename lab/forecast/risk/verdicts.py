@@ -14,8 +14,9 @@ from lab.forecast.risk.rules import BASE_RATE, JOB_RATE
 from lab.forecast.risk.scoring import MODEL
 from lab.forecast.risk.splits import ILLUSION, LATER_UNSEEN, UNSEEN
 
-LEAK_AP = 0.6
-"""Above this on unseen jobs, a leak is more likely than a good model."""
+LEAK_AP, LEAK_LEAD, CERTAIN_AP = 0.6, 0.3, 0.95
+"""On unseen jobs a leak is likelier than a good model above 0.6, unless a plain rule comes near, too;
+and above 0.95 in any case."""
 LEAST_RATIO, MOST_RATIO = 0.8, 1.25
 LEAST_SKILL = 1e-6
 """A constant comes out at 0 but for rounding."""
@@ -63,11 +64,13 @@ def _orders(split: str, figures: Json) -> list[Check]:
 
 def _no_leak(split: str, figures: Json) -> Check:
     ap = figures["models"][MODEL]["ap"]["value"]
+    rule = figures["models"][JOB_RATE]["ap"]["value"]
+    leaks = ap > CERTAIN_AP or (ap > LEAK_AP and ap - rule > LEAK_LEAD)
     return Check(
         f"split {split}: no sign of a leak",
-        not ap > LEAK_AP,
-        f"average precision {ap:.3f} on unseen jobs"
-        + (f" is above {LEAK_AP}: look for a leak" if ap > LEAK_AP else ""),
+        not leaks,
+        f"average precision {ap:.3f} on unseen jobs, job rule {rule:.3f}"
+        + (": too good, look for a leak" if leaks else ""),
     )
 
 
