@@ -24,6 +24,8 @@ from schemas.registry import to_json
 from schemas.upcast import newest_type
 
 SHOWN_FIELDS = 20
+KEPT_IDS = 64
+"""Each is asked for twice: to find a draft, and to compare it."""
 CLOSE_RATIO = 1e-3
 """Floats of a prediction that differ by no more than this share may come from another CPU."""
 
@@ -53,6 +55,7 @@ class Comparer:
         self._origin = origin
         self._process = process
         self._layer = layer
+        self._ids: dict[tuple[str, int, str], str] = {}
 
     def pair(self, recorded: Recorded, draft: Draft | None, *, grounded: bool = True) -> Pair:
         """Return both, compared."""
@@ -77,12 +80,14 @@ class Comparer:
         kind = draft.data.TYPE
         if event_type and newest_type(event_type) == kind:
             kind = event_type
-        return _identity(self._origin, self._process, kind, draft.cycle, draft.data.key())
-
-
-@lru_cache(maxsize=256)  # asked for twice of each: to find it, and to compare it
-def _identity(origin: Origin, process: str, kind: str, cycle: int, key: str) -> str:
-    return event_id(origin, process, kind, cycle=cycle, key=key)
+        place = (kind, draft.cycle, draft.data.key())
+        known = self._ids.get(place)
+        if known is None:
+            if len(self._ids) >= KEPT_IDS:
+                self._ids.clear()
+            known = event_id(self._origin, self._process, kind, cycle=place[1], key=place[2])
+            self._ids[place] = known
+        return known
 
 
 @lru_cache(maxsize=256)
@@ -105,8 +110,7 @@ def differences(pair: Pair, origin: Origin) -> tuple[FieldDifference, ...]:
     if draft is None:
         return (FieldDifference("event", event.type, None),)
     found: list[FieldDifference] = []
-    kind = pair.recorded.old_type or draft.data.TYPE
-    identity = _identity(origin, pair.process, kind, draft.cycle, draft.data.key())
+    identity = Comparer(origin, pair.process, pair.layer).identity(draft, pair.recorded.old_type)
     outside = (
         ("id", event.id, identity),
         ("subject", event.subject, subjects.build(origin.cluster, draft.data.tokens())),

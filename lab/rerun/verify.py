@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from lab.rerun.compare import (
     same_place,
 )
 from lab.rerun.engine import LAYERS, Plan, Rerun
+from lab.rerun.garbage import rare_collections
 from lab.rerun.stage import Pair
 
 
@@ -100,9 +101,24 @@ def verify(
     recording = open_recording(path)
     rerun = Rerun(recording.header, Plan(layers, models=models or {}))
     report = Report(path.name, {name: LayerCount() for name in LAYERS if name in layers})
+    with rare_collections():
+        first, close = _counted(rerun.pairs(_told(recording, on_message)), rerun, report)
+    report.messages, report.damage = rerun.messages, recording.damage
+    report.recorded_seconds = (rerun.last_ns - rerun.first_ns) / 1e9
+    report.unreadable = rerun.unreadable
+    found = first or close
+    if found is not None:
+        report.first = _difference(recording, found, rerun)
+    return report
+
+
+def _counted(
+    pairs: Iterator[Pair], rerun: Rerun, report: Report
+) -> tuple[Pair | None, Pair | None]:
+    """Count pairs into a report; return the first that differs, and the first that nearly does not."""
     first: Pair | None = None
     close: Pair | None = None
-    for pair in rerun.pairs(_told(recording, on_message)):
+    for pair in pairs:
         count = report.layers[pair.layer]
         if not pair.grounded:
             count.ungrounded += 1
@@ -114,13 +130,7 @@ def verify(
         else:
             count.different += 1
             first = first or pair
-    report.messages, report.damage = rerun.messages, recording.damage
-    report.recorded_seconds = (rerun.last_ns - rerun.first_ns) / 1e9
-    report.unreadable = rerun.unreadable
-    found = first or close
-    if found is not None:
-        report.first = _difference(recording, found, rerun)
-    return report
+    return first, close
 
 
 def as_json(report: Report) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from bus.port import StoredMessage
 from bus.recording import open_recording
 from lab.rerun.changes import Changes, first_layer
 from lab.rerun.engine import LAYERS, Plan, Rerun
+from lab.rerun.garbage import rare_collections
 from lab.rerun.stage import AnyEvent
 from lab.rerun.tally import Tally
 from schemas.actions import ActionKind
@@ -153,8 +154,9 @@ def what_if(
                 on_message(message)
             yield message
 
-    for _ in rerun.pairs(messages(), on_event):
-        pass
+    with rare_collections():
+        for _ in rerun.pairs(messages(), on_event):
+            pass
     result.recorded_seconds = (rerun.last_ns - rerun.first_ns) / 1e9
     result.damage = recording.damage
     return result
