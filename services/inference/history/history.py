@@ -171,12 +171,16 @@ class History:
 
         Raises:
             KeyError: an array is missing: the state is another feature set's.
+            ValueError: an array has other columns: it is another version's.
         """
         begun = cls.begin(feature_set)
         ledgers = {}
         for key, one in begun.ledgers.items():
             columns: dict[str, Any] = {name: state[f"{key}.{name}"] for name in LEDGER_COLUMNS}
             ledgers[key] = replace(one, **columns)
+            for name in ("totals", "marks"):
+                if columns[name].shape[1:] != getattr(one, name).shape[1:]:
+                    raise ValueError(f"{key}.{name} has other columns: another version's state")
         tables: dict[str, Any] = {}
         for name, kind in RECENT.items():
             columns = {i.name: state[f"recent_{name}.{i.name}"] for i in fields(kind)}

@@ -128,3 +128,13 @@ def test_memory_is_bounded_by_keys_and_the_last_hour() -> None:
     assert len(soon.trimmed(9 * hour_us, most_keys=20).ledgers["job"]) == 20 + 20
     assert len(past.trimmed(40 * hour_us).ledgers["job"]) == 0
     assert len(past.trimmed(40 * hour_us).recent.tasks) == 0
+
+
+def test_another_version_or_set_is_refused_as_a_checkpoint() -> None:
+    """A state that this code did not write is refused instead of counted on from."""
+    live = FEATURE_SETS["live"]
+    state = History.begin(live).state()
+    with pytest.raises(ValueError, match=r"job\.totals has other columns"):
+        History.of_state(live, state | {"job.totals": state["job.totals"][:, :5]})
+    with pytest.raises(KeyError):
+        History.of_state(FEATURE_SETS["full"], state)
