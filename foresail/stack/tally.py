@@ -109,7 +109,7 @@ class Tally:
                 self.last_reward = reward
                 if reward.observed is not None:
                     self.rewards.append(reward.observed.total)
-            case OutcomeForecast() as forecast:
+            case OutcomeForecast(slot=0) as forecast:
                 if forecast.risk is not None and forecast.risk.brier is not None:
                     self.briers.append(forecast.risk.brier)
 

@@ -10,7 +10,7 @@ from schemas.decision import Decision
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
-from schemas.prediction import Prediction, PredictionDemand, PredictionRisk
+from schemas.prediction import Prediction, PredictionDemand, PredictionRisk, PredictionShadow
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunComplete, RunDataSource, RunError, RunStage
@@ -88,6 +88,9 @@ def _predicted(data: Prediction) -> str:
         return f"{_highest('risk', data.nodes.ids, data.nodes.risk_ratio)}, {data.model_id}"
     if isinstance(data, PredictionDemand):
         return f"{_highest('demand', data.nodes.ids, data.nodes.demand_ratio)}, {data.model_id}"
+    if isinstance(data, PredictionShadow) and data.risk_table is not None:
+        table = data.risk_table
+        return f"shadow: {_highest('risk', table.ids, table.risk_ratio)}, {data.model_id}"
     return data.model_id
 
 
@@ -113,6 +116,7 @@ def _came_of_it(
             assert observed is not None
             return f"total {observed.total:+.2f}, predicted {data.predicted.total:+.2f}"
         case OutcomeForecast(risk=risk):
-            scored = "nothing to score" if risk is None else f"{risk.targets} targets"
+            shadow = f"shadow {data.slot}: " if data.slot else ""
+            scored = shadow + ("nothing to score" if risk is None else f"{risk.targets} targets")
             brier = "" if risk is None or risk.brier is None else f", Brier {risk.brier:.3f}"
             return f"{scored}{brier}"

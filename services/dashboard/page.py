@@ -154,7 +154,7 @@ def _learnt(page: Page, event: Event[Any]) -> Page:
 
 def _beside(page: Page, event: Event[Any]) -> Page:
     match event.data:
-        case OutcomeForecast():
+        case OutcomeForecast(slot=0):
             return replace(page, forecast=event.data)
         case Stimulus():
             return replace(page, stimulus=event.data)

@@ -75,10 +75,13 @@ def load(settings: InferenceSettings, registry: Registry = MODELS) -> Models:
         if not isinstance(found, TrainedDemand):
             raise ConfigError(field, settings.demand_model, "name a model of kind demand")
         demand = found
-    shadows = tuple(
+    # An active model needs no shadow of itself; slots are numbered without it.
+    active = {one.manifest.model_id for one in (risk, demand) if one is not None}
+    found_shadows = (
         _trained(settings, "inference.shadow_models", name, registry)
         for name in settings.shadow_models
     )
+    shadows = tuple(one for one in found_shadows if one.manifest.model_id not in active)
     return Models(formula, risk, demand, shadows)
 
 
