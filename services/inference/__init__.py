@@ -1,8 +1,10 @@
-"""Inference: failure risk and demand of every node, from the newest observation.
+"""Inference: failure risk and demand of every node, by the seed's formula or by trained models.
 
-Reads:     observation, its own prediction.risk and prediction.demand.
+Reads:     observation, its own prediction.*; for trained risk models also snapshot.placements and
+           snapshot.workloads, which tell what became of attempts.
 Publishes: prediction.risk and prediction.demand, exactly one of each per cycle: a result, or
-           skipped with the reason.
-Keeps:     the newest full observation, and the cycles that still wait for a prediction.
-Touches:   nothing but the bus.
+           skipped with the reason; prediction.shadow.<slot> every few cycles for each shadow model.
+Keeps:     the newest full observation, the cycles that still wait for a prediction, and for trained
+           models the history of attempts and windows of use.
+Touches:   the folders of its models, at the start; then nothing but the bus.
 """

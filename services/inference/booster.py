@@ -131,12 +131,20 @@ def _options(kind: int) -> bytes:
     return json.dumps({"type": kind, **whole_model, **fixed}).encode()
 
 
+def _opened(path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(str(path))
+    except OSError as error:
+        remedy = f"it cannot be loaded ({error}); without inference.shadow_models none is needed"
+        raise InputError("xgboost's library", path.name, remedy) from error
+
+
 @lru_cache(maxsize=1)
 def _library() -> ctypes.CDLL:
     """Return the library of the installed package.
 
     Raises:
-        InputError: it is not installed.
+        InputError: it is not installed, or cannot be loaded.
     """
     found = importlib.util.find_spec("xgboost")
     places: Sequence[str] = () if found is None else found.submodule_search_locations or ()
@@ -144,7 +152,7 @@ def _library() -> ctypes.CDLL:
         for name in LIBRARIES:
             path = Path(place) / "lib" / name
             if path.is_file():
-                library = ctypes.CDLL(str(path))
+                library = _opened(path)
                 library.XGBGetLastError.restype = ctypes.c_char_p
                 return library
     raise InputError("xgboost", "not installed", "install it to predict with a trained model")

@@ -3,7 +3,8 @@
 Both are read from the observations that followed, never from what was hoped for.
 
 Reads:     observation, prediction.*, decision, outcome.* (executions and its own output).
-Publishes: outcome.reward, one per decision; outcome.forecast, one per predicted cycle.
+Publishes: outcome.reward, one per decision; outcome.forecast, one per predicted cycle and model
+           (of a model that looks far ahead, one per every n-th cycle).
 Keeps:     the newest observation, decisions that wait for the observation after them, and
            predictions whose horizon has not passed.
 Touches:   nothing but the bus.
