@@ -81,9 +81,9 @@ async def find_cycle(source: Source, wanted: str) -> int:
     async for message in source.messages(Decision.PATTERN):
         attributes = attributes_of(message.headers)
         cycle = cycle_of_message(message)
-        if attributes["id"] == wanted:
+        if attributes.get("id") == wanted:
             return cycle
-        times.append((attributes["time"], cycle))
+        times.append((attributes.get("time", ""), cycle))
     if not times:
         raise InputError("DECISION", wanted, "there is no decision yet")
     moment = _moment(wanted, times[0][0], times[-1][0])

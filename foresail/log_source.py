@@ -185,7 +185,10 @@ class RecordingSource:
 
 def cycle_of_message(message: StoredMessage) -> int:
     """Return the cycle that a message is about, from its headers; -1 when they do not say."""
-    return cycle_of(attributes_of(message.headers).get("correlationid", "/-1"))
+    try:
+        return cycle_of(attributes_of(message.headers).get("correlationid", "/-1"))
+    except ValueError:
+        return -1
 
 
 @asynccontextmanager

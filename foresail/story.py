@@ -12,7 +12,7 @@ from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import Prediction
 from schemas.proposal import Proposal
-from schemas.registry import decode
+from schemas.registry import UnknownEvent, decode
 
 TOLD = ("observation", "prediction.>", "proposal.*", "decision", "outcome.*")
 """Subjects of what a story tells."""
@@ -34,6 +34,8 @@ class Story:
     verifications: list[Event[OutcomeVerification]] = field(default_factory=list)
     reward: Event[OutcomeReward] | None = None
     forecasts: list[Event[OutcomeForecast]] = field(default_factory=list)
+    unreadable: list[int] = field(default_factory=list)
+    """Positions of messages of the cycle that this version cannot read."""
 
     def add(self, event: Event[Any]) -> None:
         """Take one event of the cycle."""
@@ -88,6 +90,7 @@ class Story:
             "verifications": [_shown(event) for event in self.verifications],
             "reward": _shown(self.reward),
             "forecasts": [_shown(event) for event in self.forecasts],
+            "unreadable": self.unreadable,
         }
 
 
@@ -95,16 +98,20 @@ async def story_of(source: Source, cycle: int) -> Story:
     """Gather the story of a cycle."""
     story = Story(cycle)
     async for message in source.messages(TOLD, start_seq=await source.start_of_cycle(cycle)):
-        if cycle_of_message(message) == cycle:
-            story.add(
-                decode(
-                    message.subject,
-                    message.headers,
-                    message.data,
-                    seq=message.seq,
-                    recorded_ns=message.time_ns,
-                )
+        if cycle_of_message(message) != cycle:
+            continue
+        try:
+            event = decode(
+                message.subject,
+                message.headers,
+                message.data,
+                seq=message.seq,
+                recorded_ns=message.time_ns,
             )
+        except UnknownEvent:
+            story.unreadable.append(message.seq)
+        else:
+            story.add(event)
     return story
 
 

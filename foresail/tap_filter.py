@@ -194,11 +194,18 @@ def _choices(kind: Any) -> Iterator[Any]:
 
 
 def event_json(message: StoredMessage) -> dict[str, Any]:
-    """Return one message as JSON values: seq, recorded time, subject, attributes, data."""
+    """Return one message as JSON values: seq, recorded time, subject, attributes, data.
+
+    Data that is no JSON comes as text.
+    """
+    try:
+        data = json.loads(message.data)
+    except (ValueError, RecursionError):
+        data = message.data.decode(errors="replace")
     return {
         "seq": message.seq,
         "recorded_ns": message.time_ns,
         "subject": message.subject,
         "attributes": attributes_of(message.headers),
-        "data": json.loads(message.data),
+        "data": data,
     }

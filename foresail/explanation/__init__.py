@@ -81,7 +81,11 @@ def _deeper(story: Story, recording: str) -> Section:
     seqs = "; ".join(f"{name} {_ranges(found)}" for name, found in by_layer.items())
     where = f" --recording {recording}" if recording else ""
     command = f"foresail tap --cycle {story.cycle} --json{where}"
-    return Section("SEQS", [Text(seqs), Text(f"all of it: {command}", style="dim")], "dim")
+    lines = [Text(seqs), Text(f"all of it: {command}", style="dim")]
+    if story.unreadable:
+        text = f"this version cannot read {_ranges(story.unreadable)}"
+        lines.insert(1, Text(text, style="red"))
+    return Section("SEQS", lines, "dim")
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -19,7 +19,7 @@ from foresail.timeline.gathered import READS, Gathered
 from foresail.timeline.html import write_page
 from foresail.timeline.incident import Incident
 from foresail.timeline.terminal import incident_view, list_view
-from schemas.registry import decode
+from schemas.registry import UnknownEvent, decode
 
 LAST = "last"
 NOTHING = "no incident: no node went down, no pod waited 30 s for a node, no autoscaler had to act"
@@ -74,7 +74,7 @@ async def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(chosen.model_dump(mode="json"))
     else:
-        page().print(incident_view(chosen, gathered.omitted))
+        page().print(incident_view(chosen, gathered.omitted, gathered.unreadable))
         if arguments.html is not None:
             page().print(f"drawn in {arguments.html}", markup=False)
     return 0
@@ -85,7 +85,12 @@ async def gather(source: Source, since_seconds: float | None) -> Gathered:
     start = 1 if since_seconds is None else await source.start_of(Since(seconds=since_seconds))
     gathered = Gathered()
     async for message in source.messages(READS, start_seq=start):
-        gathered.add(decode(message.subject, message.headers, message.data, seq=message.seq))
+        try:
+            event = decode(message.subject, message.headers, message.data, seq=message.seq)
+        except UnknownEvent:
+            gathered.unreadable += 1
+        else:
+            gathered.add(event)
     return gathered
 
 

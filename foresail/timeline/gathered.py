@@ -91,6 +91,9 @@ class Gathered:
     first_seconds: float | None = None
     last_seconds: float = 0.0
     omitted: int = 0
+    """Reactions that were left out of their events."""
+    unreadable: int = 0
+    """Messages that this version cannot read."""
     _view: ObservationView | None = None
     _alarm: float = USUAL_ALARM
     _above: set[tuple[str, str]] = field(default_factory=set)
@@ -118,7 +121,8 @@ class Gathered:
             case SnapshotPlacements(placements=table) if table is not None:
                 for row_id in table.ids:
                     node, _, workload = row_id.partition("|")
-                    self.workloads_on.setdefault(node, set()).add(workload)
+                    if "*" not in workload:  # large clusters are summed by namespace or node
+                        self.workloads_on.setdefault(node, set()).add(workload)
             case _:
                 pass
 

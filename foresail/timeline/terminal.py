@@ -53,8 +53,8 @@ def lag(seconds: float) -> str:
     return f"{sign}{hours}{minutes}:{whole % 60:02}"
 
 
-def incident_view(incident: Incident, omitted: int = 0) -> RenderableType:
-    """Return the whole chain with its heading and the waits."""
+def incident_view(incident: Incident, omitted: int = 0, unreadable: int = 0) -> RenderableType:
+    """Return the whole chain with its heading and the waits, and what is missing from it."""
     table = Table.grid(padding=(0, 1))
     for width in (8, 8, 10, BAR_COLUMNS):
         table.add_column(width=width, no_wrap=True)
@@ -65,6 +65,11 @@ def incident_view(incident: Incident, omitted: int = 0) -> RenderableType:
     lines: list[RenderableType] = [*heading(incident), Text(), table]
     if omitted:
         text = f"{omitted} reactions were left out of their events: counts here are too small"
+        lines.append(Text(text, style="yellow"))
+    if unreadable:
+        text = (
+            f"{unreadable} messages of the log cannot be read by this version and are not in here"
+        )
         lines.append(Text(text, style="yellow"))
     return Group(*lines)
 

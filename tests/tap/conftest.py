@@ -62,8 +62,8 @@ def events_of_layers() -> list[Event[Any]]:
     return [stamped(one, seq=number) for number, one in enumerate(data, start=1)]
 
 
-def write_recording(path: Path, events: Sequence[Event[Any]]) -> Path:
-    """Write events as a recording, one a second."""
+def write_recording(path: Path, events: Sequence[Event[Any]], *foreign: StoredMessage) -> Path:
+    """Write events as a recording, one a second, and messages that are no events behind them."""
     writer = RecordingWriter(path, {"cluster": "test", "incarnation": "1"})
     for event in events:
         encoded = encode(event)
@@ -71,6 +71,8 @@ def write_recording(path: Path, events: Sequence[Event[Any]]) -> Path:
         writer.write(
             StoredMessage(event.seq, at, encoded.subject, dict(encoded.headers), encoded.data)
         )
+    for message in foreign:
+        writer.write(message)
     writer.seal()
     return path
 

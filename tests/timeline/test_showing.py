@@ -22,6 +22,7 @@ Timeline = Callable[..., str]
 def timeline(capsys: pytest.CaptureFixture[str]) -> Timeline:
     """Run `foresail timeline` over the recording of the failing node."""
     file = played("node-failure").recording
+    capsys.readouterr()  # what the play itself said, if this test is the first to want it
 
     def run(*arguments: str, code: int = 0) -> str:
         assert main(["timeline", *arguments, "--recording", str(file)]) == code
