@@ -31,6 +31,7 @@ JSON_TOO = (
     "twin_long_run",
     "forecast_build",
     "recording_memory",
+    "rerun_speed",
 )
 """Those that take the flags of `benchmarks.machine.parser`."""
 

@@ -45,7 +45,7 @@ class Table(Part):
 
     def row(self, index: int) -> dict[str, Any]:
         """Return one row as a dict, `ids` included."""
-        return {name: column[index] for name, column in self}
+        return {name: getattr(self, name)[index] for name in type(self).model_fields}
 
     def index(self) -> dict[str, int]:
         """Return row id to row number."""

@@ -59,6 +59,7 @@ def observe(snapshot: Snapshot, settings: CollectorSettings) -> Observed:
     return Observed(nodes, pods, _totals(snapshot, nodes, pods, settings), signals)
 
 
+@lru_cache(maxsize=4_096)  # asked for every workload of every node in every cycle
 def is_watched(namespace: str, prefixes: tuple[str, ...]) -> bool:
     """Say whether a namespace counts for queue, SLA and health."""
     if not prefixes:

@@ -126,7 +126,7 @@ def _loads(view: ObservationView) -> Loads:
     skip = excepted(view, SIGNALS)
     nodes = view.nodes
     rows = zip(nodes.ids, nodes.cpu_requested_ratio, nodes.memory_requested_ratio, strict=True)
-    return tuple((name, max(cpu, memory)) for name, cpu, memory in rows if name not in skip)
+    return tuple([(name, max(cpu, memory)) for name, cpu, memory in rows if name not in skip])
 
 
 def _overloaded(loads: Loads, thresholds: AdmissionThresholds) -> int:
