@@ -9,16 +9,7 @@ from lab.forecast.risk.options import Options
 def card(parts: ModelParts, chosen: str, options: Options) -> str:
     """Return the card as Markdown."""
     data = parts.data
-    of_what = parts.metrics["thresholds_of"]
-    thresholds = [
-        f"| `{name}` | {parts.budgets[name]:.1%} of {of_what} a cycle | {value:.6f} |"
-        for name, value in parts.thresholds["safety"].items()
-    ]
-    folds = [
-        f"| {minutes} min | {one['positives']:,} of {one['rows']:,} | {_number(one['average_precision'])} "
-        f"| {_number(one['average_precision_unseen_jobs'])} | {_number(one['brier_skill'])} |"
-        for minutes, one in parts.metrics["folds"].items()
-    ]
+    thresholds, folds = _tables(parts)
     warning = (
         [
             "**ILLUSION.** Trained on rows drawn at random, to show what that pretends. Do not use.",
@@ -69,6 +60,21 @@ def card(parts: ModelParts, chosen: str, options: Options) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _tables(parts: ModelParts) -> tuple[list[str], list[str]]:
+    """Rows of the thresholds and of the folds."""
+    of_what = parts.metrics["thresholds_of"]
+    thresholds = [
+        f"| `{name}` | {parts.budgets[name]:.1%} of {of_what} a cycle | {value:.6f} |"
+        for name, value in parts.thresholds["safety"].items()
+    ]
+    folds = [
+        f"| {minutes} min | {one['positives']:,} of {one['rows']:,} | {_number(one['average_precision'])} "
+        f"| {_number(one['average_precision_unseen_jobs'])} | {_number(one['brier_skill'])} |"
+        for minutes, one in parts.metrics["folds"].items()
+    ]
+    return thresholds, folds
 
 
 def _number(value: float | None) -> str:

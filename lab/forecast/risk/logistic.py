@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from lab.forecast.risk.metrics import Floats, Ints, Labels
-from lab.forecast.risk.rows import Matrix
+from lab.forecast.risk.rows import Bools, Matrix
 
 CLIP_DEVIATIONS = 4.0
 INVERSE_PENALTY = 0.1
@@ -60,7 +60,11 @@ class Logistic:
 
 
 def fit_logistic(
-    matrix: Matrix, labels: Labels, weights: Floats, inverse_penalty: float = INVERSE_PENALTY
+    matrix: Matrix,
+    labels: Labels,
+    weights: Floats,
+    left_out: Bools | None = None,
+    inverse_penalty: float = INVERSE_PENALTY,
 ) -> Logistic:
     """Return the fitted baseline.
 
@@ -68,10 +72,12 @@ def fit_logistic(
         matrix: rows x features, NaN where missing.
         labels: 0 or 1 per row.
         weights: of rows; a negative drawn one in n weighs n, so that probabilities stay true.
+        left_out: columns that it does not see; None: it sees all.
         inverse_penalty: C of scikit-learn.
     """
     means, deviations = _scale(matrix)
-    kept = np.flatnonzero(deviations > 0)
+    seen = np.ones(len(means), dtype=bool) if left_out is None else ~left_out
+    kept = np.flatnonzero((deviations > 0) & seen)
     shape = Logistic(
         means[kept].tolist(), deviations[kept].tolist(), kept.tolist(), _patterns(matrix), [], 0.0,
         0, False,

@@ -11,7 +11,7 @@ from typing import Any, Self
 from lab.forecast.risk.boosting import SETTINGS
 from lab.forecast.risk.splits import TRAIN_SHARE
 
-RECIPE = 2
+RECIPE = 3
 """Raised whenever equal options would give another model."""
 
 

@@ -17,6 +17,7 @@ import xgboost as xgb
 from bus.errors import InputError
 from lab.forecast.risk.boosting import (
     BY_NAME,
+    CELL,
     Learning,
     fit_member,
     mean_probability,
@@ -133,7 +134,7 @@ def train_horizon(
     learning, rate = pool.learning(np.ones(len(pool.rows), dtype=bool), options)
     boosters = _fit(names, learning, options, say, "all training rows")
     say("logistic regression")
-    logistic = fit_logistic(learning.matrix, learning.labels, learning.weights)
+    logistic = fit_logistic(learning.matrix, learning.labels, learning.weights, groups[CELL])
     return Trained(
         members=dict(zip(names, map(saved, boosters), strict=True)),
         curve=fit_curve(found.scores[chosen], found.label, found.job, found.weight),
