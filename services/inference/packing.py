@@ -1,8 +1,6 @@
 """Live state as text, for checkpoints: arrays as their bytes, compressed.
 
 As JSON numbers the history of a hundred busy nodes would not fit a message; packed it takes a tenth.
-A state over the limit is left out of the checkpoint: after a restart its history begins anew, and
-the ages in the predictions say so.
 """
 
 from __future__ import annotations
@@ -22,19 +20,13 @@ from services.inference.live import FEATURE_SET, Live, Machines
 from services.inference.placed import NUMBERS, Placed, placed_from
 from services.inference.pod_changes import Change, Scale, Seen
 
-LIMIT_BYTES = 400_000
-"""Packed size from which live state is left out: a checkpoint holds the observation too, and a
-message ends at 1 MiB."""
 VERSION = 1
 CHANGE = ("time_us", "kind", "row_id", "task", "cpu_request", "memory_request", "start_us")
 
 
 def packed(live: Live | None) -> str | None:
-    """Return live state as text; None for none, and for one that is too large."""
-    if live is None:
-        return None
-    text = _squeezed(_content(live))
-    return text if len(text) <= LIMIT_BYTES else None
+    """Return live state as text; None for none."""
+    return None if live is None else _squeezed(_content(live))
 
 
 def unpacked(text: str | None) -> Live | None:

@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator
+from pydantic import (
+    PlainSerializer,
+    PlainValidator,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 from schemas.envelope import Event
 from schemas.model import Part
@@ -19,6 +24,10 @@ from services.inference.live import Live
 from services.inference.usage import Usage
 
 RISK, DEMAND = "risk", "demand"
+CHECKPOINT_BYTES = 980_000
+"""What a state may take; a message ends at 1 MiB."""
+NODE_BYTES, POD_BYTES = 140, 260
+"""About what one row of the observation takes."""
 
 
 def _restored_live(value: Any) -> Live | None:
@@ -68,6 +77,22 @@ class InferenceState(Part):
     """History of attempts; None when no model reads it."""
     usage: PackedUsage = None
     """Windows of use; None when no model reads them."""
+
+    @model_serializer(mode="wrap")
+    def _stored(self, store: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what would not fit a checkpoint's message beside the observation.
+
+        After a restart it begins anew, and what the predictions say of their features shows it.
+        """
+        content: dict[str, Any] = store(self)
+        room = CHECKPOINT_BYTES
+        if self.view is not None:
+            room -= NODE_BYTES * len(self.view.nodes) + POD_BYTES * len(self.view.pods)
+        for name in ("live", "usage"):
+            size = len(content[name] or "")
+            content[name] = content[name] if size <= room else None
+            room -= size if size <= room else 0
+        return content
 
 
 def evolve(state: InferenceState, event: Event[Any], wanted: Wanted) -> InferenceState:

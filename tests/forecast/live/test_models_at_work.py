@@ -209,6 +209,24 @@ def test_the_state_of_a_trained_model_survives_a_checkpoint(make_model: Any) -> 
     assert said(fold, folded(fold, more, restored)) == said(fold, folded(fold, more, state))
 
 
+def test_a_history_too_large_for_a_checkpoint_is_left_out(
+    make_model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest of the state is stored; after a restart the next snapshots begin the history anew."""
+    fold = active(make_model())
+    world = World()
+    state = folded(fold, world.told() + world.told())
+    monkeypatch.setattr("services.inference.state.CHECKPOINT_BYTES", 1_000)
+
+    restored = InferenceState.model_validate(state.model_dump(mode="json"))
+
+    assert (restored.live, restored.view) == (None, state.view)
+    monkeypatch.undo()
+    world.frames.clear()
+    again = folded(fold, world.told(), restored)
+    assert said(fold, again)["prediction.risk"].status == "result"
+
+
 def test_the_announcement_names_models_by_id_and_never_by_folder(make_model: Any) -> None:
     """What goes into the log holds no path."""
     folder = make_model()
