@@ -22,6 +22,7 @@ NAMES = (
     "twin_api",
     "twin_long_run",
     "forecast_build",
+    "rerun_speed",
 )
 JSON_TOO = (
     *NAMES[:6],
