@@ -172,3 +172,27 @@ def test_a_part_of_a_recording_is_computed_from_its_checkpoints(
 
     assert report.holds, report.first
     assert all(one.equal >= 11 for one in report.layers.values())
+
+
+def test_floats_of_another_cpu_are_an_environment_difference(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A prediction that differs in nothing but the last digits of floats does not fail the run."""
+
+    def change(message: StoredMessage) -> StoredMessage:
+        if not message.subject.endswith(".prediction.risk"):
+            return message
+        return with_data(message, _last_digits)
+
+    path = rewritten(recorded, tmp_path / "elsewhere.fslog", change)
+
+    assert 0 == main(["verify", str(path), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["layers"]["prediction"]["environment"] > 0
+    assert found["first_difference"]["environment"]
+
+
+def _last_digits(data: dict[str, Any]) -> None:
+    for one in data["contributions"]:
+        if isinstance(one["contribution"], float) and one["contribution"]:
+            one["contribution"] = round(one["contribution"] + 1e-6, 6)
