@@ -51,7 +51,7 @@ def test_a_lock_names_no_place_to_download_from(lock: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lock", "extras"), [(RUNTIME, ["", "build"]), (DEVELOPMENT, ["", "build", "models", "dev"])]
+    ("lock", "extras"), [(RUNTIME, ["", "build"]), (DEVELOPMENT, ["", "build", "dev"])]
 )
 def test_a_lock_satisfies_the_project(lock: Path, extras: list[str]) -> None:
     """Every requirement of pyproject.toml is in the lock, in a version that it allows."""
