@@ -62,11 +62,14 @@ class Source:
         without = isinstance(layers, list) and Checkpoint.PATTERN[0] not in layers
         return frozenset() if without else STATEFUL
 
-    def kept(self) -> Iterator[Kept | None]:
-        """Yield messages with their lines; None where messages are missing."""
+    def kept(self, first_seq: int = 0) -> Iterator[Kept | None]:
+        """Yield messages with their lines, without whole frames before `first_seq`; None where
+        messages are missing.
+        """
         if not self.past_damage:
             for content in self.recording.whole_frames():
-                yield from zip(content.messages, content.lines, strict=True)
+                if content.messages and content.messages[-1].seq >= first_seq:
+                    yield from zip(content.messages, content.lines, strict=True)
             return
         walk, stretches, last_seq = Walk(self.recording.path), 1, 0
         for content in walk.contents():
@@ -96,7 +99,7 @@ class Part:
         """Yield the heads, then everything from the beginning to the window's end; None for a gap."""
         yield from self.beginning.heads
         begun = False
-        for kept in self.source.kept():
+        for kept in self.source.kept(self.beginning.first_seq):
             if kept is None:
                 if begun:
                     yield None
