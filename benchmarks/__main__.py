@@ -19,6 +19,7 @@ NAMES = (
     "virtual_day",
     "recording_memory",
     "idle_weight",
+    "inference_cycle",
     "twin_api",
     "twin_long_run",
     "forecast_build",
@@ -26,6 +27,7 @@ NAMES = (
 )
 JSON_TOO = (
     *NAMES[:6],
+    "inference_cycle",
     "twin_engine",
     "twin_engine_hash",
     "twin_api",

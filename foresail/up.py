@@ -10,6 +10,7 @@ from foresail.flags import add_flags, given_flags
 from foresail.output import console, print_json
 from foresail.settings import GROUPS, StackSettings, resolve
 from foresail.stack.summary import print_summary
+from services.inference.settings import InferenceSettings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,10 +27,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _check_models(settings: StackSettings) -> None:
+    """Refuse a model that cannot be used before anything starts; the default ones are not looked at.
+
+    Raises:
+        ConfigError: a name that is no model.
+        InputError: a model directory that is not what its manifest says.
+    """
+    group = settings.groups["inference"]
+    if isinstance(group, InferenceSettings) and group != InferenceSettings():
+        from services.inference.models import load  # noqa: PLC0415 - numpy is loaded only for models
+
+        load(group)
+
+
 def main(arguments: argparse.Namespace) -> int:
     """Run the stack until it is told to stop; return its exit code."""
     file = None if arguments.config is None else Path(arguments.config)
     settings = resolve(file, os.environ, given_flags(arguments))
+    _check_models(settings)
     if not arguments.json:
         _print_settings(settings)
     if settings.run.virtual_time:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from bus.errors import InputError
+from foresail import up
 from lab.forecast.model_writer import thresholds_by_budget
 from services.inference.models import load
 from services.inference.settings import InferenceSettings
@@ -143,3 +145,20 @@ def test_tied_numbers_give_different_thresholds() -> None:
         found = thresholds_by_budget(np.full(50, value), {"a": 0.01, "b": 0.1, "c": 0.5})
 
         assert 1.0 >= found["a"] > found["b"] > found["c"] >= 0.0
+
+
+def test_a_wrong_model_stops_the_stack_before_anything_starts(
+    make_model: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`foresail up` names the file and what is wrong with it, and leaves no state folder behind."""
+    folder = make_model()
+    (folder / "risk-900s.ubj").write_bytes(b"something else")
+    monkeypatch.chdir(tmp_path)
+    parser = ArgumentParser()
+    up.add_arguments(parser)
+    arguments = parser.parse_args(["--model", str(folder), "--for", "5s", "--json"])
+
+    with pytest.raises(InputError, match=r"risk-900s\.ubj: its SHA-256"):
+        up.main(arguments)
+
+    assert not (tmp_path / ".foresail").exists()
