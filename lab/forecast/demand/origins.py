@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bus.errors import InputError
 from lab.forecast.demand.series import FIT_SHARE, TRAIN_SHARE, Family, Series, owner_place
 from services.inference.series.features import FEATURES, Past, Units, described
 from services.inference.series.quantiles import Floats
@@ -85,16 +86,30 @@ def origins_of(family: Family, horizons: Sequence[int]) -> Origins:
     """Return all rows of a family; `horizons` are in windows.
 
     Rows lie every `row_stride` windows; those on `stride` are scored.
+
+    Raises:
+        InputError: no series is long enough.
     """
     owners = sorted({one.owner for one in family.series})
     tops = {name: _top(family.series, name) for name in owners}
     number = {name: row for row, name in enumerate(owners)}
     parts = [
-        _rows(family, one, number[one.owner], tops[one.owner], horizons) for one in family.series
+        _rows(family, one, places, number[one.owner], tops[one.owner], horizons)
+        for one in family.series
+        if len(places := _places(family, one, horizons))
     ]
-    joined = _joined([part for part in parts if len(part)])
+    if not parts:
+        raise InputError("demand family", family.title, "it is too short for these horizons")
+    joined = _joined(parts)
     order = np.lexsort((joined.owner, joined.step))
     return _taken(joined, order)
+
+
+def _places(family: Family, series: Series, horizons: Sequence[int]) -> Ints:
+    """Return the origins that have enough history and room for the shortest horizon."""
+    end = len(series.values) - min(horizons) + 1
+    places = np.arange(HISTORY_WINDOWS, end, family.row_stride)
+    return places[_known_enough(series.values, places)]
 
 
 def _top(series: Sequence[Series], owner: str) -> float:
@@ -102,11 +117,9 @@ def _top(series: Sequence[Series], owner: str) -> float:
 
 
 def _rows(
-    family: Family, series: Series, owner: int, top: float, horizons: Sequence[int]
+    family: Family, series: Series, places: Ints, owner: int, top: float, horizons: Sequence[int]
 ) -> Origins:
     values = series.values
-    places = np.arange(HISTORY_WINDOWS, len(values) - min(horizons) + 1, family.row_stride)
-    places = places[_known_enough(values, places)]
     peaks = np.stack([_peaks(values, places, windows) for windows in horizons], axis=1)
     steps = series.first_step + places
     features, units, limits = _known(series, places, horizons)

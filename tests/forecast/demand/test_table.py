@@ -99,6 +99,15 @@ def test_the_future_changes_no_feature_and_no_limit() -> None:
     assert (cut.peaks[:count] != whole.peaks[before]).any()
 
 
+def test_series_too_short_for_a_horizon_are_left_out() -> None:
+    """A short series beside a long one gives no rows; a family of short ones is refused."""
+    long, short = Series("a", 0, wave(300, 1)), Series("b", 0, wave(40, 2))
+    family = Family("f", "cpu", "u", (long, short), 200, 3, unseen_owners=False)
+    assert set(origins_of(family, [36]).owner) == {0}
+    with pytest.raises(InputError, match="too short"):
+        origins_of(replace(family, series=(short,)), [36])
+
+
 def test_following_learns_only_of_peaks_that_have_passed(jobs: tuple[Family, Origins]) -> None:
     """Limits up to a moment are the same whatever the peaks not yet over turn out to be."""
     family, rows = jobs
