@@ -22,6 +22,8 @@ from services.inference.series.quantiles import Floats
 IDLE = 0.02
 """A limit is widened relative to itself plus this share of the scale: nothing can be widened."""
 LOWEST_SHARE = -0.9
+USUAL_WINDOWS = 12
+"""The rates are those of an hour."""
 FULL_GROUP = 10
 """The group moves at its full rate when at least so many limits ripen at once."""
 
@@ -38,6 +40,14 @@ class Tracking:
     spread: float
     group_rate: float = 0.2
     own_rate: float = 0.1
+
+    def paced(self, horizon_windows: int) -> Tracking:
+        """Return the rates for a horizon: beyond an hour news comes late, and slow steps are stable.
+
+        One violation is seen in every window of the horizon, and none of them until it has passed.
+        """
+        pace = min(1.0, USUAL_WINDOWS / horizon_windows)
+        return replace(self, group_rate=pace * self.group_rate, own_rate=pace * self.own_rate)
 
 
 @dataclass(frozen=True, slots=True)

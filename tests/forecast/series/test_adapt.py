@@ -42,6 +42,14 @@ def test_few_series_move_the_group_less() -> None:
     assert learned(tracking, start, np.empty(0, np.int64), np.empty(0, bool)) is start
 
 
+def test_long_horizons_are_followed_in_smaller_steps() -> None:
+    """Three hours move at a third of the pace of one hour; shorter horizons no faster."""
+    hour = Tracking(TARGET, 1.0)
+    assert hour.paced(36).group_rate == pytest.approx(hour.group_rate / 3)
+    assert hour.paced(36).own_rate == pytest.approx(hour.own_rate / 3)
+    assert hour.paced(12) == hour.paced(3) == hour
+
+
 def test_a_limit_widened_by_its_excess_holds_just_so() -> None:
     """`excess` is the share by which `widened` reaches the peak, for idle series too."""
     peaks, limits = np.array([3.0, 0.5, 2.0]), np.array([2.0, 1.0, 0.0])
