@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import structlog
 
 UNIT_TIMEOUT_SECONDS = 30
 """Far above the two seconds that a unit test may take: it ends hangs, it does not judge speed."""
@@ -32,6 +33,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not any(item.get_closest_marker(mark) for mark in (*HEAVY_MARKS, "timeout")):
             item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_SECONDS))
+
+
+@pytest.fixture(autouse=True)
+def _logging_ends_with_the_test() -> Iterator[None]:
+    """Take back what a command run in this process set up: it may log to a stream of the test."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture

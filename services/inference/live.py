@@ -69,7 +69,11 @@ class Machines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Live:
-    """The history of attempts, and the tables from which the next cycle's part of it follows."""
+    """The history of attempts, and the tables from which the next cycle's part of it follows.
+
+    A cluster's clock may stand still or go back; history's does not: what happens meanwhile counts
+    as happening at its newest moment.
+    """
 
     history: History = field(default_factory=lambda: History.begin(FEATURE_SET))
     placed: Placed | None = None
@@ -120,7 +124,8 @@ class Live:
         history, starts, trimmed_cycle = self.history, self.starts, self.trimmed_cycle
         if self.held:
             table, starts = task_events(self.held, starts)
-            history = history.extended(Events(tasks=table))
+            times = np.maximum(table.time_us, max(history.newest_us, history.from_us))
+            history = history.extended(Events(tasks=replace(table, time_us=times)))
         if self.seen is not None and cycle - trimmed_cycle >= TRIM_CYCLES:
             trimmed_cycle = cycle
             history = history.trimmed(self.seen.time_us, MOST_KEYS)
@@ -143,8 +148,9 @@ class Live:
         pods = np.maximum(placed.pods[rows], 1)
         cores = placed.cpu_request_cores[rows] / pods / self.scale.cores
         memory = placed.memory_request_bytes[rows] / pods / self.scale.memory_bytes
+        at = max(round(view.cluster_time_seconds * MICROSECONDS), self.history.from_us)
         return Anchors.of(
-            time_us=np.full(len(rows), round(view.cluster_time_seconds * MICROSECONDS)),
+            time_us=np.full(len(rows), at),
             job=placed.job[rows],
             name=placed.name[rows],
             user=placed.user[rows],
@@ -159,7 +165,7 @@ class Live:
         if nodes == self.machines or not nodes.ids:
             return self
         scale = self.scale or Scale(max(nodes.cores), max(nodes.memory_bytes))
-        at = round(view.cluster_time_seconds * MICROSECONDS) - 1
+        at = max(round(view.cluster_time_seconds * MICROSECONDS) - 1, self.history.from_us)
         events = machine_events(self.machines, nodes, scale, at)
         history = self.history.extended(Events(machines=events)) if len(events) else self.history
         return replace(self, history=history, scale=scale, machines=nodes)

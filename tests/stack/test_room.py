@@ -49,7 +49,7 @@ def message(number: int) -> Message:
 
 
 @pytest.mark.nats
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(180)
 async def test_a_full_disk_costs_time_and_nothing_else(
     small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,7 +89,7 @@ async def test_a_full_disk_costs_time_and_nothing_else(
                 await asyncio.sleep(0.05)
         full = len(stored)
         (small_disk / "filler").unlink()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(100):
             await writing
         found = [one.headers["ce-id"] async for one in bus.history(["foresail.c.>"])]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -250,6 +251,30 @@ def test_events_lie_before_the_snapshot_that_showed_them(world: World) -> None:
     assert times == sorted(times)
     assert times[-1] < round(cycle_time(world.cycle) * MICROSECONDS)
     assert {one.kind for one in reader.live.held} >= {Kind.SCHEDULE, Kind.FAIL, Kind.FINISH}
+
+
+def test_a_clock_that_goes_back_loses_nothing(world: World) -> None:
+    """What happens while the cluster's clock repeats itself counts, at the newest moment."""
+    reader = Reader().read(world.told())
+    world.start("a")
+    world.start("b")
+    reader.read(world.told())
+    reader.live = replace(
+        reader.live, history=reader.live.history.trimmed(round(1e6 * cycle_time(50)))
+    )
+    world.fail("a")
+    reader.read(world.told())
+    later = Anchors.of(
+        time_us=[round(1e6 * cycle_time(60))],
+        job=[code_of(JOB)],
+        user=[code_of("default")],
+        machine=[code_of("n1")],
+    )
+
+    row = reader.live.history.features(later)[0]
+    assert row[FEATURE_SET.names.index("job_fails")] == 1
+    assert reader.view is not None
+    assert reader.live.anchors(reader.view, np.array([0])).time_us[0] >= 1e6 * cycle_time(50)
 
 
 def test_runs_of_one_program_share_a_name() -> None:
