@@ -156,7 +156,8 @@ def _failing(told: list[Told]) -> Iterator[Damage]:
             by_place.setdefault(place, []).append(one)
     for place in sorted(by_place):
         run: list[Told] = []
-        for one in [*by_place[place], None]:
+        to_the_end: list[Told | None] = [*by_place[place], None]
+        for one in to_the_end:
             near = one is not None and (
                 not run or one.item.time_seconds - run[-1].item.time_seconds <= FAILURE_SECONDS
             )
