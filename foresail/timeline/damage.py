@@ -151,13 +151,12 @@ def _short(told: list[Told]) -> Iterator[Damage]:
 
 def _failing(told: list[Told]) -> Iterator[Damage]:
     by_place: dict[str, list[Told]] = {}
-    for one in of_kind(told, ReactionKind.POD_FAILED, ReactionKind.POD_RESTARTED):
-        for place in {one.item.workload, one.item.node} - {""}:
-            by_place.setdefault(place, []).append(one)
+    for bad in of_kind(told, ReactionKind.POD_FAILED, ReactionKind.POD_RESTARTED):
+        for place in {bad.item.workload, bad.item.node} - {""}:
+            by_place.setdefault(place, []).append(bad)
     for place in sorted(by_place):
         run: list[Told] = []
-        to_the_end: list[Told | None] = [*by_place[place], None]
-        for one in to_the_end:
+        for one in [*by_place[place], None]:
             near = one is not None and (
                 not run or one.item.time_seconds - run[-1].item.time_seconds <= FAILURE_SECONDS
             )
