@@ -2,7 +2,8 @@
 # PYTHON picks the interpreter (3.11 or newer); ARGS goes to `foresail up`.
 PYTHON ?= python3
 ARGS ?= --workload openb --exercise
-WORKERS ?= 2
+# Many tests wait for real processes, so three workers keep two cores busy.
+WORKERS ?= 3
 PYTEST_ARGS ?=
 
 BIN := .venv/bin
