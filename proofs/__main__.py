@@ -12,7 +12,7 @@ from rich.table import Table
 
 from proofs.row import CI, FULL, Row, Scale
 
-PARTS = ("simulation", "faults", "determinism", "identities", "load")
+PARTS = ("simulation", "faults", "determinism", "identities", "load", "planted")
 Prove = Callable[[Scale], Iterator[Row]]
 
 

@@ -28,7 +28,7 @@ class Row:
     """One thing that was tried, and how often it held."""
 
     part: str
-    """Which proof: simulation, faults, determinism, identities, load."""
+    """Which proof: simulation, faults, determinism, identities, load, planted."""
     what: str
     tried: int
     held: int

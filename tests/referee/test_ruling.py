@@ -112,6 +112,19 @@ def test_efficiency_is_chosen_by_score_whoever_proposes_it() -> None:
     assert rule_on([low, high]).selected == high.considered.id
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_tie_goes_to_the_first_in_canonical_order(order: tuple[int, int]) -> None:
+    """Of equal scores the agent that comes first in the fixed order wins, whoever was faster."""
+    admission = candidate(C, ActionKind.DVFS, score=0.7)
+    efficiency = candidate(B, ActionKind.DVFS, score=0.7)
+    tied = (admission, efficiency)
+
+    ruling = rule_on([tied[place] for place in order])
+
+    assert ruling.rule is RefereeRule.EFFICIENCY_BY_SCORE
+    assert ruling.selected == admission.considered.id
+
+
 @pytest.mark.parametrize(
     "reason",
     [
