@@ -8,6 +8,10 @@ holes are filled by position.
 
 from __future__ import annotations
 
+import bus.lean_nats  # noqa: F401  # before nats itself
+
+# isort: split
+
 import asyncio
 import json
 from collections.abc import Sequence

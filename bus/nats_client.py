@@ -14,6 +14,10 @@ again anyway, and looks first.
 
 from __future__ import annotations
 
+import bus.lean_nats  # noqa: F401  # before nats itself
+
+# isort: split
+
 import re
 from collections.abc import Callable
 from functools import lru_cache

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import bus.lean_nats  # noqa: F401  # before nats itself
+
+# isort: split
+
 import json
 from collections.abc import Callable
 from contextlib import suppress

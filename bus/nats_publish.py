@@ -7,6 +7,10 @@ the publisher wait: nothing is lost, and whoever waits for its events waits with
 
 from __future__ import annotations
 
+import bus.lean_nats  # noqa: F401  # before nats itself
+
+# isort: split
+
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
