@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from bus.errors import InputError
 from proofs.row import CI, FULL, Row, Scale
 
 PARTS = ("simulation", "faults", "determinism", "identities", "load", "planted")
@@ -22,20 +25,34 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(PARTS)}")
     parser.add_argument("--small", action="store_true", help="as few tries as the test suite makes")
     parser.add_argument("--seed", type=int, default=1, help="where random choices start")
+    parser.add_argument("--jobs", type=int, default=1, help="simulated runs at the same time")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="FOLDER",
+        help="keep finished tries here and go on where an earlier run of the same code stopped",
+    )
     given = parser.parse_args(arguments)
+    if given.jobs < 1:
+        sys.stderr.write(f"error: --jobs = {given.jobs}: use 1 or more\n")
+        return 2
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown:
         sys.stderr.write(f"error: PART = {unknown[0]!r}: use one of {', '.join(PARTS)}\n")
         return 2
     base = CI if given.small else FULL
-    scale = Scale(base.seeds, base.kills, base.seconds, given.seed)
+    scale = replace(base, seed=given.seed, jobs=given.jobs, results=given.results)
     console = Console()
     rows: list[Row] = []
-    for part in given.parts or PARTS:
-        prove: Prove = import_module(f"proofs.{part}").prove
-        for row in prove(scale):
-            rows.append(row)
-            console.print(_line(row), markup=False, highlight=False)
+    try:
+        for part in given.parts or PARTS:
+            prove: Prove = import_module(f"proofs.{part}").prove
+            for row in prove(scale):
+                rows.append(row)
+                console.print(_line(row), markup=False, highlight=False)
+    except InputError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 2
     console.print(table(rows))
     return 0 if rows and all(row.holds for row in rows) else 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,10 @@ class Scale:
     """Length of a held load."""
     seed: int = 1
     """Where random choices start; the same seed tries the same things."""
+    jobs: int = 1
+    """Simulated runs at the same time, each in a process of its own."""
+    results: Path | None = None
+    """Folder where finished tries are kept, so that an interrupted proof goes on where it stopped."""
 
 
 CI = Scale(seeds=100, kills=20, seconds=20.0)

@@ -14,25 +14,48 @@ from pathlib import Path
 import psutil
 import pytest
 import structlog
+from xdist.scheduler import Scheduling
+
+from tests.spreading import ByFile
+from tests.time_limits import (  # noqa: F401 - pytest finds hooks by their names
+    pytest_runtest_makereport,
+    pytest_timeout_cancel_timer,
+    pytest_timeout_set_timer,
+)
 
 UNIT_TIMEOUT_SECONDS = 30
-"""Far above the two seconds that a unit test may take: it ends hangs, it does not judge speed."""
+"""Of processor time, far above the two seconds that a unit test may take: it ends what never ends,
+it does not judge speed."""
 ENDING_SECONDS = 5.0
 LONG_MARKS = ("docker", "slow")
+LONG_FILES = ("tests/simulation/", "tests/faults/", "tests/determinism/", "tests/twin/determinism/")
 HEAVY_MARKS = ("nats", "twin", "browser", "docker", "slow")
 # multiprocessing's own helper process lives as long as the interpreter.
 LASTING_COMMANDS = ("resource_tracker", "multiprocessing.forkserver")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cap every test that names no heavy part and no cap of its own; put files of long tests first,
-    so that two workers end at about the same time.
+    """Cap every test that names no heavy part and no cap of its own; put the longest tests first,
+    so that workers end at about the same time.
     """
     long_files = {item.path for item in items if any(map(item.get_closest_marker, LONG_MARKS))}
-    items.sort(key=lambda item: item.path not in long_files)
+    waiting_files = {item.path for item in items if item.get_closest_marker("twin")}
+    items.sort(
+        key=lambda item: (
+            not item.nodeid.startswith(LONG_FILES),
+            item.path not in long_files,
+            item.path not in waiting_files,
+        )
+    )
     for item in items:
         if not any(item.get_closest_marker(mark) for mark in (*HEAVY_MARKS, "timeout")):
             item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_SECONDS))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Scheduling:
+    """Let workers take whole files, less those whose tests are long and share nothing."""
+    return ByFile(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -82,11 +83,13 @@ def _answers(path: Path, version: str) -> bool:
 def _install(base: Path, folder: Path) -> Missing | None:
     """Build the environment beside its place and move it there; return why that failed, if so."""
     building = folder.with_name(f"{folder.name}.{os.getpid()}")
-    pip = [str(building / "bin" / "python"), "-m", "pip", "--quiet", "install"]
-    steps = [
-        [str(base), "-m", "venv", str(building)],
-        [*pip, "--require-hashes", "--only-binary", ":all:", "--requirement", str(LOCK)],
-    ]
+    locked = ["--require-hashes", "--only-binary", ":all:", "--requirement", str(LOCK)]
+    python = str(building / "bin" / "python")
+    if find_spec("uv") is None:
+        install = [python, "-m", "pip", "--quiet", "install"]
+    else:  # does the same in a fifth of the time
+        install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python]
+    steps = [[str(base), "-m", "venv", str(building)], [*install, *locked]]
     version = folder.name.split("-", 1)[0]
     try:
         for step in steps:

@@ -8,16 +8,19 @@ the call that repeats it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
 from functools import cache
+from multiprocessing import get_context
 
 from rich.progress import track
 
 from proofs.faults.log_check import check
+from proofs.results import Results, fingerprint
 from proofs.row import Row, Scale
 from proofs.simulation.compare import compare
 from proofs.simulation.plan import Plan, drawn, world_of
-from proofs.simulation.planted import DEFECTS, caught_by
+from proofs.simulation.planted import DEFECTS, SEEDS, caught_by, report_of
 from proofs.simulation.world import CALM_CYCLES, Ran, run
 
 OPEN_CYCLES = 3
@@ -75,9 +78,9 @@ def judged(ran: Ran) -> list[str]:
 
 
 def prove(scale: Scale) -> Iterator[Row]:
-    """Try `scale.seeds` seeds and every planted defect."""
+    """Try `scale.seeds` seeds, less those whose results are kept, and every planted defect."""
     seeds = range(scale.seed, scale.seed + scale.seeds)
-    verdicts = [try_seed(seed) for seed in track(seeds, "simulated seeds", transient=True)]
+    verdicts = _verdicts(seeds, scale)
     bad = [one for one in verdicts if one.problems]
     detail = (
         f"{sum(one.crashes for one in verdicts)} crashes, "
@@ -106,3 +109,40 @@ def prove(scale: Scale) -> Iterator[Row]:
     caught = [name for name in DEFECTS if caught_by(name)]
     missed = ", ".join(name for name in DEFECTS if name not in caught)
     yield Row("simulation", "planted defects caught", len(DEFECTS), len(caught), missed)
+    plans = [(name, seed) for name in DEFECTS for seed in SEEDS]
+    false = [one for one in plans if report_of(*one, planted=False)]
+    yield Row(
+        "simulation",
+        "the same plans without a defect report none",
+        len(plans),
+        len(plans) - len(false),
+        ", ".join(f"{name} with seed {seed}" for name, seed in false),
+    )
+
+
+def _verdicts(seeds: range, scale: Scale) -> list[Verdict]:
+    """Return every seed's verdict in order, from kept results where they are there.
+
+    Raises:
+        InputError: the kept results are of other code.
+    """
+    code = fingerprint()
+    results = Results.open(scale.results, "simulation", code)
+    missing = [seed for seed in seeds if str(seed) not in results.found]
+    with ProcessPoolExecutor(scale.jobs, mp_context=get_context("spawn")) as pool:
+        trying = [pool.submit(try_seed, seed) for seed in missing]
+        progress = track(
+            as_completed(trying),
+            "simulated seeds",
+            total=len(seeds),
+            completed=len(seeds) - len(missing),
+            transient=True,
+        )
+        try:
+            for tried in progress:
+                verdict = tried.result()
+                results.add(str(verdict.seed), asdict(verdict))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [Verdict(**results.found[str(seed)]) for seed in seeds]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 from unittest.mock import patch
@@ -154,25 +154,24 @@ DEFECTS: Mapping[str, Defect] = {
 }
 
 
-def caught_by(name: str, *, planted: bool = True) -> str:
-    """Return the report that names a defect, or nothing when twelve seeds do not show it.
+def caught_by(name: str) -> tuple[int, str] | None:
+    """Return the first seed that shows a planted defect and the report that names it; None: no seed does."""
+    found = ((seed, report_of(name, seed, planted=True)) for seed in SEEDS)
+    return next(((seed, report) for seed, report in found if report), None)
+
+
+def report_of(name: str, seed: int, *, planted: bool) -> str:
+    """Return the report that names a defect under one plan of faults; empty when there is none.
 
     Args:
         name: of the defect.
-        planted: False: run the same plans on the product as it is.
+        seed: of the faults.
+        planted: False: run the same plan on the product as it is.
     """
     defect = DEFECTS[name]
-    for seed in SEEDS:
-        plan = replace(defect.plan, seed=seed)
-        if planted:
-            with defect.plant():
-                ran = run(plan, mode=defect.mode)
-        else:
-            ran = run(plan, mode=defect.mode)
-        report = next((text for text in _reports(ran) if defect.told in text), "")
-        if report:
-            return f"seed {seed}: {report}"
-    return ""
+    with defect.plant() if planted else nullcontext():
+        ran = run(replace(defect.plan, seed=seed), mode=defect.mode)
+    return next((text for text in _reports(ran) if defect.told in text), "")
 
 
 def _reports(ran: Ran) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -68,6 +69,7 @@ def test_what_a_test_leaves_running_is_its_own_failure(
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", str(tmp_path)],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(CONFTEST.parents[1])},
         capture_output=True,
         text=True,
         check=False,
