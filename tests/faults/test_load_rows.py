@@ -24,9 +24,17 @@ def test_a_lost_or_doubled_cycle_breaks_the_row(undecided: int, doubled: int) ->
     """Each cycle is decided once; every other one counts against the row."""
     one = {**MEASURED, "undecided": undecided, "doubled": doubled}
 
-    held, above = rows_of([one, MEASURED], seconds=10.0)
+    _, held, above = rows_of([one, MEASURED], seconds=10.0, capacity=125.0)
 
     assert (1_000, 1_000 - undecided - doubled) == (held.tried, held.held)
     assert held.holds == (undecided + doubled == 0)
     assert above.holds
     assert "1700 events/s (target 2000)" in held.detail
+
+
+@pytest.mark.parametrize(("pace", "kept"), [(80.0, True), (76.0, True), (75.0, False)])
+def test_a_pace_that_was_not_kept_breaks_its_row(pace: float, kept: bool) -> None:
+    """Of 100 cycles a second 80 are to be held, and a twentieth less is still that pace."""
+    pace_row, *_ = rows_of([{**MEASURED, "cycles/s": pace}, MEASURED], seconds=10.0, capacity=100.0)
+
+    assert pace_row.holds == kept
