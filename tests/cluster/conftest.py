@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -13,11 +12,10 @@ import pytest
 
 from bus.clock import SystemClock
 from services.cluster import OfficialClientTransport, Transport, TwinTransport
+from tests.real_api_server import ApiServer, api_server  # noqa: F401 - a fixture
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
 
-REAL = "FORESAIL_TEST_KUBECONFIG"
-"""Kubeconfig of a throw-away cluster or API server; the suite creates and removes a namespace."""
 NODES = 3
 
 
@@ -35,26 +33,36 @@ def served_twin(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(
+    scope="session",
     params=[
         "in process",
         pytest.param("over HTTP", marks=pytest.mark.twin),
         pytest.param("real", marks=pytest.mark.slow),
-    ]
+    ],
 )
-async def transport(request: pytest.FixtureRequest) -> AsyncIterator[Transport]:
+def kind(request: pytest.FixtureRequest) -> str | ApiServer:
+    """Return each kind of cluster in turn; a real API server runs for the whole session."""
+    if request.param == "real":
+        server: ApiServer = request.getfixturevalue("api_server")
+        return server
+    return str(request.param)
+
+
+@pytest.fixture
+async def transport(
+    kind: str | ApiServer, request: pytest.FixtureRequest
+) -> AsyncIterator[Transport]:
     """Return a transport to each kind of cluster in turn."""
-    made = _transport(request)
+    made = _transport(kind, request)
     yield made
     await made.close()
 
 
-def _transport(request: pytest.FixtureRequest) -> Transport:
-    if request.param == "in process":
+def _transport(kind: str | ApiServer, request: pytest.FixtureRequest) -> Transport:
+    if isinstance(kind, ApiServer):
+        return OfficialClientTransport(kind.kubeconfig)
+    if kind == "in process":
         workload = open_workload("idle", nodes=NODES, seed=1)
         return TwinTransport(InProcessTwin.of(workload, seed=1, speed=1.0, clock=SystemClock()))
-    if request.param == "over HTTP":
-        ready: dict[str, str] = request.getfixturevalue("served_twin")
-        return OfficialClientTransport(Path(ready["admin_kubeconfig"]))
-    if REAL not in os.environ:
-        pytest.skip(f"no real API server here: set {REAL} to the kubeconfig of a throw-away one")
-    return OfficialClientTransport(Path(os.environ[REAL]))
+    ready: dict[str, str] = request.getfixturevalue("served_twin")
+    return OfficialClientTransport(Path(ready["admin_kubeconfig"]))
