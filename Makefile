@@ -5,6 +5,7 @@ ARGS ?= --workload openb --exercise
 # Many tests wait for real processes, so three workers keep two cores busy.
 WORKERS ?= 3
 PYTEST_ARGS ?=
+PURE := not (nats or twin or browser or docker or slow)
 
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -18,7 +19,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev test lint format bench prove lock clean
+.PHONY: help setup run dev test quick lint format bench prove lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +34,10 @@ dev: $(DEV_DONE) ## Install what tests and linters need
 test: $(DEV_DONE) ## Run all tests. PYTEST_ARGS="tests/bus -x" picks some
 	@$(MAKE) --no-print-directory npm-check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+
+quick: $(DEV_DONE) ## Lint, types and the tests that start nothing and train nothing, in a minute
+	@$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "$(PURE)" $(PYTEST_ARGS)
 
 lint: $(DEV_DONE) ## Check style, types and who imports whom
 	$(BIN)/ruff check .

@@ -30,13 +30,20 @@ ENDING_SECONDS = 5.0
 LONG_MARKS = ("docker", "slow")
 LONG_FILES = ("tests/simulation/", "tests/faults/", "tests/determinism/", "tests/twin/determinism/")
 HEAVY_MARKS = ("nats", "twin", "browser", "docker", "slow")
+SLOW_PLACES = (
+    "tests/e2e/", "tests/faults/", "tests/forecast/", "tests/fuzz/", "tests/golden/", "tests/lab/",
+    "tests/planted/", "tests/recordings/", "tests/rerun/", "tests/simulation/", "tests/timeline/",
+    "tests/twin/contract/", "tests/twin/determinism/", "tests/twin/long_run/",
+)  # fmt: skip
+"""Folders that `make quick` leaves out: whole runs, training, recordings and searches for bad input."""
 # multiprocessing's own helper process lives as long as the interpreter.
 LASTING_COMMANDS = ("resource_tracker", "multiprocessing.forkserver")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Cap every test that names no heavy part and no cap of its own; put the longest tests first,
-    so that workers end at about the same time.
+    """Cap every test that names no heavy part and no cap of its own; mark slow folders; put the
+    longest tests first, so that workers end at about the same time.
     """
     long_files = {item.path for item in items if any(map(item.get_closest_marker, LONG_MARKS))}
     waiting_files = {item.path for item in items if item.get_closest_marker("twin")}
@@ -50,6 +57,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not any(item.get_closest_marker(mark) for mark in (*HEAVY_MARKS, "timeout")):
             item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_SECONDS))
+        if item.nodeid.startswith(SLOW_PLACES):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(optionalhook=True)
