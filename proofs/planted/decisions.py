@@ -111,6 +111,20 @@ DECISIONS = (
         "tests/collector/test_signals.py::test_a_list_is_stale_beyond_its_limit",
     ),
     Defect(
+        "cluster time goes back with the API server's clock",
+        "services/collector/service.py",
+        "at = max([self._newest_time_seconds, *(answers or [expected or 0.0])])",
+        "at = max(answers or [expected or 0.0])",
+        "tests/collector/test_service.py::test_cluster_time_never_goes_back",
+    ),
+    Defect(
+        "a restart forgets the newest cluster time",
+        "services/collector/service.py",
+        "self._newest_time_seconds = max(self._newest_time_seconds, at)",
+        "self._newest_time_seconds = 0.0",
+        "tests/collector/test_service.py::test_cluster_time_never_goes_back",
+    ),
+    Defect(
         "what was seen when it was predicted is an outcome",
         "services/scoreboard/pending.py",
         "if time_seconds <= pending.cluster_time_seconds",
@@ -137,6 +151,20 @@ DECISIONS = (
         "if ratio >= threshold",
         "if ratio > threshold",
         "tests/scoreboard/test_alarms.py::test_a_risk_at_the_threshold_is_an_alarm",
+    ),
+    Defect(
+        "an older forecast reopens a settled cycle",
+        "services/scoreboard/state.py",
+        "max(one.cycle, foreseen.get(slot, 0))",
+        "one.cycle",
+        "tests/scoreboard/test_scoreboard_fold.py::test_a_long_horizon_does_not_reopen_what_a_shorter_one_settled",
+    ),
+    Defect(
+        "closed nodes take pods in the one-step model",
+        "services/scoreboard/predicted.py",
+        "if ready and taking",
+        "if ready",
+        "tests/scoreboard/test_predicted.py::test_pods_go_to_no_node_that_would_not_take_them",
     ),
     Defect(
         "the running lead is shared by all targets",
