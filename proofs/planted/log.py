@@ -12,21 +12,21 @@ LOG = (
         "headers = dict(message.headers)\n"
         "            if expected[message.subject]:\n"
         "                headers[EXPECTED] = str(expected[message.subject])",
-        "tests/bus/test_bus_contract.py::test_a_writer_that_believes_a_subject_empty_is_refused[single-nats]",
+        "tests/bus/test_bus_contract.py::test_a_writer_that_believes_a_subject_empty_is_refused[nats-single]",
     ),
     Defect(
         "no expectation on a batch's first message",
         "bus/nats_wire.py",
         "if message.subject not in seen:",
         "if message.subject not in seen and expected[message.subject]:",
-        "tests/bus/test_bus_contract.py::test_a_writer_that_believes_a_subject_empty_is_refused[batch-nats]",
+        "tests/bus/test_bus_contract.py::test_a_writer_that_believes_a_subject_empty_is_refused[nats-batch]",
     ),
     Defect(
         "the memory bus stores a first message anyhow",
         "bus/memory_adapter.py",
         "if self.expected(message.subject) != seq:",
         "if seq and self.expected(message.subject) != seq:",
-        "tests/bus/test_bus_contract.py::test_a_writer_that_believes_a_subject_empty_is_refused[single-memory]",
+        "tests/bus/test_bus_contract.py::test_a_writer_that_believes_a_subject_empty_is_refused[memory-single]",
     ),
     Defect(
         "a restore goes on behind the checkpoint itself",
