@@ -14,10 +14,20 @@ from rich.progress import track
 
 from proofs.planted.decisions import DECISIONS
 from proofs.planted.defect import Defect, copy_tree, run_tests, try_defect
+from proofs.planted.execution import EXECUTION
+from proofs.planted.forecast import FORECAST
+from proofs.planted.guard_rails import GUARD_RAILS
+from proofs.planted.log import LOG
 from proofs.row import Row, Scale
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DEFECTS: tuple[Defect, ...] = (*DECISIONS,)
+DEFECTS: tuple[Defect, ...] = (
+    *DECISIONS,
+    *GUARD_RAILS,
+    *EXECUTION,
+    *LOG,
+    *FORECAST,
+)
 
 
 def prove(scale: Scale) -> Iterator[Row]:

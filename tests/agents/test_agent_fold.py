@@ -209,3 +209,31 @@ def test_the_state_survives_a_checkpoint(agent: Agent) -> None:
 def test_agents_give_up_waiting_before_the_referee_does() -> None:
     """The agents' deadline is 0.35 of the wall interval."""
     assert fold_of(Agent.SAFETY, wall_interval_seconds=10.0).deadline_seconds == 3.5
+
+
+@pytest.mark.parametrize("agent", READERS)
+def test_an_answered_prediction_is_forgotten_and_a_newer_one_kept(agent: Agent) -> None:
+    """Nobody asks for it again, and checkpoints stay small."""
+    fold = fold_of(agent)
+    waiting = folded(fold, observed(1), stamped(MAKERS[agent]({"node-0": 0.2})))
+    (made,) = proposals(fold, waiting)
+    newer = stamped(MAKERS[agent]({"node-0": 0.2}, cycle=2))
+
+    assert fold.evolve(waiting, stamped(made)).prediction is None
+    kept = fold.evolve(fold.evolve(waiting, newer), stamped(made)).prediction
+    assert kept is not None
+    assert kept.cycle == 2
+
+
+def test_admission_passes_over_nodes_for_which_a_signal_does_not_hold() -> None:
+    """The fullest node is not capped by numbers that are not its own."""
+    rows = {"node-0": {"cpu_requested_ratio": 0.99}, "node-1": {"cpu_requested_ratio": 0.5}}
+    fold = fold_of(Agent.ADMISSION)
+    full = {"queue_length": 500}
+
+    for exceptions, target in (((), "node-0"), (("node-0",), "node-1")):
+        data = make_observation(
+            rows, totals=full, signals={"node_requests": {"exceptions": exceptions}}
+        )
+        (made,) = proposals(fold, folded(fold, stamped(data)))
+        assert (made.action.kind, made.action.target.name) == (ActionKind.RESOURCE_CAP, target)

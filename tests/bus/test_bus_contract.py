@@ -191,6 +191,27 @@ async def test_a_refused_batch_stores_nothing(connect: Callable[[], Connect]) ->
     assert "x1" == newest.headers["ce-id"]
 
 
+@pytest.mark.parametrize("more", [[], ["z"]], ids=["single", "batch"])
+async def test_a_writer_that_believes_a_subject_empty_is_refused(
+    connect: Callable[[], Connect], more: list[str]
+) -> None:
+    """Nothing stood on the subject when we looked, and somebody has written it since: our first message
+    there is refused like any other.
+    """
+    ours, theirs = await connect(), await connect()
+    await ours.publish([message("y", "y1")])
+    await theirs.publish([message("y", "theirs-y")])
+    with pytest.raises(AnotherWriter):  # we looked at x, and nothing was stored there
+        await ours.publish([message("x", "x1"), message("y", "y2")])
+    await theirs.publish([message("x", "theirs-x")])
+
+    with pytest.raises(AnotherWriter, match="theirs-x"):
+        await ours.publish([message("x", "x2"), *(message(name, name) for name in more)])
+
+    found = [one.headers["ce-id"] async for one in ours.history(EVERYTHING)]
+    assert ["y1", "theirs-y", "theirs-x"] == found
+
+
 async def test_a_message_over_the_limit_is_refused_here(connect: Callable[[], Connect]) -> None:
     """A message the server would refuse is named with its size before it is sent."""
     bus = await connect()

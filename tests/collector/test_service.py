@@ -215,8 +215,32 @@ def test_slow_answers_skip_ticks_instead_of_piling_up() -> None:
                 await run(SETTINGS, MemoryBus(log, "test"), clock, ORIGIN, Slow(_small()))
 
     run_virtual(main)
-    times = [event.data.cluster_time_seconds for event in _events(log, Observation)]
+    observations = _events(log, Observation)
+    times = [event.data.cluster_time_seconds for event in observations]
     assert [time - START_SECONDS for time in times] == [12.0, 27.0, 42.0]
+    # Pods were read 12 s before the nodes, and a node's requests rest on both.
+    ages = {
+        signal.name: signal.age_seconds
+        for event in observations
+        for signal in event.data.signals
+        if signal.name in {"node_requests", "pods"}
+    }
+    assert ages == {"node_requests": 12.0, "pods": 12.0}
+
+
+def test_cluster_time_never_goes_back() -> None:
+    """Neither when the API server's clock is put back nor over a restart: later cycles are no earlier."""
+
+    def script(cluster: ScriptedCluster, seconds: float) -> None:
+        cluster.now -= 100.0 if seconds > 9 else 0.0
+
+    cluster = _small()
+    cluster.script = script
+    log = _run(cluster, 16.0)
+    _run(_small(), 1.0, log)
+
+    times = [event.data.cluster_time_seconds for event in _events(log, Observation)]
+    assert [time - START_SECONDS for time in times] == [0.0, 5.0, 5.0, 5.0, 5.0]
 
 
 def test_pods_leave_a_trace_of_reactions_with_lags() -> None:

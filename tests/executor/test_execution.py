@@ -2,126 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
-from typing import Any
-
-from bus.follow import Speaker
-from bus.memory_adapter import MemoryBus, MemoryLog
-from schemas.actions import Action, ActionKind
-from schemas.control import Command, Control
-from schemas.envelope import Event
+from bus.memory_adapter import MemoryLog
+from schemas.actions import ActionKind
+from schemas.control import Command
 from schemas.outcome import (
     ExecutionPhase,
     Mode,
-    OutcomeExecution,
     OutcomeVerification,
     VerificationStatus,
 )
 from schemas.reasons import Reason
-from schemas.registry import decode
-from services.cluster import TwinTransport
 from services.executor.cluster import apply, read_facts
 from services.executor.ledger import Ledger, evolve
 from services.executor.plans import PLANS
 from services.executor.plans.planned import Planned
-from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
 from tests.builders import (
-    ORIGIN,
     make_action,
     make_control,
-    make_decision,
-    make_observation,
     stamped,
 )
-from twin.engine import Engine
-from twin.inprocess import InProcessTwin
-from twin.workloads import open_workload
+from tests.executor.plant import Plant, asleep
 
 PRESSED = {"pending_by_class": {"insufficient_cpu": 9}}
-
-
-@dataclass
-class Plant:
-    """A cluster that stands still, a log, and an executor that can be restarted."""
-
-    mode: Mode = Mode.ACTIVE
-    log: MemoryLog = field(default_factory=MemoryLog)
-    state: Ledger = field(default_factory=Ledger)
-
-    def __post_init__(self) -> None:
-        """Build three idle nodes."""
-        engine = Engine(None, 1)
-        engine.add_nodes(open_workload("idle", nodes=3, seed=1).nodes)
-        self.twin = InProcessTwin(engine)
-        self.transport = TwinTransport(self.twin)
-        self.node = json.loads(self.twin.request("GET", "/api/v1/nodes", {}, b"")[1])["items"][0][
-            "metadata"
-        ]["name"]
-        self.control: Control | None = None
-        self.folded = 0
-        self.restart()
-
-    def restart(self) -> None:
-        """Forget everything but the log."""
-        speaker = Speaker(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "executor")
-        settings = ExecutorSettings(mode=self.mode)
-        self.executor = Executor(settings, speaker, self.transport, self._newest)
-
-    async def _newest(self) -> Control | None:
-        return self.control
-
-    def see(self, cycle: int, **totals: Any) -> None:
-        """Fold an observation."""
-        data = make_observation(3, cycle=cycle, totals=totals)
-        self.state = evolve(self.state, stamped(data))
-
-    def decide(self, action: Action, cycle: int) -> None:
-        """Fold a decision."""
-        self.state = evolve(self.state, stamped(make_decision(action, cycle=cycle, score=0.5)))
-
-    async def act(self) -> None:
-        """Act, then fold what was said, until nothing more is said."""
-        await self.executor.act(self.state)
-        while self.fold():
-            await self.executor.act(self.state)
-
-    def fold(self) -> bool:
-        """Fold what was said since the last time; False when that was nothing."""
-        new = self.said()[self.folded :]
-        for event in new:
-            self.state = evolve(self.state, event)
-        self.folded += len(new)
-        return bool(new)
-
-    def said(self) -> list[Event[Any]]:
-        """Return every event of the log."""
-        return [decode(one.subject, one.headers, one.data) for one in self.log.messages]
-
-    def executions(self) -> list[OutcomeExecution]:
-        """Return the executions said."""
-        return [one.data for one in self.said() if isinstance(one.data, OutcomeExecution)]
-
-    def shown(self) -> dict[str, Any]:
-        """Return the target node as the API shows it."""
-        found: dict[str, Any] = json.loads(
-            self.twin.request("GET", f"/api/v1/nodes/{self.node}", {}, b"")[1]
-        )
-        return found
-
-    def sleep(self) -> Action:
-        """Return the decision to put the node to sleep."""
-        return make_action(kind=ActionKind.POWER_STATE, target=self.node, power_state="sleep")
-
-
-async def asleep(mode: Mode = Mode.ACTIVE) -> Plant:
-    """Return a plant in which a sleep was executed in cycle 1."""
-    plant = Plant(mode)
-    plant.see(1)
-    plant.decide(plant.sleep(), 1)
-    await plant.act()
-    return plant
 
 
 async def test_a_decision_is_started_then_finished_and_done() -> None:

@@ -1,12 +1,10 @@
-"""Guard rails, each at both sides of its limit, and budgets over random sequences."""
+"""Guard rails, each at both sides of its limit; over sequences they are in test_guards_over_time."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schemas.actions import ActionKind
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
@@ -201,21 +199,153 @@ def test_enough_ready_nodes_stay(available: int, refused: bool) -> None:
     assert failed(question(seen=seen)) == [Reason.LAST_READY_NODES] * refused
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 19), st.floats(1.0, 200.0)), max_size=60))
-def test_budgets_hold_over_any_sequence(steps: list[tuple[int, float]]) -> None:
-    """Whatever is decided, no window ever holds more disrupted nodes than the budget allows."""
-    budget = ExecutorSettings().budgets[0]
-    history: tuple[Execution, ...] = ()
-    at = NOW
-    for number, (node, pause) in enumerate(steps):
-        at += pause
-        asked = due(target=f"n{node}", cycle=number)
-        seen = Seen(cycle=number, nodes=20, nodes_available=20)
-        state = Ledger(seen=seen, due=(asked,), executions=history)
-        plan = Planned(operations=(), text="", direction="off")
-        answers = ask(GUARDS, Question(asked, state, ExecutorSettings(), at, plan))
-        if all(one.passed for one in answers):
-            history = (*history, done(0.0, target=f"n{node}", time_seconds=at, cycle=number))
-        window = [one for one in history if at - one.time_seconds < budget.window_seconds]
-        assert len({one.action.target.name for one in window}) <= budget.limit(20)
+def number(asked: Question, guard: str) -> float | None:
+    """Return what one guard measured."""
+    return next(one.measured for one in ask(GUARDS, asked) if one.guard == guard)
+
+
+def test_another_kind_on_the_same_target_is_not_cooling_down() -> None:
+    """A limit set a second ago does not keep a node from being limited in another way."""
+    plan = Planned(operations=(), text="", direction="limit")
+    throttled = done(1.0, kind=ActionKind.THROTTLE, direction="limit")
+
+    assert failed(question(throttled, of=due(ActionKind.DVFS), plan=plan)) == []
+    again = question(throttled, of=due(ActionKind.THROTTLE), plan=plan)
+    assert failed(again) == [Reason.COOL_DOWN]
+
+
+def test_cool_down_states_the_age_of_the_newest() -> None:
+    """Of several executions that still count the newest decides how long is left to wait."""
+    asked = question(done(110.0), done(30.0))
+
+    assert failed(asked) == [Reason.COOL_DOWN]
+    assert number(asked, "cool_down") == 30.0
+
+
+def test_failed_executions_count_for_budget_and_caps() -> None:
+    """A failed execution may have disrupted its node: it frees nothing."""
+    history = [done(300.0, target=f"n{one}", succeeded=False) for one in range(10)]
+
+    asked = question(*history)
+
+    assert failed(asked) == [Reason.BUDGET_EXHAUSTED]
+    assert number(asked, "budget") == 10
+    on_node = [done(300.0 + one, direction="on", succeeded=False) for one in range(3)]
+    assert Reason.CAP_PER_NODE in failed(question(*on_node))
+
+
+def test_an_execution_that_was_taken_back_frees_its_budget() -> None:
+    """The node is as it was, so another one may be disrupted."""
+    history = [done(300.0, target=f"n{one}", rolled_back=one == 0) for one in range(10)]
+
+    asked = question(*history)
+
+    assert failed(asked) == []
+    assert number(asked, "budget") == 9
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_several_budgets_the_strictest_counts(order: int) -> None:
+    """One budget that is used up refuses, wherever it stands."""
+    budgets = (Budget(nodes="50%"), Budget(nodes="1"))[::order]
+    history = (done(300.0, target="n1"),)
+
+    asked = question(*history, policy=ExecutorSettings(budgets=budgets))
+
+    assert failed(asked) == [Reason.BUDGET_EXHAUSTED]
+
+
+def test_a_budget_covers_its_kinds_and_hours_only() -> None:
+    """Neither another kind nor another hour is refused by it."""
+    nobody = Budget(nodes="0", reasons=(ActionKind.MIGRATE,))
+    at_night = Budget(nodes="0", schedule="22:00-23:00")  # NOW is 02:46 UTC
+
+    assert failed(question(policy=ExecutorSettings(budgets=(nobody, at_night)))) == []
+    limited = question(policy=ExecutorSettings(budgets=(Budget(nodes="0"),)))
+    assert failed(limited) == [Reason.BUDGET_EXHAUSTED]
+    used = done(300.0, target="n1", kind=ActionKind.MIGRATE, direction="move")
+    mine = Budget(nodes="1", reasons=(SLEEP,))
+    assert failed(question(used, policy=ExecutorSettings(budgets=(mine,)))) == []
+
+
+def test_of_several_namespaces_the_fullest_counts() -> None:
+    """A plan that touches a full namespace is refused, in whatever order it names them."""
+    history = [
+        done(300.0, kind=ActionKind.REPLICATE, target=f"n{one}", namespaces=("full",))
+        for one in range(10)
+    ]
+    operations = tuple(
+        Operation(verb=Verb.SCALE, resource="deployments", namespace=name, name="w", text="")
+        for name in ("another", "full", "zoo")
+    )
+    plan = Planned(operations=operations, text="", direction="up")
+
+    asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
+
+    assert failed(asked) == [Reason.CAP_PER_NAMESPACE]
+    assert number(asked, "cap_per_namespace") == 10
+
+
+def test_waking_a_node_needs_no_ready_nodes() -> None:
+    """The fewer are ready, the more a node is wanted back."""
+    few = Seen(cycle=10, nodes=100, nodes_available=1)
+    plan = Planned(operations=(), text="", direction="on")
+
+    assert failed(question(plan=plan, seen=few)) == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "ratio", "available", "refused"),
+    [(5, 0.5, 4, False), (5, 0.5, 3, True), (2, 0.0, 2, False), (2, 0.0, 1, True)],
+)
+def test_what_must_stay_ready_is_rounded_up_and_never_none(
+    nodes: int, ratio: float, available: int, *, refused: bool
+) -> None:
+    """Half of five is three; and one node stays even where none would be demanded."""
+    seen = Seen(cycle=10, nodes=nodes, nodes_available=available)
+    policy = ExecutorSettings(least_ready_ratio=ratio)
+
+    assert failed(question(seen=seen, policy=policy)) == [Reason.LAST_READY_NODES] * refused
+
+
+ON = Planned(operations=(), text="", direction="on")
+
+
+@pytest.mark.parametrize(
+    "other", [{"rolled_back": True}, {"target": "node-1"}, {"direction": "limit"}]
+)
+def test_only_what_would_be_undone_is_ping_pong(other: dict[str, Any]) -> None:
+    """Not what was taken back already, not another node, not another direction."""
+    assert failed(question(done(1.0), plan=ON)) == [Reason.PING_PONG]
+    assert failed(question(done(1.0, **other), plan=ON)) == []
+
+
+def test_the_newest_of_what_would_be_undone_is_named() -> None:
+    """Its age is what the log shows."""
+    asked = question(done(400.0), done(200.0), plan=ON)
+
+    assert number(asked, "ping_pong") == 200.0
+
+
+@pytest.mark.parametrize(("moved", "again"), [("shop/Job/a", True), ("shop/Job/b", False)])
+def test_a_workload_is_not_moved_twice(moved: str, *, again: bool) -> None:
+    """Moving the same workload from another node undoes nothing yet disturbs it again; another
+    workload may move.
+    """
+    before = done(
+        400.0, kind=ActionKind.MIGRATE, target="n1", direction="move", workloads=("shop/Job/a",)
+    )
+    plan = Planned(operations=(), text="", direction="move", workloads=(moved,))
+
+    asked = question(before, of=due(ActionKind.MIGRATE), plan=plan)
+
+    assert failed(asked) == [Reason.PING_PONG] * again
+
+
+def test_closing_and_opening_undo_each_other() -> None:
+    """Both ways: what was held is not given back at once, nor the other way round."""
+    for first, then in (("close", "open"), ("open", "close")):
+        before = done(400.0, kind=ActionKind.ADMISSION, target="pending", direction=first)
+        plan = Planned(operations=(), text="", direction=then)
+        asked = question(before, of=due(ActionKind.ADMISSION, target="pending"), plan=plan)
+        assert failed(asked) == [Reason.PING_PONG]

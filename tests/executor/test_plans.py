@@ -210,3 +210,152 @@ def test_noop_plans_nothing_and_every_kind_has_a_plan() -> None:
     assert isinstance(
         example.plan(make_action(), Facts(time_seconds=0, node=node()), SETTINGS), Planned
     )
+
+
+def sleeping(**fields: Any) -> Facts:
+    """Return the facts of a node without pods."""
+    return Facts(time_seconds=0, node=node(**fields))
+
+
+def test_sleep_and_off_close_a_node_and_on_opens_it() -> None:
+    """Both kinds of rest need an empty node and go the same way; `sleep` is what is meant without a word."""
+    busy = Facts(time_seconds=0, node=node(), pods=(pod("a"),))
+    for state in ("sleep", "off"):
+        plan = planned(ActionKind.POWER_STATE, sleeping(), power_state=state)
+        assert plan.direction == "off"
+        assert json.loads(plan.operations[0].patch)["spec"] == {"unschedulable": True}
+        assert refused(ActionKind.POWER_STATE, busy, power_state=state) is Reason.NODE_NOT_EMPTY
+    assert planned(ActionKind.POWER_STATE, sleeping()).text == "set node-0 to sleep"
+    awake = sleeping(unschedulable=True)
+    assert planned(ActionKind.POWER_STATE, awake, power_state="on").direction == "on"
+
+
+@pytest.mark.parametrize("state", ["sleep", "off", "on"])
+def test_a_marked_node_keeps_its_power_state(state: str) -> None:
+    """do-not-disrupt holds for sleep, off and on."""
+    marked = sleeping(protected=True)
+
+    assert refused(ActionKind.POWER_STATE, marked, power_state=state) is Reason.PROTECTED
+    assert refused(ActionKind.POWER_STATE, Facts(time_seconds=0)) is Reason.TARGET_GONE
+
+
+def test_undo_restores_the_former_value() -> None:
+    """A node that had a limit gets that one back, not none."""
+    limited = sleeping(annotations={"foresail.dev/cpu-cap": "0.9"})
+
+    plan = planned(ActionKind.THROTTLE, limited, cpu_cap_ratio=0.85)
+
+    undo = json.loads(plan.operations[0].undo)
+    assert undo == {"metadata": {"annotations": {"foresail.dev/cpu-cap": "0.9"}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"), [(ActionKind.MIGRATE, {}), (ActionKind.RESOURCE_CAP, LIMITS[3][1])]
+)
+def test_taints_of_others_stay(kind: ActionKind, parameters: dict[str, float]) -> None:
+    """A list is replaced whole, so it is tied to the version read and holds what was there."""
+    other = {"key": "gpu", "effect": "NoSchedule"}
+    facts = Facts(time_seconds=0, node=node(taints=(other,)), pods=(pod("a"),))
+
+    operation = planned(kind, facts, **parameters).operations[0]
+
+    taints = json.loads(operation.patch)["spec"]["taints"]
+    assert (taints[0], len(taints)) == (other, 2)
+    assert operation.resource_version == "7"
+    assert json.loads(operation.undo)["spec"]["taints"] == [other]
+    again = Facts(time_seconds=0, node=node(taints=tuple(taints)), pods=(pod("a"),))
+    assert "taints" not in planned(kind, again, **parameters).operations[0].patch
+
+
+def test_migrate_passes_over_what_is_protected() -> None:
+    """Marked pods and pods of protected namespaces stay; others move, at most as many as allowed."""
+    pods = (
+        pod("system", "kube-system/Deployment/dns", cpu_request_cores=9.0),
+        pod("marked", cpu_request_cores=8.0, protected=True),
+        *(pod(f"p{number}") for number in range(4)),
+    )
+
+    plan = planned(ActionKind.MIGRATE, Facts(time_seconds=0, node=node(), pods=pods))
+
+    assert [one.name for one in plan.operations[1:]] == ["p0", "p1"]
+    assert (plan.direction, plan.workloads) == ("move", ("default/Deployment/web",))
+
+
+def test_replicate_passes_over_what_is_protected() -> None:
+    """The marked Deployment with most pods is left out, the next one gets the replica."""
+    pods = (pod("a"), pod("b"), pod("c", "default/Deployment/few"))
+    marked = workload("default/Deployment/web", protected=True)
+    facts = Facts(
+        time_seconds=0,
+        node=node(),
+        pods=pods,
+        workloads=(workload("default/Deployment/few"), marked),
+    )
+
+    assert planned(ActionKind.REPLICATE, facts).operations[0].name == "few"
+    alone = facts.model_copy(update={"workloads": (marked,)})
+    assert refused(ActionKind.REPLICATE, alone) is Reason.PROTECTED
+
+
+def waiting(name: str, **fields: Any) -> WorkloadFacts:
+    """Return a Job that waits entirely."""
+    return workload(f"a/Job/{name}", **{"replicas": 1, "pending_pods": 1, **fields})
+
+
+@pytest.mark.parametrize("word", ["queue", "deprioritize", "reject"])
+def test_nothing_is_held_that_may_not_or_need_not_be(word: str) -> None:
+    """Not what is protected, suspended, held already, or wants no pods at all."""
+    works = (
+        waiting("marked", protected=True),
+        waiting("suspended", suspended=True),
+        waiting("held", annotations={HELD: '{"suspend": false}'}),
+        waiting("wants-none", replicas=0, pending_pods=0),
+        workload("kube-system/Job/own", replicas=1, pending_pods=1),
+    )
+
+    facts = Facts(time_seconds=0, workloads=works)
+
+    assert refused(ActionKind.ADMISSION, facts, admission=word) is Reason.NO_WORKLOAD
+
+
+def test_the_least_important_and_newest_is_held_first_and_five_at_most() -> None:
+    """Low priority before high, new before old; what exceeds the limit waits for the next decision."""
+    works = (
+        waiting("important", priority=9, created_time_seconds=99),
+        *(waiting(f"j{number}", created_time_seconds=number) for number in range(5)),
+    )
+    plan = planned(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=works), admission="queue")
+    assert [one.name for one in plan.operations] == ["j4", "j3", "j2", "j1", "j0"]
+    assert plan.direction == "close"
+
+    few = Facts(time_seconds=0, workloads=works[:2])
+    names = [one.name for one in planned(ActionKind.ADMISSION, few, admission="queue").operations]
+    assert names == ["j0", "important"]
+
+
+def test_the_most_important_and_oldest_is_given_back_first() -> None:
+    """High priority before low, old before new."""
+    held = {"annotations": {HELD: '{"suspend": false}'}, "suspended": True}
+    works = (
+        waiting("new", created_time_seconds=2, **held),
+        waiting("old", created_time_seconds=1, **held),
+        waiting("important", priority=9, created_time_seconds=3, **held),
+    )
+
+    plan = planned(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=works))
+
+    assert [one.name for one in plan.operations] == ["important", "old", "new"]
+    assert plan.direction == "open"
+    undo = json.loads(plan.operations[0].undo)
+    assert undo == {
+        "metadata": {"annotations": {HELD: '{"suspend": false}'}},
+        "spec": {"suspend": True},
+    }
+
+
+def test_a_held_jobs_annotation_can_only_let_it_run() -> None:
+    """Whatever else somebody writes there is not applied to the Job."""
+    for text in ('{"suspend": true}', '{"parallelism": 900}', "null"):
+        one = waiting("j", annotations={HELD: text}, suspended=True)
+        facts = Facts(time_seconds=0, workloads=(one,))
+        assert refused(ActionKind.ADMISSION, facts) is Reason.ALREADY_IN_STATE

@@ -12,6 +12,7 @@ from schemas.actions import ActionKind, Agent
 from schemas.decision import ClosedBy, Decision
 from schemas.envelope import Event
 from schemas.reasons import Reason
+from schemas.view import OPEN_LIMIT
 from services.referee.service import RefereeFold, build
 from services.referee.settings import RefereeSettings
 from services.referee.state import RefereeState
@@ -177,6 +178,44 @@ def test_equal_decisions_are_counted() -> None:
     assert counts == [1, 2, 1, 1]
     backlog = folded(*(observed(cycle) for cycle in (5, 6, 7)), state=state)
     assert [one.repeat_count for one in decisions(backlog, overdue=True)] == [1, 2, 3]
+
+
+def test_another_target_begins_a_new_row() -> None:
+    """The same kind of action on another node is not the same decision again."""
+    state, counts = FOLD.initial(), []
+    for cycle, target in enumerate(["n1", "n1", "n2", "n2", "n2"], start=1):
+        proposal = stamped(make_proposal(A, ActionKind.MIGRATE, cycle=cycle, target=target))
+        state = folded(observed(cycle, (A,)), proposal, state=state)
+        (made,) = decisions(state)
+        counts.append(made.repeat_count)
+        state = folded(stamped(made), state=state)
+
+    assert counts == [1, 2, 1, 2, 3]
+
+
+def test_a_decision_closes_its_own_cycle_only() -> None:
+    """Older cycles that the log holds no decision for are still owed one."""
+    state = folded(observed(1), observed(2), observed(3))
+    made = decisions(folded(observed(2), *proposed(2, A, B, C)))
+
+    left = folded(stamped(made[0]), state=state)
+
+    assert [one.cycle for one in left.open] == [1, 3]
+
+
+def test_a_number_that_comes_again_stands_for_the_newest_observation() -> None:
+    """A collector that begins anew from an older log repeats numbers: what was open there is void."""
+    state = folded(observed(1), observed(2), *proposed(2, A), observed(3), observed(2))
+
+    assert [one.cycle for one in state.open] == [1, 2]
+    assert state.open[-1].proposals == ()
+
+
+def test_the_newest_open_cycles_are_kept() -> None:
+    """However long nobody decides, the state stays small and holds the newest."""
+    state = folded(*(observed(cycle) for cycle in range(1, OPEN_LIMIT + 4)))
+
+    assert [one.cycle for one in state.open] == list(range(4, OPEN_LIMIT + 4))
 
 
 def test_the_referee_waits_longer_than_the_agents() -> None:

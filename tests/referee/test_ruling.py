@@ -86,6 +86,7 @@ REPLICATE = candidate(A, ActionKind.REPLICATE, score=0.6)
         ((blind(A), SLEEP, ADMIT), RefereeRule.EFFICIENCY_BY_SCORE, B),
         ((blind(A), blind(B), ADMIT), RefereeRule.SAFETY_BLIND, None),
         ((candidate(A), blind(B), ADMIT), RefereeRule.FIXED_ORDER, C),
+        ((blind(A), candidate(B, ActionKind.REPLICATE), ADMIT), RefereeRule.FIXED_ORDER, C),
         (
             (blind(A), blind(B), candidate(C, ActionKind.ADMISSION, "queue")),
             RefereeRule.ADMISSION_PROTECTS,
@@ -125,6 +126,21 @@ def test_a_tie_goes_to_the_first_in_canonical_order(order: tuple[int, int]) -> N
     assert ruling.selected == admission.considered.id
 
 
+def test_canonical_order_is_agent_then_score_then_id() -> None:
+    """A before C before B; of one agent the higher score first; of equal scores the smaller id."""
+    low, high = (candidate(A, ActionKind.THROTTLE, score=score) for score in (0.5, 0.9))
+    others = [candidate(B, ActionKind.DVFS, score=1.0), candidate(C, ActionKind.RESOURCE_CAP)]
+    twins = [
+        candidate_of(stamped(make_proposal(A, ActionKind.MIGRATE, cycle=cycle, score=0.1)))
+        for cycle in (1, 2)
+    ]
+
+    found = canonical([*others, low, *twins, high])
+
+    by_id = sorted(twins, key=lambda one: one.considered.id)
+    assert found == (high, low, *by_id, others[1], others[0])
+
+
 @pytest.mark.parametrize(
     "reason",
     [
@@ -132,6 +148,7 @@ def test_a_tie_goes_to_the_first_in_canonical_order(order: tuple[int, int]) -> N
         Reason.PREDICTION_SKIPPED,
         Reason.STALE_SIGNAL,
         Reason.MISSING_SIGNAL,
+        Reason.SUPERSEDED,
     ],
 )
 def test_a_blind_safety_agent_turns_a_plain_admit_into_a_noop_that_says_why(reason: Reason) -> None:

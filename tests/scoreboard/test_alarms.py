@@ -81,6 +81,33 @@ def test_alarms_are_hits_misses_and_false_alarms_with_a_lead_time() -> None:
     assert score.lead_seconds == 10.0
 
 
+def test_a_risk_at_the_threshold_is_an_alarm() -> None:
+    """Where the action begins, the alarm begins: at the threshold itself, not above it."""
+    risk = stamped(make_risk({"node-0": 0.5, "node-1": 0.499999}, alarm_ratio=0.5, **AHEAD))
+
+    score = scores(folded(observed(1), risk, observed(3)))[0].risk
+
+    assert score is not None
+    assert score.false_alarms == 1
+
+
+def test_the_running_lead_is_the_mean_over_hits() -> None:
+    """Nodes without a hit have no lead and do not shorten it."""
+    sick: dict[str, Any] = {"node-0": {"unhealthy_pods": 1}, "node-1": {}}
+    state = folded(observed(1))
+    for cycle in (1, 3):
+        risk = make_risk({"node-0": 0.9, "node-1": 0.1}, cycle=cycle, alarm_ratio=0.5, **AHEAD)
+        state = folded(
+            stamped(risk), observed(cycle + 1, sick), observed(cycle + 2, 2), state=state
+        )
+
+    score = scores(state)[-1].risk
+    assert score is not None
+    assert score.running is not None
+    assert (score.running.hits, score.running.targets) == (2, 4)
+    assert score.running.lead_seconds == 10.0
+
+
 def test_without_a_threshold_there_is_no_alarm() -> None:
     """A prediction that names no action threshold is scored by Brier alone."""
     state = folded(observed(1), stamped(make_risk({"node-0": 0.9}, **AHEAD)), observed(3))

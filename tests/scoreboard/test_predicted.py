@@ -95,3 +95,18 @@ def test_a_failed_pod_is_a_dead_task() -> None:
     view = view_of(None, stamped(make_observation(1, pods=pods)))
     assert view is not None
     assert situation_of(view).dead_tasks == 1
+
+
+@pytest.mark.parametrize("state", [{"schedulable": False}, {"ready": False}])
+def test_pods_go_to_no_node_that_would_not_take_them(state: dict[str, bool]) -> None:
+    """With nobody open to take them, what leaves a node arrives nowhere."""
+    rows = {"busy": BUSY, "closed": {**CALM, **state}}
+    view = view_of(None, stamped(make_observation(rows)))
+    assert view is not None
+    before = situation_of(view)
+
+    moved = predicted(before, view.nodes, make_action(A, ActionKind.MIGRATE, "busy"))
+    copied = predicted(before, view.nodes, make_action(A, ActionKind.REPLICATE, "busy"))
+
+    assert moved.energy_watts == pytest.approx(before.energy_watts - 120 * 0.12 - 60 * 0.10)
+    assert copied == before

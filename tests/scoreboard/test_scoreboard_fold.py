@@ -173,6 +173,18 @@ def test_a_prediction_that_comes_after_its_score_is_not_scored_again() -> None:
     assert [one.cycle for one in forecasts(late)] == [1]
 
 
+def test_a_long_horizon_does_not_reopen_what_a_shorter_one_settled() -> None:
+    """An older forecast that closes later leaves the newest settled cycle as it was."""
+    far = stamped(make_risk({"node-0": 0.9}, cycle=1, horizon_seconds=30.0))
+    near = stamped(make_demand({"node-0": 0.5}, cycle=2, horizon_seconds=10.0))
+    settled = folded(observed(1), far, observed(2), near, observed(3), observed(4))
+    assert sorted(one.cycle for one in forecasts(settled)) == [1, 2]
+
+    late = stamped(make_risk({"node-0": 0.9}, cycle=2, horizon_seconds=10.0))
+
+    assert folded(late, state=settled).forecasts == ()
+
+
 def test_what_failed_before_the_prediction_is_no_outcome() -> None:
     """The observation that was predicted from does not count as the outcome."""
     state = folded(observed(1, {"node-0": {"ready": False}}), *predictions(1, {"node-0": 0.9}, {}))

@@ -1,0 +1,95 @@
+"""The publishing half of a service: each id once, one cycle's tables together, settings when they change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from bus import follow
+from bus.follow import Speaker
+from bus.memory_adapter import MemoryBus, MemoryLog
+from bus.port import Message
+from schemas.envelope import Draft
+from schemas.model import EventData
+from schemas.registry import decode
+from tests.builders import ORIGIN, cycle_time, make_config, make_decision, make_snapshot
+
+
+class CountingBus(MemoryBus):
+    """Notes how many messages each publish held."""
+
+    def __init__(self, log: MemoryLog) -> None:
+        """Connect."""
+        super().__init__(log, ORIGIN.cluster)
+        self.batches: list[int] = []
+
+    async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
+        """Store messages and note how many they were."""
+        self.batches.append(len(messages))
+        return await super().publish(messages)
+
+
+def draft(data: EventData, cycle: int = 1) -> Draft:
+    """Return a draft about one cycle."""
+    return Draft(data, cycle, cycle_time(cycle))
+
+
+async def test_an_event_is_published_once_however_often_it_is_owed() -> None:
+    """Until its own event is folded a fold owes it again; nothing goes out then."""
+    bus = CountingBus(MemoryLog())
+    speaker = Speaker(bus, ORIGIN, "referee")
+
+    first = await speaker.say([draft(make_decision())])
+    again = await speaker.say([draft(make_decision())])
+
+    assert (len(first), again, bus.batches) == (1, (), [1])
+
+
+async def test_of_two_drafts_of_one_identity_the_first_counts() -> None:
+    """Two answers about the same thing in one go: the first is stored, and it alone."""
+    log = MemoryLog()
+    speaker = Speaker(MemoryBus(log, ORIGIN.cluster), ORIGIN, "referee")
+
+    said = await speaker.say(
+        [draft(make_decision(rationale=word)) for word in ("the first", "another")]
+    )
+
+    assert [one.data.rationale for one in said] == ["the first"]  # type: ignore[attr-defined]
+    stored = [decode(one.subject, one.headers, one.data).data for one in log.messages]
+    assert [one.rationale for one in stored] == ["the first"]  # type: ignore[attr-defined]
+
+
+async def test_the_tables_of_one_cycle_go_as_one_batch_and_nothing_else_does() -> None:
+    """A snapshot is stored whole or not at all; decisions of two cycles travel one by one."""
+    bus = CountingBus(MemoryLog())
+
+    await Speaker(bus, ORIGIN, "collector").say([draft(data) for data in make_snapshot()])
+    assert bus.batches == [3]
+    decisions = [draft(make_decision(cycle=cycle), cycle) for cycle in (1, 2)]
+    await Speaker(bus, ORIGIN, "referee").say(decisions)
+    assert bus.batches == [3, 1, 1]
+
+
+async def test_settings_are_announced_when_they_are_not_the_newest() -> None:
+    """A restart with the same settings says nothing; changed ones are stored."""
+    log = MemoryLog()
+    bus = MemoryBus(log, ORIGIN.cluster)
+
+    for number in (1, 1, 2, 2):
+        await Speaker(bus, ORIGIN, "referee").announce(make_config(number=number), 1.0)
+
+    stored = [decode(one.subject, one.headers, one.data).data for one in log.messages]
+    assert [one.settings["number"] for one in stored] == [1, 2]  # type: ignore[attr-defined]
+
+
+async def test_the_newest_ids_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Old ids make room for new ones; the bus' own window answers for what is still on its way."""
+    monkeypatch.setattr(follow, "REMEMBERED_IDS", 2)
+    bus = CountingBus(MemoryLog())
+    speaker = Speaker(bus, ORIGIN, "referee")
+    for cycle in (1, 2, 3):
+        await speaker.say([draft(make_decision(cycle=cycle), cycle)])
+
+    assert await speaker.say([draft(make_decision(cycle=3), 3)]) == ()
+    assert await speaker.say([draft(make_decision(cycle=2), 2)]) == ()

@@ -1,0 +1,142 @@
+"""A small API server for writes: objects with uid and resourceVersion, preconditions, dry runs,
+evictions, and answers that a test scripts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from services.cluster import JSON, Answer, ClusterRefused, Json, Method
+from services.executor.facts import merged
+
+NOW = 10_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as it came."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    body: Any
+
+
+@dataclass
+class ApiServer:
+    """Implements `services.cluster.Transport`."""
+
+    objects: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By their path."""
+    scripted: dict[tuple[str, str], list[Exception]] = field(default_factory=dict)
+    """Failures by method and path, each given once."""
+    asked: list[Asked] = field(default_factory=list)
+    now: float = NOW
+
+    def add(self, path: str, uid: str = "u", **content: Any) -> str:
+        """Store an object and return its path."""
+        metadata = {"name": path.rsplit("/", 1)[-1], "uid": uid, "resourceVersion": "1"}
+        parts = path.split("/")
+        if "namespaces" in parts:
+            metadata["namespace"] = parts[parts.index("namespaces") + 1]
+        self.objects[path] = {
+            **content,
+            "metadata": {**content.get("metadata", {}), **metadata},
+        }
+        return path
+
+    def fail(self, method: str, path: str, *errors: Exception) -> None:
+        """Answer the next requests of that kind with these errors."""
+        self.scripted.setdefault((method, path), []).extend(errors)
+
+    def writes(self) -> list[Asked]:
+        """Return every request that was no read."""
+        return [one for one in self.asked if one.method != "GET"]
+
+    async def request(
+        self,
+        method: Method,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        content_type: str = JSON,
+    ) -> Answer:
+        """Answer one request as an API server does."""
+        del content_type
+        self.asked.append(Asked(method, path, dict(query or {}), body))
+        waiting = self.scripted.get((method, path))
+        if waiting:
+            raise waiting.pop(0)
+        if method == "GET":
+            return self._answer(self._read(path, query or {}))
+        dry = (query or {}).get("dryRun") == "All"
+        given: Any = body
+        if path.endswith("/eviction"):
+            preconditions = given.get("deleteOptions", {}).get("preconditions", {})
+            return self._removed(path.removesuffix("/eviction"), preconditions, dry=dry)
+        if method == "DELETE":
+            return self._removed(path, given["preconditions"], dry=dry)
+        return self._patched(path.removesuffix("/scale"), given, dry=dry)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _read(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
+        if path in self.objects:
+            return self.objects[path]
+        listed = path.removeprefix("/api/v1/").removeprefix("/apis/apps/v1/")
+        plural = listed.removeprefix("/apis/batch/v1/")
+        if plural not in {"nodes", "pods", "deployments", "jobs"}:
+            raise ClusterRefused(404, "NotFound", f"{path} not found")
+        name, _, value = query.get("fieldSelector", "").partition("=")
+        items = [
+            one
+            for at, one in self.objects.items()
+            if at.rsplit("/", 2)[-2] == plural and (not name or _field(one, name) == value)
+        ]
+        return {"items": items, "metadata": {"resourceVersion": "9"}}
+
+    def _object(self, path: str) -> dict[str, Any]:
+        if path not in self.objects:
+            raise ClusterRefused(404, "NotFound", f"{path} not found")
+        return self.objects[path]
+
+    def _removed(self, path: str, preconditions: Mapping[str, str], *, dry: bool) -> Answer:
+        found = self._object(path)
+        _check(found, preconditions)
+        if not dry:
+            del self.objects[path]
+        return self._answer({"status": "Success"})
+
+    def _patched(self, path: str, patch: dict[str, Any], *, dry: bool) -> Answer:
+        found = self._object(path)
+        _check(found, patch.get("metadata", {}))
+        patch = {**patch, "metadata": {**patch.get("metadata", {})}}
+        patch["metadata"].pop("uid", None)
+        patch["metadata"].pop("resourceVersion", None)
+        new = merged(found, patch)
+        if new != found and not dry:
+            version = int(found["metadata"]["resourceVersion"]) + 1
+            new = merged(new, {"metadata": {"resourceVersion": str(version)}})
+            self.objects[path] = new
+        return self._answer(new)
+
+    def _answer(self, content: Any) -> Answer:
+        return Answer(200, json.dumps(content).encode(), self.now)
+
+
+def _field(one: Mapping[str, Any], name: str) -> Any:
+    value: Any = one
+    for part in name.split("."):
+        value = value.get(part, {})
+    return value
+
+
+def _check(found: Mapping[str, Any], preconditions: Mapping[str, Any]) -> None:
+    for name in ("uid", "resourceVersion"):
+        wanted = preconditions.get(name)
+        if wanted and wanted != found["metadata"][name]:
+            raise ClusterRefused(409, "Conflict", f"{name} is not {wanted}")

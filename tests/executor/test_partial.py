@@ -1,0 +1,272 @@
+"""A plan of several writes that stops in the middle: what was written stays known, the rest is named."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from schemas.actions import ActionKind
+from schemas.control import Command
+from schemas.outcome import ExecutionPhase, OutcomeExecution
+from schemas.reasons import Reason
+from services.cluster import JSON, Answer, ClusterRefused, ClusterUnavailable, Json, Method
+from services.executor.ledger import evolve
+from tests.builders import cycle_time, make_action, make_control, stamped
+from tests.executor.api_server import ApiServer
+from tests.executor.plant import Plant, on
+
+NODE = "/api/v1/nodes/n1"
+PODS = "/api/v1/namespaces/shop/pods"
+LARGE, SMALL = f"{PODS}/large", f"{PODS}/small"
+BUDGET = ClusterRefused(429, "TooManyRequests", "it would violate the pod's disruption budget")
+MIGRATE = make_action(kind=ActionKind.MIGRATE, target="n1")
+
+
+def pod(server: ApiServer, name: str, cores: int) -> None:
+    """Add a running pod of a StatefulSet to the node."""
+    server.add(
+        f"{PODS}/{name}",
+        uid=name,
+        metadata={"ownerReferences": [{"kind": "StatefulSet", "name": "db", "controller": True}]},
+        spec={
+            "nodeName": "n1",
+            "containers": [{"resources": {"requests": {"cpu": str(cores)}}}],
+        },
+        status={"phase": "Running"},
+    )
+
+
+def cluster(server: ApiServer | None = None) -> ApiServer:
+    """Return a node with a large and a small pod; migrating takes a taint and two evictions."""
+    made = server or ApiServer()
+    made.now = cycle_time(1)
+    made.add(
+        NODE, spec={"taints": []}, status={"conditions": [{"type": "Ready", "status": "True"}]}
+    )
+    pod(made, "large", 4)
+    pod(made, "small", 1)
+    return made
+
+
+async def drained(server: ApiServer) -> tuple[Plant, OutcomeExecution]:
+    """Decide to migrate; return the plant and how the execution ended."""
+    plant = on(server)
+    plant.see(1)
+    plant.decide(MIGRATE, 1)
+    await plant.act()
+    return plant, plant.executions()[-1]
+
+
+def outcomes(ended: OutcomeExecution) -> list[tuple[str, Reason | None]]:
+    """Return what became of each operation."""
+    return [(one.status, one.reason) for one in ended.results]
+
+
+async def test_a_drain_evicts_what_it_planned() -> None:
+    """With nothing in the way all three operations are applied."""
+    server = cluster()
+
+    _, ended = await drained(server)
+
+    assert outcomes(ended) == [("applied", None)] * 3
+    assert (ended.succeeded, ended.reason) == (True, None)
+    assert LARGE not in server.objects
+    assert SMALL not in server.objects
+
+
+async def test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left() -> None:
+    """The disruption budget protects the first pod: the second is not tried, the taint is known to be
+    there, and the execution failed for that reason.
+    """
+    server = cluster()
+    server.fail("POST", f"{LARGE}/eviction", BUDGET)
+
+    plant, ended = await drained(server)
+
+    assert outcomes(ended) == [("applied", None), ("refused", Reason.PDB), ("refused", Reason.PDB)]
+    assert ended.results[1].http_status == 429
+    assert ended.results[2].http_status is None
+    assert ended.results[2].message == "an earlier operation did not go through"
+    assert (ended.phase, ended.succeeded) == (ExecutionPhase.FINISHED, False)
+    assert ended.reason is Reason.PDB
+    assert ended.text.endswith("it would violate the pod's disruption budget")
+    assert [one.path for one in server.writes()] == [NODE, f"{LARGE}/eviction"]
+    assert SMALL in server.objects
+    (kept,) = plant.state.executions
+    assert (kept.succeeded, len(kept.operations)) == (False, 3)
+
+
+async def test_the_last_operation_can_fail_alone() -> None:
+    """What came before it is applied, nothing is skipped, and the whole still failed."""
+    server = cluster()
+    server.fail("POST", f"{SMALL}/eviction", BUDGET)
+
+    _, ended = await drained(server)
+
+    assert outcomes(ended) == [("applied", None), ("applied", None), ("refused", Reason.PDB)]
+    assert (ended.succeeded, ended.reason) == (False, Reason.PDB)
+    assert LARGE not in server.objects
+
+
+async def test_an_api_server_that_goes_away_ends_the_plan() -> None:
+    """Its first silence is a failure; nothing more is sent to it."""
+    server = cluster()
+    server.fail("PATCH", NODE, ClusterUnavailable("no answer"))
+
+    _, ended = await drained(server)
+
+    gone = Reason.API_UNREACHABLE
+    assert outcomes(ended) == [("failed", gone), ("refused", gone), ("refused", gone)]
+    assert (ended.succeeded, ended.reason) == (False, gone)
+    assert len(server.writes()) == 1
+
+
+async def test_a_pod_that_went_by_itself_is_no_failure() -> None:
+    """It was listed with the plan and is gone when it is evicted: that is where it was wanted."""
+
+    class Vanishing(ApiServer):
+        def _removed(self, path: str, preconditions: Mapping[str, str], *, dry: bool) -> Answer:
+            self.objects.pop(LARGE, None)
+            return super()._removed(path, preconditions, dry=dry)
+
+    _, ended = await drained(cluster(Vanishing()))
+
+    assert outcomes(ended) == [("applied", None), ("unchanged", None), ("applied", None)]
+    assert ended.succeeded
+
+
+async def test_a_kill_between_two_operations_stops_the_rest() -> None:
+    """The log is asked before every single write."""
+
+    class Killing(ApiServer):
+        async def request(
+            self,
+            method: Method,
+            path: str,
+            query: Mapping[str, str] | None = None,
+            body: Json | None = None,
+            content_type: str = JSON,
+        ) -> Answer:
+            """Answer; the operator presses the switch with the first write."""
+            if method == "PATCH":
+                plant.control = make_control(Command.KILL)
+            return await super().request(method, path, query, body, content_type)
+
+    plant = on(cluster(Killing()))
+    plant.see(1)
+    plant.decide(MIGRATE, 1)
+    await plant.act()
+
+    ended = plant.executions()[-1]
+    killed = ("refused", Reason.KILL_SWITCH)
+    assert outcomes(ended) == [("applied", None), killed, killed]
+    assert (ended.succeeded, ended.reason) == (False, Reason.KILL_SWITCH)
+
+
+async def test_a_failed_drain_counts_and_its_node_rests() -> None:
+    """The next decision about that node waits longer than after a success."""
+    server = cluster()
+    server.fail("POST", f"{LARGE}/eviction", BUDGET)
+    plant, _ = await drained(server)
+    server.now += 150.0
+
+    plant.see(2)
+    plant.decide(make_action(kind=ActionKind.DVFS, target="n1", clock_scale_ratio=0.6), 2)
+    await plant.act()
+
+    refused = plant.executions()[-1]
+    assert refused.reason is Reason.COOL_DOWN_AFTER_FAILURE
+    measured = {one.guard: one.measured for one in refused.guards}
+    assert (measured["cap_per_node"], measured["cool_down_after_failure"]) == (1, 150.0)
+
+
+async def test_what_a_failed_drain_wrote_can_be_taken_back() -> None:
+    """The operator's undo removes the taint; pods that stayed are left alone."""
+    server = cluster()
+    server.fail("POST", f"{LARGE}/eviction", BUDGET)
+    plant, _ = await drained(server)
+    assert server.objects[NODE]["spec"]["taints"]
+
+    plant.state = evolve(plant.state, stamped(make_control(Command.UNDO, value="1"), cycle=0))
+    await plant.act()
+
+    started, ended = plant.executions()[-2:]
+    assert [(one.verb, one.resource) for one in started.operations] == [("patch", "nodes")]
+    assert ended.succeeded
+    assert server.objects[NODE]["spec"]["taints"] == []
+    assert [one.path for one in server.writes()] == [NODE, f"{LARGE}/eviction", NODE]
+
+
+async def test_a_failed_drain_is_not_verified() -> None:
+    """There is no end to look for."""
+    server = cluster()
+    server.fail("POST", f"{LARGE}/eviction", BUDGET)
+    plant, _ = await drained(server)
+
+    plant.see(9)
+    await plant.act()
+
+    assert plant.verifications() == []
+
+
+async def test_a_crash_in_the_middle_is_gone_through_again_from_the_stored_plan() -> None:
+    """What was written stays as it is, what was not is written, and the whole ends once."""
+    server = cluster()
+    server.fail("POST", f"{SMALL}/eviction", asyncio.CancelledError())  # type: ignore[arg-type]
+    plant = on(server)
+    plant.see(1)
+    plant.decide(MIGRATE, 1)
+    with pytest.raises(asyncio.CancelledError):
+        await plant.executor.act(plant.state)
+    pod(server, "new", 9)  # came meanwhile; no part of the plan
+    plant.fold()
+    plant.restart()
+    await plant.act()
+
+    phases = [one.phase for one in plant.executions()]
+    assert phases == [ExecutionPhase.STARTED, ExecutionPhase.FINISHED]
+    ended = plant.executions()[-1]
+    assert [one.status for one in ended.results] == ["unchanged", "unchanged", "applied"]
+    assert ended.succeeded
+    assert list(server.objects) == [NODE, f"{PODS}/new"]
+
+
+@dataclass
+class Watched(ApiServer):
+    """Notes how many events the log held when each write came."""
+
+    def __post_init__(self) -> None:
+        """Begin with nothing noted."""
+        self.held: list[int] = []
+        self.plant: Any = None
+
+    async def request(
+        self,
+        method: Method,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Json | None = None,
+        content_type: str = JSON,
+    ) -> Answer:
+        """Answer, after a look at the log."""
+        if method != "GET":
+            self.held.append(len(self.plant.said()))
+        return await super().request(method, path, query, body, content_type)
+
+
+async def test_the_whole_plan_is_stored_before_its_first_write() -> None:
+    """Whoever reads the log after a crash knows everything that may have been written."""
+    server = Watched()
+    cluster(server)
+    server.plant = on(server)
+    server.plant.see(1)
+    server.plant.decide(MIGRATE, 1)
+    await server.plant.act()
+
+    started = server.plant.executions()[0]
+    assert (started.phase, len(started.operations)) == (ExecutionPhase.STARTED, 3)
+    assert server.held == [1, 1, 1]
