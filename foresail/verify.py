@@ -116,7 +116,7 @@ def _print_difference(first: Difference) -> None:
     out.print(table)
     if first.environment:
         out.print(
-            "only floats of a prediction differ, by next to nothing: "
+            "only floats that a trained model computed differ, by next to nothing: "
             "another CPU or another build of a numeric library"
         )
     out.print("caused by")

@@ -59,7 +59,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     """
     async with open_source(arguments.recording, Path(arguments.state)) as source:
         gathered = await gather(source, arguments.since)
-    code = reading_verdict(source, nothing_compared=not gathered.told)
+    code = reading_verdict(source, nothing_compared=gathered.first_seconds is None)
     found = incidents(gathered)
     if arguments.list:
         if arguments.json:

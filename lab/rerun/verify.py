@@ -30,7 +30,7 @@ class LayerCount:
     equal: int = 0
     different: int = 0
     environment: int = 0
-    """Predictions that differ in floats alone, by next to nothing."""
+    """Predictions of a trained model that differ in its floats alone, by next to nothing."""
     ungrounded: int = 0
     """Not compared: what they were computed from is not in the recording."""
 
@@ -134,7 +134,7 @@ def _counted(
             count.ungrounded += 1
         elif pair.equal or _equal_in_older_form(pair, rerun, report):
             count.equal += 1
-        elif only_environment(pair, differences(pair, rerun.origin)):
+        elif only_environment(pair, rerun.origin):
             count.environment += 1
             close = close or pair
         else:
@@ -210,7 +210,6 @@ def _told(recording: Recording, on_message: Callable[[StoredMessage], None] | No
 
 
 def _difference(recording: Recording, pair: Pair, rerun: Rerun) -> Difference:
-    found = differences(pair, rerun.origin)
     event, message = pair.recorded.event, pair.recorded.message
     return Difference(
         seq=message.seq,
@@ -219,7 +218,7 @@ def _difference(recording: Recording, pair: Pair, rerun: Rerun) -> Difference:
         subject=message.subject,
         type=event.type,
         cycle=event.cycle,
-        fields=found,
+        fields=differences(pair, rerun.origin),
         causes=chain_of(recording, event),
-        environment=only_environment(pair, found),
+        environment=only_environment(pair, rerun.origin),
     )
