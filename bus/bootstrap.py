@@ -13,13 +13,13 @@ from collections.abc import Mapping
 
 from bus.clock import Clock, SystemClock
 from bus.errors import BusUnavailable, ConfigError, InputError, Permanent
+from bus.exit_codes import ExitCode
 from bus.login import Login
 from bus.nats_adapter import NatsBus
 from bus.streams import StreamDeclaration
 
 AGAIN_SECONDS = 0.5
 WAIT_SECONDS = "60"
-BAD_INPUT = 2
 
 
 async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
@@ -60,12 +60,12 @@ def main(environment: Mapping[str, str]) -> int:
         name = asyncio.run(declare_log(environment, SystemClock()))
     except InputError as error:
         sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     except (BusUnavailable, Permanent) as error:
         sys.stderr.write(f"{error}\n")
-        return 1
+        return ExitCode.FAILED
     sys.stdout.write(f"the log {name} is there\n")
-    return 0
+    return ExitCode.GOOD
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bus.errors import ConfigError
+from bus.exit_codes import ExitCode
 from bus.identities import BY_NAME, IDENTITIES, Identity
 from bus.login import (
     API,
@@ -38,7 +39,6 @@ from schemas import subjects
 
 MAIN = "MAIN"
 """The account that holds the stream."""
-BAD_INPUT = 2
 SERVER = "server"
 """The folder of what nats-server reads."""
 LOGIN_FILE = "login.env"
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str]) -> int:
         logins |= _kept(given.out) if given.keep else {}
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
     stream = StreamDeclaration.of(given.cluster, given.incarnation).name
     conf = accounts_conf(given.cluster, stream, logins, anonymous=given.anonymous)
     try:
@@ -210,8 +210,8 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as error:
         why = f"name a folder that can be written ({error.filename}: {error.strerror})"
         sys.stderr.write(f"{ConfigError('--out', given.out, why)}\n")
-        return BAD_INPUT
-    return 0
+        return ExitCode.BAD_INPUT
+    return ExitCode.GOOD
 
 
 def _kept(folder: Path) -> dict[str, Login]:

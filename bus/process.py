@@ -25,6 +25,7 @@ from pydantic import BaseModel, ValidationError
 
 from bus.clock import Clock, SystemClock
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
+from bus.exit_codes import ExitCode
 from bus.health import Condition, answering
 from bus.login import Login
 from bus.measured_bus import MeasuredBus
@@ -36,9 +37,9 @@ from schemas.identity import Origin
 
 BEAT_SECONDS = 1.0
 CANCEL_AGAIN_SECONDS = 0.5
-BAD_INPUT = 2
-FAILED = 1
-ANOTHER_WRITER = 3
+BAD_INPUT = ExitCode.BAD_INPUT
+FAILED = ExitCode.FAILED
+ANOTHER_WRITER = ExitCode.ANOTHER_WRITER
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 AnySettings = TypeVar("AnySettings", bound=BaseModel)

@@ -1,16 +1,21 @@
-"""`foresail VERB`: finds the verb's file, runs it, and turns bad input into one line and exit code
-2.
+"""`foresail VERB`: finds the verb's file, runs it, and turns whatever ends it into one exit code of
+`bus.exit_codes`.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 
-from bus.errors import BusUnavailable, ForesailError, InputError
+from bus.errors import ForesailError, InputError, Temporary
+from bus.exit_codes import ExitCode
 from foresail import __version__
 from foresail.output import print_error
 
@@ -56,12 +61,14 @@ HELP = {
     "sweep": "try many values of some settings on a recording, over all cores",
     "diff": "compare two recordings cycle by cycle",
 }
-BAD_INPUT = 2
-INTERRUPTED = 130
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb and return its exit code."""
+def main(arguments: Sequence[str] | None = None) -> ExitCode:
+    """Run one verb and return its exit code.
+
+    Raises:
+        SystemExit: argparse has printed help (0), or does not understand the arguments (2).
+    """
     given = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(
         prog="foresail", description=__doc__.partition(":")[2].strip() if __doc__ else ""
@@ -77,23 +84,56 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _run(parsed)
 
 
-def _run(parsed: argparse.Namespace) -> int:
+def _run(parsed: argparse.Namespace) -> ExitCode:
     try:
-        verb = import_module(VERBS[parsed.verb])
-        # Verbs that own their loop, or need none, have a `main`.
-        code: int = verb.main(parsed) if hasattr(verb, "main") else asyncio.run(verb.run(parsed))
-    except (InputError, BusUnavailable) as error:
+        with _interrupted_by_sigterm():
+            code = _verb(parsed)
+        sys.stdout.flush()
+    except InputError as error:
         print_error(str(error))
-        return BAD_INPUT
+        return ExitCode.BAD_INPUT
+    except Temporary as error:
+        print_error(str(error))
+        return ExitCode.UNREACHABLE
     except ForesailError as error:
         print_error(str(error))
-        return 1
+        return ExitCode.FAILED
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+        _leave_stdout()
+        return ExitCode.BROKEN_PIPE
+    except Exception:  # noqa: BLE001 - the last frame: a defect of ours must not look like a finding
+        traceback.print_exc()
+        return ExitCode.CRASHED
     return code
+
+
+def _verb(parsed: argparse.Namespace) -> ExitCode:
+    verb = import_module(VERBS[parsed.verb])
+    # Verbs that own their loop, or need none, have a `main`.
+    code: ExitCode = verb.main(parsed) if hasattr(verb, "main") else asyncio.run(verb.run(parsed))
+    return code
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM do what Ctrl-C does, so that a verb that is stopped leaves nothing half written."""
+    try:
+        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    except ValueError:  # not the main thread: whoever runs us there owns the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _leave_stdout() -> None:
+    """Let the interpreter's own last flush go nowhere; it would fail again, loudly."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

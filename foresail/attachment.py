@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from bus.login import stored_logins, write_private
 from foresail.output import console, print_json
 from foresail.stack.state_folder import StackFile, StateFolder
@@ -21,7 +22,7 @@ FILE = "reader.env"
 """In the world's folder, beside `logins.json`."""
 
 
-def show_attachment(state: StateFolder, stack: StackFile, *, as_json: bool) -> int:
+def show_attachment(state: StateFolder, stack: StackFile, *, as_json: bool) -> ExitCode:
     """Print how to attach.
 
     Raises:
@@ -30,7 +31,7 @@ def show_attachment(state: StateFolder, stack: StackFile, *, as_json: bool) -> i
     found = attachment(state, stack)
     if as_json:
         print_json(found)
-        return 0
+        return ExitCode.GOOD
     out = console()
     out.print("Everything that is stored, as it comes (read-only):\n")
     out.print(f"  {found['command']}\n", markup=False)
@@ -49,7 +50,7 @@ def show_attachment(state: StateFolder, stack: StackFile, *, as_json: bool) -> i
         "or `foresail tap`.",
         markup=False,
     )
-    return 0
+    return ExitCode.GOOD
 
 
 def attachment(state: StateFolder, stack: StackFile) -> dict[str, Any]:

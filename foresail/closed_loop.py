@@ -92,6 +92,7 @@ def closed_loop(
         listed=found.listed,
         cycles=(plant.first_cycle, plant.first_cycle + plant.cycles),
         recorded_seconds=plant.cluster_seconds,
+        damage=plant.damage,
         loop=CLOSED_LOOP.format(cycle=plant.first_cycle),
         notes=plant.notes,
         baseline_name="unchanged, simulated",

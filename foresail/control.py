@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bus.clock import SystemClock
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from bus.follow import Speaker
 from foresail.log_source import connected
 from foresail.output import console, print_json
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Publish one control event.
 
     Raises:
@@ -63,4 +64,4 @@ async def run(arguments: argparse.Namespace) -> int:
         print_json({"command": command, "id": events[0].id, "subject": events[0].subject})
     else:
         console().print(SAID[command])
-    return 0
+    return ExitCode.GOOD

@@ -1,7 +1,4 @@
-"""`foresail diff A B`: two recordings beside each other, aligned by cycle.
-
-Exit code 0: they decided the same. 1: they did not. 2: bad input.
-"""
+"""`foresail diff A B`: two recordings beside each other, aligned by cycle."""
 
 from __future__ import annotations
 
@@ -11,13 +8,13 @@ from pathlib import Path
 from rich.table import Table
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from lab.rerun.diff import Diff, diff
 from lab.rerun.tally import rows
 from lab.rerun.what_if import WINDOW_SECONDS
 
-DIFFERS = 1
 SHOWN = 15
 
 
@@ -35,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main(arguments: argparse.Namespace) -> ExitCode:
     """Compare and print.
 
     Raises:
@@ -49,7 +46,11 @@ def main(arguments: argparse.Namespace) -> int:
         print_json(found.as_json())
     else:
         _print(found)
-    return 0 if found.same else DIFFERS
+    return verdict(
+        differs=not found.same,
+        nothing_compared=found.compared == 0,
+        cut_off=any(side.damage for side in found.sides),
+    )
 
 
 def _print(found: Diff) -> None:
@@ -63,6 +64,8 @@ def _print(found: Diff) -> None:
         )
         if side.damage:
             out.print(f"   read up to the damage: {side.damage}", markup=False)
+        if side.unreadable:
+            out.print(f"   {side.unreadable} messages are no events of today's schemas")
     if found.settings:
         settings = Table(box=None)
         for name in ("setting", "A", "B"):
@@ -78,6 +81,8 @@ def _print(found: Diff) -> None:
     out.print(table)
     counts = ", ".join(f"{count} {name}" for name, count in found.classes.items())
     out.print(f"decisions of the same cycle: {counts}")
+    if not found.compared:
+        out.print("nothing could be compared: no cycle is decided on both sides", style="bold red")
     if found.listed:
         first = found.listed[0]
         out.print(f"\nfirst divergence: cycle {first.cycle}, {first.kind}")

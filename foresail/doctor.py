@@ -14,10 +14,12 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from bus.errors import ForesailError, Temporary
+from bus.exit_codes import ExitCode, verdict
 from bus.nats_connection import connect_client
 from bus.nats_server import server_binary
 from foresail.log_source import connected
@@ -30,6 +32,9 @@ FREE_BYTES = 4 * 1024**3
 PACKAGES = ("nats-py", "kubernetes", "pydantic", "structlog", "polars", "starlette", "uvicorn")
 
 
+DASHBOARD_PORT = 8765
+
+
 @dataclass(frozen=True)
 class Finding:
     """What one check found."""
@@ -38,6 +43,11 @@ class Finding:
     ok: bool
     found: str
     remedy: str = ""
+    made: bool = True
+    """False: the check itself could not be made, so nothing is known."""
+
+
+Probe = Callable[[], Finding | Awaitable[Finding]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,33 +61,55 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Print every finding; exit code 1 when one is not well."""
-    findings = [
-        _python(),
-        *_packages(),
-        await _nats_binary(),
-        _state(Path(arguments.state)),
-        _disk(Path(arguments.state)),
-        _port(8765),
-        _data(),
-    ]
-    if StateFolder(Path(arguments.state)).is_locked():
-        findings.append(await _try("running stack", lambda: _stack(Path(arguments.state))))
-    if arguments.nats_url:
-        findings.append(await _try("nats-server at URL", lambda: _nats(arguments.nats_url)))
-    if arguments.kubeconfig:
-        findings.append(
-            await _try("Kubernetes API", lambda: _cluster(arguments.kubeconfig, arguments.context))
-        )
+async def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print every finding."""
+    findings = [await _made(check, probe) for check, probe in checks(arguments).items()]
     if arguments.json:
         print_json([asdict(finding) for finding in findings])
     else:
         for finding in findings:
             mark = "[green]ok[/green]     " if finding.ok else "[red]missing[/red]"
+            mark = mark if finding.made else "[red]unknown[/red]"
             tail = f"  ({finding.remedy})" if finding.remedy else ""
             console().print(f"{mark} {finding.check}: {finding.found}{tail}")
-    return 0 if all(finding.ok for finding in findings) else 1
+    return verdict(
+        differs=any(finding.made and not finding.ok for finding in findings),
+        nothing_compared=not findings or not all(finding.made for finding in findings),
+    )
+
+
+def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
+    """Return every check that these arguments ask for, by name."""
+    state = Path(arguments.state)
+    wanted: dict[str, Probe] = {"Python": _python}
+    wanted |= {name: partial(_package, name) for name in PACKAGES}
+    wanted |= {
+        "nats-server": _nats_binary,
+        "state folder": partial(_state, state),
+        "disk": partial(_disk, state),
+        "dashboard port": partial(_port, DASHBOARD_PORT),
+        "real traces": _data,
+    }
+    if StateFolder(state).is_locked():
+        wanted["running stack"] = partial(_answered, "running stack", lambda: _stack(state))
+    if arguments.nats_url:
+        name = "nats-server at URL"
+        wanted[name] = partial(_answered, name, lambda: _nats(arguments.nats_url))
+    if arguments.kubeconfig:
+        name = "Kubernetes API"
+        kubeconfig, context = arguments.kubeconfig, arguments.context
+        wanted[name] = partial(_answered, name, lambda: _cluster(kubeconfig, context))
+    return wanted
+
+
+async def _made(check: str, probe: Probe) -> Finding:
+    """Make one check; what keeps it from being made is its finding."""
+    try:
+        found = probe()
+        return found if isinstance(found, Finding) else await found
+    except OSError as error:
+        why = error.strerror or str(error)
+        return Finding(check, ok=False, found=f"could not be checked ({why})", made=False)
 
 
 def _python() -> Finding:
@@ -85,14 +117,11 @@ def _python() -> Finding:
     return Finding("Python", ok, platform.python_version(), "" if ok else "use 3.11 or newer")
 
 
-def _packages() -> list[Finding]:
-    findings = []
-    for name in PACKAGES:
-        try:
-            findings.append(Finding(name, ok=True, found=version(name)))
-        except PackageNotFoundError:
-            findings.append(Finding(name, ok=False, found="not installed", remedy="make setup"))
-    return findings
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name, ok=True, found=version(name))
+    except PackageNotFoundError:
+        return Finding(name, ok=False, found="not installed", remedy="make setup")
 
 
 async def _nats_binary() -> Finding:
@@ -134,10 +163,14 @@ async def _stack(path: Path) -> str:
     state = StateFolder(path)
     stack = state.read()
     async with connected(stack, state) as bus:
-        found = troubles(await hear_beats(bus))
+        beats = await hear_beats(bus)
+    silent = sorted(set(stack.processes) - set(beats))
+    found = [*(f"{name}: no heartbeat" for name in silent), *troubles(beats)]
     if found:
         raise Temporary("; ".join(found))
-    return "every process that beats is well"
+    if not beats:
+        raise OSError("no process has sent a heartbeat")
+    return "every process sends heartbeats and is well"
 
 
 def _port(port: int) -> Finding:
@@ -167,7 +200,7 @@ def _data() -> Finding:
     return Finding("real traces", ok, "FORESAIL_DATA is set", "" if ok else "it names no folder")
 
 
-async def _try(check: str, probe: Callable[[], Awaitable[str]]) -> Finding:
+async def _answered(check: str, probe: Callable[[], Awaitable[str]]) -> Finding:
     try:
         return Finding(check, ok=True, found=await probe())
     except ForesailError as error:

@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from foresail.explanation import screen
 from foresail.flags import seconds
-from foresail.log_source import Source, cycle_of_message, open_source
+from foresail.log_source import Source, cycle_of_message, open_source, reading_verdict
 from foresail.output import page, print_json
 from foresail.story import story_of
 from schemas.decision import Decision
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the story of one decision.
 
     Raises:
@@ -61,7 +62,7 @@ async def run(arguments: argparse.Namespace) -> int:
     else:
         file = "" if arguments.recording is None else arguments.recording
         page().print(screen(story, recording=file))
-    return 0
+    return reading_verdict(source)
 
 
 async def find_cycle(source: Source, wanted: str) -> int:

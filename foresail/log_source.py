@@ -4,6 +4,7 @@ recording.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
@@ -13,12 +14,14 @@ from pathlib import Path
 from typing import Protocol
 
 from bus.clock import SystemClock
+from bus.exit_codes import ExitCode, verdict
 from bus.login import Login, stored_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import Bus, Messages, StoredMessage
 from bus.recording import open_recording
+from foresail.output import print_error
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
 from schemas.envelope import attributes_of
@@ -43,6 +46,8 @@ class Source(Protocol):
     cluster: str
     running: bool
     """Whether new events can come."""
+    damage: str
+    """Why reading ended early, known once messages were read; empty when it did not."""
 
     def messages(
         self, patterns: Sequence[str] = EVERYTHING, *, start_seq: int = 1, follow: bool = False
@@ -71,6 +76,8 @@ class Source(Protocol):
 
 class LogSource:
     """The log of a stack."""
+
+    damage = ""
 
     def __init__(self, bus: Bus, cluster: str, *, running: bool, now_ns: int) -> None:
         """Read one cluster's subjects; `now_ns` is wall time, from which `since` counts."""
@@ -147,6 +154,7 @@ class RecordingSource:
             InputError: it is no recording.
         """
         self._path = path
+        self.damage = ""
         self.cluster = str(open_recording(path).header.get("cluster", ""))
 
     async def messages(
@@ -155,20 +163,32 @@ class RecordingSource:
         """Yield recorded messages in order; see `Source`."""
         del follow  # a file has no tail
         full = [subjects.pattern(self.cluster, one.split(".")) for one in patterns]
-        for message in open_recording(self._path):
-            wanted = any(subjects.matches(one, message.subject) for one in full)
-            if wanted and message.seq >= start_seq:
-                yield message
+        recording = open_recording(self._path)
+        for content in recording.whole_frames():
+            # Nothing here waits for anything else, and an interrupt is only heard between waits.
+            await asyncio.sleep(0)
+            for message in content.messages:
+                wanted = any(subjects.matches(one, message.subject) for one in full)
+                if wanted and message.seq >= start_seq:
+                    yield message
+        self.damage = recording.damage
 
     async def start_of(self, since: Since) -> int:
         """Return the position where what `since` asks for begins."""
         if since.events is not None:
-            newest = deque((one.seq for one in open_recording(self._path)), maxlen=since.events)
+            newest: deque[int] = deque(maxlen=since.events)
+            async for one in self.messages():
+                newest.append(one.seq)
             return newest[0] if newest else 1
-        end_ns = max((one.time_ns for one in open_recording(self._path)), default=0)
+        end_ns = 0
+        async for one in self.messages():
+            end_ns = max(end_ns, one.time_ns)
         begin_ns = end_ns - round((since.seconds or 0.0) * NANOSECONDS)
-        found = (one.seq for one in open_recording(self._path) if one.time_ns >= begin_ns)
-        return next(found, 1)
+        async with aclosing(self.messages()) as messages:
+            async for one in messages:
+                if one.time_ns >= begin_ns:
+                    return one.seq
+        return 1
 
     async def start_of_cycle(self, cycle: int) -> int:
         """Return the beginning: a file is read from there anyway."""
@@ -181,6 +201,15 @@ class RecordingSource:
         async for message in self.messages((pattern,)):
             found = message
         return found
+
+
+def reading_verdict(
+    source: Source, *, differs: bool = False, nothing_compared: bool = False
+) -> ExitCode:
+    """Return the code of a verb that has read a source; say on stderr where that ends too early."""
+    if source.damage:
+        print_error(f"read up to the damage: {source.damage}")
+    return verdict(differs=differs, nothing_compared=nothing_compared, cut_off=bool(source.damage))
 
 
 def cycle_of_message(message: StoredMessage) -> int:

@@ -14,16 +14,24 @@ from rich.console import Console
 PAGE_COLUMNS = 100
 
 
+class _PipeConsole(Console):
+    """A console that tells its caller when the reader of a pipe went away."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise what was caught: rich would end the process with the code for a difference."""
+        raise BrokenPipeError
+
+
 @cache
 def console() -> Console:
     """Return the console of this process."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return _PipeConsole(highlight=False, soft_wrap=not sys.stdout.isatty())
 
 
 @cache
 def page() -> Console:
     """Return the console for whole screens: as wide as the terminal, 100 columns elsewhere."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PAGE_COLUMNS)
+    return _PipeConsole(highlight=False, width=None if sys.stdout.isatty() else PAGE_COLUMNS)
 
 
 def print_json(value: Any) -> None:

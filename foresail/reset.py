@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.stack.state_folder import StateFolder
 
@@ -19,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Remove the folder.
 
     Raises:
@@ -33,7 +34,7 @@ async def run(arguments: argparse.Namespace) -> int:
         console().print(
             f"removed {path}" if existed else f"{path} does not exist; nothing to remove"
         )
-    return 0
+    return ExitCode.GOOD
 
 
 def remove(path: Path) -> bool:

@@ -17,19 +17,19 @@ Ends = tuple[int | None, int | None]
 
 
 def numbers(field: str, text: str) -> Ends:
-    """Read two numbers, either of which may be left out; one number alone means itself.
+    """Read two numbers, either or both of which may be left out; one number alone means itself.
 
     Raises:
         InputError: it is neither.
     """
-    remedy = "write it as 40..60, 40.., ..60 or 40"
+    remedy = "write it as 40..60, 40.., ..60, .. or 40"
 
     def number(part: str) -> int:
         if not _NUMBER.fullmatch(part):
             raise InputError(field, text, remedy)
         return int(part)
 
-    return _ends(field, text, number, remedy)
+    return _ends(field, text, number)
 
 
 def times(field: str, text: str, beginning_ns: int) -> Ends:
@@ -38,8 +38,7 @@ def times(field: str, text: str, beginning_ns: int) -> Ends:
     Raises:
         InputError: it is neither.
     """
-    remedy = "write it as 90s..5m (since the beginning) or 2026-01-01T10:00:00Z..; UTC"
-    return _ends(field, text, lambda part: moment(field, part, beginning_ns), remedy)
+    return _ends(field, text, lambda part: moment(field, part, beginning_ns))
 
 
 def moment(field: str, text: str, beginning_ns: int) -> int:
@@ -57,13 +56,11 @@ def moment(field: str, text: str, beginning_ns: int) -> int:
         raise InputError(field, text, remedy) from error
 
 
-def _ends(field: str, text: str, read: Callable[[str], int], remedy: str) -> Ends:
+def _ends(field: str, text: str, read: Callable[[str], int]) -> Ends:
     first, dots, last = text.partition("..")
     if not dots:
         one = read(first)
         return one, one
-    if not first and not last:
-        raise InputError(field, text, remedy)
     ends = (read(first) if first else None, read(last) if last else None)
     if None not in ends and ends[0] > ends[1]:  # type: ignore[operator]
         raise InputError(field, text, "give the earlier end first")

@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from bus.clock import Clock, SystemClock
+from bus.exit_codes import ExitCode, verdict
 from bus.port import Bus
 from foresail.attachment import show_attachment
 from foresail.log_source import connected
@@ -37,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Print the status; exit code 1 when no stack runs, a process is down, or there is trouble."""
+async def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the status."""
     state = StateFolder(Path(arguments.state))
     stack = state.read()
     if arguments.nats:
@@ -53,7 +54,7 @@ async def run(arguments: argparse.Namespace) -> int:
         _print(status)
     up = all(one["state"] != "down" for one in status["processes"].values())
     healthy = stack.running and up and not status["troubles"]
-    return 0 if healthy else 1
+    return verdict(differs=not healthy)
 
 
 async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:

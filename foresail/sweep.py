@@ -19,6 +19,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.stack.preflight import check_writable
@@ -66,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main(arguments: argparse.Namespace) -> ExitCode:
     """Sweep and print.
 
     Raises:
@@ -98,7 +99,11 @@ def main(arguments: argparse.Namespace) -> int:
         print_json({"loop": OPEN_LOOP, "rows": found, "front": [row["point"] for row in front]})
     else:
         _print(found, usable, front, (across, up))
-    return 0
+    return verdict(
+        differs=any(row.get("unreadable") for row in usable),
+        nothing_compared=not any(row.get("compared", 1) for row in usable),
+        cut_off=any(row.get("damage") for row in usable),
+    )
 
 
 def _goals(text: str) -> tuple[str, str]:

@@ -12,10 +12,11 @@ from contextlib import aclosing
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from bus.port import Messages
 from foresail.event_lines import event_line
 from foresail.flags import seconds
-from foresail.log_source import Since, Source, open_source
+from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import console, print_json
 from foresail.tap_filter import TapFilter, agent_named, condition, event_json, kinds_on
 from schemas import subjects
@@ -68,7 +69,7 @@ def since(text: str) -> Since:
     return Since(seconds=seconds(text))
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Print events until the newest; with `--follow`, or without anything that names the past,
     until interrupted.
     """
@@ -85,7 +86,7 @@ async def run(arguments: argparse.Namespace) -> int:
         start = await _start(source, arguments.since, named_past=named_past or offline)
         messages = source.messages((pattern,), start_seq=start, follow=follow)
         await _print(messages, shown, arguments.limit, as_json=arguments.json)
-    return 0
+    return reading_verdict(source)
 
 
 def tap_pattern(given: str) -> str:

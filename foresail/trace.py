@@ -13,12 +13,10 @@ from pathlib import Path
 
 from bus.clock import SystemClock
 from bus.errors import BusUnavailable
+from bus.exit_codes import ExitCode
 from bus.port import Messages
-from bus.recording import open_recording
-from foresail.log_source import RecordingSource, connected
+from foresail.log_source import RecordingSource, Source, open_source, reading_verdict
 from foresail.output import console, print_json
-from foresail.stack.state_folder import StateFolder
-from schemas import subjects
 from services.tracing.export import SpanSender
 from services.tracing.service import trace
 from services.tracing.settings import TracingSettings
@@ -40,16 +38,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Send spans; exit code 1 when the receiver did not take them all.
+async def run(arguments: argparse.Namespace) -> ExitCode:
+    """Send spans.
 
     Raises:
         InputError: there is no log, or the address is none.
         BusUnavailable: the receiver took nothing at all.
     """
     settings = TracingSettings(otlp_url=arguments.otlp)
-    async with _messages(arguments) as (cluster, messages):
-        sender = SpanSender(settings, cluster)
+    async with _messages(arguments) as (source, messages):
+        sender = SpanSender(settings, source.cluster)
         try:
             await trace(messages, sender, settings, SystemClock())
         finally:
@@ -60,19 +58,14 @@ async def run(arguments: argparse.Namespace) -> int:
         print_json({"sent": sender.sent, "lost": sender.lost})
     else:
         console().print(f"sent {sender.sent} spans, {sender.lost} were not taken")
-    return 1 if sender.lost else 0
+    return reading_verdict(source, differs=bool(sender.lost), nothing_compared=not sender.sent)
 
 
 @asynccontextmanager
-async def _messages(arguments: argparse.Namespace) -> AsyncIterator[tuple[str, Messages]]:
+async def _messages(arguments: argparse.Namespace) -> AsyncIterator[tuple[Source, Messages]]:
     if arguments.recording is not None:
-        path = Path(arguments.recording)
-        header = open_recording(path).header
-        yield str(header.get("cluster", "")), RecordingSource(path).messages()
+        source = RecordingSource(Path(arguments.recording))
+        yield source, source.messages()
         return
-    state = StateFolder(Path(arguments.state))
-    stack = state.read()
-    everything = [subjects.pattern(stack.cluster, (">",))]
-    async with connected(stack, state) as bus:
-        follow = stack.running and not arguments.no_follow
-        yield stack.cluster, bus.read(everything) if follow else bus.history(everything)
+    async with open_source(None, Path(arguments.state)) as log:
+        yield log, log.messages(follow=not arguments.no_follow)

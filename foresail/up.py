@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
+from bus.exit_codes import ExitCode
 from foresail.flags import add_flags, given_flags
 from foresail.output import console, print_json
 from foresail.settings import GROUPS, StackSettings, resolve
@@ -41,8 +42,10 @@ def _check_models(settings: StackSettings) -> None:
         load(group)
 
 
-def main(arguments: argparse.Namespace) -> int:
-    """Run the stack until it is told to stop; return its exit code."""
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Run the stack until it is told to stop; return its exit code: Ctrl-C is how a
+    stack without `--for` ends.
+    """
     file = None if arguments.config is None else Path(arguments.config)
     settings = resolve(file, os.environ, given_flags(arguments))
     _check_models(settings)
@@ -60,7 +63,8 @@ def main(arguments: argparse.Namespace) -> int:
         print_json(summary)
     else:
         print_summary(console(), summary)
-    return 0
+    early = summary["status"] == "interrupted" and settings.run.for_seconds is not None
+    return ExitCode.INTERRUPTED if early else ExitCode.GOOD
 
 
 def _print_settings(settings: StackSettings) -> None:

@@ -1,8 +1,4 @@
-"""`foresail verify FILE`: compute a recording's layers again with today's code, and compare.
-
-Exit code 0: every event that could be compared is equal. 1: something differs. 2: the recording, or
-a model that it needs, cannot be used.
-"""
+"""`foresail verify FILE`: compute a recording's layers again with today's code, and compare."""
 
 from __future__ import annotations
 
@@ -13,13 +9,13 @@ from typing import Any
 from rich.table import Table
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode, verdict
 from foresail.output import console, print_json
 from foresail.progress import reading
 from lab.rerun.engine import LAYERS
 from lab.rerun.verify import Difference, Report, as_json, verify
 from services.model_folders import folder_of, read_manifest
 
-DIFFERS = 1
 LONGEST_VALUE = 60
 SHOWN_CAUSES = 12
 
@@ -45,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main(arguments: argparse.Namespace) -> ExitCode:
     """Verify and say what was found.
 
     Raises:
@@ -62,7 +58,11 @@ def main(arguments: argparse.Namespace) -> int:
         print_json(as_json(report))
     else:
         _print(report)
-    return 0 if report.holds else DIFFERS
+    return verdict(
+        differs=bool(report.different or report.unreadable),
+        nothing_compared=bool(report.not_compared),
+        cut_off=bool(report.damage),
+    )
 
 
 def _print(report: Report) -> None:
@@ -85,15 +85,23 @@ def _print(report: Report) -> None:
         out.print("not compared: made from events that lie before the recording's beginning")
     if report.first is not None:
         _print_difference(report.first)
-    verdict = "the same" if report.holds else "NOT the same"
-    if not report.compared:
-        verdict = "nothing could be compared"
+    if report.not_compared and report.compared:
+        out.print(f"nothing was compared of: {', '.join(report.not_compared)}", style="bold red")
     out.print(
-        f"{report.file}: {verdict}; {report.compared} events compared over "
+        f"{report.file}: {_words(report)}; {report.compared} events compared over "
         f"{report.recorded_seconds:g} s of recorded time",
         style=None if report.holds else "bold red",
         markup=False,
     )
+
+
+def _words(report: Report) -> str:
+    if report.different or report.unreadable:
+        return "NOT the same"
+    if not report.compared:
+        return "nothing could be compared"
+    part = bool(report.not_compared or report.damage)
+    return "what could be compared is the same, but that is not everything" if part else "the same"
 
 
 def _print_difference(first: Difference) -> None:
@@ -108,7 +116,7 @@ def _print_difference(first: Difference) -> None:
     out.print(table)
     if first.environment:
         out.print(
-            "only floats of a prediction differ, by next to nothing: "
+            "only floats that a trained model computed differ, by next to nothing: "
             "another CPU or another build of a numeric library"
         )
     out.print("caused by")

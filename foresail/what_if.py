@@ -1,7 +1,4 @@
-"""`foresail what-if FILE`: what would other thresholds, models or rules have decided?
-
-Exit code 0: done, and every assertion holds. 1: an assertion does not hold. 2: bad input.
-"""
+"""`foresail what-if FILE`: what would other thresholds, models or rules have decided?"""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from pathlib import Path
 from rich.table import Table
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.progress import reading
@@ -28,7 +26,6 @@ from lab.rerun.engine import LAYERS
 from lab.rerun.tally import rows
 from lab.rerun.what_if import WINDOW_SECONDS, Result, what_if
 
-FAILED = 1
 SHOWN = 15
 
 
@@ -99,7 +96,7 @@ def changes_of(arguments: argparse.Namespace) -> Changes:
     return changes | read_settings(arguments.settings)
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main(arguments: argparse.Namespace) -> ExitCode:
     """Compute, print, assert.
 
     Raises:
@@ -122,7 +119,11 @@ def main(arguments: argparse.Namespace) -> int:
         for text, holds in checked.items():
             mark = "holds" if holds else "DOES NOT HOLD"
             console().print(f"{mark}: {text}", style=None if holds else "bold red", markup=False)
-    return 0 if all(checked.values()) else FAILED
+    return verdict(
+        differs=not all(checked.values()) or bool(result.unreadable),
+        nothing_compared=result.compared == 0,
+        cut_off=bool(result.damage),
+    )
 
 
 def _open(path: Path, changes: Changes, arguments: argparse.Namespace) -> Result:
@@ -169,11 +170,18 @@ def print_result(result: Result) -> None:
     out.print(f"changed: {said} (computed from {result.from_layer} on)", markup=False)
     if result.damage:
         out.print(f"read up to the damage: {result.damage}", markup=False)
+    if result.unreadable:
+        out.print(f"{result.unreadable} messages are no events of today's schemas")
+    if result.not_computed:
+        out.print(
+            f"{result.not_computed} decisions not computed: "
+            "made from events that lie before the recording's beginning"
+        )
     out.print(_figures(result))
     counts = ", ".join(f"{count} {name}" for name, count in result.classes.items())
     out.print(f"decisions: {counts}")
     if result.first is None:
-        out.print("every decision is the same")
+        out.print("every decision is the same" if result.compared else "nothing was compared")
         return
     first = result.first
     out.print(f"\nfirst divergence: cycle {first.cycle} (seq {first.seq}), {first.kind}")

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from bus.errors import InputError
 from bus.recording.content import Content, ContentDamaged, taken_apart
 from bus.recording.format import FORMAT, READABLE, VERSION, object_in
-from bus.recording.frames import Frame, FrameDamaged, frames, next_whole_frame
+from bus.recording.frames import CUT_OFF, Frame, FrameDamaged, frames, next_whole_frame
 from bus.recording.links import Links, links_of
 from bus.recording.reader import BUFFER_BYTES
 
@@ -33,6 +33,8 @@ class Flaw:
     after_seq: int
     """Position of the last message that can be used before it; 0: none."""
     why: str
+    at_end: bool = False
+    """The file ends within this frame, as one whose writer was cut off."""
 
     def __str__(self) -> str:
         """One line for people."""
@@ -69,6 +71,12 @@ class FileCheck:
     flaws_left_out: int = 0
     stretches: list[Stretch] = field(default_factory=list)
     """What can be used."""
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it only ends too early: what is there is as it was written."""
+        only_end = all(flaw.at_end for flaw in self.flaws) and not self.flaws_left_out
+        return not self.sealed and only_end
 
     @property
     def whole(self) -> bool:
@@ -130,7 +138,8 @@ class Walk:
                 self.found.frames += 1
                 offset = next_whole_frame(file, error.offset + 1)
                 end = self.found.bytes if offset is None else offset
-                self._flaw(error.offset, f"{error.why}; {end - error.offset:,} bytes are lost")
+                why = f"{error.why}; {end - error.offset:,} bytes are lost"
+                self._flaw(error.offset, why, at_end=offset is None and error.why == CUT_OFF)
                 self._links.lose()
             else:
                 return
@@ -182,8 +191,8 @@ class Walk:
             self._extend(content, proven=verdict.proven)
         return verdict.usable and bool(content.messages)
 
-    def _flaw(self, offset: int, why: str) -> None:
-        self.found.add(Flaw(self.found.frames, offset, self._last_usable, why))
+    def _flaw(self, offset: int, why: str, *, at_end: bool = False) -> None:
+        self.found.add(Flaw(self.found.frames, offset, self._last_usable, why, at_end))
         self._broken = self._unsettled = True
 
     def _settle(self, missing: int, content: Content) -> None:

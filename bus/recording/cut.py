@@ -14,7 +14,7 @@ from typing import Any
 from bus.errors import InputError
 from bus.recording.check import Walk
 from bus.recording.opening import STATEFUL, Beginning, Kept, Opening
-from bus.recording.reader import Recording, open_recording
+from bus.recording.reader import NOT_SEALED, Recording, open_recording
 from bus.recording.window import Window
 from bus.recording.writer import written
 from schemas.checkpoint import Checkpoint
@@ -37,7 +37,7 @@ class Cut:
     gaps: int = 0
     """Places at which messages are missing, since the source is damaged there."""
     damage: str = ""
-    """Why reading the source ended before the window did; empty when it did not."""
+    """Why the source ends before the window does; empty when it does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,9 @@ class Source:
                 yield None
             yield from zip(content.messages, content.lines, strict=True)
             last_seq = content.messages[-1].seq
+        if not walk.found.sealed:
+            flaws = walk.found.flaws
+            self.recording.damage = str(flaws[-1]) if flaws else NOT_SEALED
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +139,7 @@ def find(source: Source, window: Window) -> Part:
     if beginning is None:
         remedy = "give a part that it holds; `foresail recording info` says what that is"
         raise InputError("the window", f"{window} of {source.recording.path.name}", remedy)
-    damage = "" if source.past_damage else source.recording.damage
-    return Part(source, beginning, from_seq, last_seq, damage)
+    return Part(source, beginning, from_seq, last_seq, source.recording.damage)
 
 
 def cut(path: Path, target: Path, window: Window, *, past_damage: bool = False) -> Cut:

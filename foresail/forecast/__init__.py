@@ -15,6 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from bus.exit_codes import ExitCode
+
 FOLDER = Path(__file__).parent
 
 
@@ -29,9 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", action="store_true", help="print JSON")
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main(arguments: argparse.Namespace) -> ExitCode:
     """Run one action in the main thread, where Ctrl-C interrupts a computation at once."""
-    code: int = _module(arguments.action).run(arguments)
+    code: ExitCode = _module(arguments.action).run(arguments)
     return code
 
 

@@ -8,14 +8,12 @@ from dataclasses import asdict
 from rich.table import Table
 
 from bus.errors import ConfigError
+from bus.exit_codes import ExitCode, verdict
 from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.dataset import Dataset, open_dataset
 from lab.forecast.leaks import LeakReport, check_dataset, rows_to_check
 from services.inference.history import FEATURE_SETS
-
-LEAKS_FOUND = 1
-"""Exit code when a feature knows what had not happened yet."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
-    """Check, tell, and exit with 1 when something leaks."""
+def run(arguments: argparse.Namespace) -> ExitCode:
+    """Check and tell."""
     for name in ("moments", "rows"):
         if getattr(arguments, name) < 1:
             raise ConfigError(f"--{name}", getattr(arguments, name), "give 1 or more")
@@ -53,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"dataset": dataset.name, "feature_set": feature_set, **asdict(report)})
     else:
         _tell(report, feature_set)
-    return LEAKS_FOUND if report.leaks else 0
+    return verdict(differs=bool(report.leaks), nothing_compared=report.rows == 0)
 
 
 def _moments_us(dataset: Dataset, count: int) -> list[int]:

@@ -17,6 +17,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from bus.errors import ConfigError
+from bus.exit_codes import ExitCode
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json
 from foresail.workspace import workspace
@@ -73,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Build."""
     place = workspace()
     plan = DatasetPlan(
@@ -95,10 +96,10 @@ def run(arguments: argparse.Namespace) -> int:
     folder = place.processed / plan.name
     if arguments.json:
         print_json({"folder": str(folder), "built_before": there, **manifest})
-        return 0
+        return ExitCode.GOOD
     _print(manifest)
     console().print(f"{'Built before' if there else 'Built'}: {folder}")
-    return 0
+    return ExitCode.GOOD
 
 
 def _minutes(horizon_seconds: float) -> int:

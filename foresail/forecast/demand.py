@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from foresail.flags import seconds
 from foresail.forecast.evaluate import progress
 from foresail.output import console, print_json
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Train, judge, write."""
     options = DemandOptions(
         name=arguments.name,
@@ -79,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(done, options.target)
         console().print(f"{manifest.model_id} in {place.models / options.name}, report {report}")
-    return 0
+    return ExitCode.GOOD
 
 
 def share_of(text: str) -> float:

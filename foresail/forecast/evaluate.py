@@ -19,6 +19,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode, verdict
 from foresail.forecast._cost import cost, cost_text
 from foresail.output import console, print_json
 from foresail.workspace import workspace
@@ -27,8 +28,6 @@ from lab.forecast.dataset import open_dataset
 from lab.forecast.risk.run_evaluation import evaluate_model, write_report
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.workspace import Workspace
-
-CHECK_FAILED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Evaluate."""
     from foresail.forecast.train import horizons_of  # noqa: PLC0415 - train.py imports this file
 
@@ -77,10 +76,11 @@ def run(arguments: argparse.Namespace) -> int:
         for file in written[:1]:
             console().print(f"Report: {file}")
         console().print(cost_text())
-    failed = [
-        one for horizon in report["horizons"] for one in horizon["checks"] if not one["holds"]
-    ]
-    return CHECK_FAILED if arguments.check and failed else 0
+    checks = [one for horizon in report["horizons"] for one in horizon["checks"]]
+    return verdict(
+        differs=arguments.check and not all(one["holds"] for one in checks),
+        nothing_compared=arguments.check and not checks,
+    )
 
 
 def model_name(dataset: str) -> str:

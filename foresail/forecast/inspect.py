@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from foresail.forecast.evaluate import model_folder, model_name
 from foresail.output import console, print_json
 from foresail.workspace import workspace
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", type=int, metavar="N", help="the row, counted from 0")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Inspect."""
     if arguments.row is not None and arguments.dataset is None:
         raise InputError("--row", arguments.row, "give --dataset and --row together")
@@ -50,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(found)
     else:
         _print(found, console())
-    return 0
+    return ExitCode.GOOD
 
 
 def _print(found: dict[str, Any], out: Console) -> None:

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from foresail.flags import seconds
 from foresail.forecast._cost import cost, cost_text
 from foresail.forecast.evaluate import model_name, progress
@@ -68,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> ExitCode:
     """Train."""
     options = options_of(arguments)
     place = workspace()
@@ -91,7 +92,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(trained, console())
         console().print(cost_text())
-    return 0
+    return ExitCode.GOOD
 
 
 def options_of(arguments: argparse.Namespace) -> Options:

@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from importlib import import_module
+
+from bus.exit_codes import ExitCode
 
 ACTIONS = {
     "record": "write a stack's log to a file: from its beginning, from a point in its past, or from now on",
@@ -28,9 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", action="store_true", help="print JSON")
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Run one action."""
-    code: int = await import_module(_module(arguments.action)).run(arguments)
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Run one action: those that only read and write files in the main thread, where Ctrl-C interrupts
+    a computation at once.
+    """
+    action = import_module(_module(arguments.action))
+    code: ExitCode = (
+        action.main(arguments) if hasattr(action, "main") else asyncio.run(action.run(arguments))
+    )
     return code
 
 

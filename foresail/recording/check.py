@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode, verdict
 from bus.recording.check import FileCheck, check_file
 from foresail.output import console, print_json
 
-DAMAGED = 1
 SHOWN_FLAWS = 20
 
 
@@ -20,8 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=Path)
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Check a recording; 1 when anything is wrong with it.
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Check a recording.
 
     Raises:
         InputError: it is no recording at all.
@@ -34,17 +34,29 @@ async def run(arguments: argparse.Namespace) -> int:
         print_json(as_json(found))
     else:
         _print(found)
-    return 0 if found.whole else DAMAGED
+    return verdict(
+        differs=bool(found.flaws) and not found.cut_off,
+        nothing_compared=found.messages == 0,
+        cut_off=found.cut_off,
+    )
 
 
 def as_json(found: FileCheck) -> dict[str, Any]:
     """Return what was found as JSON values."""
-    return {**asdict(found), "file": found.path.name, "path": None, "whole": found.whole}
+    return {
+        **asdict(found),
+        "file": found.path.name,
+        "path": None,
+        "whole": found.whole,
+        "cut_off": found.cut_off,
+    }
 
 
 def _print(found: FileCheck) -> None:
     out = console()
-    state = "whole" if found.whole else "damaged" if found.flaws else "not sealed: it was cut off"
+    state = "not sealed: it was cut off" if found.cut_off else "damaged"
+    if found.whole:
+        state = "whole"
     out.print(
         f"{found.path.name}: {state}; {found.frames} frames, {found.messages} usable messages, "
         f"{found.bytes / 1e6:.2f} MB",

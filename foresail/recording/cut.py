@@ -6,13 +6,12 @@ import argparse
 from dataclasses import asdict
 from pathlib import Path
 
+from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
 from bus.recording.cut import Cut, cut
 from bus.recording.window import By, Window, cycle_of_decision
 from foresail.output import console, print_json
 from foresail.spans import numbers, times
-
-INCOMPLETE = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,15 +34,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Cut; 1 when the part lacks something that re-running it needs."""
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Cut a part out."""
     window = _window(arguments)
     made = cut(arguments.file, arguments.out, window, past_damage=arguments.past_damage)
     if arguments.json:
         print_json({"file": arguments.out.name, "window": str(window), **asdict(made)})
     else:
         _print(arguments.out, made)
-    return 0 if made.complete and not made.damage else INCOMPLETE
+    return verdict(differs=not made.complete, cut_off=bool(made.gaps or made.damage))
 
 
 def _window(arguments: argparse.Namespace) -> Window:

@@ -12,12 +12,12 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
 from foresail.audit import Auditor
 from foresail.output import console, print_json
 from schemas.envelope import attributes_of
 
-DAMAGED = 1
 SHOWN_PROBLEMS = 50
 
 
@@ -26,14 +26,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", type=Path)
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Describe a recording; 1 when it is damaged, not sealed, or its log has a problem."""
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Describe a recording."""
     described = describe(arguments.file)
     if arguments.json:
         print_json(described)
     else:
         _print(described)
-    return 0 if described["sealed"] and not described["audit"]["problems"] else DAMAGED
+    return verdict(
+        differs=bool(described["messages"] and described["audit"]["problems"]),
+        nothing_compared=described["messages"] == 0,
+        cut_off=not described["sealed"],
+    )
 
 
 def describe(path: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from bus.clock import SystemClock
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from bus.port import Bus, LogInfo
 from bus.recording import RecordingWriter
 from foresail.flags import seconds
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Record."""
     path = Path(arguments.file)
     check_writable("FILE", path)
@@ -71,14 +72,17 @@ async def run(arguments: argparse.Namespace) -> int:
         writer = RecordingWriter(path, _header(stack, layers, part))
         follow = stack.running and not arguments.no_follow
         try:
-            count = await _copy(bus, patterns, writer, part, arguments.for_seconds, follow=follow)
+            count, stopped = await _copy(
+                bus, patterns, writer, part, arguments.for_seconds, follow=follow
+            )
         finally:
             writer.seal()
     if arguments.json:
         print_json({"file": str(path), "messages": count})
     else:
         console().print(f"{count} messages in {path}", markup=False)
-    return 0
+    cut_short = stopped and (not follow or arguments.for_seconds is not None)
+    return ExitCode.INTERRUPTED if cut_short else ExitCode.GOOD
 
 
 def _header(stack: StackFile, layers: tuple[str, ...] | None, part: LogPart) -> dict[str, Any]:
@@ -120,8 +124,8 @@ async def _copy(
     for_seconds: float | None,
     *,
     follow: bool,
-) -> int:
-    """Copy a part of the log; return how many messages were written."""
+) -> tuple[int, bool]:
+    """Copy a part of the log; return how many messages were written, and whether a signal ended it."""
     for head in part.heads:
         writer.write(head)
     count = len(part.heads)
@@ -154,4 +158,4 @@ async def _copy(
             await task
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.remove_signal_handler(number)
-    return count
+    return count, stop.is_set()

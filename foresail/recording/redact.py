@@ -8,10 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode, verdict
 from foresail.output import console, print_json
 
 LEAST_SALT_BYTES = 16
-DAMAGED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Redact; 1 when the source is damaged before its end.
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Redact.
 
     Raises:
         InputError: the salt cannot be read or is too short.
@@ -47,7 +47,7 @@ async def run(arguments: argparse.Namespace) -> int:
         out.print(f"{made.messages} messages in {arguments.out.name}, {made.names} names replaced")
         if made.damage:
             out.print(f"the source is damaged: {made.damage}", markup=False)
-    return DAMAGED if made.damage else 0
+    return verdict(nothing_compared=made.messages == 0, cut_off=bool(made.damage))
 
 
 def _salt(path: Path | None) -> bytes:

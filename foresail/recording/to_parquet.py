@@ -8,10 +8,9 @@ from pathlib import Path
 
 from rich.table import Table
 
+from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
 from foresail.output import console, print_json
-
-DAMAGED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,15 +19,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="FOLDER", type=Path, help="a new folder")
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Write tables; 1 when the recording is damaged before its end."""
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Write tables."""
     from lab.recordings.tables import write_tables  # noqa: PLC0415 - loads polars
 
     recording = open_recording(arguments.file)
     made = write_tables(recording, arguments.out)
+    code = verdict(
+        differs=made.unreadable > 0,
+        nothing_compared=not any(made.rows.values()),
+        cut_off=bool(recording.damage),
+    )
     if arguments.json:
         print_json({"folder": arguments.out.name, "damage": recording.damage, **asdict(made)})
-        return DAMAGED if recording.damage else 0
+        return code
     out = console()
     table = Table(box=None)
     table.add_column(f"{arguments.out.name}/")
@@ -42,4 +46,4 @@ async def run(arguments: argparse.Namespace) -> int:
         out.print(f"{made.unresolved} deltas lie before their keyframe; their tables are left out")
     if recording.damage:
         out.print(f"read up to the damage: {recording.damage}", markup=False)
-    return DAMAGED if recording.damage else 0
+    return code

@@ -22,6 +22,7 @@ from rich.text import Text
 
 from bus.clock import Clock, SystemClock
 from bus.errors import InputError
+from bus.exit_codes import ExitCode, verdict
 from bus.port import StoredMessage
 from bus.recording import open_recording
 from bus.recording.cut import Part, Source, find
@@ -33,7 +34,6 @@ from foresail.replay.player import FASTER, Player
 from foresail.replay.stage import Place, Stage, run_name, staged
 from foresail.spans import moment
 
-DAMAGED = 1
 FRAMES_PER_SECOND = 4
 _FROM = re.compile("(seq|cycle):([0-9]{1,18})")
 
@@ -68,10 +68,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Replay; 1 when the recording is damaged before its end."""
+def main(arguments: argparse.Namespace) -> ExitCode:
+    """Replay. The recording is proven first, in the main thread, where Ctrl-C interrupts at once."""
     speed = _speed(arguments.speed)
-    part = _part(arguments)
+    return asyncio.run(_replay(arguments, speed, _part(arguments)))
+
+
+async def _replay(arguments: argparse.Namespace, speed: float | None, part: Part) -> ExitCode:
     clock = SystemClock()
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
@@ -95,9 +98,11 @@ async def run(arguments: argparse.Namespace) -> int:
         )
         if not arguments.json:
             _introduce(arguments.file, part, stage)
-        await _until_end(player, part, clock, stay=not arguments.no_stay)
+        interrupted = await _until_end(player, part, clock, stay=not arguments.no_stay)
     _conclude(arguments, player, part, stage)
-    return DAMAGED if part.damage else 0
+    if interrupted and not player.played.done:
+        return ExitCode.INTERRUPTED
+    return verdict(cut_off=bool(part.damage))
 
 
 def _speed(text: str) -> float | None:
@@ -130,12 +135,17 @@ def _messages(part: Part) -> Iterator[StoredMessage]:
             yield kept[0]
 
 
-async def _until_end(player: Player, part: Part, clock: Clock, *, stay: bool) -> None:
-    """Play, show, and take keys until the end or until told to stop."""
-    stop = asyncio.Event()
+async def _until_end(player: Player, part: Part, clock: Clock, *, stay: bool) -> bool:
+    """Play, show, and take keys until the end or until told to stop; return whether a signal said so."""
+    stop, signalled = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
+
+    def on_signal() -> None:
+        signalled.set()
+        stop.set()
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, on_signal)
     playing = asyncio.create_task(player.play(_messages(part), part.from_seq), name="replay")
     waiting = [playing, asyncio.create_task(stop.wait())]
     showing = asyncio.create_task(_show(player, clock))
@@ -152,6 +162,7 @@ async def _until_end(player: Player, part: Part, clock: Clock, *, stay: bool) ->
         await asyncio.gather(*waiting, showing, return_exceptions=True)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
+    return signalled.is_set()
 
 
 def _press(player: Player, key: str, stop: asyncio.Event) -> None:

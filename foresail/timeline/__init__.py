@@ -11,8 +11,9 @@ import argparse
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from foresail.flags import seconds
-from foresail.log_source import Since, Source, open_source
+from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import page, print_json
 from foresail.timeline.chain import incidents
 from foresail.timeline.gathered import READS, Gathered
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Print one incident, or the list.
 
     Raises:
@@ -58,16 +59,17 @@ async def run(arguments: argparse.Namespace) -> int:
     """
     async with open_source(arguments.recording, Path(arguments.state)) as source:
         gathered = await gather(source, arguments.since)
+    code = reading_verdict(source, nothing_compared=gathered.first_seconds is None)
     found = incidents(gathered)
     if arguments.list:
         if arguments.json:
             print_json([one.model_dump(mode="json", exclude={"curves"}) for one in found])
         else:
             page().print(list_view(found) if found else NOTHING)
-        return 0
+        return code
     if not found and arguments.place is None and arguments.incident in (None, LAST):
         page().print(NOTHING)
-        return 0
+        return code
     chosen = choose(found, arguments.incident, arguments.place)
     if arguments.html is not None:
         write_page(chosen, Path(arguments.html))
@@ -77,7 +79,7 @@ async def run(arguments: argparse.Namespace) -> int:
         page().print(incident_view(chosen, gathered.omitted, gathered.unreadable))
         if arguments.html is not None:
             page().print(f"drawn in {arguments.html}", markup=False)
-    return 0
+    return code
 
 
 async def gather(source: Source, since_seconds: float | None) -> Gathered:

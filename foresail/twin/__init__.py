@@ -9,6 +9,8 @@ from __future__ import annotations
 import argparse
 from importlib import import_module
 
+from bus.exit_codes import ExitCode
+
 ACTIONS = {
     "up": "start the embedded cluster alone and print its kubeconfig; Ctrl-C stops it",
     "scenario": "check a scenario file and apply it to the running cluster",
@@ -27,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--json", action="store_true", help="print JSON")
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Run one action."""
-    code: int = await import_module(f"foresail.twin.{arguments.action}").run(arguments)
+    code: ExitCode = await import_module(f"foresail.twin.{arguments.action}").run(arguments)
     return code

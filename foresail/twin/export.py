@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode, verdict
 from bus.port import StoredMessage
 from bus.recording import open_recording
 from foresail.flags import seconds
@@ -55,26 +56,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder")
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Write the start state and say what it holds and what it does not."""
     out = Path(arguments.output)
     _check_output(out)
     if arguments.recording is not None:
-        origin, tables = from_recording(Path(arguments.recording))
+        origin, tables, damage = from_recording(Path(arguments.recording))
     else:
         origin, tables = await _from_cluster(arguments)
+        damage = ""
+    code = verdict(cut_off=bool(damage))
     state = start_state(tables, task_seconds=arguments.task_seconds)
     if not state.nodes:
         raise InputError("snapshot", origin, "it holds no node; export from another one")
     notes = [f"start state of {origin}", *state.notes]
+    if damage:
+        notes.append(f"read up to the damage: {damage}")
     write_trace_file(out, state.nodes, state.arrivals, notes)
     if arguments.json:
         counts = {"nodes": len(state.nodes), "workloads": len(state.arrivals)}
         print_json({"file": str(out), **counts, "notes": notes})
-        return 0
+        return code
     for line in (*notes, f"written to {out}; play it with --workload {out}"):
         console().print(line, markup=False)
-    return 0
+    return code
 
 
 def _check_output(path: Path) -> None:
@@ -86,8 +91,9 @@ def _check_output(path: Path) -> None:
         raise InputError("--output", path, "give a file in a folder that exists")
 
 
-def from_recording(path: Path) -> tuple[str, ClusterTables]:
-    """Return what to call the newest snapshot of a recording, and its tables.
+def from_recording(path: Path) -> tuple[str, ClusterTables, str]:
+    """Return what to call the newest snapshot of a recording, its tables, and why reading ended early.
+
 
     Raises:
         InputError: it is no recording, or holds no snapshot that can be read.
@@ -109,7 +115,11 @@ def from_recording(path: Path) -> tuple[str, ClusterTables]:
     for state in states.values():
         tables.update(state.tables)
     cluster = recording.header.get("cluster", "unknown")
-    return f"cluster {cluster}, cycle {cycles.pop()} of a recording", ClusterTables(**tables)
+    return (
+        f"cluster {cluster}, cycle {cycles.pop()} of a recording",
+        ClusterTables(**tables),
+        recording.damage,
+    )
 
 
 def _is_keyframe(data: bytes) -> bool:

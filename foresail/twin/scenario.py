@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.stack.preflight import check_file
 from foresail.twin.place import find_kubeconfig
@@ -26,14 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder")
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Check the file, then hand it to the twin."""
     path = Path(arguments.file)
     check_file("FILE", arguments.file)
     scenario = read_scenario(path)
     if arguments.check:
         _say(arguments, {"file": path.name, "ok": True}, f"{path.name}: a scenario")
-        return 0
+        return ExitCode.GOOD
     given = arguments.kubeconfig
     kubeconfig = Path(given) if given else find_kubeconfig(Path(arguments.state), admin=True)
     transport = OfficialClientTransport(kubeconfig)
@@ -49,7 +50,7 @@ async def run(arguments: argparse.Namespace) -> int:
         {"file": path.name, **said},
         f"{path.name}: {said.get('events', 0)} events planned",
     )
-    return 0
+    return ExitCode.GOOD
 
 
 def _say(arguments: argparse.Namespace, value: dict[str, object], text: str) -> None:

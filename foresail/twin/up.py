@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from bus.errors import ConfigError, InputError
+from bus.exit_codes import ExitCode
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.settings import StackSettings, resolve
@@ -57,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder")
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Start the twin, say how to reach it, and stay until it is told to stop."""
     settings = _settings(arguments)
     _check(arguments)
@@ -114,7 +115,7 @@ def _ours(path: Path) -> bool:
 
 async def _serve(
     arguments: argparse.Namespace, settings: StackSettings, folder: StateFolder
-) -> int:
+) -> ExitCode:
     workload = choose_workload(settings.run, folder.path / "workload")
     options = {} if arguments.scenario is None else {"--scenario": arguments.scenario}
     if not arguments.keep:
@@ -170,7 +171,7 @@ def _show(
     out.print("Ctrl-C stops it")
 
 
-async def _stay(twin: TwinProcess, for_seconds: float | None) -> int:
+async def _stay(twin: TwinProcess, for_seconds: float | None) -> ExitCode:
     """Wait for Ctrl-C, SIGTERM, the end of the time, or the twin's death."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -185,4 +186,5 @@ async def _stay(twin: TwinProcess, for_seconds: float | None) -> int:
             await task
     if died:
         raise InputError("twin", f"exit code {dying.result()}", "see its log in the state folder")
-    return 0
+    early = stop.is_set() and for_seconds is not None
+    return ExitCode.INTERRUPTED if early else ExitCode.GOOD

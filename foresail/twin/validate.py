@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from foresail.output import console, print_error, print_json
 from twin.faults import read_scenario
 from twin.workloads.catalog import plain_nodes
 from twin.workloads.row_files import CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX
 from twin.workloads.trace_file import FileContent, check_trace_file
 
-BAD_INPUT = 2
 SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 SHOWN = 100
 """Bad rows that are printed; the number of all is said."""
@@ -28,15 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def run(arguments: argparse.Namespace) -> int:
-    """Check every file; exit code 2 when one is not well."""
+async def run(arguments: argparse.Namespace) -> ExitCode:
+    """Check every file."""
     if arguments.nodes < 1:
         raise InputError("--nodes", arguments.nodes, "give 1 or more")
     results = [check(Path(name), arguments.nodes) for name in arguments.files]
     bad = [error for _, errors in results for error in errors]
     if arguments.json:
         print_json([_described(said, errors) for said, errors in results])
-        return BAD_INPUT if bad else 0
+        return ExitCode.BAD_INPUT if bad else ExitCode.GOOD
     for said, errors in results:
         if not errors:
             console().print(f"{said['file']}: {said['holds']}", markup=False)
@@ -44,7 +44,7 @@ async def run(arguments: argparse.Namespace) -> int:
         print_error(str(error))
     if len(bad) > SHOWN:
         print_error(f"{len(bad) - SHOWN} more like these")
-    return BAD_INPUT if bad else 0
+    return ExitCode.BAD_INPUT if bad else ExitCode.GOOD
 
 
 def _described(said: dict[str, Any], errors: Sequence[InputError]) -> dict[str, Any]:

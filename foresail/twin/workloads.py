@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.settings import DATA_VARIABLE
 from twin.workloads import FITTED, IDLE
@@ -42,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-async def run(arguments: argparse.Namespace) -> int:
+async def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the sources."""
     folder = arguments.data or os.environ.get(DATA_VARIABLE) or None
     lines = [describe(name, None if folder is None else Path(folder)) for name in FITTED]
     if arguments.json:
         print_json([asdict(line) for line in lines])
-        return 0
+        return ExitCode.GOOD
     for line in lines:
         plays = "the real trace" if line.real else "its fitted model"
         console().print(
@@ -62,7 +63,7 @@ async def run(arguments: argparse.Namespace) -> int:
         "Fitted models ship with the package and need no file; "
         f"{DATA_VARIABLE} or --data names the folder of the real traces."
     )
-    return 0
+    return ExitCode.GOOD
 
 
 def describe(name: str, data: Path | None) -> SourceLine:

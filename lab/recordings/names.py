@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from lab.recordings.free_text import OPEN_FIELDS, PATCH_FIELDS, STAYING_FIELDS
+
 NODE_FIELDS = frozenset(
     ("ids", "added", "removed", "exceptions", "targets", "uncertain_targets", "node", "subject")
 )
@@ -19,9 +21,12 @@ NAME_FIELDS = NODE_FIELDS | frozenset(
 """Fields that hold a name, alone or composed, or a list of them."""
 OBJECT_FIELDS = frozenset(("object", "target"))
 """Fields that hold a name, or a word of ours such as `pods`."""
-MESSAGE_FIELDS = frozenset(("message", "status_message"))
-"""What the API server said: names of any kind stand in quotes and braces."""
-TEXT_FIELDS = frozenset(("text", "rationale", "detail", "patch", "undo", *MESSAGE_FIELDS))
+OUR_OBJECTS = frozenset(("", "pods"))
+"""Words of ours that stand where a name could."""
+MESSAGE_FIELDS = frozenset(("message", "status_message", "status_reason"))
+"""What the API server said: names of any kind stand in quotes and braces, and anything may stand
+elsewhere."""
+TEXT_FIELDS = frozenset(("text", "rationale", "detail", *MESSAGE_FIELDS))
 """Sentences, ours or others'."""
 KEYED_BY_NAME = frozenset(("waiting_omitted",))
 """Objects whose keys are names."""
@@ -47,12 +52,22 @@ class Handler(Protocol):
         """Take a sentence; a `foreign` one is the API server's."""
         ...
 
+    def patch(self, text: str) -> str:
+        """Take a JSON merge patch."""
+        ...
+
     def other(self, text: str) -> str:
-        """Take any other text."""
+        """Take any other text that may be read by anybody but for names in it."""
+        ...
+
+    def unknown(self, text: str) -> str:
+        """Take a text that could say anything."""
         ...
 
 
-def walked(value: Any, by: Handler, field: str = "", owner: str = "") -> Any:
+def walked(
+    value: Any, by: Handler, field: str = "", owner: str = "", *, strict: bool = False
+) -> Any:
     """Return JSON with every text in it handed to `by`.
 
     Args:
@@ -60,11 +75,13 @@ def walked(value: Any, by: Handler, field: str = "", owner: str = "") -> Any:
         by: what is done with texts.
         field: the name of the field that holds the value.
         owner: the name of the field that holds the object with that field.
+        strict: whether texts in fields of which nothing is known could say anything.
     """
+    strict = strict and field not in OPEN_FIELDS
     if isinstance(value, str):
-        return _handled(value, by, field)
+        return _handled(value, by, field, strict=strict)
     if isinstance(value, list):
-        return [walked(one, by, field, owner) for one in value]
+        return [walked(one, by, field, owner, strict=strict) for one in value]
     if not isinstance(value, dict):
         return value
     if field in KEYED_BY_NAME:
@@ -73,7 +90,11 @@ def walked(value: Any, by: Handler, field: str = "", owner: str = "") -> Any:
     names_object = _names_object(value, field)
     return {
         by.other(key): walked(
-            one, by, (column or ("node" if names_object and key == "name" else key)), field
+            one,
+            by,
+            (column or ("node" if names_object and key == "name" else key)),
+            field,
+            strict=strict,
         )
         for key, one in value.items()
     }
@@ -102,14 +123,18 @@ def renamed(name: str, rename: Callable[[str], str]) -> str:
     return (renamed(node, rename) if bar else "") + bar + "/".join(found)
 
 
-def _handled(value: str, by: Handler, field: str) -> str:
+def _handled(value: str, by: Handler, field: str, *, strict: bool) -> str:
     if field in NAME_FIELDS or (field in OBJECT_FIELDS and "/" in value):
         return by.name(value, node=field in NODE_FIELDS)
     if field in OBJECT_FIELDS:
-        return by.perhaps(value)
+        other = by.perhaps(value)
+        open_word = strict and other == value and value not in OUR_OBJECTS
+        return by.unknown(value) if open_word else other
     if field in TEXT_FIELDS:
         return by.text(value, foreign=field in MESSAGE_FIELDS)
-    return by.other(value)
+    if field in PATCH_FIELDS:
+        return by.patch(value)
+    return by.other(value) if not strict or field in STAYING_FIELDS else by.unknown(value)
 
 
 def _names_object(value: dict[str, Any], field: str) -> bool:

@@ -25,14 +25,11 @@ from lab.rerun.engine import Plan, Rerun
 from lab.rerun.settings import NO_CHANGES, Changes
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.control import Control
 from schemas.envelope import attributes_of
 from schemas.frames import FramedData
 from schemas.prediction import Prediction
 from schemas.registry import BY_TYPE, to_json
 
-HIDDEN = "(redacted)"
-"""In the place of what an operator wrote."""
 SHOWN_LEAKS = 5
 KEPT_VIEWS = 16
 """The first observations that checkpoints hold; deltas in front of the first keyframe need one."""
@@ -125,11 +122,12 @@ class _Rewriting:
 
     def _renamed(self, message: StoredMessage) -> StoredMessage:
         before = _content(message)
-        content = self._renaming.take(before)
-        kind = BY_TYPE.get(attributes_of(message.headers).get("type", ""))
-        if not isinstance(content, dict) or kind is None:
+        event_type = attributes_of(message.headers).get("type", "")
+        kind = BY_TYPE.get(event_type)
+        if not isinstance(before, dict) or kind is None:
             return replace(message, data=self._unreadable(message))
         try:
+            content = self._renaming.event(event_type, before)
             if issubclass(kind, FramedData):
                 self._anew.framed(kind, content)
             elif kind is Config:
@@ -137,8 +135,6 @@ class _Rewriting:
             elif kind is Checkpoint:
                 content["state"] = self._anew.states_named(content["state"])
                 self._folded.checkpoint(content)
-            elif kind is Control and content["text"]:
-                content["text"] = HIDDEN
             headers = self._anew.headers(message, content)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             why = (

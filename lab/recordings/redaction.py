@@ -15,16 +15,28 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bus.recording.pseudonyms import pseudonyms
+from lab.recordings.free_text import (
+    FOREIGN_TAILS,
+    HIDDEN_FIELDS,
+    OURS,
+    VOCABULARY,
+    patch_without,
+)
 from lab.recordings.names import TOKEN, parts_of, renamed, walked
 
 WELL_KNOWN = re.compile(r"([-a-z0-9]+\.)*(kubernetes\.io|k8s\.io|foresail\.dev)(/|$)")
 """Labels and taints that every cluster has."""
 _FOREIGN = re.compile(rf"{WELL_KNOWN.pattern}[-._A-Za-z0-9]*|{TOKEN.pattern}")
-_QUOTED = re.compile(r'"[^"]*"|\{[^{}]*\}|\'[^\']*\'')
+_QUOTED = re.compile(r'"[^"]*"|\{[^{}]*\}|(?<![A-Za-z])\'[^\']*\'')
 _LONG_MESSAGE = 250
 """Messages of the API server are kept up to some length; the last word of a long one may be half a
 name."""
 _HASH_LETTERS = 12
+_NUMBER = re.compile(r"[0-9.]+")
+_COMMAND_VALUE = re.compile(r"[0-9]{1,18}|active|shadow")
+"""A cycle or a mode: what an operator's command may name."""
+HIDDEN = "(redacted)"
+"""In the place of what could say anything."""
 _DISTINCT = re.compile(r"(?=.*[A-Za-z])(?=.*[-._0-9]).{3,}")
 
 
@@ -60,6 +72,8 @@ class Gathered:
         """See `Handler.other`."""
         return text
 
+    patch = unknown = other
+
 
 class Renaming:
     """Replaces the gathered names; a `lab.recordings.names.Handler`."""
@@ -70,9 +84,32 @@ class Renaming:
         self._bare = gathered.bare
         self.names: Mapping[str, str] = pseudonyms(gathered.names, salt)
 
-    def take(self, content: Any) -> Any:
-        """Return one event's content with other names."""
-        return walked(content, self)
+    def take(self, content: Any, *, strict: bool = False) -> Any:
+        """Return an event's content with other names; `strict` hides what is not known to be public."""
+        return walked(content, self, strict=strict)
+
+    def event(self, event_type: str, content: dict[str, Any]) -> dict[str, Any]:
+        """Return an event's content with other names, and without what anybody may have written."""
+        found: dict[str, Any] = self.take(content, strict=True)
+        ours = event_type.endswith("data_source.v1") and content.get("kind") in OURS
+        for name in () if ours else HIDDEN_FIELDS.get(event_type, ()):
+            if found.get(name):
+                found[name] = [HIDDEN] if isinstance(found[name], list) else HIDDEN
+        if event_type in FOREIGN_TAILS:
+            place = FOREIGN_TAILS[event_type]
+            for one in found.get(place, ()) if place else (found,):
+                head, colon, tail = str(one.get("text", "")).partition(": ")
+                if colon:
+                    one["text"] = head + colon + self.text(tail, foreign=True)
+        return found
+
+    def patch(self, text: str) -> str:
+        """See `Handler.patch`."""
+        return patch_without(text, self._word_for, lambda word: bool(WELL_KNOWN.match(word)))
+
+    def unknown(self, text: str) -> str:
+        """See `Handler.unknown`."""
+        return HIDDEN if text and not _COMMAND_VALUE.fullmatch(text) else text
 
     def name(self, text: str, *, node: bool = False) -> str:  # noqa: ARG002 - the protocol's
         """See `Handler.name`."""
@@ -93,9 +130,13 @@ class Renaming:
     def text(self, text: str, *, foreign: bool) -> str:
         """See `Handler.text`."""
         if foreign:
-            text = _QUOTED.sub(lambda found: self._foreign(found[0]), text)
             if len(text) >= _LONG_MESSAGE:
                 text = text.rpartition(" ")[0]
+            parts, last = [], 0
+            for quoted in _QUOTED.finditer(text):
+                parts += [self._said(text[last : quoted.start()]), self._foreign(quoted[0])]
+                last = quoted.end()
+            return "".join((*parts, self._said(text[last:])))
         return TOKEN.sub(lambda found: self._word(text, found), text)
 
     def hidden(self, text: str) -> str:
@@ -120,14 +161,25 @@ class Renaming:
         """Replace every word that stands in quotes or braces; labels, users and images stand there."""
 
         def replaced(found: re.Match[str]) -> str:
-            word = found[0]
-            if WELL_KNOWN.match(word):
-                return word
-            if word in self.names:
-                return self.names[word]
-            return f"redacted-{self.hidden(word)[:_HASH_LETTERS]}"
+            return found[0] if WELL_KNOWN.match(found[0]) else self._word_for(found[0])
 
         return _FOREIGN.sub(replaced, quoted)
+
+    def _said(self, text: str) -> str:
+        """Keep numbers and the words that the API server's own sentences are made of."""
+
+        def replaced(found: re.Match[str]) -> str:
+            word = found[0]
+            if word in self.names and (_is_distinct(word) or word in self._bare):
+                return self.names[word]
+            known = word.lower() in VOCABULARY or _NUMBER.fullmatch(word) or WELL_KNOWN.match(word)
+            return word if known else self._word_for(word)
+
+        return _FOREIGN.sub(replaced, text)
+
+    def _word_for(self, word: str) -> str:
+        """Return the other name of a name, and of any other word nothing that tells what it was."""
+        return self.names.get(word) or f"redacted-{self.hidden(word)[:_HASH_LETTERS]}"
 
 
 def _is_distinct(name: str) -> bool:

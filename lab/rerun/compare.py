@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel
@@ -22,12 +24,20 @@ from schemas.identity import Origin, event_id
 from schemas.prediction import Prediction
 from schemas.registry import to_json
 from schemas.upcast import newest_type
+from services.inference.formula import MEASURED_ID, MODEL_ID
 
 SHOWN_FIELDS = 20
 KEPT_IDS = 64
 """Each is asked for twice: to find a draft, and to compare it."""
 CLOSE_RATIO = 1e-3
-"""Floats of a prediction that differ by no more than this share may come from another CPU."""
+"""Floats that a trained model computes and that differ by no more than this share may come from another
+CPU."""
+FORMULAS = frozenset((MODEL_ID, MEASURED_ID))
+"""Predictors that are plain arithmetic, the same on every CPU."""
+_OF_A_MODEL = re.compile(
+    r"(nodes|risk_table|demand_table)\.(risk_ratio|demand_ratio)\[\d+\]|contributions\[\d+\]\.contribution"
+)
+"""Fields of a prediction that a trained model computes; all others are made as in any other event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +50,9 @@ class FieldDifference:
 
     @property
     def close(self) -> bool:
-        """Whether both are floats and nearly the same."""
+        """Whether both are floats that a trained model computes, and nearly the same."""
+        if not _OF_A_MODEL.fullmatch(self.path):
+            return False
         pair = (self.recorded, self.computed)
         if not all(isinstance(one, float) for one in pair):
             return False
@@ -106,23 +118,23 @@ def same_place(recorded: Recorded, draft: Draft, origin: Origin) -> bool:
 
 def differences(pair: Pair, origin: Origin) -> tuple[FieldDifference, ...]:
     """Return what differs, field by field, at most `SHOWN_FIELDS` of them."""
+    return tuple(islice(_every_difference(pair, origin), SHOWN_FIELDS))
+
+
+def _every_difference(pair: Pair, origin: Origin) -> Iterator[FieldDifference]:
     event, draft = pair.recorded.event, pair.computed
     if draft is None:
-        return (FieldDifference("event", event.type, None),)
-    found: list[FieldDifference] = []
+        yield FieldDifference("event", event.type, None)
+        return
     identity = Comparer(origin, pair.process, pair.layer).identity(draft, pair.recorded.old_type)
     outside = (
         ("id", event.id, identity),
         ("subject", event.subject, subjects.build(origin.cluster, draft.data.tokens())),
         ("causes", list(event.causation_ids), list(draft.causes)),
     )
-    found.extend(FieldDifference(name, old, new) for name, old, new in outside if old != new)
+    yield from (FieldDifference(name, old, new) for name, old, new in outside if old != new)
     old, new = json.loads(bytes_of(pair.recorded)), json.loads(computed_bytes(draft))
-    for one in _differ("", old, new):
-        found.append(one)
-        if len(found) >= SHOWN_FIELDS:
-            break
-    return tuple(found)
+    yield from _differ("", old, new)
 
 
 def added_fields(pair: Pair) -> tuple[str, ...]:
@@ -169,14 +181,17 @@ def _in_older_form(
     return dumped
 
 
-def only_environment(pair: Pair, found: tuple[FieldDifference, ...]) -> bool:
-    """Say whether nothing but floats of a prediction differ, by next to nothing.
+def only_environment(pair: Pair, origin: Origin) -> bool:
+    """Say whether nothing differs but what a trained model computes, and that by next to nothing.
 
     That is what another CPU or another build of a numeric library does to a trained model.
     """
-    if not isinstance(pair.recorded.event.data, Prediction):
+    data = pair.recorded.event.data
+    if not isinstance(data, Prediction) or data.model_id in FORMULAS:
         return False
-    return bool(found) and all(one.close for one in found)
+    found = _every_difference(pair, origin)
+    first = next(found, None)
+    return first is not None and first.close and all(one.close for one in found)
 
 
 def bytes_of(recorded: Recorded) -> bytes:

@@ -12,7 +12,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from bus.errors import InputError
 from bus.recording import open_recording
 from lab.rerun.tally import Tally
 from lab.rerun.what_if import CLASSES, LISTED, WINDOW_SECONDS, DecisionChange, change_between
@@ -37,6 +36,8 @@ class Side:
     alone: int = 0
     """Cycles decided in this recording only."""
     damage: str = ""
+    unreadable: int = 0
+    """Decisions and rewards that are no events of today's schemas."""
 
 
 @dataclass(slots=True)
@@ -51,14 +52,20 @@ class Diff:
 
     @property
     def same(self) -> bool:
-        """Whether both decided the same in the same cycles."""
-        alone = any(side.alone for side in self.sides)
+        """Whether nothing differs: no decision, no cycle of one side alone, nothing unreadable."""
+        alone = any(side.alone or side.unreadable for side in self.sides)
         return not alone and all(self.classes[name] == 0 for name in CLASSES[1:])
+
+    @property
+    def compared(self) -> int:
+        """Cycles that both decided."""
+        return sum(self.classes.values())
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as JSON values."""
         return {
             "same": self.same,
+            "compared": self.compared,
             "decisions": self.classes,
             "sides": [
                 {
@@ -67,6 +74,7 @@ class Diff:
                     "messages": side.events,
                     "cycles_alone": side.alone,
                     "damage": side.damage,
+                    "unreadable": side.unreadable,
                     **side.tally.as_json(),
                 }
                 for side in self.sides
@@ -121,8 +129,6 @@ def diff(a: Path, b: Path, window_seconds: float = WINDOW_SECONDS) -> Diff:
     sides[1].alone += len(open_b)
     for side, recording in zip(sides, (first, second), strict=True):
         side.damage = recording.damage
-    if not any(side.tally.decisions for side in sides):
-        raise InputError("recordings", f"{a} and {b}", "neither holds a decision")
     return found
 
 
@@ -142,6 +148,7 @@ def _decisions(recording: Any, side: Side) -> Iterator[Decision]:
         try:
             data: Any = decode(message.subject, message.headers, message.data).data
         except UnknownEvent:
+            side.unreadable += 1
             continue
         side.tally.add(data)
         if isinstance(data, Decision):

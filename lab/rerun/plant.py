@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
-from bus.recording import open_recording
+from bus.recording import Recording, open_recording
 from lab.rerun.trusted import read_event
 from schemas.envelope import attributes_of
 from schemas.frames import FrameMismatch, FullState, unfold
@@ -49,6 +49,8 @@ class Plant:
     cluster_seconds: float
     """Cluster time from the first cycle to the recording's last."""
     notes: tuple[str, ...]
+    damage: str = ""
+    """Why reading the recording ended early; empty when it did not."""
 
 
 @dataclass(slots=True)
@@ -85,7 +87,8 @@ def write_plant(path: Path, from_cycle: int, out: Path) -> Plant:
     start: StartState | None = None
     lives: dict[tuple[str, str], _Life] = {}
     last: _Look | None = None
-    for look in _looks(path):
+    recording = open_recording(path)
+    for look in _looks(recording):
         if look.cycle < max(1, from_cycle):
             continue
         if begin is None:
@@ -104,7 +107,7 @@ def write_plant(path: Path, from_cycle: int, out: Path) -> Plant:
     notes = (RECORDED, SIMULATED, NOT_THERE, *start.notes)
     write_trace_file(out, start.nodes, arrivals, notes)
     cycles = last.cycle - begin.cycle
-    return Plant(out, len(start.nodes), begin.cycle, cycles, seconds, notes)
+    return Plant(out, len(start.nodes), begin.cycle, cycles, seconds, notes, recording.damage)
 
 
 def _live(lives: dict[tuple[str, str], _Life], look: _Look, at: float) -> None:
@@ -157,11 +160,11 @@ def _ended(life: _Life, whole_seconds: float) -> WorkloadArrival:
     return replace(life.arrival, duration_seconds=round(lasted, 3), outcome=outcome)
 
 
-def _looks(path: Path) -> Iterator[_Look]:
+def _looks(recording: Recording) -> Iterator[_Look]:
     """Yield every cycle whose snapshot is whole."""
     full: dict[str, FullState] = {}
     time_seconds = 0.0
-    for message in open_recording(path):
+    for message in recording:
         if attributes_of(message.headers).get("type") not in SNAPSHOTS:
             continue
         try:

@@ -132,7 +132,8 @@ def compute(sweep: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
         result = what_if(sweep.path, changes, rules, window_seconds=sweep.window_seconds)
     except ConfigError as error:
         return {"point": dict(point), "refused": str(error)}
-    return {"point": dict(point), **result.names()}
+    whole = {"compared": result.compared, "unreadable": result.unreadable, "damage": result.damage}
+    return {"point": dict(point), **result.names(), **whole}
 
 
 def _computed(

@@ -30,9 +30,14 @@ class LayerCount:
     equal: int = 0
     different: int = 0
     environment: int = 0
-    """Predictions that differ in floats alone, by next to nothing."""
+    """Predictions of a trained model that differ in its floats alone, by next to nothing."""
     ungrounded: int = 0
     """Not compared: what they were computed from is not in the recording."""
+
+    @property
+    def compared(self) -> int:
+        """Events of the layer that were compared."""
+        return self.equal + self.different + self.environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,12 @@ class Report:
     @property
     def compared(self) -> int:
         """Events that were compared."""
-        return sum(one.equal + one.different + one.environment for one in self.layers.values())
+        return sum(one.compared for one in self.layers.values())
+
+    @property
+    def not_compared(self) -> tuple[str, ...]:
+        """Layers asked for of which not one event was compared."""
+        return tuple(name for name, one in self.layers.items() if one.compared == 0)
 
     @property
     def different(self) -> int:
@@ -77,8 +87,8 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether something was compared and nothing differs."""
-        return self.compared > 0 and self.different == 0 and not self.unreadable
+        """Whether something of every layer asked for was compared and nothing differs."""
+        return not self.not_compared and self.different == 0 and not self.unreadable
 
 
 def verify(
@@ -124,7 +134,7 @@ def _counted(
             count.ungrounded += 1
         elif pair.equal or _equal_in_older_form(pair, rerun, report):
             count.equal += 1
-        elif only_environment(pair, differences(pair, rerun.origin)):
+        elif only_environment(pair, rerun.origin):
             count.environment += 1
             close = close or pair
         else:
@@ -143,6 +153,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "messages": report.messages,
         "recorded_seconds": round(report.recorded_seconds, 3),
         "damage": report.damage,
+        "not_compared": list(report.not_compared),
         "unreadable": dict(sorted(report.unreadable.items())),
         "added_fields": {name: sorted(found) for name, found in sorted(report.added.items())},
         "layers": {
@@ -199,7 +210,6 @@ def _told(recording: Recording, on_message: Callable[[StoredMessage], None] | No
 
 
 def _difference(recording: Recording, pair: Pair, rerun: Rerun) -> Difference:
-    found = differences(pair, rerun.origin)
     event, message = pair.recorded.event, pair.recorded.message
     return Difference(
         seq=message.seq,
@@ -208,7 +218,7 @@ def _difference(recording: Recording, pair: Pair, rerun: Rerun) -> Difference:
         subject=message.subject,
         type=event.type,
         cycle=event.cycle,
-        fields=found,
+        fields=differences(pair, rerun.origin),
         causes=chain_of(recording, event),
-        environment=only_environment(pair, found),
+        environment=only_environment(pair, rerun.origin),
     )

@@ -64,10 +64,19 @@ class Result:
     cycles: tuple[int, int] = (0, 0)
     recorded_seconds: float = 0.0
     damage: str = ""
+    not_computed: int = 0
+    """Recorded decisions that stand for themselves: what they were made from is not in the recording."""
+    unreadable: int = 0
+    """Messages that are no events of today's schemas."""
     loop: str = OPEN_LOOP
     notes: tuple[str, ...] = ()
     """What else must be known of it."""
     baseline_name: str = "recorded"
+
+    @property
+    def compared(self) -> int:
+        """Decisions that were computed and compared."""
+        return sum(self.classes.values()) - self.not_computed
 
     @property
     def first(self) -> DecisionChange | None:
@@ -99,6 +108,8 @@ class Result:
             "cycles": list(self.cycles),
             "recorded_seconds": round(self.recorded_seconds, 3),
             "damage": self.damage,
+            "not_computed": self.not_computed,
+            "unreadable": self.unreadable,
             "decisions": self.classes,
             "baseline": self.baseline.as_json(),
             "changed": self.changed.as_json(),
@@ -155,10 +166,10 @@ def what_if(
             yield message
 
     with rare_collections():
-        for _ in rerun.pairs(messages(), on_event):
-            pass
+        for pair in rerun.pairs(messages(), on_event):
+            result.not_computed += pair.layer == "decision" and not pair.grounded
     result.recorded_seconds = (rerun.last_ns - rerun.first_ns) / 1e9
-    result.damage = recording.damage
+    result.damage, result.unreadable = recording.damage, rerun.unreadable.total()
     return result
 
 

@@ -25,7 +25,7 @@ def test_the_plant_begins_with_the_recorded_state_and_gets_the_recorded_demand(
         tmp_path / "until.fslog",
         lambda one: one if one.seq <= _seq_of(recorded, cycle=12) else None,
     )
-    _, tables = from_recording(newest)
+    _, tables, _ = from_recording(newest)
 
     plant = write_plant(recorded, 12, tmp_path / "plant.jsonl")
 

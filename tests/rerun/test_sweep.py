@@ -17,6 +17,9 @@ REPLICATE = "agents.safety.replicate_risk_ratio"
 SLEEP = "agents.efficiency.sleep_demand_ratio"
 
 
+EVERYTHING_COMPUTED = {"compared": 41, "unreadable": 0, "damage": ""}
+
+
 def sweep_of(path: Path, *parameters: Parameter) -> Sweep:
     """Return a sweep without other changes."""
     return Sweep(path, parameters, {}, None, WINDOW_SECONDS)
@@ -55,8 +58,8 @@ def test_a_sweep_finds_what_single_runs_find_and_goes_on_where_it_stopped(
     assert counted[0][0] == first
     points = [row["point"] for row, _ in counted]
     assert points == list(sweep.points)
-    alone = what_if(recorded, dict(sweep.points[0])).names()
-    assert first == {"point": dict(sweep.points[0]), **json.loads(json.dumps(alone))}
+    alone = json.loads(json.dumps(what_if(recorded, dict(sweep.points[0])).names()))
+    assert first == {"point": dict(sweep.points[0]), **alone} | EVERYTHING_COMPUTED
     assert "refused" in counted[1][0]  # sleep 0.5 lies above dvfs 0.3
     assert [row for row, _ in run(sweep, results, 1)] == [row for row, _ in counted]
 

@@ -1,0 +1,109 @@
+"""What each verb means by an exit code of `bus.exit_codes`, beyond what all verbs share.
+
+`python -m docs.make_exit_codes` writes `docs/exit-codes.md` from both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bus.exit_codes import ExitCode
+
+DIFFERS, NOTHING, CUT_OFF = ExitCode.DIFFERS, ExitCode.NOTHING_COMPARED, ExitCode.CUT_OFF
+SHARED = (
+    ExitCode.GOOD,
+    ExitCode.BAD_INPUT,
+    ExitCode.UNREACHABLE,
+    ExitCode.CRASHED,
+    ExitCode.INTERRUPTED,
+    ExitCode.BROKEN_PIPE,
+)
+"""Codes that mean the same wherever they come from."""
+READS_ON = "the recording ends too early; what was read of it is shown"
+
+OF_VERB: Mapping[str, Mapping[ExitCode, str]] = {
+    "up": {DIFFERS: "the stack could not go on"},
+    "tap": {CUT_OFF: READS_ON},
+    "recording record": {},
+    "recording info": {
+        DIFFERS: "the log in it has a problem: a cause, a proposal or an event is missing or wrong",
+        NOTHING: "it holds no message",
+        CUT_OFF: "it is cut off, not sealed or damaged",
+    },
+    "recording check": {
+        DIFFERS: "a place is damaged",
+        NOTHING: "it is whole and holds no message",
+        CUT_OFF: "it only ends too early: cut off, or never sealed",
+    },
+    "recording cut": {
+        DIFFERS: "the part lacks a checkpoint or a keyframe that it needs",
+        CUT_OFF: "the source ends before the window does, or messages are missing in the part",
+    },
+    "recording redact": {
+        DIFFERS: "a name would still stand in the result; nothing was written",
+        NOTHING: "it holds no message",
+        CUT_OFF: "the source ends too early; what could be read is redacted",
+    },
+    "recording to-parquet": {
+        DIFFERS: "messages are no events of today's schemas, and in no table",
+        NOTHING: "no table has a row",
+        CUT_OFF: READS_ON,
+    },
+    "replay": {CUT_OFF: "the recording ends too early; what could be read is replayed"},
+    "explain": {CUT_OFF: READS_ON},
+    "timeline": {NOTHING: "it holds no event that a timeline is made of", CUT_OFF: READS_ON},
+    "status": {DIFFERS: "no stack runs, a process is down, or one complains"},
+    "trace": {
+        DIFFERS: "the receiver did not take every span",
+        NOTHING: "there was no span to send",
+        CUT_OFF: READS_ON,
+    },
+    "kill": {},
+    "pause": {},
+    "resume": {},
+    "doctor": {
+        DIFFERS: "something is missing or not well",
+        NOTHING: "a check could not be made",
+    },
+    "reset": {},
+    "twin up": {},
+    "twin scenario": {},
+    "twin export": {
+        CUT_OFF: "the recording ends too early; its newest readable snapshot is written"
+    },
+    "twin workloads": {},
+    "twin validate": {},
+    "forecast check-leaks": {
+        DIFFERS: "a feature knows what had not happened yet",
+        NOTHING: "no row was compared",
+    },
+    "forecast dataset": {},
+    "forecast demand": {},
+    "forecast evaluate": {
+        DIFFERS: "with `--check`: a check fails",
+        NOTHING: "with `--check`: there is no check",
+    },
+    "forecast inspect": {},
+    "forecast train": {},
+    "verify": {
+        DIFFERS: "an event differs, or is no event of today's schemas",
+        NOTHING: "of a layer asked for not one event was compared",
+        CUT_OFF: "everything up to the place where the recording ends too early is equal",
+    },
+    "what-if": {
+        DIFFERS: "an assertion does not hold, or messages are no events of today's schemas",
+        NOTHING: "no decision was computed",
+        CUT_OFF: "computed up to the place where the recording ends too early",
+    },
+    "sweep": {
+        DIFFERS: "messages are no events of today's schemas",
+        NOTHING: "no point was computed, or no decision in any",
+        CUT_OFF: "computed up to the place where the recording ends too early",
+    },
+    "diff": {
+        DIFFERS: "a decision differs, a cycle is decided on one side only, or an event is unreadable",
+        NOTHING: "no cycle is decided on either side",
+        CUT_OFF: "the same up to the place where one of them ends too early",
+    },
+}
+"""By verb and action: what its own codes mean."""

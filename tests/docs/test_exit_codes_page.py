@@ -1,0 +1,58 @@
+"""docs/exit-codes.md is what its generator writes, and every verb stands in it."""
+
+from __future__ import annotations
+
+import runpy
+import typing
+from importlib import import_module
+from types import ModuleType
+
+import pytest
+
+from bus.exit_codes import ExitCode
+from foresail import recording, twin
+from foresail.__main__ import VERBS
+from foresail.exit_codes import OF_VERB
+from foresail.forecast import actions_by_file
+from tests.architecture.source_tree import ROOT
+
+ACTIONS = {
+    "recording": tuple(recording.ACTIONS),
+    "twin": tuple(twin.ACTIONS),
+    "forecast": tuple(actions_by_file()),
+}
+KNOWN = tuple(f"{verb} {action}".strip() for verb in VERBS for action in ACTIONS.get(verb, ("",)))
+
+
+def module_of(verb: str) -> ModuleType:
+    """Return the file behind a verb or an action."""
+    name, _, action = verb.partition(" ")
+    return import_module(".".join((VERBS[name], *action.replace("-", "_").split())))
+
+
+def test_the_page_says_what_the_code_says() -> None:
+    """The page is up to date; `python -m docs.make_exit_codes` writes it anew."""
+    made = runpy.run_path(str(ROOT / "docs" / "make_exit_codes.py"), run_name="make_exit_codes")
+
+    assert made["page"]() == (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
+
+
+def test_every_verb_stands_in_the_table() -> None:
+    """No verb and no action is left out, and none is named that does not exist."""
+    assert set(KNOWN) == set(OF_VERB)
+
+
+def test_every_number_means_one_thing() -> None:
+    """Scripts depend on the numbers: they stay as they are."""
+    assert [0, 1, 2, 3, 4, 5, 6, 70, 130, 141] == [int(code) for code in ExitCode]
+    assert ExitCode.FAILED is ExitCode.DIFFERS
+    assert len({code.meaning for code in ExitCode}) == len(ExitCode)
+
+
+@pytest.mark.parametrize("verb", KNOWN)
+def test_a_verb_returns_codes_of_the_table(verb: str) -> None:
+    """Its `main` or `run` is declared to return an ExitCode, so the type checker refuses bare numbers."""
+    module = module_of(verb)
+    function = getattr(module, "main", None) or module.run
+
+    assert typing.get_type_hints(function)["return"] is ExitCode

@@ -1,0 +1,163 @@
+"""Floats that nearly agree: tolerated where a trained model computed them, a difference anywhere else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.exit_codes import ExitCode
+from bus.port import StoredMessage
+from foresail.__main__ import main
+from lab.rerun.verify import LayerCount, verify
+from tests.rerun.conftest import rewritten, with_data
+
+LAST_DIGIT = 1e-6
+OUTSIDE_TABLES = re.compile(r"(?!frame|nodes|pods).*")
+"""Floats of an observation that no later observation builds on."""
+COMPUTED = re.compile(r"(risk_table\.risk_ratio|contributions\.contribution)\.?")
+"""What a shadow prediction of a trained risk model computes."""
+Place = tuple[Any, str]
+"""A container and the key or index of a float in it."""
+
+
+def floats(value: Any, path: str = "") -> Iterator[tuple[str, Place]]:
+    """Yield every float inside JSON with its path, without the indices of lists."""
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, one in pairs:
+        where = f"{path}.{key}".strip(".") if isinstance(value, dict) else path
+        if isinstance(one, float):
+            yield where, (value, key)
+        elif isinstance(one, dict | list):
+            yield from floats(one, where)
+
+
+def nudged(data: dict[str, Any], turn: int, by: float, only: re.Pattern[str] | None) -> str:
+    """Change one float of an event, in turn another one; return its path, empty where there is none."""
+    found = [(path, at) for path, at in floats(data) if only is None or only.fullmatch(path)]
+    paths = sorted({path for path, _ in found})
+    if not paths:
+        return ""
+    wanted = paths[turn % len(paths)]
+    container, key = next(at for path, at in found if path == wanted)
+    container[key] = round(container[key] + by, 6)
+    return wanted
+
+
+def changed(
+    recorded: Path, to: Path, ending: str, by: float, only: re.Pattern[str] | None = None
+) -> tuple[Path, list[str]]:
+    """Write a recording with one float changed in each event of a subject; return the paths changed."""
+    done: list[str] = []
+
+    def change(message: StoredMessage) -> StoredMessage:
+        if not message.subject.endswith(ending):
+            return message
+        return with_data(message, one)
+
+    def one(data: dict[str, Any]) -> None:
+        path = nudged(data, len(done), by, only)
+        if path:
+            done.append(path)
+
+    return rewritten(recorded, to, change), done
+
+
+def counted(path: Path, layer: str) -> LayerCount:
+    """Return what verifying comes to in one layer."""
+    return verify(path).layers[layer]
+
+
+@pytest.mark.parametrize(
+    ("layer", "ending"),
+    [
+        ("observation", ".observation"),
+        ("prediction", ".prediction.risk"),
+        ("prediction", ".prediction.demand"),
+        ("proposal", ".proposal.safety"),
+        ("proposal", ".proposal.efficiency"),
+        ("proposal", ".proposal.admission"),
+        ("decision", ".decision"),
+        ("outcome", ".outcome.reward"),
+        ("outcome", ".outcome.forecast"),
+    ],
+)
+def test_a_last_digit_is_a_difference(
+    recorded: Path, tmp_path: Path, layer: str, ending: str
+) -> None:
+    """Each event with one float changed in its sixth decimal differs, whichever float it is: of an
+    observation, a formula's prediction, a proposal, a decision, a reward or a forecast score.
+    """
+    only = OUTSIDE_TABLES if layer == "observation" else None
+    path, done = changed(recorded, tmp_path / "near.fslog", ending, LAST_DIGIT, only)
+    found = counted(path, layer)
+
+    assert len(done) > 5
+    assert (len(done), 0) == (found.different, found.environment)
+
+
+def test_a_last_digit_in_a_table_is_a_difference(recorded: Path, tmp_path: Path) -> None:
+    """A cell of an observation's delta differs; what builds on that delta is not compared, or differs."""
+    cells = re.compile(r"frame\.deltas\..*")
+    path, done = changed(recorded, tmp_path / "near.fslog", ".observation", LAST_DIGIT, cells)
+    found = counted(path, "observation")
+
+    assert {"nodes"} <= {one.split(".")[2] for one in done}
+    assert found.different > 0
+    assert (len(done), 0) == (found.different + found.ungrounded, found.environment)
+
+
+def test_what_a_trained_model_computes_may_differ_in_last_digits(
+    recorded: Path, tmp_path: Path
+) -> None:
+    """Its ratios and contributions, up to a thousandth, are an environment difference; beyond it they are
+    a difference.
+    """
+    near, done = changed(recorded, tmp_path / "a", ".prediction.shadow.1", 0.0009, COMPUTED)
+    far, _ = changed(recorded, tmp_path / "b", ".prediction.shadow.1", 0.02, COMPUTED)
+
+    assert len(done) > 2
+    assert (0, len(done)) == (
+        counted(near, "prediction").different,
+        counted(near, "prediction").environment,
+    )
+    assert counted(far, "prediction").different > 0
+
+
+def test_what_a_trained_model_was_given_may_not_differ(recorded: Path, tmp_path: Path) -> None:
+    """Horizon, times, thresholds, the age and the value of inputs are no model's output."""
+    others = re.compile(rf"(?!{COMPUTED.pattern}).*")
+    path, done = changed(
+        recorded, tmp_path / "near.fslog", ".prediction.shadow.1", LAST_DIGIT, others
+    )
+    found = counted(path, "prediction")
+
+    assert {"cluster_time_seconds", "horizon_seconds", "alarm_ratio"} <= set(done)
+    assert (len(done), 0) == (found.different, found.environment)
+
+
+def test_a_difference_behind_many_near_ones_is_seen(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """More near floats than are listed do not hide what stands behind them."""
+
+    def near(data: dict[str, Any]) -> None:
+        ratios = data["risk_table"]["risk_ratio"]
+        data["risk_table"]["risk_ratio"] = [round(one + LAST_DIGIT, 6) for one in ratios]
+        for one in data["contributions"]:
+            one["contribution"] = round(one["contribution"] + LAST_DIGIT, 6)
+        data["demand"] = "peak_use"
+
+    def change(message: StoredMessage) -> StoredMessage:
+        if not message.subject.endswith(".prediction.shadow.1"):
+            return message
+        return with_data(message, near)
+
+    path = rewritten(recorded, tmp_path / "near.fslog", change)
+
+    assert ExitCode.DIFFERS == main(["verify", str(path), "--json"])
+    assert json.loads(capsys.readouterr().out)["layers"]["prediction"]["environment"] == 0
