@@ -115,6 +115,10 @@ class Plant:
         return make_action(kind=ActionKind.POWER_STATE, target=self.node, power_state="sleep")
 
 
+async def nothing_forbidden() -> None:
+    """Answer as guards that let everything pass."""
+
+
 async def asleep(mode: Mode = Mode.ACTIVE) -> Plant:
     """Return a plant in which a sleep was executed in cycle 1."""
     plant = Plant(mode)
@@ -153,9 +157,13 @@ async def test_applying_twice_is_applying_once() -> None:
     facts = await read_facts(plant.transport, action)
     plan = PLANS[action.kind](action, facts, ExecutorSettings())
     assert isinstance(plan, Planned)
-    first = await apply(plant.transport, plan.operations[0], dry_run=False)
+    first = await apply(
+        plant.transport, plan.operations[0], dry_run=False, forbidden=nothing_forbidden
+    )
     version = plant.shown()["metadata"]["resourceVersion"]
-    second = await apply(plant.transport, plan.operations[0], dry_run=False)
+    second = await apply(
+        plant.transport, plan.operations[0], dry_run=False, forbidden=nothing_forbidden
+    )
     assert (first.status, second.status) == ("applied", "unchanged")
     assert plant.shown()["metadata"]["resourceVersion"] == version
 
