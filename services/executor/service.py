@@ -69,6 +69,10 @@ async def run(
         config_of(NAME, settings.announcement(), code_version), clock.wall_ns() / 1e9
     )
 
+    if settings.namespaces is not None and settings.mode is Mode.ACTIVE:
+        early = "active mode on a real cluster is early"
+        structlog.get_logger(NAME).warning(early, namespaces=settings.namespaces)
+
     async def newest_control() -> Control | None:
         stored = await bus.last(subjects.build(origin.cluster, Control.PATTERN))
         found = None if stored is None else decode(stored.subject, stored.headers, stored.data).data
