@@ -18,6 +18,8 @@ import pytest
 import yaml
 
 from foresail.__main__ import main
+from foresail.settings import resolve
+from foresail.stack.real_cluster import early_note, early_words
 from tests.safety.recorder import kubeconfig_of
 from tests.safety.world import World
 
@@ -88,6 +90,21 @@ async def test_shadow_mode_writes_nothing(world: World, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert world.recorder.written == []
     assert world.recorder.tried != []
+
+
+def test_the_start_says_what_is_early() -> None:
+    """Active mode names where it writes, in its first line and in the header; shadow mode and the
+    simulated cluster do not pretend.
+    """
+    given = {"run.kubeconfig": "k", "run.mode": "active", "run.namespaces": ("shop", "batch")}
+    active = resolve(None, {}, given)
+    assert early_note(active).startswith("EARLY: active mode on a real cluster")
+    assert "in shop, batch and to no node" in early_note(active)
+    assert early_words(active) == "EARLY: writes in shop, batch"
+
+    shadow = resolve(None, {}, {"run.kubeconfig": "k"})
+    assert "dry run" in early_note(shadow)
+    assert early_words(shadow) == early_note(resolve(None, {}, {})) == ""
 
 
 # ---- starts that are refused
