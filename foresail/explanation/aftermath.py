@@ -49,10 +49,9 @@ def aftermath(story: Story) -> Iterator[Section]:
 def _guards(checks: Sequence[GuardCheck]) -> list[Text]:
     passed = [one for one in checks if one.passed]
     names = [_measured(one) for one in passed if not one.measured == one.limit == 0]
-    rest = len(passed) - len(
-        names
-    )  # nothing forbidden is touched; one line of names would say no more
-    names = [*names, f"{rest} found nothing forbidden"] if rest else names
+    rest = len(passed) - len(names)
+    if rest:  # one line of their names would say no more
+        names.append(f"{rest} found nothing forbidden")
     failed = [
         Text(f"{_measured(one)} FAILED [{one.reason}] {one.text}".rstrip(), style="red")
         for one in checks
