@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.real_api_server import real_cluster_in
 from tests.safety.recorder import kubeconfig_of, recording
 from tests.safety.world import World, furnish
-from tests.twin.contract import conftest as contract
 from tests.twin.contract.faces import OverHttp
 
 NODES = 7
@@ -57,28 +57,11 @@ def twin_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="module")
 def real_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """Start a real API server with its controllers, furnished, behind a recorder; skip without one."""
-    names = ("etcd", "kube-apiserver", "kube-controller-manager")
-    etcd, server, manager = map(contract._binary, names)
-    if etcd is None or server is None or manager is None:
-        pytest.skip(f"no real cluster here: no {', '.join(names)} on PATH or in {contract.ASSETS}")
     folder = tmp_path_factory.mktemp("real")
-    ports = [contract._free_port() for _ in range(3)]
     with ExitStack() as stack:
-        log = stack.enter_context((folder / "log").open("wb"))
-
-        def start(command: list[str]) -> subprocess.Popen[bytes]:
-            process = subprocess.Popen(command, stdout=log, stderr=log)
-            stack.callback(process.wait, 20)
-            stack.callback(process.terminate)
-            return process
-
-        start(contract._etcd(etcd, folder, ports))
-        served = start(contract._server(server, folder, ports))
-        admin = contract._kubeconfig(folder, ports[2])
-        face = OverHttp(admin, "real", simulated=False)
+        server = stack.enter_context(real_cluster_in(folder, CONTROLLERS))
+        face = OverHttp(server.kubeconfig, "real", simulated=False)
         stack.callback(face.close)
-        contract._wait(face, folder / "log", served)
-        start([*contract._controllers(manager, folder), f"--controllers={CONTROLLERS}"])
         recorder = stack.enter_context(recording(face))
         world = World(face, recorder, folder / "recorded")
         _add_nodes(world)
