@@ -5,6 +5,7 @@ them directly.
 from __future__ import annotations
 
 from foresail.settings import StackSettings
+from schemas.outcome import Mode
 
 
 def derived(settings: StackSettings) -> StackSettings:
@@ -20,6 +21,7 @@ def derived(settings: StackSettings) -> StackSettings:
         "agents.wall_interval_seconds": run.interval_seconds,
         "referee.wall_interval_seconds": run.interval_seconds,
         "executor.mode": run.mode,
+        "executor.namespaces": run.namespaces if run.kubeconfig else None,
         "exerciser.seed": run.seed,
     }
     groups = dict(settings.groups)
@@ -29,3 +31,10 @@ def derived(settings: StackSettings) -> StackSettings:
             given = {**groups[group].model_dump(), field: value}
             groups[group] = type(groups[group]).model_validate(given)
     return StackSettings(groups, settings.origins)
+
+
+def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:
+    """Return the mode in which the executor will run; `otherwise` where nobody chose one."""
+    if "executor.mode" in settings.origins:
+        return Mode(settings.groups["executor"].model_dump()["mode"])
+    return otherwise if settings.run.mode is None else Mode(settings.run.mode)

@@ -53,7 +53,8 @@ class RunSettings(Part):
     context: str | None = None
     """Context of the kubeconfig; unset: its current one."""
     namespaces: tuple[str, ...] = ()
-    """Prefixes of the namespaces to watch; empty: all but kube-system."""
+    """Prefixes of the namespaces to watch; empty: all but kube-system. With a kubeconfig in active mode they
+    must also be exact names: only in namespaces called so is anything written."""
     data: str | None = None
     """Folder of the real trace files (FORESAIL_DATA); unset: the shipped fitted models are played.
     """

@@ -74,7 +74,15 @@ class Reason(StrEnum):
     LAST_READY_NODES = "last_ready_nodes"
     """It would leave fewer ready nodes than the guard rail demands."""
     PROTECTED = "protected"
-    """The target is in a protected namespace or marked do-not-disrupt."""
+    """The target is in a protected namespace, a static pod, or marked do-not-disrupt: itself, an owner
+    up the chain, its namespace or its node.
+    """
+    NAMESPACE_NOT_NAMED = "namespace_not_named"
+    """It would write outside of the namespaces that are named exactly."""
+    NODE_NOT_NAMED = "node_not_named"
+    """It would write a node that is not labelled for it, or on which other namespaces' pods run."""
+    CONTROL_PLANE = "control_plane"
+    """It would write a control-plane node or remove what runs there."""
     PDB = "pod_disruption_budget"
     """The Eviction API refused with 429."""
     CONFLICT = "conflict"

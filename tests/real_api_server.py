@@ -21,6 +21,8 @@ NAMED = "FORESAIL_TEST_KUBECONFIG"
 """Kubeconfig of a throw-away cluster; the suites create and remove namespaces of their own."""
 ASSETS = "KUBEBUILDER_ASSETS"
 """Folder of etcd, kube-apiserver and, for garbage collection, kube-controller-manager."""
+COLLECTING = "garbage-collector-controller,namespace-controller"
+"""The controllers that contract suites need."""
 TOKEN = "token-of-the-contract-suite"
 START_SECONDS = 120.0
 END_SECONDS = 20.0
@@ -52,7 +54,18 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
 
 
 @contextmanager
-def _started(folder: Path, etcd: str, server: str) -> Iterator[ApiServer]:
+def real_cluster_in(folder: Path, controllers: str) -> Iterator[ApiServer]:
+    """Start a real API server of one's own with these controllers; skip where a binary is missing."""
+    names = ("etcd", "kube-apiserver", "kube-controller-manager")
+    etcd, server, manager = map(_binary, names)
+    if etcd is None or server is None or manager is None:
+        pytest.skip(f"no real cluster here: no {', '.join(names)} on PATH or in {ASSETS}")
+    with _started(folder, etcd, server, controllers) as started:
+        yield started
+
+
+@contextmanager
+def _started(folder: Path, etcd: str, server: str, wanted: str = COLLECTING) -> Iterator[ApiServer]:
     ports = [_free_port() for _ in range(3)]
     kubeconfig = _kubeconfig(folder, ports[2])
     with (folder / "log").open("wb") as log:
@@ -64,7 +77,7 @@ def _started(folder: Path, etcd: str, server: str) -> Iterator[ApiServer]:
             _wait(ports[2], folder / "log", processes)
             controllers = _binary("kube-controller-manager")
             if controllers is not None:
-                command = _controllers(controllers, folder)
+                command = _controllers(controllers, folder, wanted)
                 processes.append(subprocess.Popen(command, stdout=log, stderr=log))
             yield ApiServer(kubeconfig, collects=controllers is not None)
         finally:
@@ -119,11 +132,11 @@ def _server(binary: str, folder: Path, ports: list[int]) -> list[str]:
     ]
 
 
-def _controllers(binary: str, folder: Path) -> list[str]:
+def _controllers(binary: str, folder: Path, wanted: str) -> list[str]:
     return [
         binary,
         f"--kubeconfig={folder / 'kubeconfig'}",
-        "--controllers=garbage-collector-controller,namespace-controller",
+        f"--controllers={wanted}",
         "--leader-elect=false",
         "--bind-address=127.0.0.1",
         f"--secure-port={_free_port()}",

@@ -47,13 +47,17 @@ def aftermath(story: Story) -> Iterator[Section]:
 
 
 def _guards(checks: Sequence[GuardCheck]) -> list[Text]:
-    passed = [_measured(one) for one in checks if one.passed]
+    passed = [one for one in checks if one.passed]
+    names = [_measured(one) for one in passed if not one.measured == one.limit == 0]
+    rest = len(passed) - len(names)
+    if rest:  # one line of their names would say no more
+        names.append(f"{rest} found nothing forbidden")
     failed = [
         Text(f"{_measured(one)} FAILED [{one.reason}] {one.text}".rstrip(), style="red")
         for one in checks
         if not one.passed
     ]
-    lines = [Text(f"{len(passed)} passed: {', '.join(passed)}", style="dim")] if passed else []
+    lines = [Text(f"{len(passed)} passed: {', '.join(names)}", style="dim")] if passed else []
     return [*failed, *lines]
 
 

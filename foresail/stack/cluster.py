@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from foresail.derived import derived
+from foresail.derived import derived, mode_of
 from foresail.settings import StackSettings
 from foresail.stack.twin_process import TwinProcess
 from foresail.stack.workload import ChosenWorkload
+from schemas.outcome import Mode
 
 CLUSTER_SERVICES = ("collector", "executor", "exerciser")
 """Services that touch the cluster; the twin gives each an identity of its own."""
@@ -49,7 +50,7 @@ async def start_plant(
     """
     run = settings.run
     if workload is None:
-        mode = run.mode or "shadow"
+        mode = str(mode_of(settings, Mode.SHADOW))
         paths = dict.fromkeys(CLUSTER_SERVICES, str(run.kubeconfig))
         return Plant(paths, f"kubeconfig in {mode} mode", mode, 1.0, os.getpid())
     twin = TwinProcess(settings, workload, folder)
@@ -58,7 +59,7 @@ async def start_plant(
     return Plant(
         kubeconfigs={name: ready[f"{name}_kubeconfig"] for name in CLUSTER_SERVICES},
         description=ready["address"],
-        mode=run.mode or "active",
+        mode=str(mode_of(settings, Mode.ACTIVE)),
         speed=workload.speed,
         supervisor_pid=os.getpid(),
         twin=twin,

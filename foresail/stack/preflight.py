@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bus.errors import ConfigError
 from foresail.settings import StackSettings
+from foresail.stack.real_cluster import check_named
 from twin.faults import read_scenario
 
 
@@ -17,13 +18,15 @@ def check_before_start(settings: StackSettings) -> None:
     """Check what can be known before the first process.
 
     Raises:
-        ConfigError: a port is taken, a file is missing, or a folder cannot be written.
+        ConfigError: a port is taken, a file is missing, a folder cannot be written, or nobody said
+            what may be written in a real cluster.
         InputError: the scenario is wrong.
     """
     check_port_free("--dashboard-port", settings.groups["dashboard"].model_dump()["port"])
     if settings.nats.url is None:
         check_port_free("--nats-port", settings.nats.port)
     check_file("--kubeconfig", settings.run.kubeconfig)
+    check_named(settings)
     if settings.run.exercise and settings.run.kubeconfig and settings.run.mode != "active":
         raise ConfigError(
             "--exercise",

@@ -27,6 +27,7 @@ from foresail.stack.keeper import OnChange, kept
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_before_start
 from foresail.stack.processes import Connections, process_specs
+from foresail.stack.real_cluster import check_cluster, early_note, early_words
 from foresail.stack.recording import open_writer
 from foresail.stack.room import keep_room
 from foresail.stack.run_events import announce_start, run_complete
@@ -84,6 +85,10 @@ def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
 async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     clock = SystemClock()
     check_before_start(settings)
+    await check_cluster(settings)
+    note = early_note(settings)
+    if note:
+        _say_early(note, quiet=quiet)
     state = StateFolder(Path(settings.run.state_folder))
     state.lock()
     state.note_death()
@@ -99,6 +104,14 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
         await run_complete(stack.bus, stack.origin, summary, clock.wall_ns() / 1e9, status)
         await stack.watch.finish()
     return summary
+
+
+def _say_early(note: str, *, quiet: bool) -> None:
+    """Print it where people look: on stderr when stdout holds JSON alone."""
+    if quiet:
+        print_error(note)
+    else:
+        console().print(note, markup=False)
 
 
 async def _bring_up(
@@ -274,7 +287,8 @@ async def _shown(stack: RunningStack, *, quiet: bool) -> None:
         await asyncio.Event().wait()
     world = f"{stack.origin.cluster}/{stack.origin.incarnation}"
     what = stack.settings.run.workload if stack.workload else stack.plant.description
-    header = f"Foresail  {world}  {what}  {stack.dashboard_url}  (Ctrl-C stops)"
+    parts = ("Foresail", world, what, early_words(stack.settings), stack.dashboard_url)
+    header = "  ".join([*filter(None, parts), "(Ctrl-C stops)"])
     await show(stack.watch, stack.clock, header, lambda: {**stack.supervisor.pids, **stack.servers})
 
 

@@ -18,13 +18,8 @@ from proofs.planted.execution import EXECUTION
 from proofs.planted.forecast import FORECAST
 from proofs.planted.guard_rails import GUARD_RAILS
 from proofs.planted.log import LOG
-from proofs.planted.recordings import NEARLY_EQUAL
 from proofs.planted.recordings import RECORDINGS
-from proofs.planted.recordings import _COMPARISON
-from proofs.planted.recordings import _EDGES
-from proofs.planted.recordings import _EXIT_CODES
-from proofs.planted.recordings import _FOOTERS
-from proofs.planted.recordings import _REDACTION
+from proofs.planted.safety import SAFETY
 from proofs.row import Row, Scale
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -34,13 +29,8 @@ DEFECTS: tuple[Defect, ...] = (
     *FORECAST,
     *GUARD_RAILS,
     *LOG,
-    *NEARLY_EQUAL,
-    *_FOOTERS,
-    *_REDACTION,
-    *_COMPARISON,
-    *_EXIT_CODES,
-    *_EDGES,
     *RECORDINGS,
+    *SAFETY,
 )
 
 

@@ -7,28 +7,28 @@ from proofs.planted.defect import Defect
 EXECUTION = (
     Defect(
         "operations go on after a failed one",
-        "services/executor/service.py",
+        "services/executor/writing.py",
         '\n            if results[-1].status in {"refused", "failed"}:\n                break',
         "",
         "tests/executor/test_partial.py::test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left",
     ),
     Defect(
         "only a refusal ends a plan",
-        "services/executor/service.py",
+        "services/executor/writing.py",
         'results[-1].status in {"refused", "failed"}',
         'results[-1].status == "refused"',
         "tests/executor/test_partial.py::test_an_api_server_that_goes_away_ends_the_plan",
     ),
     Defect(
         "operations that were not tried are left out",
-        "services/executor/service.py",
-        '"results": (*results, *skipped)',
-        '"results": tuple(results)',
+        "services/executor/writing.py",
+        "return (*results, *skipped)",
+        "return tuple(results)",
         "tests/executor/test_partial.py::test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left",
     ),
     Defect(
         "skipped operations come first",
-        "services/executor/service.py",
+        "services/executor/writing.py",
         "(*results, *skipped)",
         "(*skipped, *results)",
         "tests/executor/test_partial.py::test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_left",
@@ -36,7 +36,7 @@ EXECUTION = (
     Defect(
         "one applied operation is success",
         "services/executor/service.py",
-        'all(one.status in {"applied", "unchanged"} for one in results) and not skipped',
+        'all(one.status in {"applied", "unchanged"} for one in results)',
         'any(one.status in {"applied", "unchanged"} for one in results)',
         "tests/executor/test_partial.py::test_the_last_operation_can_fail_alone",
     ),
@@ -105,8 +105,8 @@ EXECUTION = (
     ),
     Defect(
         "do-not-disrupt as a label is not read",
-        "services/executor/cluster.py",
-        "        metadata.labels.get(DO_NOT_DISRUPT),\n",
+        "services/protection.py",
+        "            (labels, (DO_NOT_DISRUPT,)),\n",
         "",
         "tests/executor/test_facts.py::test_do_not_disrupt_counts_as_annotation_and_as_label",
     ),
@@ -176,8 +176,8 @@ EXECUTION = (
     Defect(
         "cool-down by the last observation's time",
         "services/executor/service.py",
-        "self._settings, facts.time_seconds, planned)",
-        "self._settings, state.seen.cluster_time_seconds, planned)",
+        "self._settings, facts.time_seconds, scope=scope)",
+        "self._settings, state.seen.cluster_time_seconds, scope=scope)",
         "tests/executor/test_afterwards.py::test_guard_rails_count_to_the_clusters_own_clock",
     ),
     Defect(

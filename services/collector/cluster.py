@@ -27,14 +27,7 @@ from services.kube_objects import (
     Pod,
 )
 
-SIMULATED_VERSION = "+foresail"
-"""The embedded cluster's gitVersion ends so."""
-
 T = TypeVar("T", bound=KubeStruct)
-
-
-class _Version(KubeStruct, frozen=True):
-    git_version: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +90,6 @@ async def read(transport: Transport, source: Source[T], otherwise_time_seconds: 
         )
         return Read(record, listed.items)
     return Read(failed(source.name, otherwise_time_seconds, reason, message))
-
-
-async def is_simulated(transport: Transport) -> bool:
-    """Say whether the embedded cluster answers.
-
-    Raises:
-        ClusterUnavailable, ClusterRefused: the version could not be read.
-    """
-    answer = await transport.request("GET", "/version")
-    try:
-        version = msgspec.json.decode(answer.body, type=_Version)
-    except msgspec.DecodeError as error:
-        raise ClusterUnavailable(f"/version: unreadable answer: {error}") from error
-    return version.git_version.endswith(SIMULATED_VERSION)
 
 
 def _reason_of(error: ClusterRefused, source: Source[T]) -> Reason:

@@ -31,7 +31,8 @@ from schemas.registry import decode
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.tables import Table
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.collector.cluster import is_simulated, read_all
+from services.cluster_version import is_simulated
+from services.collector.cluster import read_all
 from services.collector.observe import observe
 from services.collector.pod_rows import Cuts
 from services.collector.reaction import Seen, reactions, remember

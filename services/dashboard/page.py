@@ -85,6 +85,8 @@ class Page:
     """Newest first."""
     stimulus: Stimulus | None = None
     mode: str = ""
+    writes_in: tuple[str, ...] | None = None
+    """Namespaces that the executor may write in; None: the simulated cluster's, all of them."""
     hold: str = ""
     """`kill` or `pause` while the operator holds the executor."""
     source: RunDataSource | None = None
@@ -161,7 +163,9 @@ def _beside(page: Page, event: Event[Any]) -> Page:
         case Control():
             return _commanded(page, event.data)
         case Config(process="executor", settings=settings):
-            return replace(page, mode=str(settings.get("mode") or page.mode))
+            mode, names = str(settings.get("mode") or page.mode), settings.get("namespaces")
+            writes_in = tuple(map(str, names)) if isinstance(names, list | tuple) else None
+            return replace(page, mode=mode, writes_in=writes_in)
         case RunDataSource():
             return replace(page, source=event.data)
         case RunError():

@@ -54,10 +54,18 @@ def _head(page: Page, origin: Origin) -> Json:
         "newest_ms": page.recorded_ns // MILLISECOND_NS,
         "seq": page.seq,
         "mode": page.mode,
+        "early": _early(page),
         "hold": page.hold,
         "source": None if source is None else {"kind": source.kind, "name": source.name},
         "error": None if page.error is None else f"{page.error.process}: {page.error.text}",
     }
+
+
+def _early(page: Page) -> str | None:
+    """Return what the head says while writes to a real cluster take effect."""
+    if page.mode != "active" or page.writes_in is None:
+        return None
+    return f"early: writes in {', '.join(page.writes_in) or 'no namespace'}"
 
 
 def _layers(page: Page) -> list[Json]:

@@ -8,7 +8,7 @@ dryRun=All and nothing else differs.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from schemas.actions import Action, TargetKind
@@ -16,12 +16,14 @@ from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
 from services.cluster import MERGE_PATCH, Answer, ClusterRefused, ClusterUnavailable, Transport
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts, shows
+from services.executor.marked_objects import MarkedPod
+from services.executor.paths import object_path
 from services.executor.plans.admission import HELD
 from services.executor.verify import end_reached
 from services.kube_lists import decoder_of, read_list
-from services.kube_objects import Deployment, Job, Meta, Node, Pod, effective_request, parse_time
+from services.kube_objects import Deployment, Job, Meta, Node, effective_request, parse_time
+from services.protection import do_not_disrupt
 
-DO_NOT_DISRUPT = "foresail.dev/do-not-disrupt"
 REASONS = {
     403: Reason.FORBIDDEN,
     404: Reason.TARGET_GONE,
@@ -30,14 +32,6 @@ REASONS = {
     429: Reason.PDB,
 }
 """HTTP status of a refused write to our reason."""
-GROUPS = {"deployments": "/apis/apps/v1", "jobs": "/apis/batch/v1"}
-
-
-class MarkedPod(Pod, frozen=True):
-    """A pod with its annotations, which the collector does without."""
-
-    metadata: Meta = Meta()  # type: ignore[assignment]
-
 
 _PODS = decoder_of(MarkedPod)
 _NODES = decoder_of(Node)
@@ -58,15 +52,23 @@ async def read_facts(transport: Transport, action: Action) -> Facts:
     return Facts(time_seconds=0.0)
 
 
-async def apply(transport: Transport, operation: Operation, *, dry_run: bool) -> OperationResult:
+async def apply(
+    transport: Transport,
+    operation: Operation,
+    *,
+    dry_run: bool,
+    forbidden: Callable[[], Awaitable[OperationResult | None]],
+) -> OperationResult:
     """Apply one operation and return what became of it; never raises for an answer of the API
     server.
 
     A conflict is re-validated once: an object that shows the end already is left alone, one that is
-    still as it was planned for is written at its new version, anything else is refused.
+    still as it was planned for is written at its new version, anything else is refused. `forbidden`
+    returns the refusal of a guard, or None; it is asked before every single write.
     """
     try:
-        return await _apply(transport, operation, dry_run=dry_run)
+        refusal = await forbidden()
+        return refusal or await _apply(transport, operation, dry_run=dry_run)
     except ClusterRefused as error:
         if error.status not in {404, 409}:
             return _refused(error)
@@ -74,7 +76,11 @@ async def apply(transport: Transport, operation: Operation, *, dry_run: bool) ->
     except ClusterUnavailable as error:
         return _failed(error)
     try:
-        return await _revalidated(transport, operation, refused, dry_run=dry_run)
+        again = await _revalidated(transport, operation, refused)
+        if isinstance(again, OperationResult):
+            return again
+        refusal = await forbidden()
+        return refusal or await _apply(transport, again, dry_run=dry_run)
     except ClusterRefused as error:
         return _refused(error)
     except ClusterUnavailable as error:
@@ -96,8 +102,9 @@ async def _apply(transport: Transport, operation: Operation, *, dry_run: bool) -
 
 
 async def _revalidated(
-    transport: Transport, operation: Operation, error: ClusterRefused, *, dry_run: bool
-) -> OperationResult:
+    transport: Transport, operation: Operation, error: ClusterRefused
+) -> OperationResult | Operation:
+    """Return what became of an operation that met a conflict, or the operation to send again."""
     current = await read_object(transport, operation)
     if end_reached(operation, current):
         return OperationResult(
@@ -114,8 +121,7 @@ async def _revalidated(
             http_status=error.status,
             message="it changed since it was judged",
         )
-    again = operation.model_copy(update={"resource_version": str(metadata["resourceVersion"])})
-    return await _apply(transport, again, dry_run=dry_run)
+    return operation.model_copy(update={"resource_version": str(metadata["resourceVersion"])})
 
 
 def _refused(error: ClusterRefused) -> OperationResult:
@@ -145,13 +151,6 @@ async def read_object(transport: Transport, operation: Operation) -> dict[str, A
         raise
     found: dict[str, Any] = json.loads(answer.body)
     return found
-
-
-def object_path(operation: Operation) -> str:
-    """Return the API path of an operation's object."""
-    prefix = GROUPS.get(operation.resource, "/api/v1")
-    scope = f"/namespaces/{operation.namespace}" if operation.namespace else ""
-    return f"{prefix}{scope}/{operation.resource}/{operation.name}"
 
 
 async def _send(transport: Transport, operation: Operation, query: Mapping[str, str]) -> Answer:
@@ -272,7 +271,6 @@ def _workload(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> W
 
 
 def _pod_facts(pod: MarkedPod) -> PodFacts:
-    owners = {owner.kind for owner in pod.metadata.owner_references if owner.controller}
     created = pod.metadata.creation_timestamp
     return PodFacts(
         namespace=pod.metadata.namespace,
@@ -281,19 +279,16 @@ def _pod_facts(pod: MarkedPod) -> PodFacts:
         workload=pod.workload(),
         cpu_request_cores=effective_request(pod.spec).cpu_cores,
         priority=pod.spec.priority,
-        daemon="DaemonSet" in owners,
+        daemon=pod.daemon,
         pending=pod.status.phase == "Pending",
         protected=_marked(pod.metadata),
         created_time_seconds=parse_time(created) if created else 0.0,
     )
 
 
-def _marked(metadata: Any) -> bool:
-    """Say whether an object asks to be left alone, by annotation or label."""
-    return "true" in (
-        metadata.annotations.get(DO_NOT_DISRUPT),
-        metadata.labels.get(DO_NOT_DISRUPT),
-    )
+def _marked(metadata: Meta) -> bool:
+    """Say whether an object itself asks to be left alone."""
+    return bool(do_not_disrupt(metadata.annotations, metadata.labels))
 
 
 def _node(node: Node) -> NodeFacts:

@@ -20,6 +20,8 @@ class NodeFacts(Part):
     taints: tuple[dict[str, str], ...] = ()
     protected: bool = False
     """Marked do-not-disrupt."""
+    writable: bool = True
+    """Not struck out: no guard forbade to write it."""
 
 
 class PodFacts(Part):
@@ -35,7 +37,7 @@ class PodFacts(Part):
     daemon: bool = False
     pending: bool = False
     protected: bool = False
-    """Marked do-not-disrupt."""
+    """Marked do-not-disrupt, or struck out by a guard."""
     created_time_seconds: Seconds = 0.0
 
 
@@ -53,6 +55,7 @@ class WorkloadFacts(Part):
     suspended: bool = False
     annotations: dict[str, str] = {}
     protected: bool = False
+    """Marked do-not-disrupt, or struck out by a guard."""
     pending_pods: Count = 0
     priority: int = 0
     created_time_seconds: Seconds = 0.0

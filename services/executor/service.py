@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import structlog
 
@@ -20,7 +21,7 @@ from bus.follow import Follower, Speaker
 from bus.port import Bus
 from schemas import subjects
 from schemas.actions import ActionKind
-from schemas.control import Command, Control
+from schemas.control import Control
 from schemas.envelope import Draft
 from schemas.identity import Origin
 from schemas.outcome import (
@@ -28,23 +29,24 @@ from schemas.outcome import (
     GuardCheck,
     Mode,
     Operation,
-    OperationResult,
     OutcomeExecution,
     OutcomeVerification,
 )
 from schemas.reasons import Reason
 from schemas.registry import decode
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.executor.cluster import apply, read_facts, read_object
+from services.executor.cluster import read_facts, read_object
 from services.executor.facts import Facts
 from services.executor.fold import NAME, ExecutorFold
 from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask
 from services.executor.guards.question import Question
 from services.executor.ledger import Due, Execution, Ledger
-from services.executor.plans import PLANS
+from services.executor.planning import plan_within
 from services.executor.plans.planned import Planned, Refusal
+from services.executor.reading import read_scope
 from services.executor.settings import ExecutorSettings
 from services.executor.verify import due_for_verification, end_reached, rollback, verdict
+from services.executor.writing import Writer
 
 __all__ = ["NAME", "Executor", "ExecutorFold", "run"]
 REMEMBERED = 10_000
@@ -66,6 +68,10 @@ async def run(
     await speaker.announce(
         config_of(NAME, settings.announcement(), code_version), clock.wall_ns() / 1e9
     )
+
+    if settings.namespaces is not None and settings.mode is Mode.ACTIVE:
+        early = "active mode on a real cluster is early"
+        structlog.get_logger(NAME).warning(early, namespaces=settings.namespaces)
 
     async def newest_control() -> Control | None:
         stored = await bus.last(subjects.build(origin.cluster, Control.PATTERN))
@@ -89,10 +95,10 @@ class Executor:
         newest_control: Callable[[], Awaitable[Control | None]] | None = None,
     ) -> None:
         """Execute through `transport`; `newest_control` is asked before every single write."""
-        self._newest_control = newest_control
         self._settings = settings
         self._speaker = speaker
         self._transport = transport
+        self._writer = Writer(settings, transport, newest_control)
         self._log = structlog.get_logger(NAME)
         self._handled: OrderedDict[str, None] = OrderedDict()
 
@@ -118,6 +124,8 @@ class Executor:
         """Say why an execution has to be taken back; empty when it has not."""
         if execution.rolled_back or execution.phase is not ExecutionPhase.FINISHED:
             return ""
+        if self._mode_of(state, execution) is not execution.mode:
+            return ""  # it waits for the active mode: a dry run takes nothing back
         if execution.cycle in state.undo:
             return "the operator asked for it"
         return "it got worse" if execution.worse and self._settings.roll_back else ""
@@ -136,6 +144,10 @@ class Executor:
     def _mode(self, state: Ledger) -> Mode:
         return state.mode or self._settings.mode
 
+    def _mode_of(self, state: Ledger, execution: Execution) -> Mode:
+        """Return how an earlier plan may be written now: for real only while both modes say so."""
+        return Mode.SHADOW if Mode.SHADOW in {execution.mode, self._mode(state)} else Mode.ACTIVE
+
     # ---- executing
 
     async def _execute(self, state: Ledger, due: Due) -> None:
@@ -146,19 +158,19 @@ class Executor:
             return
         try:
             facts = await read_facts(self._transport, due.action)
+            scope = await read_scope(self._transport, self._settings, self._mode(state))
+            asked = Question(due, state, self._settings, facts.time_seconds, scope=scope)
+            planned, within = await plan_within(self._transport, asked, facts)
         except (ClusterUnavailable, ClusterRefused) as error:
             await self._refuse(
                 state, due, checks, Refusal(reason=_reason(error), text=str(error)[:300])
             )
             return
-        planned = PLANS[due.action.kind](due.action, facts, self._settings)
+        checks = (*checks, *within)
         if isinstance(planned, Refusal):
             await self._refuse(state, due, checks, planned)
             return
-        checks = (
-            *checks,
-            *ask(BEFORE_ACTING, Question(due, state, self._settings, facts.time_seconds, planned)),
-        )
+        checks = (*checks, *ask(BEFORE_ACTING, replace(asked, planned=planned)))
         if not _passed(checks):
             await self._refuse(state, due, checks)
             return
@@ -189,27 +201,15 @@ class Executor:
         await self._write(state, started, stored)
 
     async def _write(self, state: Ledger, started: OutcomeExecution, started_id: str) -> None:
-        results = []
-        for operation in started.operations:
-            results.append(await self._write_one(state, operation, started.mode))
-            if results[-1].status in {"refused", "failed"}:
-                break
-        skipped = [
-            OperationResult(
-                status="refused",
-                reason=results[-1].reason,
-                message="an earlier operation did not go through",
-            )
-            for _ in started.operations[len(results) :]
-        ]
-        succeeded = all(one.status in {"applied", "unchanged"} for one in results) and not skipped
+        results, checks = await self._writer.write(state, started)
+        succeeded = all(one.status in {"applied", "unchanged"} for one in results)
         failed = next((one for one in results if one.status in {"refused", "failed"}), None)
         finished = started.model_copy(
             update={
                 "phase": ExecutionPhase.FINISHED,
-                "results": (*results, *skipped),
+                "results": results,
                 "succeeded": succeeded,
-                "guards": (),
+                "guards": checks,
                 "reason": None if failed is None else failed.reason,
                 "text": started.text if failed is None else f"{started.text}: {failed.message}",
             }
@@ -222,20 +222,6 @@ class Executor:
             succeeded=succeeded,
             mode=started.mode,
         )
-
-    async def _write_one(self, state: Ledger, operation: Operation, mode: Mode) -> OperationResult:
-        if await self._killed(state):
-            return OperationResult(
-                status="refused", reason=Reason.KILL_SWITCH, message="the kill switch came on"
-            )
-        return await apply(self._transport, operation, dry_run=mode is Mode.SHADOW)
-
-    async def _killed(self, state: Ledger) -> bool:
-        """Ask the log itself: the operator may have spoken since `state` was folded."""
-        said = None if self._newest_control is None else await self._newest_control()
-        if said is not None and said.command in {Command.KILL, Command.RESUME}:
-            return said.command is Command.KILL
-        return state.killed
 
     async def _refuse(
         self,
@@ -271,7 +257,7 @@ class Executor:
             cluster_time_seconds=execution.time_seconds,
             decision_id=execution.decision_id,
             phase=ExecutionPhase.STARTED,
-            mode=execution.mode,
+            mode=self._mode_of(state, execution),
             action=execution.action,
             operations=execution.operations,
             direction=execution.direction,

@@ -12,6 +12,7 @@ from schemas.model import Part
 from schemas.outcome import Mode
 
 DISRUPTIVE = (ActionKind.POWER_STATE, ActionKind.MIGRATE, ActionKind.RESOURCE_CAP)
+NODE_LABEL = r"^$|^[A-Za-z0-9][A-Za-z0-9_./-]{0,316}=[A-Za-z0-9_.-]{0,63}$"
 _WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
 
 
@@ -59,6 +60,12 @@ class ExecutorSettings(Part):
     mode: Mode = Mode.SHADOW
     """shadow: every write is a dry run and counts as if it had happened; active: writes are real.
     """
+    namespaces: tuple[str, ...] | None = None
+    """Exact names of the namespaces it may write in. Unset: every one of the simulated cluster, and none
+    of any other; a run with a kubeconfig sets it to the run's own namespaces."""
+    writable_nodes: str = Field(default="", pattern=NODE_LABEL)
+    """Label `key=value` of the nodes it may write (cordon, sleep, limits, taints), where namespaces are
+    named; empty: none, because a node serves every namespace."""
     cool_down_seconds: float = Field(default=120.0, ge=0)
     """Cluster seconds before the same kind of action may hit the same target again."""
     cool_down_after_failure_seconds: float = Field(default=180.0, ge=0)

@@ -22,13 +22,13 @@ from services.kube_objects import (
     Pod,
     effective_request,
 )
+from services.protection import DO_NOT_DISRUPT, control_plane
 from services.quantities import bytes_text, cores, millicores_text, whole
 
 NAMESPACE = "foresail-exercise"
 PART_OF = "app.kubernetes.io/part-of"
 PART_OF_VALUE = "foresail-exerciser"
 LOAD_LABEL = "foresail.dev/exercise-load"
-DO_NOT_DISRUPT = "foresail.dev/do-not-disrupt"
 NODE_ANNOTATION = "foresail.dev/exercise-node"
 """On a Deployment that may run on one node only: that node."""
 SLOT_LABEL = "foresail.dev/exercise-slot"
@@ -52,7 +52,7 @@ class ClusterLoad:
     """What others put on the cluster."""
 
     nodes: tuple[NodeLoad, ...]
-    """Nodes that are ready and on, sorted by name."""
+    """Workers that are ready and on, sorted by name."""
     waiting_pods: int
     """Pods of others that wait for a node."""
     hostnames: Mapping[str, str]
@@ -72,7 +72,7 @@ async def read_load(transport: Transport) -> ClusterLoad:
     for pod in others:
         if not pod.finished:
             by_node.setdefault(pod.spec.node_name, []).append(pod)
-    awake = [node for node in nodes if node.ready and _power_state(node) == ON]
+    awake = [node for node in nodes if node.ready and _power_state(node) == ON and not _rules(node)]
     loads = [_node_load(node, by_node.get(node.metadata.name, [])) for node in awake]
     labels = ((node.metadata.name, node.metadata.labels.get(HOSTNAME)) for node in awake)
     return ClusterLoad(
@@ -207,6 +207,11 @@ def _only_on(node: str) -> dict[str, Any]:
 
 def _meta(name: str) -> dict[str, Any]:
     return {"name": name, "labels": {PART_OF: PART_OF_VALUE}}
+
+
+def _rules(node: Node) -> bool:
+    """Say whether a node runs the control plane, which nobody loads for practice."""
+    return bool(control_plane(node.metadata.labels, (one.key for one in node.spec.taints)))
 
 
 def _power_state(node: Node) -> str:

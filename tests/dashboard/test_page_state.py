@@ -220,3 +220,21 @@ def test_the_state_is_small() -> None:
     sections = shown(cycles(2, nodes=100))
     assert len(json.dumps(sections)) < 20_000
     assert len(sections["node_cells"]) == 200
+
+
+@pytest.mark.parametrize(
+    ("settings", "early"),
+    [
+        ({"mode": "active", "namespaces": ["shop", "batch"]}, "early: writes in shop, batch"),
+        ({"mode": "active", "namespaces": []}, "early: writes in no namespace"),
+        ({"mode": "shadow", "namespaces": ["shop"]}, None),
+        ({"mode": "active", "namespaces": None}, None),
+        ({"mode": "active"}, None),
+    ],
+)
+def test_the_head_says_that_writes_to_a_real_cluster_are_early(
+    settings: dict[str, Any], early: str | None
+) -> None:
+    """It names where is written, and says nothing of dry runs and of the simulated cluster."""
+    announced = builders.stamped(builders.make_config("executor", **settings))
+    assert shown([announced])["head"]["early"] == early

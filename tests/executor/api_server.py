@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from services.cluster import JSON, Answer, ClusterRefused, Json, Method
+from services.cluster_version import SIMULATED_VERSION
 from services.executor.facts import merged
 
 NOW = 10_000.0
@@ -87,15 +88,19 @@ class ApiServer:
     def _read(self, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         if path in self.objects:
             return self.objects[path]
-        listed = path.removeprefix("/api/v1/").removeprefix("/apis/apps/v1/")
-        plural = listed.removeprefix("/apis/batch/v1/")
+        if path == "/version":
+            return {"gitVersion": f"v1.36.0{SIMULATED_VERSION}"}
+        plural = path.rsplit("/", 1)[-1]
         if plural not in {"nodes", "pods", "deployments", "jobs"}:
             raise ClusterRefused(404, "NotFound", f"{path} not found")
+        namespace = f"{path.rsplit('/', 1)[0]}/" if "/namespaces/" in path else ""
         name, _, value = query.get("fieldSelector", "").partition("=")
         items = [
             one
             for at, one in self.objects.items()
-            if at.rsplit("/", 2)[-2] == plural and (not name or _field(one, name) == value)
+            if at.rsplit("/", 2)[-2] == plural
+            and at.startswith(namespace)
+            and (not name or _field(one, name) == value)
         ]
         return {"items": items, "metadata": {"resourceVersion": "9"}}
 

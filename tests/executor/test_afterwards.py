@@ -364,7 +364,11 @@ async def test_a_rollback_goes_backwards() -> None:
         server.add(f"{JOBS}/{name}", spec={"parallelism": 1, "suspend": False})
         server.add(
             f"/api/v1/namespaces/shop/pods/{name}-1",
-            metadata={"ownerReferences": [{"kind": "Job", "name": name, "controller": True}]},
+            metadata={
+                "ownerReferences": [
+                    {"apiVersion": "batch/v1", "kind": "Job", "name": name, "controller": True}
+                ]
+            },
             spec={},
             status={"phase": "Pending"},
         )

@@ -22,7 +22,7 @@ from tests.builders import (
     make_control,
     stamped,
 )
-from tests.executor.plant import Plant, asleep
+from tests.executor.plant import Plant, asleep, nothing_forbidden
 
 PRESSED = {"pending_by_class": {"insufficient_cpu": 9}}
 
@@ -56,9 +56,13 @@ async def test_applying_twice_is_applying_once() -> None:
     facts = await read_facts(plant.transport, action)
     plan = PLANS[action.kind](action, facts, ExecutorSettings())
     assert isinstance(plan, Planned)
-    first = await apply(plant.transport, plan.operations[0], dry_run=False)
+    first = await apply(
+        plant.transport, plan.operations[0], dry_run=False, forbidden=nothing_forbidden
+    )
     version = plant.shown()["metadata"]["resourceVersion"]
-    second = await apply(plant.transport, plan.operations[0], dry_run=False)
+    second = await apply(
+        plant.transport, plan.operations[0], dry_run=False, forbidden=nothing_forbidden
+    )
     assert (first.status, second.status) == ("applied", "unchanged")
     assert plant.shown()["metadata"]["resourceVersion"] == version
 
@@ -133,4 +137,32 @@ async def test_a_kill_between_plan_and_write_stops_the_write() -> None:
     await plant.act()
     finished = plant.executions()[-1]
     assert finished.results[0].reason is Reason.KILL_SWITCH
+    assert not plant.shown()["spec"].get("unschedulable")
+
+
+async def test_a_plan_of_the_active_mode_is_completed_dry_in_shadow_mode() -> None:
+    """A process that comes back in shadow mode writes nothing, whatever an earlier one began."""
+    other = await asleep()
+    plant = Plant(Mode.SHADOW)
+    plant.see(1)
+    plant.decide(plant.sleep(), 1)
+    plant.state = evolve(plant.state, other.said()[0])
+    await plant.act()
+
+    (finished,) = plant.executions()
+    assert (finished.phase, finished.mode) == (ExecutionPhase.FINISHED, Mode.SHADOW)
+    assert not plant.shown()["spec"].get("unschedulable")
+
+
+async def test_an_undo_waits_for_the_active_mode() -> None:
+    """In shadow mode nothing is taken back, not even on record; back in active mode it is."""
+    plant = await asleep()
+    plant.state = evolve(plant.state, stamped(make_control(Command.UNDO, value="1"), cycle=0))
+    dry = plant.state.model_copy(update={"mode": Mode.SHADOW})
+    await plant.executor.act(dry)
+    assert not plant.fold()
+    assert plant.shown()["spec"]["unschedulable"] is True
+
+    await plant.act()
+    assert plant.executions()[-1].rollback_of
     assert not plant.shown()["spec"].get("unschedulable")

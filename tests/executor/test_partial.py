@@ -31,7 +31,11 @@ def pod(server: ApiServer, name: str, cores: int) -> None:
     server.add(
         f"{PODS}/{name}",
         uid=name,
-        metadata={"ownerReferences": [{"kind": "StatefulSet", "name": "db", "controller": True}]},
+        metadata={
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": True}
+            ]
+        },
         spec={
             "nodeName": "n1",
             "containers": [{"resources": {"requests": {"cpu": str(cores)}}}],

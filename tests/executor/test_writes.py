@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,8 +10,11 @@ import pytest
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
-from services.executor.cluster import apply
+from services.executor import cluster
 from tests.executor.api_server import ApiServer
+from tests.executor.plant import nothing_forbidden
+
+apply = partial(cluster.apply, forbidden=nothing_forbidden)
 
 NODE = "/api/v1/nodes/n1"
 POD = "/api/v1/namespaces/shop/pods/p1"

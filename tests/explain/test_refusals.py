@@ -186,6 +186,24 @@ async def protected(theatre: Theatre) -> None:
     await sleep(theatre)
 
 
+@case(Reason.NAMESPACE_NOT_NAMED, namespaces=("shop",))
+async def another_namespace(theatre: Theatre) -> None:
+    theatre.deploy("web", 2)
+    await migrate(theatre)
+
+
+@case(Reason.NODE_NOT_NAMED, namespaces=("shop",))
+async def node_of_everybody(theatre: Theatre) -> None:
+    await sleep(theatre)
+
+
+@case(Reason.CONTROL_PLANE)
+async def node_of_the_control_plane(theatre: Theatre) -> None:
+    role = {"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}
+    theatre.request("PATCH", "/api/v1/nodes/node-0", json.dumps(role).encode(), MERGE)
+    await sleep(theatre)
+
+
 @case(Reason.PDB)
 async def budget_of_pods(theatre: Theatre) -> None:
     theatre.deploy("web", 1)

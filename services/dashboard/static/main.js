@@ -69,6 +69,7 @@ function drawHead(head) {
   fill("badges",
     head.simulated ? h("span", { class: "badge simulated", "data-testid": "simulated", title: "The embedded cluster says all of this" }, "SIMULATED") : null,
     head.mode ? h("span", { class: "badge", "data-testid": "mode", title: head.mode === "shadow" ? "Writes are sent as dry runs" : "Writes take effect" }, head.mode) : null,
+    head.early ? h("span", { class: "badge simulated", "data-testid": "early", title: "Active mode on a real cluster is early" }, head.early) : null,
     head.hold ? h("span", { class: "badge hold", "data-testid": "hold" }, head.hold === "kill" ? "KILLED" : "PAUSED") : null);
   const notice = byId("notice");
   notice.hidden = !head.error;

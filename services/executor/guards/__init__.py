@@ -12,12 +12,17 @@ from schemas.outcome import GuardCheck
 from services.executor.guards import (
     budget,
     caps,
+    control_plane,
     cool_down,
+    do_not_disrupt,
     kill_switch,
     last_ready_nodes,
+    named_namespaces,
+    named_nodes,
     ping_pong,
     replay,
     stale_decision,
+    system_pods,
 )
 from services.executor.guards.question import Question
 
@@ -27,6 +32,16 @@ BEFORE_READING: tuple[Callable[[Question], GuardCheck], ...] = (
     stale_decision.check,
 )
 """Asked before the cluster is read."""
+BEFORE_WRITING: tuple[Callable[[Question], GuardCheck], ...] = (
+    system_pods.check,
+    control_plane.check,
+    do_not_disrupt.check,
+    named_namespaces.check,
+    named_nodes.check,
+)
+"""Asked with what the operations touch: of the whole plan, and again of each operation right before it
+is written, also where it takes something back or completes an older plan.
+"""
 BEFORE_ACTING: tuple[Callable[[Question], GuardCheck], ...] = (
     cool_down.check,
     cool_down.check_after_failure,

@@ -8,6 +8,8 @@ from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
 from services.executor.ledger import Due, Execution, Ledger
 from services.executor.plans.planned import Planned
+from services.executor.reach import Reach
+from services.executor.scope import EVERYWHERE, Scope
 from services.executor.settings import ExecutorSettings
 
 
@@ -21,6 +23,10 @@ class Question:
     now_seconds: float
     """Cluster time."""
     planned: Planned | None = None
+    reaches: tuple[Reach, ...] = ()
+    """What each operation to be written touches, read just before."""
+    scope: Scope = EVERYWHERE
+    """What may be written."""
 
     def recent(self, seconds: float) -> list[Execution]:
         """Return executions that began within the last `seconds` of cluster time."""

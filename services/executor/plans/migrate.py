@@ -1,6 +1,7 @@
 """migrate: move the largest movable pods off the risky node, through the Eviction API.
 
-A PreferNoSchedule taint comes first, so that the replacements go elsewhere; then up to
+A PreferNoSchedule taint comes first, so that the replacements go elsewhere (left out where the node
+may not be written); then up to
 `pods_per_migration` pods are evicted by UID. Only pods with a controller move: a bare pod would be
 lost. PodDisruptionBudgets are the API server's to keep (429).
 """
@@ -53,7 +54,7 @@ def _protected(pod: PodFacts, facts: Facts) -> bool:
 
 
 def _taint(node: NodeFacts) -> Operation | None:
-    if RISK_TAINT in node.taints:
+    if RISK_TAINT in node.taints or not node.writable:
         return None
     patch = {"spec": {"taints": [*node.taints, RISK_TAINT]}}
     return node_patch(node, patch, f"prefer other nodes than {node.name}", versioned=True)

@@ -1,0 +1,160 @@
+"""A cluster of the user's own, before anything starts: can it be read, and is it clear what may be
+written there?
+
+Whatever is wrong is one line and exit code 2; docs/real-clusters.md says the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bus.errors import ConfigError
+from foresail.derived import derived, mode_of
+from foresail.settings import StackSettings
+from schemas.outcome import Mode
+from services.cluster import ClusterRefused, ClusterUnavailable, OfficialClientTransport, Transport
+from services.executor.settings import ExecutorSettings
+from services.exerciser.cluster import NAMESPACE as EXERCISE_NAMESPACE
+
+PAGE = "docs/real-clusters.md"
+READ = (
+    "/api/v1/nodes",
+    "/api/v1/pods",
+    "/api/v1/namespaces",
+    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/statefulsets",
+    "/apis/apps/v1/daemonsets",
+    "/apis/batch/v1/jobs",
+    "/apis/batch/v1/cronjobs",
+)
+"""What the collector lists, and where the executor looks for protection."""
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+
+
+def writes_in(settings: StackSettings) -> tuple[str, ...]:
+    """Return the namespaces that a run with a kubeconfig may write in, by their exact names."""
+    executor = derived(settings).groups["executor"]
+    assert isinstance(executor, ExecutorSettings)
+    return executor.namespaces or ()
+
+
+def check_named(settings: StackSettings) -> None:
+    """Refuse the active mode on a cluster of the user's own where it is not clear what may be written.
+
+    Raises:
+        ConfigError: no namespace is named, or a name that cannot be one or is never written.
+    """
+    if settings.run.kubeconfig is None or mode_of(settings, Mode.SHADOW) is not Mode.ACTIVE:
+        return
+    names = writes_in(settings)
+    if not names:
+        remedy = "name the namespaces that --mode active may write in, exactly, as --namespaces shop,batch"
+        raise ConfigError("--namespaces", "(none)", f"{remedy} ({PAGE})")
+    executor = settings.groups["executor"]
+    assert isinstance(executor, ExecutorSettings)
+    for name in names:
+        if _NAME.fullmatch(name) is None:
+            raise ConfigError(
+                "--namespaces", name or "(empty)", "--mode active needs exact names of namespaces"
+            )
+        if name in {"kube-system", *executor.protected_namespaces}:
+            raise ConfigError(
+                "--namespaces", name, "leave it out: --mode active never writes in this namespace"
+            )
+    if settings.run.exercise and EXERCISE_NAMESPACE not in names:
+        remedy = f"with --exercise add {EXERCISE_NAMESPACE}, where it creates Deployments"
+        raise ConfigError("--namespaces", ",".join(names), remedy)
+
+
+async def check_cluster(settings: StackSettings) -> None:
+    """Read the user's cluster once, as the services will.
+
+    Raises:
+        ConfigError: no answer, no rights, a kubeconfig that cannot be used, or a namespace to be
+            written that is not there.
+    """
+    run = settings.run
+    if run.kubeconfig is None:
+        return
+    with _heard() as complaints:
+        transport = OfficialClientTransport(Path(run.kubeconfig), run.context)
+        try:
+            await _read(transport, settings)
+        except ClusterUnavailable as error:
+            remedy = (
+                f"the cluster does not answer ({error}); see that its API server can be reached"
+            )
+            raise ConfigError("--kubeconfig", run.kubeconfig, remedy) from error
+        except ClusterRefused as error:
+            said = "; ".join([error.message, *complaints])
+            remedy = f"the cluster refuses to be read ({error.status} {error.reason}: {said}); {PAGE} lists the rights"
+            raise ConfigError("--kubeconfig", run.kubeconfig, remedy) from error
+        finally:
+            await transport.close()
+
+
+async def _read(transport: Transport, settings: StackSettings) -> None:
+    await transport.request("GET", "/version")
+    for path in READ:
+        await transport.request("GET", path, {"limit": "1"})
+    if mode_of(settings, Mode.SHADOW) is not Mode.ACTIVE:
+        return
+    for name in writes_in(settings):
+        if not (settings.run.exercise and name == EXERCISE_NAMESPACE):
+            await _check_there(transport, name)
+
+
+async def _check_there(transport: Transport, name: str) -> None:
+    try:
+        await transport.request("GET", f"/api/v1/namespaces/{name}")
+    except ClusterRefused as error:
+        if error.status != 404:
+            raise
+        remedy = "the cluster has no such namespace; --mode active needs exact names"
+        raise ConfigError("--namespaces", name, remedy) from error
+
+
+@contextmanager
+def _heard() -> Iterator[list[str]]:
+    """Collect what the client's library complains of through `logging`, instead of printing it."""
+    found: list[str] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(" ".join(record.getMessage().split())[:200])
+
+    listener = Listener(logging.WARNING)
+    root = logging.getLogger()
+    root.addHandler(listener)
+    try:
+        yield found
+    finally:
+        root.removeHandler(listener)
+
+
+def early_note(settings: StackSettings) -> str:
+    """Return what a run with a kubeconfig says at its start; empty for one with the twin."""
+    if settings.run.kubeconfig is None:
+        return ""
+    if mode_of(settings, Mode.SHADOW) is Mode.SHADOW:
+        return f"shadow mode: every write to this cluster is a dry run ({PAGE})"
+    executor = settings.groups["executor"]
+    assert isinstance(executor, ExecutorSettings)
+    nodes = f"nodes labelled {executor.writable_nodes}" if executor.writable_nodes else "no node"
+    return (
+        "EARLY: active mode on a real cluster is new and little tried. It writes for real, in "
+        f"{', '.join(writes_in(settings))} and to {nodes}, never on the control plane, in kube-system or on what "
+        f"is marked do-not-disrupt; `foresail kill` stops it at once ({PAGE})"
+    )
+
+
+def early_words(settings: StackSettings) -> str:
+    """Return the same in a few words, for headers."""
+    if settings.run.kubeconfig is None or mode_of(settings, Mode.SHADOW) is Mode.SHADOW:
+        return ""
+    return f"EARLY: writes in {', '.join(writes_in(settings))}"

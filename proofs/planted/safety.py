@@ -1,0 +1,189 @@
+"""Defects in what keeps the executor's hands off: names, marks, the control plane, and refused starts."""
+
+from __future__ import annotations
+
+from proofs.planted.defect import Defect
+
+GUARDS = "tests/executor/test_write_guards.py"
+EXECUTOR = "tests/safety/test_executor.py"
+UP = "tests/safety/test_up.py"
+
+SAFETY = (
+    Defect(
+        "namespaces to be written are prefixes again",
+        "services/executor/scope.py",
+        "(bool(name) and name in self.namespaces)",
+        "name.startswith(tuple(self.namespaces))",
+        f"{GUARDS}::test_names_are_exact",
+    ),
+    Defect(
+        "without names a real cluster is written everywhere",
+        "services/executor/scope.py",
+        "names is None and simulated",
+        "names is None",
+        f"{GUARDS}::test_what_may_be_written_in_each_mode",
+    ),
+    Defect(
+        "any value of the nodes' label will do",
+        "services/executor/scope.py",
+        "(bool(key) and labels.get(key) == value)",
+        "key in labels",
+        f"{GUARDS}::test_a_node_needs_the_label",
+    ),
+    Defect(
+        "pods of others on a node to be written are not counted",
+        "services/executor/guards/named_nodes.py",
+        "if not pod.removed and pod.counts and not",
+        "if pod.removed and pod.counts and not",
+        f"{GUARDS}::test_a_node_is_written_only_while_its_pods_are_of_named_namespaces",
+    ),
+    Defect(
+        "a kind that is never written passes in the embedded cluster",
+        "services/executor/guards/named_namespaces.py",
+        "if not known or not (",
+        "if not (",
+        f"{GUARDS}::test_kinds_that_are_never_written_are_refused_everywhere",
+    ),
+    Defect(
+        "a taint does not show the control plane",
+        "services/protection.py",
+        "keys = {*labels, *taints}",
+        "keys = {*labels}",
+        f"{GUARDS}::test_signs_of_the_control_plane",
+    ),
+    Defect(
+        "pods may be evicted from the control plane",
+        "services/executor/guards/control_plane.py",
+        "if one.control_plane\n",
+        "if one.control_plane and one.written\n",
+        f"{GUARDS}::test_the_control_plane_stays_as_it_is",
+    ),
+    Defect(
+        "a mark counts only when it is spelt true",
+        "services/protection.py",
+        "value.strip().lower() != _OFF",
+        'value == "true"',
+        f"{GUARDS}::test_marks",
+    ),
+    Defect(
+        "marks of a removed pod's node are overlooked",
+        "services/executor/guards/do_not_disrupt.py",
+        "for one in reach.nodes if one.mark)",
+        "for one in reach.nodes if one.mark and one.written)",
+        f"{GUARDS}::test_what_is_marked_is_left_alone",
+    ),
+    Defect(
+        "kube-system is protected only while the settings say so",
+        "services/executor/guards/system_pods.py",
+        "{*question.settings.protected_namespaces, ALWAYS}",
+        "{*question.settings.protected_namespaces}",
+        f"{GUARDS}::test_kube_system_is_never_touched_even_if_nothing_protects_it",
+    ),
+    Defect(
+        "static pods are removed",
+        "services/executor/guards/system_pods.py",
+        "if pod.removed and pod.static:",
+        "if pod.static and not pod.removed:",
+        f"{GUARDS}::test_a_static_pod_is_never_removed",
+    ),
+    Defect(
+        "fewer replicas end no pods",
+        "services/executor/reading.py",
+        "(operation.replicas or 0) < now.replicas",
+        "operation.replicas == 0",
+        f"{GUARDS}::test_which_writes_end_pods",
+    ),
+    Defect(
+        "what is forbidden is not struck out of the next plan",
+        "services/executor/strike.py",
+        "if _key(one) in forbidden or not scope.has_namespace(one.namespace)",
+        "if _key(one) in forbidden",
+        f"{GUARDS}::test_what_is_forbidden_is_struck_out_and_nothing_else",
+    ),
+    Defect(
+        "owners of owners are not asked",
+        "services/executor/owners.py",
+        "found.extend(await self._above(above.metadata, left - 1))",
+        "pass",
+        f"{EXECUTOR}::test_a_stored_plan_evicts_nothing_protected[twin-by-cron-1-cronjob]",
+    ),
+    Defect(
+        "a StatefulSet's marks are not read",
+        "services/executor/owners.py",
+        "found.extend(await self._above(metadata, LONGEST_CHAIN))",
+        "pass",
+        f"{EXECUTOR}::test_a_stored_plan_evicts_nothing_protected[twin-by-stateful-set-statefulset]",
+    ),
+    Defect(
+        "a namespace's marks are not read",
+        "services/executor/owners.py",
+        "if metadata.namespace:",
+        "if not metadata.namespace:",
+        f"{EXECUTOR}::test_a_stored_plan_evicts_nothing_protected[twin-by-namespace-namespace]",
+    ),
+    Defect(
+        "guards are not asked again before each write",
+        "services/executor/writing.py",
+        "failed = await self._failed(state, started, operation)",
+        "failed: tuple[GuardCheck, ...] = ()",
+        f"{EXECUTOR}::test_a_mark_set_between_plan_and_write_counts[twin]",
+    ),
+    Defect(
+        "a write is sent again after a conflict without asking",
+        "services/executor/cluster.py",
+        "            return again\n        refusal = await forbidden()",
+        "            return again\n        refusal = None",
+        f"{EXECUTOR}::test_a_mark_that_comes_with_a_conflict_counts[twin]",
+    ),
+    Defect(
+        "an undo is written without asking",
+        "services/executor/writing.py",
+        "if failed else None",
+        "if failed and not started.rollback_of else None",
+        f"{EXECUTOR}::test_an_undo_is_judged_again[twin]",
+    ),
+    Defect(
+        "an earlier plan is written for real in shadow mode",
+        "services/executor/service.py",
+        "Mode.SHADOW if Mode.SHADOW in {execution.mode, self._mode(state)} else Mode.ACTIVE",
+        "execution.mode",
+        "tests/executor/test_execution.py::"
+        "test_a_plan_of_the_active_mode_is_completed_dry_in_shadow_mode",
+    ),
+    Defect(
+        "a run with a kubeconfig does not tell the executor its names",
+        "foresail/derived.py",
+        "run.namespaces if run.kubeconfig else None",
+        "None",
+        f"{UP}::test_the_start_says_what_is_early",
+    ),
+    Defect(
+        "the stack starts on a cluster that cannot be read",
+        "foresail/stack/real.py",
+        "    await check_cluster(settings)\n",
+        "",
+        f"{UP}::test_an_unreachable_cluster_is_one_line",
+    ),
+    Defect(
+        "active mode starts without names",
+        "foresail/stack/preflight.py",
+        "    check_named(settings)\n",
+        "",
+        f"{UP}::test_active_mode_needs_exact_names",
+    ),
+    Defect(
+        "the page does not say that it is early",
+        "services/dashboard/sections.py",
+        'if page.mode != "active" or page.writes_in is None:',
+        'if page.mode == "active" or page.writes_in is None:',
+        "tests/dashboard/test_page_state.py::"
+        "test_the_head_says_that_writes_to_a_real_cluster_are_early",
+    ),
+    Defect(
+        "the exerciser loads the control plane",
+        "services/exerciser/cluster.py",
+        " and not _rules(node)]",
+        "]",
+        "tests/exerciser/test_read_load.py::test_the_control_plane_is_not_loaded",
+    ),
+)

@@ -1,0 +1,37 @@
+"""do_not_disrupt: whatever is marked so is left alone: the object, a pod that it would remove, their
+owners up the chain, their namespaces and their nodes.
+
+Marks are ours, Karpenter's and Cluster Autoscaler's (`services.protection`). On a node to be written
+the marks of what runs there count as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemas.outcome import GuardCheck
+from schemas.reasons import Reason
+from services.executor.guards.question import Question, answer
+
+
+def check(question: Question) -> GuardCheck:
+    """Fail when anything that would be touched is marked."""
+    marked = list(dict.fromkeys(_marked(question)))
+    return answer(
+        "do_not_disrupt",
+        passed=not marked,
+        reason=Reason.PROTECTED,
+        measured=len(marked),
+        limit=0,
+        unit="objects",
+        text=marked[0] if marked else "",
+    )
+
+
+def _marked(question: Question) -> Iterator[str]:
+    for reach in question.reaches:
+        yield from (f"{one.what}: {one.mark}" for one in reach.marked)
+        yield from (f"node {one.name}: {one.mark}" for one in reach.nodes if one.mark)
+        for pod in reach.pods:
+            if pod.counts:
+                yield from (f"{one.what} ({pod.key}): {one.mark}" for one in pod.marked)

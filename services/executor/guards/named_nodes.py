@@ -1,0 +1,39 @@
+"""named_nodes: a node is written only where the settings name it by its label, and only while every
+pod on it belongs to a named namespace; a node serves whoever runs on it.
+
+Pods of DaemonSets and static pods are everywhere, so they do not count.
+"""
+
+from __future__ import annotations
+
+from schemas.outcome import GuardCheck
+from schemas.reasons import Reason
+from services.executor.guards.question import Question, answer
+
+
+def check(question: Question) -> GuardCheck:
+    """Fail when a node to be written is not named, or others run on it."""
+    scope = question.scope
+    written = [one for reach in question.reaches for one in reach.nodes if one.written]
+    unnamed = [one.name for one in written if not scope.has_node(one.labels)]
+    others = [
+        pod.key
+        for reach in question.reaches
+        for pod in reach.pods
+        if not pod.removed and pod.counts and not scope.has_namespace(pod.namespace)
+    ]
+    text = ""
+    if others:
+        text = f"{others[0]} of another namespace runs on the node"
+    if unnamed:
+        wanted = scope.nodes or "no node is; set executor.writable_nodes"
+        text = f"node {unnamed[0]} is not labelled as one to be written ({wanted})"
+    return answer(
+        "named_nodes",
+        passed=not (unnamed or others),
+        reason=Reason.NODE_NOT_NAMED,
+        measured=len(unnamed) or len(others),
+        limit=0,
+        unit="nodes" if unnamed or not others else "pods",
+        text=text,
+    )

@@ -1,0 +1,40 @@
+"""system_pods: nothing in a protected namespace (kube-system first of all) is touched, and no static pod
+is removed, whatever else is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemas.outcome import GuardCheck
+from schemas.reasons import Reason
+from services.executor.guards.question import Question, answer
+
+ALWAYS = "kube-system"
+"""Protected even where the settings leave it out."""
+
+
+def check(question: Question) -> GuardCheck:
+    """Fail when something protected would be written or removed."""
+    found = list(dict.fromkeys(_found(question)))
+    return answer(
+        "system_pods",
+        passed=not found,
+        reason=Reason.PROTECTED,
+        measured=len(found),
+        limit=0,
+        unit="objects",
+        text=found[0] if found else "",
+    )
+
+
+def _found(question: Question) -> Iterator[str]:
+    protected = {*question.settings.protected_namespaces, ALWAYS}
+    for reach in question.reaches:
+        if reach.namespace in protected:
+            yield f"{reach.key} is in a protected namespace"
+        for pod in reach.pods:
+            if pod.removed and pod.static:
+                yield f"{pod.key} is a static pod"
+            elif pod.removed and pod.namespace in protected:
+                yield f"{pod.key} is in a protected namespace"

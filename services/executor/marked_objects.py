@@ -1,0 +1,86 @@
+"""Kubernetes objects with what says who protects them: annotations, and owners with their API group."""
+
+from __future__ import annotations
+
+from services.kube_objects import KubeStruct, Meta, Owner, Pod
+from services.protection import MIRROR, control_plane, do_not_disrupt
+
+
+class OwnerRef(Owner, frozen=True):
+    """metadata.ownerReferences[], with the group and version of the owner."""
+
+    api_version: str = ""
+
+    @property
+    def what(self) -> str:
+        """The owner's kind and name for people."""
+        return f"{self.kind.lower()} {self.name}"
+
+
+class MarkedMeta(Meta, frozen=True):
+    """metadata with annotations, and owners as above."""
+
+    owner_references: tuple[OwnerRef, ...] = ()
+
+    @property
+    def mark(self) -> str:
+        """What marks the object do-not-disrupt; empty: nothing."""
+        return do_not_disrupt(self.annotations, self.labels)
+
+
+class MarkedObject(KubeStruct, frozen=True):
+    """Any object."""
+
+    metadata: MarkedMeta = MarkedMeta()
+
+
+class WorkloadSpec(KubeStruct, frozen=True):
+    """What decides how many pods a Deployment or Job has."""
+
+    replicas: int = 1
+    parallelism: int = 1
+    suspend: bool = False
+
+
+class MarkedWorkload(MarkedObject, frozen=True):
+    """A Deployment or Job."""
+
+    spec: WorkloadSpec = WorkloadSpec()
+
+
+class MarkedPod(Pod, frozen=True):
+    """A pod with its annotations, which the collector does without."""
+
+    metadata: MarkedMeta = MarkedMeta()  # type: ignore[assignment]
+
+    @property
+    def daemon(self) -> bool:
+        """Whether a DaemonSet keeps it on its node."""
+        return any(
+            one.controller and one.kind == "DaemonSet" for one in self.metadata.owner_references
+        )
+
+    @property
+    def static(self) -> bool:
+        """Whether its kubelet started it from a file."""
+        owned = any(one.kind == "Node" for one in self.metadata.owner_references)
+        return owned or MIRROR in self.metadata.annotations
+
+
+class _Taint(KubeStruct, frozen=True):
+    key: str = ""
+
+
+class _NodeSpec(KubeStruct, frozen=True):
+    taints: tuple[_Taint, ...] = ()
+
+
+class MarkedNode(MarkedObject, frozen=True):
+    """A node."""
+
+    spec: _NodeSpec = _NodeSpec()
+
+    @property
+    def control_plane(self) -> str:
+        """The label or taint that shows a control-plane node; empty: a worker."""
+        return control_plane(self.metadata.labels, (one.key for one in self.spec.taints))

@@ -1,0 +1,121 @@
+"""Objects read one by one, and the chain of owners above them: pod, ReplicaSet, Deployment and so on."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+
+from services.cluster import ClusterRefused, Transport
+from services.executor.marked_objects import MarkedMeta, MarkedObject, OwnerRef
+from services.executor.reach import Marked
+from services.kube_objects import KubeStruct
+
+LONGEST_CHAIN = 8
+"""Owners above one object; Kubernetes' own chains have two."""
+RESOURCES = {
+    ("apps/v1", "ReplicaSet"): "replicasets",
+    ("apps/v1", "Deployment"): "deployments",
+    ("apps/v1", "StatefulSet"): "statefulsets",
+    ("apps/v1", "DaemonSet"): "daemonsets",
+    ("batch/v1", "Job"): "jobs",
+    ("batch/v1", "CronJob"): "cronjobs",
+}
+"""What the API calls the kinds that own pods; others are asked for."""
+
+K = TypeVar("K", bound=KubeStruct)
+
+
+class _Resource(KubeStruct, frozen=True):
+    name: str = ""
+    kind: str = ""
+    namespaced: bool = True
+
+
+class _Resources(KubeStruct, frozen=True):
+    resources: tuple[_Resource, ...] = ()
+
+
+class Reader:
+    """Reads each object once; make a new one for each look at the cluster."""
+
+    def __init__(self, transport: Transport) -> None:
+        """Read through `transport`."""
+        self._transport = transport
+        self._read: dict[tuple[str, type[KubeStruct]], KubeStruct | None] = {}
+
+    async def get(self, path: str, kind: type[K]) -> K | None:
+        """Return an object; None when it is gone.
+
+        Raises:
+            ClusterUnavailable, ClusterRefused: it could not be read.
+        """
+        asked = (path, kind)
+        if asked not in self._read:
+            self._read[asked] = await self._get(path, kind)
+        found = self._read[asked]
+        return found if isinstance(found, kind) else None
+
+    async def _get(self, path: str, kind: type[K]) -> K | None:
+        try:
+            answer = await self._transport.request("GET", path)
+        except ClusterRefused as error:
+            if error.status == 404:
+                return None
+            raise
+        try:
+            return msgspec.json.decode(answer.body, type=kind)
+        except (msgspec.DecodeError, ValueError, RecursionError) as error:
+            raise ClusterRefused(answer.status, "Unreadable", f"{path}: {error}") from error
+
+    async def marked(self, what: str, metadata: MarkedMeta) -> tuple[Marked, ...]:
+        """Return what protects an object: its own mark, its namespace's and those of its owners.
+
+        An owner that cannot be read protects what it owns: nobody can know what it asks for.
+
+        Raises:
+            ClusterUnavailable, ClusterRefused: the namespace could not be read.
+        """
+        found = [Marked(what=what, mark=metadata.mark)]
+        if metadata.namespace:
+            path = f"/api/v1/namespaces/{metadata.namespace}"
+            space = await self.get(path, MarkedObject)
+            if space is not None:
+                found.append(
+                    Marked(what=f"namespace {metadata.namespace}", mark=space.metadata.mark)
+                )
+        found.extend(await self._above(metadata, LONGEST_CHAIN))
+        return tuple(one for one in found if one.mark)
+
+    async def _above(self, metadata: MarkedMeta, left: int) -> list[Marked]:
+        found: list[Marked] = []
+        for owner in metadata.owner_references:
+            if left == 0:
+                return [Marked(what=owner.what, mark=f"more than {LONGEST_CHAIN} owners")]
+            try:
+                above = await self._owner(metadata.namespace, owner)
+            except ClusterRefused as error:
+                found.append(Marked(what=owner.what, mark=f"not readable ({error.message[:100]})"))
+                continue
+            if above is not None:
+                found.append(Marked(what=owner.what, mark=above.metadata.mark))
+                found.extend(await self._above(above.metadata, left - 1))
+        return found
+
+    async def _owner(self, namespace: str, owner: OwnerRef) -> MarkedObject | None:
+        group = "/api/v1" if owner.api_version == "v1" else f"/apis/{owner.api_version}"
+        resource = RESOURCES.get((owner.api_version, owner.kind))
+        namespaced = bool(namespace)
+        if resource is None:
+            listed = await self.get(group, _Resources)
+            served = () if listed is None else listed.resources
+            asked = next(
+                (one for one in served if (one.kind == owner.kind and "/" not in one.name)), None
+            )
+            if asked is None:
+                raise ClusterRefused(
+                    404, "NotFound", f"{owner.api_version} {owner.kind} is not served"
+                )
+            resource, namespaced = asked.name, asked.namespaced and bool(namespace)
+        scope = f"/namespaces/{namespace}" if namespaced else ""
+        return await self.get(f"{group}{scope}/{resource}/{owner.name}", MarkedObject)

@@ -1,0 +1,79 @@
+"""What one operation would touch: its object, the pods and nodes it acts on, and who protects them.
+
+Read just before each write, so that guards judge the cluster as it is, not as it was decided about.
+"""
+
+from __future__ import annotations
+
+from schemas.model import Part
+
+WRITTEN = {
+    "nodes": "/api/v1",
+    "pods": "/api/v1",
+    "deployments": "/apis/apps/v1",
+    "jobs": "/apis/batch/v1",
+}
+"""The only kinds that are ever written, and where the API keeps them."""
+
+
+class Marked(Part):
+    """An object that asks to be left alone, or of which nobody can know."""
+
+    what: str
+    """Kind and name, e.g. `statefulset shop/db`."""
+    mark: str
+    """The annotation or label, or why it could not be read."""
+
+
+class ReachedPod(Part):
+    """A pod that would be removed, or that runs on a node to be written."""
+
+    namespace: str
+    name: str
+    daemon: bool = False
+    static: bool = False
+    """Started by its kubelet from a file; the API shows only a copy."""
+    removed: bool
+    """Evicted, deleted or scaled away; otherwise it only runs on a node to be written."""
+    marked: tuple[Marked, ...] = ()
+    """Of itself, its owners up the chain and its namespace, those that are marked."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is touched: DaemonSets and static pods on a node to be written are not."""
+        return self.removed or not (self.daemon or self.static)
+
+    @property
+    def key(self) -> str:
+        """`<namespace>/<name>`."""
+        return f"{self.namespace}/{self.name}"
+
+
+class ReachedNode(Part):
+    """A node to be written, or one whose pods would be removed."""
+
+    name: str
+    written: bool
+    labels: dict[str, str] = {}
+    control_plane: str = ""
+    """The label or taint that shows it; empty: a worker."""
+    mark: str = ""
+    """What marks it do-not-disrupt; empty: nothing."""
+
+
+class Reach(Part):
+    """Everything that one operation touches."""
+
+    resource: str
+    namespace: str
+    """Empty for a node."""
+    name: str
+    marked: tuple[Marked, ...] = ()
+    """Of the object itself, its owners up the chain and its namespace, those that are marked."""
+    pods: tuple[ReachedPod, ...] = ()
+    nodes: tuple[ReachedNode, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """`<resource> <namespace>/<name>`, or `<resource> <name>`."""
+        return f"{self.resource} {self.namespace}/{self.name}".replace(" /", " ")

@@ -1,0 +1,131 @@
+"""Reads what an operation would touch, just before it is planned for good and again before it is sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from schemas.outcome import Mode, Operation, Verb
+from services.cluster import Transport
+from services.cluster_version import is_simulated
+from services.executor.marked_objects import (
+    MarkedNode,
+    MarkedPod,
+    MarkedWorkload,
+    WorkloadSpec,
+)
+from services.executor.owners import Reader
+from services.executor.paths import object_path
+from services.executor.reach import Reach, ReachedNode, ReachedPod
+from services.executor.scope import Scope, scope_of
+from services.executor.settings import ExecutorSettings
+from services.kube_lists import decoder_of, read_list
+
+KINDS = {"deployments": "Deployment", "jobs": "Job"}
+_PODS = decoder_of(MarkedPod)
+
+
+async def read_scope(transport: Transport, settings: ExecutorSettings, mode: Mode) -> Scope:
+    """Return what may be written now; only where that depends on it, ask which cluster this is.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: the cluster does not say what it is.
+    """
+    matters = settings.namespaces is None and mode is Mode.ACTIVE
+    simulated = matters and await is_simulated(transport)
+    return scope_of(settings, mode, simulated=simulated)
+
+
+async def read_reach(transport: Transport, operation: Operation, scope: Scope) -> Reach:
+    """Return what one operation would touch; an object that is gone touches nothing.
+
+    Raises:
+        ClusterUnavailable, ClusterRefused: the cluster could not be read.
+    """
+    reader = Reader(transport)
+    bare = Reach(resource=operation.resource, namespace=operation.namespace, name=operation.name)
+    match operation.resource:
+        case "nodes":
+            return await _node(transport, reader, bare, scope)
+        case "pods":
+            pod = await reader.get(object_path(operation), MarkedPod)
+            return bare if pod is None else await _with_pods(reader, bare, [pod])
+        case "deployments" | "jobs":
+            return await _workload(transport, reader, bare, operation)
+    return bare
+
+
+async def _node(transport: Transport, reader: Reader, bare: Reach, scope: Scope) -> Reach:
+    """Read a node, and what runs on it where that matters: where namespaces are named."""
+    found = await reader.get(f"/api/v1/nodes/{bare.name}", MarkedNode)
+    if found is None:
+        return bare
+    reach = bare.model_copy(update={"nodes": (_reached(found, written=True),)})
+    if scope.everything:
+        return reach
+    on_it = {"fieldSelector": f"spec.nodeName={bare.name}"}
+    listed = (await read_list(transport, "/api/v1/pods", _PODS, on_it)).items
+    pods = [await _pod(reader, one, removed=False) for one in listed if not one.finished]
+    return reach.model_copy(update={"pods": tuple(pods)})
+
+
+async def _workload(
+    transport: Transport, reader: Reader, bare: Reach, operation: Operation
+) -> Reach:
+    found = await reader.get(object_path(operation), MarkedWorkload)
+    if found is None:
+        return bare
+    kind = KINDS[bare.resource]
+    marked = await reader.marked(f"{kind.lower()} {bare.name}", found.metadata)
+    reach = bare.model_copy(update={"marked": marked})
+    if not removes_pods(operation, found.spec):
+        return reach
+    listed = await read_list(transport, f"/api/v1/namespaces/{bare.namespace}/pods", _PODS)
+    identity = f"{bare.namespace}/{kind}/{bare.name}"
+    own = [one for one in listed.items if one.workload() == identity and not one.finished]
+    return await _with_pods(reader, reach, own)
+
+
+async def _with_pods(reader: Reader, reach: Reach, pods: list[MarkedPod]) -> Reach:
+    """Return a reach with pods to be removed and the nodes that they run on."""
+    read = tuple([await _pod(reader, one, removed=True) for one in pods])
+    names = dict.fromkeys(one.spec.node_name for one in pods if one.spec.node_name)
+    nodes = [await reader.get(f"/api/v1/nodes/{name}", MarkedNode) for name in names]
+    under = tuple(_reached(one, written=False) for one in nodes if one is not None)
+    return reach.model_copy(update={"pods": read, "nodes": under})
+
+
+async def _pod(reader: Reader, pod: MarkedPod, *, removed: bool) -> ReachedPod:
+    touched = removed or not (pod.daemon or pod.static)
+    marked = await reader.marked(f"pod {pod.metadata.name}", pod.metadata) if touched else ()
+    return ReachedPod(
+        namespace=pod.metadata.namespace,
+        name=pod.metadata.name,
+        daemon=pod.daemon,
+        static=pod.static,
+        removed=removed,
+        marked=marked,
+    )
+
+
+def _reached(node: MarkedNode, *, written: bool) -> ReachedNode:
+    return ReachedNode(
+        name=node.metadata.name,
+        written=written,
+        labels=node.metadata.labels,
+        control_plane=node.control_plane,
+        mark=node.metadata.mark,
+    )
+
+
+def removes_pods(operation: Operation, now: WorkloadSpec) -> bool:
+    """Say whether writing a workload can end pods of it; a field that is not known to be harmless can."""
+    if operation.verb is Verb.SCALE:
+        return (operation.replicas or 0) < now.replicas
+    if operation.verb is not Verb.PATCH:
+        return True
+    spec: dict[str, Any] = json.loads(operation.patch).get("spec") or {}
+    replicas, suspend = spec.get("replicas", now.replicas), spec.get("suspend", now.suspend)
+    other = set(spec) - {"replicas", "suspend"}
+    fewer = not isinstance(replicas, int) or replicas < now.replicas
+    return bool(other) or fewer or (bool(suspend) and not now.suspend)

@@ -1,0 +1,46 @@
+"""Strikes out what guards forbid, so that a plan is made again without it: a pod that must stay does
+not keep another one from being moved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from services.executor.facts import Facts, WorkloadFacts
+from services.executor.guards import BEFORE_WRITING, ask
+from services.executor.guards.question import Question
+
+
+def strike(facts: Facts, question: Question) -> Facts | None:
+    """Return facts in which nothing that these operations may not write can be chosen; None when
+    that leaves them as they are.
+    """
+    forbidden = {reach.key for reach in question.reaches if not _permitted(question, reach.key)}
+    scope = question.scope
+    pods = tuple(
+        one.model_copy(update={"protected": True})
+        if f"pods {one.namespace}/{one.name}" in forbidden or not scope.has_namespace(one.namespace)
+        else one
+        for one in facts.pods
+    )
+    workloads = tuple(
+        one.model_copy(update={"protected": True})
+        if _key(one) in forbidden or not scope.has_namespace(one.namespace)
+        else one
+        for one in facts.workloads
+    )
+    node = facts.node
+    if node is not None and f"nodes {node.name}" in forbidden:
+        node = node.model_copy(update={"writable": False})
+    left = facts.model_copy(update={"node": node, "pods": pods, "workloads": workloads})
+    return None if left == facts else left
+
+
+def _permitted(question: Question, key: str) -> bool:
+    alone = tuple(one for one in question.reaches if one.key == key)
+    return all(one.passed for one in ask(BEFORE_WRITING, replace(question, reaches=alone)))
+
+
+def _key(one: WorkloadFacts) -> str:
+    resource = "jobs" if one.kind == "Job" else "deployments"
+    return f"{resource} {one.namespace}/{one.name}"

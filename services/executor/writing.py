@@ -1,0 +1,105 @@
+"""Writes the operations of a stored plan one by one; each is judged again right before it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from schemas.control import Command, Control
+from schemas.outcome import GuardCheck, Mode, Operation, OperationResult, OutcomeExecution
+from schemas.reasons import Reason
+from services.cluster import Transport
+from services.executor.cluster import apply
+from services.executor.guards import BEFORE_WRITING, ask
+from services.executor.guards.question import Question
+from services.executor.ledger import Due, Ledger
+from services.executor.reading import read_reach, read_scope
+from services.executor.settings import ExecutorSettings
+
+
+class Writer:
+    """Sends operations; whoever planned them, and however long ago, the guards decide."""
+
+    def __init__(
+        self,
+        settings: ExecutorSettings,
+        transport: Transport,
+        newest_control: Callable[[], Awaitable[Control | None]] | None,
+    ) -> None:
+        """Write through `transport`; `newest_control` is asked before every single write."""
+        self._settings = settings
+        self._transport = transport
+        self._newest_control = newest_control
+
+    async def write(
+        self, state: Ledger, started: OutcomeExecution
+    ) -> tuple[tuple[OperationResult, ...], tuple[GuardCheck, ...]]:
+        """Write a plan until an operation does not go through.
+
+        Returns:
+            A result for each operation, and the guards that refused one.
+        """
+        results: list[OperationResult] = []
+        checks: list[GuardCheck] = []
+        for operation in started.operations:
+            results.append(await self._one(state, started, operation, checks))
+            if results[-1].status in {"refused", "failed"}:
+                break
+        skipped = [
+            OperationResult(
+                status="refused",
+                reason=results[-1].reason,
+                message="an earlier operation did not go through",
+            )
+            for _ in started.operations[len(results) :]
+        ]
+        return (*results, *skipped), tuple(checks)
+
+    async def _one(
+        self,
+        state: Ledger,
+        started: OutcomeExecution,
+        operation: Operation,
+        checks: list[GuardCheck],
+    ) -> OperationResult:
+        async def forbidden() -> OperationResult | None:
+            if await self._killed(state):
+                return _refusal(Reason.KILL_SWITCH, "the kill switch came on")
+            failed = await self._failed(state, started, operation)
+            checks.extend(failed)
+            return _refusal(failed[0].reason, failed[0].text) if failed else None
+
+        return await apply(
+            self._transport,
+            operation,
+            dry_run=started.mode is Mode.SHADOW,
+            forbidden=forbidden,
+        )
+
+    async def _failed(
+        self, state: Ledger, started: OutcomeExecution, operation: Operation
+    ) -> tuple[GuardCheck, ...]:
+        """Return the guards that forbid an operation as the cluster is now."""
+        scope = await read_scope(self._transport, self._settings, started.mode)
+        reach = await read_reach(self._transport, operation, scope)
+        due = Due(
+            cycle=started.cycle,
+            decision_id=started.decision_id,
+            observation_id="",
+            action=started.action,
+            score=0.0,
+            cluster_time_seconds=started.cluster_time_seconds,
+        )
+        now = started.cluster_time_seconds
+        question = Question(due, state, self._settings, now, reaches=(reach,), scope=scope)
+        return tuple(one for one in ask(BEFORE_WRITING, question) if not one.passed)
+
+    async def _killed(self, state: Ledger) -> bool:
+        """Ask the log itself: the operator may have spoken since `state` was folded."""
+        newest = None if self._newest_control is None else await self._newest_control()
+        if newest is not None and newest.command in {Command.KILL, Command.RESUME}:
+            return newest.command is Command.KILL
+        return state.killed
+
+
+def _refusal(reason: Reason | None, message: str) -> OperationResult:
+    return OperationResult(status="refused", reason=reason, message=message[:300])

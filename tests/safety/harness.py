@@ -1,0 +1,109 @@
+"""The real executor on a recorded cluster, fed with decisions that nobody should make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bus.follow import Speaker
+from bus.memory_adapter import MemoryBus, MemoryLog
+from schemas.actions import Action
+from schemas.control import Command, Control
+from schemas.envelope import Event
+from schemas.outcome import ExecutionPhase, Mode, Operation, OutcomeExecution
+from schemas.registry import decode
+from services.cluster import OfficialClientTransport
+from services.executor.ledger import Ledger, evolve
+from services.executor.service import Executor
+from services.executor.settings import ExecutorSettings
+from tests.builders import ORIGIN, cycle_time, make_action, make_control, make_decision, stamped
+from tests.builders import make_observation as observation
+from tests.safety.world import NAMED, World
+
+
+@dataclass
+class Ground:
+    """One executor, its log and its ledger."""
+
+    world: World
+    mode: Mode = Mode.ACTIVE
+    options: dict[str, Any] = field(default_factory=dict)
+    meanwhile: Callable[[], None] | None = None
+    """Called right before each write is judged, when the operator is asked."""
+
+    def __post_init__(self) -> None:
+        """Start with an empty log."""
+        given = {"namespaces": NAMED, **self.options}
+        self.settings = ExecutorSettings(mode=self.mode, cool_down_seconds=0, **given)
+        self.log = MemoryLog()
+        self.state = Ledger()
+        self.folded = 0
+        speaker = Speaker(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "executor")
+        self.transport = OfficialClientTransport(self.world.kubeconfig)
+        self.executor = Executor(self.settings, speaker, self.transport, self._control)
+        self.see(1)
+
+    async def _control(self) -> Control | None:
+        if self.meanwhile is not None:
+            self.meanwhile()
+        return None
+
+    def see(self, cycle: int) -> None:
+        """Fold an observation."""
+        self.state = evolve(self.state, stamped(observation(7, cycle=cycle)))
+
+    async def decide(self, action: Action, cycle: int = 1) -> OutcomeExecution:
+        """Let the executor act on a decision; return the last it said of it."""
+        self.state = evolve(self.state, stamped(make_decision(action, cycle=cycle, score=0.9)))
+        return await self.act()
+
+    async def act(self) -> OutcomeExecution:
+        """Act until nothing more is said; return the newest execution."""
+        await self.executor.act(self.state)
+        while self.fold():
+            await self.executor.act(self.state)
+        return [one for one in self.said() if isinstance(one.data, OutcomeExecution)][-1].data
+
+    async def resume(self, operation: Operation) -> OutcomeExecution:
+        """Begin with a plan that an earlier process stored and did not complete."""
+        self._fold(self._started(operation, ExecutionPhase.STARTED))
+        return await self.act()
+
+    async def undo(self, operation: Operation) -> OutcomeExecution:
+        """Begin with an execution that is done, and which the operator wants taken back."""
+        for phase in (ExecutionPhase.STARTED, ExecutionPhase.FINISHED):
+            self._fold(self._started(operation, phase))
+        self._fold(stamped(make_control(Command.UNDO, value="1"), cycle=0))
+        return await self.act()
+
+    def _started(self, operation: Operation, phase: ExecutionPhase) -> Event[Any]:
+        finished = phase is ExecutionPhase.FINISHED
+        data = OutcomeExecution(
+            cycle=1,
+            cluster_time_seconds=cycle_time(1),
+            decision_id="d",
+            phase=phase,
+            mode=Mode.ACTIVE,
+            action=make_action(),
+            operations=(operation,),
+            direction="off",
+            succeeded=True if finished else None,
+            text="of an earlier process",
+        )
+        return stamped(data)
+
+    def _fold(self, event: Event[Any]) -> None:
+        self.state = evolve(self.state, event)
+
+    def fold(self) -> bool:
+        """Fold what was said since the last time; False when that was nothing."""
+        new = self.said()[self.folded :]
+        for event in new:
+            self._fold(event)
+        self.folded += len(new)
+        return bool(new)
+
+    def said(self) -> list[Event[Any]]:
+        """Return every event of the log."""
+        return [decode(one.subject, one.headers, one.data) for one in self.log.messages]

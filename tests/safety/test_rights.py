@@ -1,0 +1,50 @@
+"""deploy/rbac.yaml allows what is asked of a real cluster, and nothing more in writing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from foresail.stack.real_cluster import READ
+from services.executor.owners import RESOURCES
+
+FILE = Path(__file__).parents[2] / "deploy" / "rbac.yaml"
+
+
+def rules(name: str) -> set[tuple[str, str, str]]:
+    """Return (group, resource, verb) of a ClusterRole."""
+    manifests: list[dict[str, Any]] = list(yaml.safe_load_all(FILE.read_text(encoding="utf-8")))
+    (role,) = [
+        one for one in manifests if one["kind"] == "ClusterRole" and one["metadata"]["name"] == name
+    ]
+    return {
+        (group, resource, verb)
+        for rule in role["rules"]
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+def test_everything_that_is_read_may_be_read() -> None:
+    """What the start reads, and every kind of owner, is there to get and to list."""
+    allowed = rules("foresail-read")
+    for path in READ:
+        group = path.split("/")[2] if path.startswith("/apis/") else ""
+        assert {(group, path.split("/")[-1], verb) for verb in ("get", "list")} <= allowed
+    for (version, _), resource in RESOURCES.items():
+        assert (version.split("/")[0], resource, "get") in allowed
+    assert {verb for _, _, verb in allowed} == {"get", "list"}
+
+
+def test_writes_are_those_of_the_plans() -> None:
+    """No secret, no pod deleted outright, no node but by a role of its own."""
+    assert rules("foresail-write") == {
+        ("", "pods/eviction", "create"),
+        ("apps", "deployments", "patch"),
+        ("apps", "deployments/scale", "patch"),
+        ("batch", "jobs", "patch"),
+    }
+    assert rules("foresail-nodes") == {("", "nodes", "patch")}
