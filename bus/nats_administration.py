@@ -46,7 +46,7 @@ async def remove(url: str, name: str, *, login: Login = ANONYMOUS) -> None:
     """Remove a log if it is there, with everything in it; for the bootstrap only, and replays.
 
     Raises:
-        BusUnavailable, JetStreamMissing: see `connect`.
+        BusUnavailable, JetStreamMissing: see `bus.nats_connection`.
     """
     client = await connect_client(url, name="foresail-bootstrap", login=login, retry=False)
     try:

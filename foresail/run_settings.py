@@ -46,6 +46,10 @@ class RunSettings(Part):
     """
     record: str | None = None
     """Write a recording of the whole log to this file; unset: none."""
+    frozen_seconds: float = Field(default=8.0, ge=0, le=3_600)
+    """Seconds without a sign of life after which a process that was ready counts as frozen and is
+    replaced; 0: never, for example to stop one in a debugger.
+    """
     state_folder: str = ".foresail"
     """Folder of everything the stack keeps; one stack at a time."""
     kubeconfig: str | None = None

@@ -18,6 +18,7 @@ import uvicorn
 
 from bus.clock import Clock, SystemClock
 from bus.errors import ConfigError, InputError
+from bus.hang_watch import ending_hangs
 from bus.health import Condition, address_from, answering
 from bus.metrics import Measures
 from bus.nats_server import die_with_parent
@@ -178,7 +179,10 @@ async def serve(
         return Condition(server.started and not driving.done(), {"cluster_seconds": engine.now})
 
     try:
-        async with answering(os.environ, clock, measures, condition):
+        async with (
+            ending_hangs(os.environ, clock, lambda: server.started),
+            answering(os.environ, clock, measures, condition),
+        ):
             await server.serve(sockets=[listener])
     finally:
         for task in (driving, announcing):
