@@ -54,7 +54,7 @@ from bus.nats_wire import (
 )
 from bus.ordered_read import read_ordered, wanted
 from bus.port import Beats, LogInfo, Message, Messages, StoredMessage
-from bus.replica_reads import Patience, read_whole
+from bus.replica_reads import Patience, is_led, read_whole
 from bus.streams import NANOSECONDS
 from schemas import subjects
 
@@ -157,9 +157,11 @@ class NatsBus:
         wish = json.dumps({"last_by_subj": subject}).encode()
         patience = self._patience()
         while True:
+            losses = self._link.losses
             found = message_got(await self._ask(self._get_of_leader, wish))
             newest = Newest(None) if found is None else Newest(*found)
-            if newest.seq >= at_least or patience.spent:
+            await self.info()  # whoever answered is still the one leader
+            if losses == self._link.losses and (newest.seq >= at_least or patience.spent):
                 return newest
             await patience.wait()
 
@@ -174,9 +176,7 @@ class NatsBus:
         while True:
             answer = await self._ask(self._info)
             self._replicated = answer["config"]["num_replicas"] > 1
-            # A follower that sees no leader answers for itself, with what it has; so does for a
-            # while one that is leader no more.
-            led = not self._replicated or bool((answer.get("cluster") or {}).get("leader"))
+            led = not self._replicated or is_led(answer.get("cluster") or {})
             behind = self._replicated and answer["state"]["last_seq"] < self._link.highest
             if led and (patience.spent or not behind):
                 return self._log_info(answer)

@@ -7,11 +7,12 @@ a batch that ends early or jumps is asked for again until it is whole.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
 
 from bus.errors import BusUnavailable
 from bus.port import LogInfo, Messages, StoredMessage
+from bus.streams import NANOSECONDS
 
 LAG_SECONDS = 15.0
 """How long replicas may lag, or be without a leader: an election takes up to nine seconds."""
@@ -20,7 +21,30 @@ LONGEST_PAUSE_SECONDS = 1.0
 MOVE_ON_SECONDS = 3.0
 """After so long another server is asked: this one may be cut off from the others."""
 
+LEASE_SECONDS = 3.0
+"""A leader that heard from most servers within so long is the only one: nobody stands for election
+before four seconds of its silence.
+"""
+
 Sleep = Callable[[float], Awaitable[None]]
+
+
+def is_led(cluster: Mapping[str, Any]) -> bool:
+    """Say whether who answered for a replicated log is its leader, and the only one.
+
+    A follower that sees no leader answers for itself, with what it has; a leader that is cut off
+    goes on for ten seconds, while the others elect the next.
+
+    Args:
+        cluster: what STREAM.INFO says of the log's servers.
+    """
+    replicas = cluster.get("replicas") or []
+    near = [
+        one
+        for one in replicas
+        if not one.get("offline") and one.get("active", 0) <= LEASE_SECONDS * NANOSECONDS
+    ]
+    return bool(cluster.get("leader")) and 2 * (1 + len(near)) > 1 + len(replicas)
 
 
 class Replicas(Protocol):
@@ -44,7 +68,7 @@ class Patience:
         move_on: Callable[[], Awaitable[None]] | None = None,
         seconds: float = LAG_SECONDS,
     ) -> None:
-        """Wait with `sleep`, `seconds` in all; `move_on` is called once after a few of them."""
+        """Wait with `sleep`, `seconds` in all; `move_on` is called every few of them."""
         self._sleep = sleep
         self._move_on = move_on
         self._seconds = seconds
@@ -58,15 +82,16 @@ class Patience:
     def forget(self) -> None:
         """Begin anew."""
         self.waited_seconds, self._pause = 0.0, FIRST_PAUSE_SECONDS
+        self._moves_at = MOVE_ON_SECONDS
 
     async def wait(self) -> None:
         """Wait once, longer than the time before."""
         await self._sleep(self._pause)
         self.waited_seconds += self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
-        if self._move_on is not None and self.waited_seconds > MOVE_ON_SECONDS:
-            move_on, self._move_on = self._move_on, None
-            await move_on()
+        if self._move_on is not None and self.waited_seconds > self._moves_at:
+            self._moves_at += MOVE_ON_SECONDS
+            await self._move_on()
 
 
 async def read_whole(
