@@ -165,9 +165,8 @@ async def serve(
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    kept = None
-    if settings.journal is not None:
-        kept = Checkpoints(settings.journal, world_of(settings), clock)
+    place = settings.journal
+    kept = None if place is None else Checkpoints(place, world_of(settings), clock)
     driving = asyncio.create_task(drive(engine, clock, pace, journal, kept), name="engine")
     driving.add_done_callback(lambda _task: setattr(server, "should_exit", True))
     announcing = asyncio.create_task(

@@ -20,7 +20,7 @@ from bus.silence import Sign, Silence
 
 ROUND_SECONDS = 1.0
 """Pause between two questions."""
-ASK_SECONDS = 1.5
+ASK_SECONDS = 1.0
 """How long an answer may take."""
 ANSWER_BYTES = 16_384
 
