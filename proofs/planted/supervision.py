@@ -111,9 +111,9 @@ SUPERVISION = (
     ),
     Defect(
         "a finished stack of kills is forgotten",
-        "proofs/faults/results.py",
-        'self._append({"key": key, "value": self._records[key]})',
-        "pass",
+        "proofs/faults/__init__.py",
+        "        results.add(key, run())\n",
+        "        results.found[key] = run()\n",
         f"{RESULTS}::test_an_interrupted_run_of_kills_counts_all",
     ),
 )
