@@ -1,7 +1,8 @@
 """`python -m bus.bootstrap`: make sure the log exists, once, before anybody speaks.
 
 Waits for the server as long as FORESAIL_WAIT_SECONDS says (60 unless set), so that containers may
-start in any order; then it ends. Reads the variables that every process reads.
+start in any order; then it ends. Reads the variables that every process reads, and
+FORESAIL_REPLICAS: how many servers of a cluster keep the log (1 unless set).
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
         _required(environment, f"FORESAIL_{part}")
         for part in ("NATS_URL", "CLUSTER", "INCARNATION")
     )
-    declaration = StreamDeclaration.of(cluster, incarnation)
+    replicas = environment.get("FORESAIL_REPLICAS") or "1"
+    if replicas not in {"1", "3", "5"}:
+        raise ConfigError("FORESAIL_REPLICAS", replicas, "give 1, 3 or 5")
+    declaration = StreamDeclaration.of(cluster, incarnation, replicas=int(replicas))
     if environment.get("FORESAIL_STREAM", declaration.name) != declaration.name:
         raise ConfigError("FORESAIL_STREAM", environment["FORESAIL_STREAM"], declaration.name)
     deadline = clock.monotonic() + float(environment.get("FORESAIL_WAIT_SECONDS", WAIT_SECONDS))

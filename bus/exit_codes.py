@@ -56,6 +56,7 @@ class ExitCode(IntEnum):
     )
     UNREACHABLE = 6, "a server does not answer (any more); trying again later may help"
     CRASHED = 70, "a defect of Foresail itself; a traceback is on stderr"
+    HUNG = 71, "the event loop of a process hung; the stacks of its threads are on stderr"
     INTERRUPTED = (
         130,
         "ended by SIGINT (Ctrl-C) or SIGTERM before its end; nothing half written stays",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -97,7 +98,8 @@ def health_app(
         if path == "/healthz":
             age = pulse.age_seconds
             status = "200 OK" if age < ALIVE_SECONDS else "503 Service Unavailable"
-            return _say(start, status, {"loop_age_seconds": round(age, 3)})
+            alive = {"loop_age_seconds": round(age, 3), "pid": os.getpid()}
+            return _say(start, status, {**alive, "ready": condition().ready})
         if path == "/readyz":
             now = condition()
             ready = now.ready and pulse.age_seconds < ALIVE_SECONDS

@@ -23,6 +23,12 @@ class LinkCounts:
     """Why the log takes nothing right now, in words; empty when it does."""
     newest: dict[str, int] = field(default_factory=dict)
     """Newest position that the live feed has shown, by subject."""
+    highest: int = 0
+    """Highest position that this connection has read or stored."""
+
+    def see(self, seq: int) -> None:
+        """Note a position that the log holds."""
+        self.highest = max(self.highest, seq)
 
     def lose(self) -> None:
         """Note a lost connection."""

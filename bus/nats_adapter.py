@@ -25,26 +25,37 @@ from nats.errors import TimeoutError as NatsTimeout
 
 from bus.errors import (
     BusUnavailable,
-    ConfigError,
     JetStreamMissing,
     StreamMissing,
 )
 from bus.link import LinkCounts
 from bus.login import ANONYMOUS, Login
+from bus.nats_administration import declare, remove
 from bus.nats_client import LightClient
 from bus.nats_connection import (
     ACK_SECONDS,
+    MOVE_ON_TRIES,
     RESPONDER_SECONDS,
     TRIES,
-    api_call,
     connect_client,
     short_text,
 )
 from bus.nats_publish import Newest, Publisher
-from bus.nats_wire import BATCH_END, NOT_FOUND, SIGNATURE, place_of, status_of, stored_message
+from bus.nats_wire import (
+    BATCH_END,
+    NOT_FOUND,
+    SIGNATURE,
+    STREAM_NOT_FOUND,
+    TEMPORARY,
+    message_got,
+    place_of,
+    status_of,
+    stored_message,
+)
 from bus.ordered_read import read_ordered, wanted
 from bus.port import Beats, LogInfo, Message, Messages, StoredMessage
-from bus.streams import NANOSECONDS, StreamDeclaration
+from bus.replica_reads import Patience, is_led, read_whole
+from bus.streams import NANOSECONDS
 from schemas import subjects
 
 FETCH_MESSAGES = 256
@@ -62,6 +73,8 @@ class NatsBus:
         """Use `connect`."""
         self._get = f"{api_prefix}.DIRECT.GET.{stream}"
         self._info = f"{api_prefix}.STREAM.INFO.{stream}"
+        self._get_of_leader = f"{api_prefix}.STREAM.MSG.GET.{stream}"
+        self._replicated = False
         self._client = client
         self._cluster = cluster
         self._stream = stream
@@ -100,48 +113,8 @@ class NatsBus:
         self._link.connected = self._client.is_connected
         return self._link
 
-    @staticmethod
-    async def declare(
-        url: str,
-        declaration: StreamDeclaration,
-        *,
-        login: Login = ANONYMOUS,
-    ) -> None:
-        """Create the log, or bring an existing one to its declaration; for the bootstrap only.
-
-        Raises:
-            JetStreamMissing: the server has none.
-            ConfigError: the server refuses, for example because another stream holds the subjects.
-        """
-        client = await connect_client(url, name="foresail-bootstrap", login=login, retry=False)
-        try:
-            config = declaration.config()
-            answer = await api_call(client, f"STREAM.CREATE.{declaration.name}", config)
-            if (
-                "error" in answer and answer["error"].get("err_code") == 10058
-            ):  # it exists with another configuration
-                answer = await api_call(client, f"STREAM.UPDATE.{declaration.name}", config)
-            if "error" in answer:
-                raise ConfigError(
-                    "nats.url",
-                    url,
-                    f"the server refuses the log: {answer['error']['description']}; give another --cluster",
-                )
-        finally:
-            await client.close()
-
-    @staticmethod
-    async def remove(url: str, name: str, *, login: Login = ANONYMOUS) -> None:
-        """Remove a log if it is there, with everything in it; for the bootstrap only, and replays.
-
-        Raises:
-            BusUnavailable, JetStreamMissing: see `connect`.
-        """
-        client = await connect_client(url, name="foresail-bootstrap", login=login, retry=False)
-        try:
-            await api_call(client, f"STREAM.DELETE.{name}", {})
-        finally:
-            await client.close()
+    declare = staticmethod(declare)
+    remove = staticmethod(remove)
 
     async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         """Store messages, several as one atomic batch; see `bus.port.Bus.publish`."""
@@ -156,7 +129,8 @@ class NatsBus:
     ) -> Messages:
         """Yield what is stored; see `bus.port.Bus.history`."""
         end = await self.last_seq() if end_seq is None else end_seq
-        pattern = subjects[0] if len(subjects) == 1 else self._everything
+        single = len(subjects) == 1 and not self._replicated
+        pattern = subjects[0] if single else self._everything
         async for message in self.fetch(start_seq, end, pattern):
             if wanted(subjects, message.subject):
                 yield message
@@ -165,25 +139,56 @@ class NatsBus:
         """Return the newest message of one subject."""
         return (await self.newest(subject)).message
 
-    async def newest(self, subject: str) -> Newest:
-        """Return the newest message of one subject with its signature."""
+    async def newest(self, subject: str, at_least: int = 0) -> Newest:
+        """Return the newest message of one subject with its signature.
+
+        A replicated log is asked through its leader, since a follower may lag. One that was leader
+        until a moment ago may, too: an answer older than `at_least` is asked for again for a while.
+        """
+        if self._replicated:
+            return await self._newest_of_leader(subject, at_least)
         reply = await self._request(f"{self._get}.{subject}")
         if status_of(reply.headers) == NOT_FOUND:
             return Newest(None)
         signature = (reply.headers or {}).get(SIGNATURE, "")
         return Newest(stored_message(reply.headers, reply.data), signature)
 
+    async def _newest_of_leader(self, subject: str, at_least: int) -> Newest:
+        wish = json.dumps({"last_by_subj": subject}).encode()
+        patience = self._patience()
+        while True:
+            losses = self._link.losses
+            found = message_got(await self._ask(self._get_of_leader, wish))
+            newest = Newest(None) if found is None else Newest(*found)
+            await self.info()  # whoever answered is still the one leader
+            if losses == self._link.losses and (newest.seq >= at_least or patience.spent):
+                return newest
+            await patience.wait()
+
     async def info(self) -> LogInfo:
         """Return the log in numbers.
 
         Raises:
             StreamMissing: there is no such log on the server.
+            BusUnavailable: no server answers, or the log has no leader right now.
         """
-        answer = json.loads((await self._request(self._info)).data)
-        if "error" in answer:
-            raise StreamMissing(
-                f"nats: no log named {self._stream} on this server; start the stack first"
-            )
+        patience = self._patience()
+        while True:
+            answer = await self._ask(self._info)
+            self._replicated = answer["config"]["num_replicas"] > 1
+            led = not self._replicated or is_led(answer.get("cluster") or {})
+            behind = self._replicated and answer["state"]["last_seq"] < self._link.highest
+            if led and (patience.spent or not behind):
+                return self._log_info(answer)
+            if patience.spent:
+                raise BusUnavailable(f"the log {self._stream} has no leader")
+            await patience.wait()
+
+    def _patience(self) -> Patience:
+        return Patience(asyncio.sleep, self._client.move_on)
+
+    @staticmethod
+    def _log_info(answer: dict[str, Any]) -> LogInfo:
         state, config = answer["state"], answer["config"]
         return LogInfo(
             first_seq=state["first_seq"],
@@ -192,6 +197,7 @@ class NatsBus:
             bytes=state["bytes"],
             max_bytes=config["max_bytes"],
             max_age_seconds=config["max_age"] / NANOSECONDS,
+            replicas=config["num_replicas"],
         )
 
     async def last_seq(self) -> int:
@@ -224,6 +230,11 @@ class NatsBus:
 
     async def fetch(self, start_seq: int, end_seq: int, pattern: str = "") -> Messages:
         """Yield what is stored between two positions, both included, by direct get in batches."""
+        if self._replicated:
+            async for message in read_whole(self, start_seq, end_seq, patience=self._patience()):
+                self._link.see(message.seq)
+                yield message
+            return
         next_seq = max(1, start_seq)
         while next_seq <= end_seq:
             count = min(FETCH_MESSAGES, end_seq - next_seq + 1)
@@ -235,6 +246,11 @@ class NatsBus:
                 next_seq = message.seq + 1
             if not more:
                 return
+
+    async def batch(self, start_seq: int, end_seq: int) -> list[StoredMessage]:
+        """Return one batch of every subject; see `bus.replica_reads`."""
+        count = min(FETCH_MESSAGES, end_seq - start_seq + 1)
+        return (await self._fetch_batch(start_seq, count, self._everything))[0]
 
     async def _read(self, patterns: tuple[str, ...], start_seq: int) -> Messages:
         feed: asyncio.Queue[StoredMessage] = asyncio.Queue(FEED_MESSAGES)
@@ -251,6 +267,7 @@ class NatsBus:
                 else:
                     stored = place_of(subject, raw_headers)
                 self._link.newest[stored.subject] = stored.seq
+                self._link.see(stored.seq)
                 feed.put_nowait(stored)
 
         subscription = await self._client.feed(subjects.live(self._everything), take)
@@ -300,11 +317,35 @@ class NatsBus:
             f"the nats-server does not answer reads of {self._stream} ({short_text(error)})"
         )
 
-    async def _request(self, subject: str) -> Msg:
+    async def _ask(self, subject: str, body: bytes = b"") -> dict[str, Any]:
+        """Call the JetStream API; wait out a log without a leader.
+
+        Raises:
+            StreamMissing: there is no such log on the server.
+            BusUnavailable: it has no leader for longer than an election takes, or does not answer.
+        """
+        patience = self._patience()
+        while True:
+            answer: dict[str, Any] = json.loads((await self._request(subject, body)).data)
+            code = (answer.get("error") or {}).get("err_code", 0)
+            if code == STREAM_NOT_FOUND:
+                raise StreamMissing(
+                    f"nats: no log named {self._stream} on this server; start the stack first"
+                )
+            if code not in TEMPORARY:
+                return answer
+            if patience.spent:
+                why = answer["error"]["description"]
+                raise BusUnavailable(f"the log {self._stream} has no leader ({why})")
+            await patience.wait()
+
+    async def _request(self, subject: str, body: bytes = b"") -> Msg:
         error: Exception | None = None
-        for _ in range(TRIES):
+        for number in range(TRIES):
+            if number == MOVE_ON_TRIES:
+                await self._client.move_on()
             try:
-                return await self._client.request(subject, timeout=ACK_SECONDS)
+                return await self._client.request(subject, body, timeout=ACK_SECONDS)
             except NoRespondersError as failure:
                 error = JetStreamMissing(
                     f"nats: {self._stream} cannot be read; the server has no JetStream or not this log"
@@ -314,7 +355,7 @@ class NatsBus:
             except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
                 error = failure
                 await asyncio.sleep(0.1)
-        if isinstance(error, JetStreamMissing):
+        if isinstance(error, JetStreamMissing) and not self._replicated:
             raise error
         raise BusUnavailable(f"the nats-server does not answer {subject} ({short_text(error)})")
 

@@ -76,6 +76,11 @@ class LightClient(Client):
             self._refused.add(found.group(1))
         await super()._process_err(err_msg)
 
+    async def move_on(self) -> None:
+        """Connect to another server of the same cluster, where one is known."""
+        if len(self._server_pool) > 1:
+            await self.force_reconnect()
+
     def forget_unsent(self) -> None:
         """Drop what waits to be sent; subscriptions are renewed by the library in any case."""
         self._pending = []

@@ -139,6 +139,7 @@ def _read_calls(stream: str) -> dict[str, str]:
     """
     return {
         f"STREAM.INFO.{stream}": "",
+        f"STREAM.MSG.GET.{stream}": "",
         f"DIRECT.GET.{stream}": "response_type: stream",
         f"DIRECT.GET.{stream}.>": "",
     }

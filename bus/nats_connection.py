@@ -28,6 +28,10 @@ ACK_SECONDS = 5.0
 
 TRIES = 6
 """Times a publish or a read is tried before the bus counts as unavailable."""
+MOVE_ON_TRIES = 2
+"""Unanswered tries after which another server of the same cluster is asked, where there is one."""
+PING_SECONDS = 3
+"""How often the connection is tried; after three silent pings another server is looked for."""
 RESPONDER_SECONDS = 0.3
 """Pause before asking again a server that nobody answers on."""
 
@@ -50,8 +54,9 @@ async def connect_client(
         BusUnavailable: no server answers.
         ServerTooOld: it lacks atomic batches.
     """
-    if not url.startswith(("nats://", "tls://")):
-        raise ConfigError("nats.url", url, "write it as nats://HOST:PORT")
+    servers = [one.strip() for one in url.split(",")]
+    if not all(one.startswith(("nats://", "tls://")) for one in servers):
+        raise ConfigError("nats.url", url, "write it as nats://HOST:PORT, several with commas")
     client = LightClient()
 
     async def lost() -> None:
@@ -60,7 +65,7 @@ async def connect_client(
 
     try:
         await client.connect(
-            url,
+            servers,
             name=name,
             user=login.user,
             password=login.password,
@@ -71,6 +76,7 @@ async def connect_client(
             allow_reconnect=retry,
             reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds; the library only adds it up
             max_reconnect_attempts=-1 if retry else 1,  # 0 would mean for ever, too
+            ping_interval=PING_SECONDS,
             pending_size=64 * 1024**2,
         )
     except (NatsError, OSError, ValueError, TimeoutError) as error:

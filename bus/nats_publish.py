@@ -26,28 +26,31 @@ from bus.errors import (
     MessageTooLarge,
     NotPermitted,
     Permanent,
-    StreamMissing,
 )
 from bus.expectations import check_newest, check_signature, settle_refusal
 from bus.link import LinkCounts
 from bus.nats_client import LightClient
-from bus.nats_connection import ACK_SECONDS, RESPONDER_SECONDS, TRIES, short_text
+from bus.nats_connection import ACK_SECONDS, MOVE_ON_TRIES, TRIES, short_text
 from bus.nats_wire import (
     DUPLICATE_IN_BATCH,
     EXPECTED,
     NO_ROOM,
     SIGNATURE,
+    TEMPORARY,
     WRONG_LAST_SEQUENCE,
     PublishAck,
     batch_headers,
     read_ack,
 )
 from bus.port import HEADER_ROOM_BYTES, LogInfo, Message, StoredMessage
+from bus.replica_reads import Patience
 
 WINDOW = 256
 """Publishes that may wait for their ack at once."""
 UNANSWERED_TRIES = 2
 """Publishes without an ack after which the server is asked whether it still answers anything."""
+RECOVERY_SECONDS = 2.0
+"""How long nobody may store a subject before the log itself is asked for."""
 FIRST_ROOM_SECONDS = 0.5
 LONGEST_ROOM_SECONDS = 10.0
 """Pauses between two tries on a log that takes no more."""
@@ -68,11 +71,25 @@ class Newest:
         return 0 if self.message is None else self.message.seq
 
 
+@dataclass(slots=True)
+class _Tries:
+    """How often one publish was tried, and how long it may still wait."""
+
+    patience: Patience
+    failures: int = 0
+    """Not answered, or not to be stored right now."""
+    refusals: int = 0
+    """Refused since something newer is stored."""
+    pause: float = FIRST_ROOM_SECONDS
+
+
 class Reads(Protocol):
     """What the publisher has to know of the log."""
 
-    async def newest(self, subject: str) -> Newest:
-        """Return the newest message of one subject."""
+    async def newest(self, subject: str, at_least: int = 0) -> Newest:
+        """Return the newest message of one subject; a replica that lags behind `at_least` is given
+        time.
+        """
         ...
 
     async def info(self) -> LogInfo:
@@ -114,49 +131,85 @@ class Publisher:
 
     async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         own = {one.subject for one in messages if one.subject in self._expected}
-        failures, refusals, pause = 0, 0, FIRST_ROOM_SECONDS
-        while refusals < TRIES:
-            self._link.retries += failures + refusals > 0
+        tries = _Tries(Patience(asyncio.sleep, self._client.move_on))
+        while tries.refusals < TRIES:
+            self._link.retries += tries.failures + tries.refusals > 0
             await self._compare()
             expected = {one.subject: await self._expectation(one.subject) for one in messages}
             if self._compared != self._link.losses:
                 continue  # the connection was lost while the positions were asked for
-            try:
-                ack = await self._send(messages, expected)
-            except NoRespondersError as failure:
-                failures += 1
-                await self._without_stream(messages[0].subject, failures, failure)
-                continue
-            except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
-                failures += 1
-                for name in expected:
-                    if not self._client.may_publish(name):
-                        raise NotPermitted(name) from failure
-                if failures >= UNANSWERED_TRIES:
-                    await self._check_alive(messages[0].subject, failure)
-                    pause = await self._wait_for_room("it acknowledges nothing", pause)
+            ack = await self._try(messages, expected, tries)
+            if ack is None:
                 continue
             if ack.error_code == 0:
                 self._link.trouble = ""
                 return self._stored(messages, ack)
-            if ack.error_code in NO_ROOM:
-                pause = await self._wait_for_room(ack.description, pause)
-                continue
             if ack.error_code not in WRONG_LAST_SEQUENCE and ack.error_code != DUPLICATE_IN_BATCH:
                 raise Permanent(
                     f"the log refused {messages[0].subject}: {ack.description} ({ack.error_code})"
                 )
-            refusals += 1
-            settled = await self._settle(messages, expected, own)
+            in_flight = ack.error_code in WRONG_LAST_SEQUENCE
+            settled = await self._settle(messages, expected, own, in_flight=in_flight)
             if settled is not None:
                 return settled
+            if in_flight and self._expected.items() >= expected.items():
+                # Nothing newer is stored: an earlier try of the same messages is still on its way
+                # to the replicas, or the refusal came from one that is leader no more.
+                await self._wait_out(messages[0].subject, tries, ack.description)
+            else:
+                tries.refusals += 1
         raise BusUnavailable(f"{messages[0].subject} was refused {TRIES} times as out of date")
 
-    async def _without_stream(self, subject: str, failures: int, failure: Exception) -> None:
-        """Wait a moment: a server that has just come back answers before its streams do."""
-        if failures >= TRIES:
-            raise StreamMissing(f"nobody stores {subject}; the log is gone") from failure
-        await asyncio.sleep(RESPONDER_SECONDS)
+    async def _try(
+        self, messages: Sequence[Message], expected: dict[str, int], tries: _Tries
+    ) -> PublishAck | None:
+        """Send once; return what was answered, None when it said only to try again."""
+        subject = messages[0].subject
+        try:
+            ack = await self._send(messages, expected)
+        except NoRespondersError as failure:
+            await self._without_leader(subject, tries, failure)
+            return None
+        except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
+            tries.failures += 1
+            for name in expected:
+                if not self._client.may_publish(name):
+                    raise NotPermitted(name) from failure
+            if tries.failures == MOVE_ON_TRIES:
+                await self._client.move_on()
+            if tries.failures >= UNANSWERED_TRIES:
+                await self._check_alive(subject, failure)
+                tries.pause = await self._wait_for_room("it acknowledges nothing", tries.pause)
+            return None
+        if ack.error_code in NO_ROOM:
+            tries.pause = await self._wait_for_room(ack.description, tries.pause)
+        elif ack.error_code in TEMPORARY:
+            await self._wait_out(subject, tries, ack.description)
+        else:
+            return ack
+        return None
+
+    async def _without_leader(self, subject: str, tries: _Tries, failure: Exception) -> None:
+        """Wait a moment: a server that has just come back answers before its streams do, and a
+        replicated log stores nothing until its next leader is elected.
+
+        Raises:
+            StreamMissing, JetStreamMissing: the log is not there.
+            BusUnavailable: it has had no leader for longer than an election takes.
+        """
+        if tries.patience.waited_seconds > RECOVERY_SECONDS:
+            await self._reads.info()
+        try:
+            await self._wait_out(subject, tries, "nobody stores it")
+        except BusUnavailable as error:
+            raise error from failure
+
+    async def _wait_out(self, subject: str, tries: _Tries, why: str) -> None:
+        """Wait a moment for what passes by itself; raises BusUnavailable when it lasts."""
+        tries.failures += 1
+        if tries.patience.spent:
+            raise BusUnavailable(f"{subject} is not stored ({why})")
+        await tries.patience.wait()
 
     async def _check_alive(self, subject: str, failure: Exception) -> None:
         """Return when the server answers other questions.
@@ -180,11 +233,22 @@ class Publisher:
         return min(2 * pause, LONGEST_ROOM_SECONDS)
 
     async def _settle(
-        self, messages: Sequence[Message], expected: dict[str, int], own: set[str]
+        self,
+        messages: Sequence[Message],
+        expected: dict[str, int],
+        own: set[str],
+        *,
+        in_flight: bool,
     ) -> tuple[int, ...] | None:
-        """Find out what a refusal means; see `bus.expectations`."""
+        """Find out what a refusal means; see `bus.expectations`.
+
+        None without a newer expectation: nothing newer is stored (`in_flight`: it may still be).
+        """
         self._link.refusals += 1
-        newest = [await self._reads.newest(message.subject) for message in messages]
+        newest = [
+            await self._reads.newest(message.subject, expected[message.subject])
+            for message in messages
+        ]
         if any(
             one.seq < expected[message.subject]
             for message, one in zip(messages, newest, strict=True)
@@ -192,6 +256,11 @@ class Publisher:
             log = await self._reads.info()
             for message, one in zip(messages, newest, strict=True):
                 check_newest(expected[message.subject], one.message, log)
+        if in_flight and all(
+            one.seq == expected[message.subject]
+            for message, one in zip(messages, newest, strict=True)
+        ):
+            return None
         settled = settle_refusal(messages, [one.message for one in newest])
         for message, one in zip(messages, newest, strict=True):
             if message.subject in own and one.seq > expected[message.subject]:
@@ -215,7 +284,7 @@ class Publisher:
             subject = max(known, key=known.__getitem__, default="")
             if subject:
                 seq = known[subject]
-                newest = await self._reads.newest(subject)
+                newest = await self._reads.newest(subject, seq)
                 if newest.seq < seq:
                     check_newest(seq, newest.message, await self._reads.info())
         self._compared = losses
@@ -255,4 +324,5 @@ class Publisher:
         seqs = tuple(range(first, ack.seq + 1))
         for message, seq in zip(messages, seqs, strict=True):
             self._expected[message.subject] = seq
+        self._link.see(ack.seq)
         return seqs

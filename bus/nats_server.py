@@ -130,7 +130,7 @@ class NatsServer:
         while waited < ready_seconds:
             if self._process.returncode is not None:
                 raise self._failed(log)
-            if await self._answers():
+            if await self.answers():
                 return self.url
             await asyncio.sleep(POLL_SECONDS)
             waited += POLL_SECONDS
@@ -138,6 +138,14 @@ class NatsServer:
         raise Permanent(
             f"nats-server did not get ready within {ready_seconds:g} s; see {log.name} in the state folder"
         )
+
+    def kill(self) -> bool:
+        """Kill it with SIGKILL; False when it does not run."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return False
+        process.kill()
+        return True
 
     async def stop(self) -> None:
         """Stop it and wait; it writes what it has first."""
@@ -185,7 +193,8 @@ class NatsServer:
             f"  max_file_store: {self.max_file_store}\n}}\n{self._accounts}"
         )
 
-    async def _answers(self) -> bool:
+    async def answers(self) -> bool:
+        """Say whether it takes clients right now."""
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         except OSError:

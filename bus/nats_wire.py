@@ -4,12 +4,14 @@ without a connection.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import Any
 
 from bus.errors import BusUnavailable
 from bus.port import Message, StoredMessage
@@ -22,6 +24,10 @@ NO_ROOM = frozenset({10002, 10023, 10028, 10047, 10077})
 WRONG_LAST_SEQUENCE = frozenset({10071, 10164})
 """10071 answers single publishes, 10164 atomic batches."""
 DUPLICATE_IN_BATCH = 10201
+TEMPORARY = frozenset({10004, 10008, 10009, 10158, 10163, 10167})
+"""No leader right now, or the server is still busy with an earlier try of the same message."""
+STREAM_NOT_FOUND = 10059
+NO_MESSAGE = 10037
 BATCH_END = "204"
 NOT_FOUND = "404"
 
@@ -112,6 +118,37 @@ def stored_message(headers: Mapping[str, str] | None, data: bytes) -> StoredMess
         headers={name: value for name, value in given.items() if not _is_servers(name)},
         data=data,
     )
+
+
+def message_got(answer: Mapping[str, Any]) -> tuple[StoredMessage, str] | None:
+    """Read the leader's answer to STREAM.MSG.GET: the message with its writer's signature; None when
+    there is no such message.
+
+    Raises:
+        BusUnavailable: the answer is another error, or cannot be read.
+    """
+    error = answer.get("error") or {}
+    if error.get("err_code") == NO_MESSAGE:
+        return None
+    try:
+        found = answer["message"]
+        raw = base64.b64decode(found.get("hdrs", ""))
+        headers = dict(header_lines(raw.partition(b"\r\n")[2]))
+        signature = headers.get(SIGNATURE, "")
+        place = {"Nats-Sequence": str(found["seq"]), "Nats-Time-Stamp": found["time"]}
+        headers |= {**place, "Nats-Subject": found["subject"]}
+        return stored_message(headers, base64.b64decode(found.get("data", ""))), signature
+    except (KeyError, TypeError, AttributeError, ValueError) as failure:
+        why = error.get("description", repr(failure))
+        raise BusUnavailable(f"the log's leader does not give a message ({why})") from failure
+
+
+def header_lines(raw: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the headers of a stored message, the protocol's own line left out before."""
+    for line in raw.split(b"\r\n"):
+        name, colon, value = line.partition(b":")
+        if colon:
+            yield name.decode("utf-8", "replace"), value.strip().decode("utf-8", "replace")
 
 
 def place_of(subject: str, headers: bytes) -> StoredMessage:

@@ -52,6 +52,8 @@ class LogInfo:
     """Retention by size; -1: none."""
     max_age_seconds: float
     """Retention by age; 0: none."""
+    replicas: int = 1
+    """Servers that keep a copy each."""
 
 
 class Bus(Protocol):

@@ -2,8 +2,9 @@
 codes that mean something.
 
 Exit code 0: told to stop. 2: bad input, one line on stderr. 3: another process writes its subjects.
-1: anything else, with the traceback in the log where it is not a known outage; the supervisor
-starts it again. This is the only place that catches every exception.
+4: its event loop hung, the stack of each thread is on stderr. 1: anything else, with the traceback
+in the log where it is not a known outage; the supervisor starts it again. This is the only place
+that catches every exception.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pydantic import BaseModel, ValidationError
 from bus.clock import Clock, SystemClock
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.exit_codes import ExitCode
+from bus.hang_watch import ending_hangs
 from bus.health import Condition, answering
 from bus.login import Login
 from bus.measured_bus import MeasuredBus
@@ -132,22 +134,24 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    connection = await NatsBus.connect(
-        url,
-        cluster=cluster,
-        stream=stream,
-        name=name,
-        login=Login.from_environment(environment),
-    )
-    clock, measures = SystemClock(), Measures(name, cluster, incarnation)
-    bus = MeasuredBus(connection, connection.link, measures, clock)
-    context = ProcessContext(name, bus, clock, Origin(cluster, incarnation), dict(environment))
-    watch(measures, context, bus)
-    try:
-        async with answering(environment, clock, measures, lambda: _condition(context, bus)):
-            await _run_until(stop, main, context, bus)
-    finally:
-        await bus.close()
+    clock, progress = SystemClock(), Progress()
+    async with ending_hangs(environment, clock, lambda: progress.state == "live"):
+        connection = await NatsBus.connect(
+            url,
+            cluster=cluster,
+            stream=stream,
+            name=name,
+            login=Login.from_environment(environment),
+        )
+        measures, origin = Measures(name, cluster, incarnation), Origin(cluster, incarnation)
+        bus = MeasuredBus(connection, connection.link, measures, clock)
+        context = ProcessContext(name, bus, clock, origin, dict(environment), progress)
+        watch(measures, context, bus)
+        try:
+            async with answering(environment, clock, measures, lambda: _condition(context, bus)):
+                await _run_until(stop, main, context, bus)
+        finally:
+            await bus.close()
 
 
 async def _run_until(

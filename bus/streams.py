@@ -27,6 +27,8 @@ class StreamDeclaration:
     subject: str
     max_bytes: int = DEFAULT_MAX_BYTES
     max_age_seconds: float = DEFAULT_MAX_AGE_SECONDS
+    replicas: int = 1
+    """Servers of a JetStream cluster that keep a copy each: 1, 3 or 5."""
 
     @classmethod
     def of(
@@ -36,10 +38,12 @@ class StreamDeclaration:
         *,
         max_bytes: int = DEFAULT_MAX_BYTES,
         max_age_seconds: float = DEFAULT_MAX_AGE_SECONDS,
+        replicas: int = 1,
     ) -> StreamDeclaration:
         """Return the declaration of a cluster's log in one incarnation."""
         name = re.sub(r"[^A-Za-z0-9_-]", "_", f"FORESAIL_{cluster}_{incarnation}")
-        return cls(name, subjects.pattern(cluster, (">",)), max_bytes, max_age_seconds)
+        subject = subjects.pattern(cluster, (">",))
+        return cls(name, subject, max_bytes, max_age_seconds, replicas)
 
     def config(self) -> dict[str, Any]:
         """Return the stream's configuration as the JetStream API takes it."""
@@ -49,7 +53,7 @@ class StreamDeclaration:
             "storage": "file",
             "retention": "limits",
             "discard": "old",
-            "num_replicas": 1,
+            "num_replicas": self.replicas,
             "max_bytes": self.max_bytes,
             "max_age": round(self.max_age_seconds * NANOSECONDS),
             "duplicate_window": DUPLICATE_WINDOW_SECONDS * NANOSECONDS,

@@ -31,6 +31,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--model", "inference.model", "NAME|FOLDER"),
     Flag("--demand-model", "inference.demand_model", "NAME|FOLDER"),
     Flag("--profile", "agents.profile", "seed|forecast"),
+    Flag("--frozen-after", "run.frozen_seconds", "DURATION"),
     Flag("--seed", "run.seed", "N"),
     Flag("--record", "run.record", "FILE"),
     Flag("--virtual-time", "run.virtual_time"),

@@ -46,6 +46,10 @@ class RunSettings(Part):
     """
     record: str | None = None
     """Write a recording of the whole log to this file; unset: none."""
+    frozen_seconds: float = Field(default=8.0, ge=0, le=3_600)
+    """Seconds without a sign of life after which a process that was ready counts as frozen and is
+    replaced; 0: never, for example to stop one in a debugger.
+    """
     state_folder: str = ".foresail"
     """Folder of everything the stack keeps; one stack at a time."""
     kubeconfig: str | None = None
@@ -77,9 +81,11 @@ class NatsSettings(Part):
     """The log and the server that keeps it."""
 
     url: str | None = None
-    """An existing nats-server (nats://host:port) with JetStream, 2.12 or newer; unset: an embedded
-    one.
+    """An existing nats-server (nats://host:port) with JetStream, 2.12 or newer; several servers of
+    one cluster with commas between them; unset: an embedded one.
     """
+    replicas: Literal[1, 3, 5] = 1
+    """Servers of that cluster that keep a copy of the log each; more than 1 needs url."""
     port: int = Field(default=0, ge=0, le=65_535)
     """Loopback port of the embedded server; 0: a free one."""
     sync_interval: str | None = None
@@ -89,3 +95,9 @@ class NatsSettings(Part):
     """Size of the log in bytes after which the oldest events go."""
     max_age_seconds: float = Field(default=24 * 3600.0, ge=60)
     """Age in seconds after which events go."""
+
+    @model_validator(mode="after")
+    def _has_servers(self) -> NatsSettings:
+        if self.replicas > 1 and self.url is None:
+            raise ValueError("replicas above 1 need url: the embedded server is a single one")
+        return self

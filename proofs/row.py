@@ -33,7 +33,7 @@ class Row:
     """One thing that was tried, and how often it held."""
 
     part: str
-    """Which proof: simulation, faults, determinism, identities, load, planted."""
+    """Which proof: simulation, faults, determinism, identities, load, planted, cluster."""
     what: str
     tried: int
     held: int

@@ -18,6 +18,7 @@ import uvicorn
 
 from bus.clock import Clock, SystemClock
 from bus.errors import ConfigError, InputError
+from bus.hang_watch import ending_hangs
 from bus.health import Condition, address_from, answering
 from bus.metrics import Measures
 from bus.nats_server import die_with_parent
@@ -164,9 +165,8 @@ async def serve(
         timeout_graceful_shutdown=1,
     )
     server = uvicorn.Server(config)
-    kept = None
-    if settings.journal is not None:
-        kept = Checkpoints(settings.journal, world_of(settings), clock)
+    place = settings.journal
+    kept = None if place is None else Checkpoints(place, world_of(settings), clock)
     driving = asyncio.create_task(drive(engine, clock, pace, journal, kept), name="engine")
     driving.add_done_callback(lambda _task: setattr(server, "should_exit", True))
     announcing = asyncio.create_task(
@@ -178,7 +178,10 @@ async def serve(
         return Condition(server.started and not driving.done(), {"cluster_seconds": engine.now})
 
     try:
-        async with answering(os.environ, clock, measures, condition):
+        async with (
+            ending_hangs(os.environ, clock, lambda: server.started),
+            answering(os.environ, clock, measures, condition),
+        ):
             await server.serve(sockets=[listener])
     finally:
         for task in (driving, announcing):

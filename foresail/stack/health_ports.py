@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
+from bus.hang_watch import hang_environment
 from bus.health import LOOPBACK, PORT_VARIABLE
 from foresail.stack.processes import ProcessSpec
 
@@ -20,11 +21,19 @@ def free_ports(count: int) -> list[int]:
         return [probe.getsockname()[1] for probe in probes]
 
 
-def answering_specs(specs: Sequence[ProcessSpec]) -> tuple[tuple[ProcessSpec, ...], dict[str, int]]:
-    """Give each process a port; return the processes and the ports by name."""
+def answering_specs(
+    specs: Sequence[ProcessSpec], frozen_seconds: float
+) -> tuple[tuple[ProcessSpec, ...], dict[str, int]]:
+    """Give each process a port, and the time after which it may not hang any longer; return the
+    processes and the ports by name.
+    """
+    hanging = hang_environment(frozen_seconds)
     ports = {spec.name: port for spec, port in zip(specs, free_ports(len(specs)), strict=True)}
     given = tuple(
-        replace(spec, environment={**spec.environment, PORT_VARIABLE: str(ports[spec.name])})
+        replace(
+            spec,
+            environment={**spec.environment, **hanging, PORT_VARIABLE: str(ports[spec.name])},
+        )
         for spec in specs
     )
     return given, ports

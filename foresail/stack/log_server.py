@@ -60,6 +60,7 @@ async def start_log(
         incarnation,
         max_bytes=nats.max_bytes,
         max_age_seconds=nats.max_age_seconds,
+        replicas=nats.replicas,
     )
     if nats.url is not None:
         url, server = nats.url, None

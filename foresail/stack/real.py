@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from bus.recording import RecordingWriter
 from foresail.output import console, print_error
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant
+from foresail.stack.frozen import replacing_frozen
 from foresail.stack.health_ports import answering_specs
 from foresail.stack.keeper import OnChange, kept
 from foresail.stack.log_server import LogServer, start_log
@@ -30,11 +32,12 @@ from foresail.stack.processes import Connections, process_specs
 from foresail.stack.real_cluster import check_cluster, early_note, early_words
 from foresail.stack.recording import open_writer
 from foresail.stack.room import keep_room
-from foresail.stack.run_events import announce_start, run_complete
+from foresail.stack.run_events import announce_start, run_complete, run_error
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.stack.supervisor import Supervisor
 from foresail.stack.watch import Watch
+from foresail.stack.watched import watched_processes
 from foresail.stack.workload import ChosenWorkload, choose_workload
 from schemas.envelope import rfc3339
 from schemas.identity import Origin
@@ -64,6 +67,10 @@ class RunningStack:
     started: str
     dashboard_url: str = ""
     health: dict[str, int] = field(default_factory=dict)
+    frozen: int = 0
+    """Processes that were replaced because they were frozen."""
+    server_ends: dict[str, str] = field(default_factory=dict)
+    """How and when a server was last replaced."""
     running: bool = True
 
     @property
@@ -171,6 +178,7 @@ async def _bring_up(
     )
     await _keep_servers(stack, note, cleanup)
     _start_services(stack)
+    await _replace_frozen(stack, note, cleanup)
     say(f"dashboard {stack.dashboard_url}   log {log.url}   cluster {plant.description}")
     return stack
 
@@ -186,6 +194,34 @@ async def _keep_servers(
     if stack.log.server is not None:
         room = asyncio.create_task(keep_room(stack.log.server, stack.clock, note), name="room")
         cleanup.callback(room.cancel)
+
+
+async def _replace_frozen(
+    stack: RunningStack, note: OnChange, cleanup: contextlib.AsyncExitStack
+) -> None:
+    """Have frozen processes killed until `cleanup`, and say so in the log."""
+    telling: set[asyncio.Task[None]] = set()
+
+    def on_frozen(name: str, why: str) -> None:
+        stack.frozen += 1
+        seconds = stack.clock.wall_ns() / 1e9
+        if name in stack.servers:
+            stack.server_ends[name] = f"{why} at {rfc3339(seconds)}"
+        note(name, why)
+        event = run_error(stack.bus, stack.origin, f"{name} {why}", stack.frozen, seconds)
+        task = asyncio.create_task(_if_stored(event), name="tell-frozen")
+        telling.add(task)
+        task.add_done_callback(telling.discard)
+
+    watched = watched_processes(stack.supervisor, stack.health, stack.log.server, stack.plant.twin)
+    patience = stack.settings.run.frozen_seconds
+    await cleanup.enter_async_context(replacing_frozen(watched, stack.clock, patience, on_frozen))
+
+
+async def _if_stored(event: Coroutine[None, None, None]) -> None:
+    """Publish what an operator should see; a log that is away takes nothing."""
+    with contextlib.suppress(BusUnavailable, Permanent):
+        await event
 
 
 def _seal(writer: RecordingWriter) -> None:
@@ -208,7 +244,8 @@ def _start_services(stack: RunningStack) -> None:
         context=stack.settings.run.context,
         logins=stack.log.logins,
     )
-    specs, stack.health = answering_specs(process_specs(settings, connections))
+    frozen_seconds = stack.settings.run.frozen_seconds
+    specs, stack.health = answering_specs(process_specs(settings, connections), frozen_seconds)
     if stack.plant.twin is not None:
         stack.health["twin"] = stack.plant.twin.health_port
     stack.supervisor.start(specs)
@@ -246,7 +283,7 @@ def _store(stack: RunningStack) -> None:
             dashboard_url=stack.dashboard_url,
             processes=dict(stack.supervisor.pids),
             servers=stack.servers,
-            last_ends=dict(stack.supervisor.last_ends),
+            last_ends={**stack.supervisor.last_ends, **stack.server_ends},
             health=stack.health,
             mode=stack.plant.mode,
             started=stack.started,

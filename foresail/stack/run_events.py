@@ -13,12 +13,20 @@ from foresail.stack.workload import ChosenWorkload
 from schemas.config import CODE_VERSION, Config, config_hash
 from schemas.envelope import Draft
 from schemas.identity import Origin
-from schemas.run import RunComplete, RunDataSource, RunStage
+from schemas.run import RunComplete, RunDataSource, RunError, RunStage
 
 PRODUCER = "stack"
 LOCAL_ONLY = {
-    "run": {"state_folder", "record", "data", "kubeconfig", "context", "virtual_time"},
-    "nats": {"url", "port", "sync_interval"},
+    "run": {
+        "state_folder",
+        "record",
+        "data",
+        "kubeconfig",
+        "context",
+        "virtual_time",
+        "frozen_seconds",
+    },
+    "nats": {"url", "port", "sync_interval", "replicas"},
     "dashboard": {"host", "port"},
     "inference": {"model", "demand_model", "shadow_models"},
     "agents": {"risk_model", "demand_model"},
@@ -63,6 +71,14 @@ async def announce_start(
     stage = RunStage(run_id=origin.incarnation, process=PRODUCER, stage="live", status="started")
     await speaker.say([Draft(source, 0, time_seconds)])
     await speaker.say([Draft(stage, 0, time_seconds)])
+
+
+async def run_error(
+    bus: Bus, origin: Origin, text: str, sequence: int, time_seconds: float
+) -> None:
+    """Publish that something failed which people should see; `sequence` counts them in this run."""
+    data = RunError(run_id=origin.incarnation, process=PRODUCER, sequence=sequence, text=text)
+    await Speaker(bus, origin, PRODUCER).say([Draft(data, 0, time_seconds)])
 
 
 async def run_complete(

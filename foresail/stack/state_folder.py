@@ -44,7 +44,7 @@ class StackFile:
     health: dict[str, int] = field(default_factory=dict)
     """Port on loopback where each process answers /healthz, /readyz and /metrics."""
     last_ends: dict[str, str] = field(default_factory=dict)
-    """How and when each service that died last did."""
+    """How and when each service that died last did, and each server that was frozen."""
     mode: str = ""
     started: str = ""
     running: bool = True

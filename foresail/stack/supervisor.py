@@ -4,7 +4,8 @@ A process that dies is started again after a back-off that doubles up to half a 
 that ran for a minute starts afresh. A process that ends with exit code 2 was given bad input: its
 last error line is the stack's own, and nothing is retried. One that ends with exit code 3 lost its
 subjects to another process of its name: it is tried again only after half a minute, and each time
-is told, since only an operator knows which of the two should live. Children get a parent-death signal from
+is told, since only an operator knows which of the two should live. A frozen process (see `frozen`) is
+started again at once: it has been missing for long enough. Children get a parent-death signal from
 the kernel, so a killed supervisor leaves none behind.
 """
 
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from bus.clock import Clock
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from bus.nats_server import die_with_parent
 from bus.process import ANOTHER_WRITER, BAD_INPUT
 from foresail.stack.keeper import ending
@@ -39,6 +41,10 @@ class Child:
     pid: int = 0
     starts: int = 0
     stopping: bool = False
+    frozen: str = ""
+    """Why it was killed for being frozen; empty when it was not."""
+    replaced: bool = False
+    """Whether its newest start replaced a frozen one."""
     last_end: str = ""
     """How and when it last died; empty when it has not."""
     process: asyncio.subprocess.Process | None = None
@@ -80,6 +86,22 @@ class Supervisor:
     def last_ends(self) -> Mapping[str, str]:
         """How and when each process that died last did, by name."""
         return {name: child.last_end for name, child in self._children.items() if child.last_end}
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Every process by name, in starting order."""
+        return tuple(self._children)
+
+    def kill(self, name: str, why: str) -> bool:
+        """Kill one process with SIGKILL, and keep why; it is started again. False when it does not
+        run, or is being stopped.
+        """
+        child = self._children[name]
+        if child.process is None or child.process.returncode is not None or child.stopping:
+            return False
+        child.frozen = why
+        child.process.kill()
+        return True
 
     def tell(self, line: str) -> None:
         """Add a line to `logs/stack.log`: what happened to which process, and when."""
@@ -128,16 +150,21 @@ class Supervisor:
             if code == BAD_INPUT:
                 self._give_up(child)
                 return
-            if self._clock.monotonic() - began > SETTLED_SECONDS:
+            settled = self._clock.monotonic() - began > SETTLED_SECONDS
+            if settled:
                 backoff = self._first_backoff_seconds
-            how = ending(code)
+            hung = bool(child.frozen) or code == ExitCode.HUNG
+            how = _how(code, child.frozen)
             if code == ANOTHER_WRITER:
-                how += ": another process of its name writes the log, stop one of the two"
                 backoff = LONGEST_BACKOFF_SECONDS
             child.last_end = f"{how} at {rfc3339(self._clock.wall_ns() / 1e9)}"
-            self._on_change(child.spec.name, f"ended with {how}; starting again in {backoff:g} s")
-            await self._clock.sleep(backoff)
-            backoff = min(2 * backoff, LONGEST_BACKOFF_SECONDS)
+            at_once = hung and (settled or not child.replaced)
+            child.frozen, child.replaced = "", hung
+            pause = 0.0 if at_once else backoff
+            self._on_change(child.spec.name, f"ended with {how}; starting again in {pause:g} s")
+            await self._clock.sleep(pause)
+            if not at_once:
+                backoff = min(2 * backoff, LONGEST_BACKOFF_SECONDS)
 
     async def _run_once(self, child: Child) -> int:
         with (self._logs / f"{child.spec.name}.log").open("ab") as log:
@@ -179,3 +206,13 @@ class Supervisor:
         line = await self.failure
         name, _, text = line.partition(": ")
         raise InputError(f"process {name}", text, "correct the setting it names")
+
+
+def _how(code: int, frozen: str) -> str:
+    """Say how a process ended, and why where that is known."""
+    reasons = {
+        ANOTHER_WRITER: "another process of its name writes the log, stop one of the two",
+        ExitCode.HUNG: "its event loop hung, its log shows where",
+    }
+    why = frozen or reasons.get(code, "")
+    return f"{ending(code)}: {why}" if why else ending(code)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.hang_watch import hang_environment
 from bus.health import PORT_VARIABLE
 from bus.nats_server import die_with_parent, free_port
 from foresail.settings import StackSettings
@@ -74,6 +75,7 @@ class TwinProcess:
                     **os.environ,
                     "FORESAIL_PARENT": str(os.getpid()),
                     PORT_VARIABLE: str(self.health_port),
+                    **hang_environment(self._settings.run.frozen_seconds),
                 },
             )
         assert self._process.stdout is not None
@@ -96,6 +98,14 @@ class TwinProcess:
         """Wait until it ends; return its exit code, negative for a signal."""
         assert self._process is not None, "not started"
         return await self._process.wait()
+
+    def kill(self) -> bool:
+        """Kill it with SIGKILL; False when it does not run."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return False
+        process.kill()
+        return True
 
     async def stop(self) -> None:
         """Stop it and wait."""

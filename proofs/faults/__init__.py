@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import structlog
 
 from proofs.faults import frozen, kills, storage
 from proofs.faults.live_stack import SERVICES
 from proofs.faults.verdict import Verdict
+from proofs.results import Results, fingerprint
 from proofs.row import Row, Scale
 
 PART = "faults"
@@ -21,6 +26,11 @@ KILLS_A_STACK = 20
 LONGEST_FREEZE_SECONDS = 60.0
 LONGEST_OUTAGE_SECONDS = 300.0
 SERVER_WINDOW_SECONDS = 120.0
+FROZEN = ("referee", "executor", "twin", "nats-server")
+KILLS_A_FREEZE = 60
+"""Of the kills that a scale asks for, one in sixty also freezes each of them once."""
+Record = dict[str, Any]
+FIGURES = ("events", "decisions", "executions")
 OUTAGES: tuple[tuple[str, frozen.How], ...] = (
     ("referee", "killed"),
     ("executor", "frozen"),
@@ -30,23 +40,36 @@ OUTAGES: tuple[tuple[str, frozen.How], ...] = (
 def prove(scale: Scale) -> Iterator[Row]:
     """Break a running stack in every way, `scale.kills` times with kill -9."""
     quiet()
+    results = Results.open(scale.results, PART, fingerprint())
+    size = f"seed {scale.seed} kills {scale.kills}"
     with TemporaryDirectory(prefix="foresail-proof-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
-        yield _kills(folder / "kills", scale)
-        yield _killed_stacks(folder / "up", scale)
-        freeze = min(LONGEST_FREEZE_SECONDS, 3.0 * scale.kills)
-        one = asyncio.run(frozen.second_referee(folder / "second", scale.seed, freeze))
-        yield _row(f"referee frozen {freeze:g} s, a second one decides, the first wakes", [one])
-        yield _outages(folder, scale)
-        yield _lost_acks(folder / "acks", scale)
-        cuts = max(2, scale.kills // 10)
-        one = asyncio.run(storage.truncated_store(folder / "cut", scale.seed, cuts))
-        yield _row(f"server stopped and its newest file cut, {cuts} times in a row", [one])
-        if storage.may_mount():
-            one = asyncio.run(storage.full_disk(folder / "full", scale.seed, 8))
-            yield _row("disk full, then space again", [one])
-        one = asyncio.run(storage.refused_store(folder / "refused"))
-        yield _row("store too small for the log: one line, nothing left running", [one])
+        yield _kills(folder / "kills", scale, results)
+        for name, run in _others(folder, scale).items():
+            yield Row(**once(results, f"{name} {size}", lambda run=run: asdict(run())))  # type: ignore[misc]  # a default argument of a lambda
+
+
+def once(results: Results, key: str, run: Callable[[], Record]) -> Record:
+    """Return what was found for `key`; try it, and keep that, when no earlier run did."""
+    if key not in results.found:
+        results.add(key, run())
+    return results.found[key]
+
+
+def _others(folder: Path, scale: Scale) -> dict[str, Callable[[], Row]]:
+    """Return everything besides the kills, by name, in the order in which it is tried."""
+    others = {
+        "killed stacks": lambda: _killed_stacks(folder / "up", scale),
+        "frozen": lambda: _frozen(folder / "frozen", scale),
+        "second referee": lambda: _second_referee(folder / "second", scale),
+        "outages": lambda: _outages(folder, scale),
+        "lost acks": lambda: _lost_acks(folder / "acks", scale),
+        "truncated store": lambda: _truncated(folder / "cut", scale),
+    }
+    if storage.may_mount():
+        others["full disk"] = lambda: _full_disk(folder / "full", scale)
+    others["refused store"] = lambda: _refused(folder / "refused")
+    return others
 
 
 def quiet() -> None:
@@ -54,24 +77,66 @@ def quiet() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
 
 
-def _kills(folder: Path, scale: Scale) -> Row:
-    done = held = events = decisions = executions = 0
+def _kills(folder: Path, scale: Scale, results: Results) -> Row:
+    done = number = 0
+    sums = Counter[str]()
     failure = ""
-    number = 0
     while done < scale.kills:
         count = min(KILLS_A_STACK, scale.kills - done)
         seed = scale.seed * 1_000 + number
-        verdict = asyncio.run(kills.session(folder, seed, count, brutal=number % 2 == 1))
+        key = f"kills seed {seed} count {count}"
+        run = partial(_one_session, folder, seed, count, brutal=number % 2 == 1)
+        one = once(results, key, run)
         done, number = done + count, number + 1
-        held += count if verdict.held else 0
-        failure = failure or verdict.failure()
-        events += verdict.log.events
-        decisions += verdict.log.decided
-        executions += verdict.log.executed
-    figures = f"{number} stacks, {events} events, {decisions} decisions, {executions} executions"
-    return Row(
-        PART, "kill -9 of a service, the twin or nats-server", done, held, failure or figures
-    )
+        failure = failure or one["failure"]
+        sums.update(one["figures"])
+    figures = f"{number} stacks, " + ", ".join(f"{sums[name]} {name}" for name in FIGURES)
+    what = "kill -9 of a service, the twin or nats-server"
+    return Row(PART, what, done, sums["held"], failure or figures)
+
+
+def _one_session(folder: Path, seed: int, count: int, *, brutal: bool) -> Record:
+    """Kill in one stack; its log's verdict is that of each of its kills."""
+    verdict = asyncio.run(kills.session(folder, seed, count, brutal=brutal))
+    log = verdict.log
+    found = dict(zip(FIGURES, (log.events, log.decided, log.executed), strict=True))
+    held = count if verdict.held else 0
+    return {
+        "faults": verdict.faults,
+        "failure": verdict.failure(),
+        "figures": {**found, "held": held},
+    }
+
+
+def _frozen(folder: Path, scale: Scale) -> Row:
+    names = FROZEN * max(1, scale.kills // KILLS_A_FREEZE)
+    verdict = asyncio.run(frozen.replaced(folder, scale.seed, names))
+    held = len(names) if verdict.held else 0
+    what = f"SIGSTOP of {', '.join(FROZEN)}: replaced within {frozen.REPLACED_SECONDS:g} s"
+    detail = verdict.failure() or "; ".join(verdict.faults[-len(FROZEN) :])
+    return Row(PART, what, len(names), held, detail)
+
+
+def _second_referee(folder: Path, scale: Scale) -> Row:
+    seconds = min(LONGEST_FREEZE_SECONDS, 3.0 * scale.kills)
+    one = asyncio.run(frozen.second_referee(folder, scale.seed, seconds))
+    return _row(f"referee frozen {seconds:g} s, a second one decides, the first wakes", [one])
+
+
+def _truncated(folder: Path, scale: Scale) -> Row:
+    cuts = max(2, scale.kills // 10)
+    one = asyncio.run(storage.truncated_store(folder, scale.seed, cuts))
+    return _row(f"server stopped and its newest file cut, {cuts} times in a row", [one])
+
+
+def _full_disk(folder: Path, scale: Scale) -> Row:
+    one = asyncio.run(storage.full_disk(folder, scale.seed, 8))
+    return _row("disk full, then space again", [one])
+
+
+def _refused(folder: Path) -> Row:
+    one = asyncio.run(storage.refused_store(folder))
+    return _row("store too small for the log: one line, nothing left running", [one])
 
 
 def _killed_stacks(folder: Path, scale: Scale) -> Row:

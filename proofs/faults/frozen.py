@@ -1,5 +1,6 @@
-"""Processes that stop without dying: a referee frozen while a second one takes over, and outages of
-one service longer than the window in which the server itself knows repeated messages.
+"""Processes that stop without dying: frozen ones that the stack replaces, a referee frozen while a
+second one takes over, and outages of one service longer than the window in which the server itself
+knows repeated messages.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from proofs.faults.waiting import until
 
 STOPS_WITHIN_SECONDS = 30.0
 """How long a referee that woke up beside a second one may take to notice."""
+REPLACED_SECONDS = 15.0
+"""How long a stopped process may stand where a new one should."""
+UNWATCHED = ("--frozen-after", "0s")
+"""Leave frozen processes alone: what is frozen here wakes up again."""
 How = Literal["frozen", "killed"]
 
 
@@ -50,7 +55,51 @@ async def second_referee(folder: Path, seed: int, seconds: float) -> Verdict:
             await second.wait()
 
     repeat = f"python -m proofs faults --seed {seed}"
+    return await broken_run(LiveStack(folder, seed=seed, extra=UNWATCHED), repeat, break_it)
+
+
+async def replaced(
+    folder: Path, seed: int, names: Sequence[str], within_seconds: float = REPLACED_SECONDS
+) -> Verdict:
+    """Stop processes (SIGSTOP) one after the other: each must be replaced, and decisions go on.
+
+    Args:
+        folder: where the stack lives.
+        seed: the stack's own seed.
+        names: which processes, in this order.
+        within_seconds: how long a stopped process may stand where a new one should.
+    """
+
+    async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+        for name in names:
+            await _stop_one(stack, verdict, name, within_seconds)
+
+    repeat = f"python -m proofs faults --seed {seed}"
     return await broken_run(LiveStack(folder, seed=seed), repeat, break_it)
+
+
+async def _stop_one(stack: LiveStack, verdict: Verdict, name: str, within_seconds: float) -> None:
+    if not await until(lambda: name in stack.processes(), RECOVERY_SECONDS):
+        verdict.problems.append(f"{name} does not run")
+        return
+    frozen, before, began = stack.processes()[name], stack.watch.newest_cycle, time.monotonic()
+    frozen.send_signal(signal.SIGSTOP)
+
+    def is_replaced() -> bool:
+        now = stack.processes().get(name)
+        return now is not None and now.pid != frozen.pid
+
+    came = await until(is_replaced, max(within_seconds, RECOVERY_SECONDS))
+    took = time.monotonic() - began
+    if not came or took > within_seconds:
+        verdict.problems.append(f"{name} was not replaced within {within_seconds:g} s")
+    if not await stack.watch.decided(1, RECOVERY_SECONDS):
+        verdict.problems.append(f"no complete cycle after {name} was replaced")
+    again = time.monotonic() - began
+    lost = stack.watch.lost_cycles(before)
+    verdict.faults.append(
+        f"{name} replaced after {took:.1f} s, a complete cycle after {again:.1f} s, {lost} cycles lost"
+    )
 
 
 async def outages(
@@ -82,7 +131,7 @@ async def outages(
                 verdict.problems.append(f"no complete cycle after {name} was back")
 
     repeat = f"python -m proofs faults --seed {seed}"
-    return await broken_run(LiveStack(folder, seed=seed), repeat, break_it)
+    return await broken_run(LiveStack(folder, seed=seed, extra=UNWATCHED), repeat, break_it)
 
 
 async def _freeze(stack: LiveStack, name: str, seconds: float) -> None:

@@ -56,6 +56,13 @@ class LogWatch:
             seconds,
         )
 
+    def lost_cycles(self, after: int) -> int:
+        """Return how many cycles since `after`, up to the newest decided one, closed without everybody
+        heard, or not at all.
+        """
+        heard = sum(one > after and how is ClosedBy.ALL for one, how in self.closed.items())
+        return max(0, self.newest_cycle - after) - heard
+
     async def _follow(self) -> None:
         bus = await NatsBus.connect(
             self._url,

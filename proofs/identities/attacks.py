@@ -40,7 +40,6 @@ CALLS = (
     f"STREAM.INFO.{OTHER}",
     f"STREAM.SNAPSHOT.{LOG.name}",
     "STREAM.RESTORE.MINE",
-    f"STREAM.MSG.GET.{LOG.name}",
     f"STREAM.MSG.GET.{OTHER}",
     f"STREAM.MSG.DELETE.{LOG.name}",
     f"STREAM.MSG.DELETE.{OTHER}",

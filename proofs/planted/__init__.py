@@ -20,6 +20,7 @@ from proofs.planted.guard_rails import GUARD_RAILS
 from proofs.planted.log import LOG
 from proofs.planted.recordings import RECORDINGS
 from proofs.planted.safety import SAFETY
+from proofs.planted.supervision import SUPERVISION
 from proofs.row import Row, Scale
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -31,6 +32,7 @@ DEFECTS: tuple[Defect, ...] = (
     *LOG,
     *RECORDINGS,
     *SAFETY,
+    *SUPERVISION,
 )
 
 

@@ -45,6 +45,14 @@ async def test_two_referees_make_one_decision(tmp_path: Path) -> None:
     expect_held(await frozen.second_referee(tmp_path, SEED, 6.0))
 
 
+async def test_a_frozen_process_is_replaced(tmp_path: Path) -> None:
+    """A stopped executor is killed and started again, and complete cycles follow."""
+    verdict = await frozen.replaced(tmp_path, SEED, ("executor",), within_seconds=100.0)
+
+    expect_held(verdict)
+    assert verdict.faults[0].startswith("executor replaced after ")
+
+
 async def test_outages_longer_than_the_servers_memory(tmp_path: Path) -> None:
     """A service that was away for longer than the server knows repeated messages repeats none."""
     taken: Sequence[tuple[str, frozen.How]] = (("referee", "killed"), ("executor", "frozen"))

@@ -1,0 +1,120 @@
+"""Ends a process whose event loop hangs, after it has shown where: whoever keeps the process (the
+supervisor, or a container engine, which restarts no unhealthy container) then starts it again.
+
+A thread watches the loop. It sees deadlocks and calls that never return; a process that is stopped
+as a whole (SIGSTOP) is for somebody outside to see.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import math
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from bus.clock import Clock
+from bus.errors import ConfigError
+from bus.exit_codes import ExitCode
+from bus.health import Pulse
+from bus.silence import Sign, Silence
+
+VARIABLE = "FORESAIL_HANG_SECONDS"
+HANG_SECONDS = 10.0
+ROUND_SECONDS = 0.5
+EARLIER = 0.75
+"""Share of the patience of whoever watches from outside."""
+
+End = Callable[[float], None]
+
+
+def hang_seconds(environment: Mapping[str, str]) -> float:
+    """Return after how many seconds a loop that does not turn counts as hung; 0: never.
+
+    Raises:
+        ConfigError: the variable is no such number.
+    """
+    text = environment.get(VARIABLE) or str(HANG_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0.0 <= seconds < math.inf:
+        raise ConfigError(VARIABLE, text, "give a number of seconds, or 0 for never")
+    return seconds
+
+
+def hang_environment(frozen_seconds: float) -> dict[str, str]:
+    """Return the environment of a process that somebody outside takes for frozen after
+    `frozen_seconds`: it ends by itself before, so that its log shows where it hung.
+    """
+    return {VARIABLE: f"{EARLIER * frozen_seconds:g}"}
+
+
+@asynccontextmanager
+async def ending_hangs(
+    environment: Mapping[str, str],
+    clock: Clock,
+    ready: Callable[[], bool],
+    *,
+    end: End | None = None,
+) -> AsyncIterator[None]:
+    """End this process when its event loop hangs while the block runs.
+
+    Args:
+        environment: FORESAIL_HANG_SECONDS, 10 unless set; a process that is not ready yet has two
+            minutes.
+        clock: what the loop and the thread are timed by.
+        ready: whether the process has started.
+        end: called with the seconds of silence, in the thread; shows every stack and ends the
+            process unless given.
+
+    Raises:
+        ConfigError: FORESAIL_HANG_SECONDS is no number of seconds.
+    """
+    seconds = hang_seconds(environment)
+    if not seconds:
+        yield
+        return
+    pulse, over = Pulse(clock), threading.Event()
+    turning = asyncio.create_task(pulse.beat(), name="hang-watch")
+    words = (clock, pulse, Silence(seconds), ready, over, end or show_and_end)
+    threading.Thread(target=_watch, args=words, name="hang-watch", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+        turning.cancel()
+        await asyncio.gather(turning, return_exceptions=True)
+
+
+def _watch(
+    clock: Clock,
+    pulse: Pulse,
+    silence: Silence,
+    ready: Callable[[], bool],
+    over: threading.Event,
+    end: End,
+) -> None:
+    while True:
+        began = clock.monotonic()
+        if over.wait(ROUND_SECONDS):
+            return
+        took = clock.monotonic() - began
+        silence.listen(ROUND_SECONDS, took, Sign(pulse.age_seconds, ready()))
+        if silence.frozen:
+            end(silence.seconds)
+            return
+
+
+def show_and_end(seconds: float) -> None:
+    """Write every thread's stack to standard error and end at once, without any cleanup: what hangs
+    may hold any lock.
+    """
+    line = f"the event loop has not turned for {seconds:.1f} s; ending. Where each thread is:\n"
+    os.write(2, line.encode())
+    faulthandler.dump_traceback(file=sys.__stderr__ or 2, all_threads=True)
+    os._exit(ExitCode.HUNG)

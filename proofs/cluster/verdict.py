@@ -1,0 +1,83 @@
+"""What a session over three servers came to: the log against what was acknowledged and read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bus.port import StoredMessage
+from proofs.cluster.traffic import CLUSTER, Acknowledged, Traffic
+from proofs.faults.waiting import until
+from schemas.envelope import MESSAGE_ID
+
+READ_SECONDS = 60.0
+
+
+@dataclass
+class Found:
+    """Everything that was wrong with one session, and its figures."""
+
+    acknowledged: int = 0
+    read: int = 0
+    longest_stop_seconds: float = 0.0
+    """Longest time without an acknowledgement to anybody."""
+    gave_up: int = 0
+    """Publishes that ended as BusUnavailable; each was sent again and stored."""
+    rivals: int = 0
+    """Times that a stale writer tried, and was refused."""
+    faults: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+async def judge(traffic: Traffic, found: Found) -> None:
+    """Compare the whole log with what was acknowledged and what the reader saw."""
+    stored = [one async for one in traffic.reading.history([f"foresail.{CLUSTER}.>"])]
+    end = stored[-1].seq if stored else 0
+    caught_up = await until(
+        lambda: traffic.failure or (traffic.seen and traffic.seen[-1].seq >= end), READ_SECONDS
+    )
+    if traffic.failure or not caught_up:
+        found.problems.append(traffic.failure or f"the reader did not reach position {end}")
+    found.acknowledged, found.read = traffic.acknowledged, len(traffic.seen)
+    found.longest_stop_seconds = traffic.longest_stop_seconds
+    found.gave_up, found.rivals = traffic.gave_up, traffic.rivals
+    found.problems += wrong(stored, traffic.acks, traffic.seen)
+
+
+def wrong(
+    stored: Sequence[StoredMessage], acks: Sequence[Acknowledged], seen: Sequence[StoredMessage]
+) -> list[str]:
+    """Return what a log does not keep of its promises; nothing when it keeps them.
+
+    Args:
+        stored: the whole log.
+        acks: what was acknowledged, in the order of the acknowledgements.
+        seen: what a reader got, in its order.
+    """
+    problems = []
+    at = {one.seq: one for one in stored}
+    lost = [ack for ack in acks if ack[2] not in at or _place(at[ack[2]]) != ack]
+    if lost:
+        problems.append(f"{len(lost)} acknowledged events are not where they were: {lost[0]}")
+    ids = Counter(one.headers.get(MESSAGE_ID, "") for one in stored)
+    doubled = sorted(one for one, times in ids.items() if times > 1)
+    if doubled:
+        problems.append(f"{len(doubled)} events are stored more than once: {doubled[0]}")
+    if [one.seq for one in stored] != list(range(1, len(stored) + 1)):
+        problems.append("the log has holes")
+    for subject in sorted({one.subject for one in stored}):
+        names = [one.headers[MESSAGE_ID] for one in stored if one.subject == subject]
+        own = subject.rsplit(".", 1)[-1]
+        wanted = [f"{own}-before", *(f"{own}-{number}" for number in range(len(names) - 1))]
+        if names != wanted:
+            odd = next(have for have, want in zip(names, wanted, strict=True) if have != want)
+            problems.append(f"{subject} is not what its one writer published, from {odd} on")
+    read = [(one.seq, one.subject, one.data) for one in seen]
+    if read != [(one.seq, one.subject, one.data) for one in stored[: len(seen)]]:
+        problems.append("the reader saw something else than what is stored")
+    return problems
+
+
+def _place(one: StoredMessage) -> Acknowledged:
+    return one.subject, one.headers.get(MESSAGE_ID, ""), one.seq

@@ -1,0 +1,76 @@
+"""SIGSTOP of what everything leans on: the stack replaces what is frozen, says why, and loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bus.recording import open_recording
+from foresail.audit import audit
+from foresail.stack.state_folder import StateFolder
+from schemas.registry import decode
+
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(400)]
+FROZEN = ("referee", "twin", "nats-server")
+REPLACED_SECONDS = 60.0
+"""Generous: a busy machine may take long; `make prove PARTS=faults` measures it."""
+
+
+def pids(cli: Any) -> dict[str, int]:
+    """Return the process ids of services and servers; empty while there is no stack."""
+    if not (cli.state / "stack.json").exists():
+        return {}
+    stack = StateFolder(cli.state).read()
+    return {**stack.processes, **stack.servers} if stack.running else {}
+
+
+def decided(cli: Any) -> int:
+    """Return the newest decided cycle; -1 while nobody answers or there is none."""
+    done = cli.run("explain", "last", "--json")
+    return -1 if done.returncode != 0 else int(json.loads(done.stdout)["cycle"])
+
+
+def test_what_is_frozen_is_replaced(
+    cli: Any, wait_until: Callable[..., Any], children_of: Callable[..., list[str]]
+) -> None:
+    """Referee, twin and nats-server are stopped one after the other: each is killed and started
+    again, nobody else is, decisions go on, and the reason stands in the output, in the stack's
+    state and in the log, which is whole.
+    """
+    stack = cli.start(
+        *("up", "--workload", "openb", "--nodes", "10", "--interval", "0.5s", "--seed", "7"),
+        *("--dashboard-port", "0", "--record", str(cli.folder / "run.fslog")),
+    )
+    wait_until(lambda: decided(cli) >= 2, 90, "some decisions")
+    first = pids(cli)
+    for name in FROZEN:
+        frozen, before = pids(cli)[name], decided(cli)
+        os.kill(frozen, signal.SIGSTOP)
+        wait_until(
+            lambda name=name, frozen=frozen: pids(cli).get(name) not in {0, None, frozen},
+            REPLACED_SECONDS,
+            f"{name} is replaced",
+        )
+        wait_until(lambda before=before: decided(cli) > before + 2, 60, "the stack decides again")
+    last, ends = pids(cli), StateFolder(cli.state).read().last_ends
+
+    stack.send_signal(signal.SIGINT)
+    output, _ = stack.communicate(timeout=60)
+    assert 0 == stack.returncode, output
+    wait_until(lambda: not children_of(cli.folder), 10, "no process is left")
+    recording = open_recording(cli.folder / "run.fslog")
+    events = [decode(one.subject, one.headers, one.data).data for one in recording]
+    told = [one.text for one in events if one.TYPE == "foresail.run.error.v1"]
+    assert set(FROZEN) == {name for name in first if first[name] != last[name]}
+    for name in FROZEN:
+        assert f"{name} frozen: no sign of life for" in output
+        assert "frozen" in ends[name]
+    assert [*FROZEN] == [text.split(" ")[0] for text in told]
+    assert 1 == max(Counter(one.headers["ce-id"] for one in recording).values())
+    assert [] == audit(recording).problems
