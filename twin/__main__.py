@@ -10,6 +10,7 @@ import asyncio
 import gc
 import json
 import os
+import resource
 import socket
 import sys
 from contextlib import suppress
@@ -22,6 +23,7 @@ from bus.health import Condition, address_from, answering
 from bus.metrics import Measures
 from bus.nats_server import die_with_parent
 from twin.api.certificates import Credentials, prepare
+from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, Server
 from twin.api.discovery import VERSION
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
@@ -42,6 +44,8 @@ costs a sixth of the time with the usual ones.
 SLICE_SECONDS = 0.05
 """Wall seconds between two advances of the engine; requests are answered in between."""
 TOKENS_FILE = "twin-tokens.json"
+OTHER_FILES = 200
+"""Files that the process opens for itself, at most."""
 KEEP_ALIVE_SECONDS = 600
 """Longer than kubectl drain waits between two tries of an eviction."""
 
@@ -115,6 +119,16 @@ def check_folder(settings: TwinSettings) -> None:
         raise ConfigError("--kubeconfig-dir", folder, "choose a folder that can be written")
 
 
+def make_room() -> None:
+    """Raise the limit of open files, as far as allowed, to what all connections need."""
+    wanted = MOST_CONNECTIONS + MOST_HANDSHAKES + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def listen(settings: TwinSettings) -> socket.socket:
     """Bind the port; raises ConfigError when it is taken."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -151,10 +165,12 @@ async def serve(
         clock.wall_ns() / 1e9,
         keep=journal is not None,
     )
+    make_room()
     config = uvicorn.Config(
         ApiServer(engine, tokens, journal, pace),
         ssl_certfile=credentials.server_file,
         http="httptools",
+        ws="none",
         lifespan="off",
         log_level="warning",
         access_log=False,
@@ -163,7 +179,7 @@ async def serve(
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=1,
     )
-    server = uvicorn.Server(config)
+    server = Server(config)
     kept = None
     if settings.journal is not None:
         kept = Checkpoints(settings.journal, world_of(settings), clock)

@@ -179,7 +179,7 @@ class Objects:
     ) -> Response:
         """Patch an object, or its subresource; raises ApiError."""
         media = kind_of_patch(request.headers.get("content-type", ""))
-        patch = patch_of(request.body, media)
+        patch = patch_of(request, media)
         if media == APPLY:
             return self._apply(kind, namespace, name, patch, request, subresource)
         if "force" in request.query:

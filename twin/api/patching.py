@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from twin.api.bodies import yaml_of
 from twin.api.json_patch import json_patched
-from twin.api.messages import Object
+from twin.api.limits import read_json, read_yaml
+from twin.api.messages import Object, Request
 from twin.api.schema import ANY, Field
 from twin.errors import ApiError, bad_request
 
@@ -39,10 +39,12 @@ def kind_of_patch(content_type: str) -> str:
     return kind
 
 
-def patch_of(body: bytes, kind: str) -> Any:
-    """Read a patch; raises ApiError 400."""
+def patch_of(request: Request, kind: str) -> Any:
+    """Read the patch of a request; raises ApiError 400 or 413."""
+    if request.fault is not None:
+        raise request.fault
     try:
-        return yaml_of(body) if kind == APPLY else json.loads(body)
+        return read_yaml(request.body) if kind == APPLY else read_json(request.body)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the patch cannot be read: {error}") from error
 
