@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 import yaml
 
 from twin.api.limits import read_json, read_yaml
@@ -138,18 +137,12 @@ def json_of(request: Request, twice: list[str] | None = None) -> Object:
         if media == YAML:
             content = read_yaml(request.body)
         else:
-            content = read_json(request.body, object_pairs_hook=members, parse_constant=_no_number)
-            if b"\\u" in request.body:
-                orjson.loads(request.body)  # refuses halves of characters, which nobody can write
+            content = read_json(request.body, object_pairs_hook=members)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise bad_request("the body must be an object")
     return content
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number in JSON")
 
 
 def delete_options(request: Request) -> Object:

@@ -14,6 +14,7 @@ from twin.api.bodies import (
     object_of,
     whole_seconds,
 )
+from twin.api.limits import check_stored
 from twin.api.listing import list_answer, list_objects, object_answer
 from twin.api.messages import (
     Object,
@@ -222,6 +223,7 @@ class Objects:
 
         def own(_old: Object | None, new: Object) -> None:
             new["metadata"]["managedFields"] = managed
+            check_stored(new)
 
         if absent:
             new = self._store.create(
@@ -276,6 +278,7 @@ class Objects:
         def own(old: Object | None, new: Object) -> None:
             managed = ownership.after_update(old, new, root, writer)
             new["metadata"]["managedFields"] = managed
+            check_stored(new)
 
         return own
 
