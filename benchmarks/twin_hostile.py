@@ -54,8 +54,8 @@ def main() -> int:
             rows.append(quiet(client))
             chosen = [one for one in all_inputs() if given.only in f"{one.door} {one.name}"]
             with progress(quiet=given.json) as bar:
-                for one in bar.track(chosen, description="hostile inputs"):
-                    rows.append(tried(one, target, client, process))
+                track = bar.track(chosen, description="hostile inputs")
+                rows.extend(tried(one, target, client, process) for one in track)
             rows.append(ended(twin, target))
         finally:
             client.close()

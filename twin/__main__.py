@@ -172,7 +172,7 @@ async def serve(
         http="httptools",
         ws="none",
         lifespan="off",
-        log_level="warning",
+        log_level="error",  # what strangers send is no concern of ours
         access_log=False,
         date_header=False,
         server_header=False,

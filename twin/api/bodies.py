@@ -134,7 +134,7 @@ def json_of(request: Request, twice: list[str] | None = None) -> Object:
         return found
 
     try:
-        how = {"object_pairs_hook": members}
+        how: dict[str, Any] = {"object_pairs_hook": members}
         content = read_yaml(request.body) if media == YAML else read_json(request.body, **how)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error

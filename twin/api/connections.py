@@ -39,7 +39,7 @@ STOP_SECONDS = 8
 """Wall seconds between SIGTERM and the end of the process, whatever it is doing."""
 MOST_HANDSHAKES = 128
 """Handshakes under way; one more ends the oldest."""
-MOST_CONNECTIONS = 1_000
+MOST_CONNECTIONS = 512
 """Open connections; one more ends the oldest that has sent no request yet, or is turned away."""
 MOST_HEADERS = 100
 LARGEST_HEAD = 64 << 10
@@ -122,8 +122,9 @@ class Connection(HttpToolsProtocol):
             self._refuse(_too_long_head(self.url))
         elif self._full:
             self._refuse(_busy(), ((b"retry-after", b"1"),))
-        elif len(self.pipeline) >= MOST_PIPELINED:
-            self.drop()
+        elif len(self.pipeline) >= MOST_PIPELINED:  # those before it are answered, then it ends
+            self._refused = True
+            self.pipeline[0][0].keep_alive = False
         else:
             super().on_headers_complete()
             if self._get_upgrade():  # nothing here is upgraded, and nothing is read behind it
@@ -171,8 +172,11 @@ class Connection(HttpToolsProtocol):
             return
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is not None and not cycle.response_complete:
-            self.transport.abort()
-            return
+            cycle.disconnected = True  # nothing more of this request is to be done
+            cycle.message_event.set()
+            if cycle.response_started or self.pipeline:
+                self.transport.abort()
+                return
         body = json_bytes(error.to_status())
         lines = [
             (b"content-type", JSON.encode()),

@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from twin.api.limits import read_json
-from twin.api.messages import JSON, Object, Request, Response, StreamedResponse
+from twin.api.messages import JSON, Object, Request, Response, StreamedResponse, respond
 from twin.api.selecting import Selector, selector_of
+from twin.api.tables import Form
 from twin.api.versions import list_options, too_new
 from twin.changes import Change
 from twin.encoding import json_of
@@ -29,10 +30,12 @@ from twin.render.pieces import item_bytes, object_bytes, partial_bytes
 from twin.snapshot import Key, Snapshot
 from twin.store import Store
 
-BATCH = 500
+BATCH = 200
 """Items that are put into bytes at a time; between two batches of a long answer others have their
 turn.
 """
+PAGE = 500
+"""Items that are put into bytes at once: the page that kubectl asks for."""
 _OUTRUN = (
     "The provided continue parameter is too old to display a consistent list result. You can "
     "start a new list without the continue parameter, or use the continue token in this response "
@@ -65,10 +68,15 @@ class Asked:
             after = batch[-1].key
             yield from batch if self.selector.everything else filter(self.selector.matches, batch)
 
+    def follow(self, change: Change) -> None:
+        """Take note of a change that is made while the list is sent."""
+        if change.resource == self.kind.resource:
+            self.snapshot.follow(change)
+
     @property
     def short(self) -> bool:
         """Whether it is answered at once: it looks at no more than one batch."""
-        return self.kept <= BATCH or (0 < self.limit <= BATCH and self.selector.everything)
+        return self.kept <= PAGE or (0 < self.limit <= PAGE and self.selector.everything)
 
 
 def asked_of(store: Store, kind: Kind, namespace: str | None, request: Request) -> Asked:
@@ -119,14 +127,27 @@ def list_answer(
         head = _head(name, version, metadata)
         body = b",".join([form(kind.resource, record) for record in found])
         return Response(200, b"%b%b]}" % (head, body), content_type)
-
-    def follow(change: Change) -> None:
-        if change.resource == kind.resource:
-            asked.snapshot.follow(change)
-
-    stop = store.subscribe(follow)
-    chunks = _chunks(asked, form, (name, version))
+    stop = store.subscribe(asked.follow)
+    chunks = _chunks(asked, form, {"kind": name, "apiVersion": version})
     return StreamedResponse(chunks, stop, content_type)
+
+
+def table_answer(
+    store: Store, kind: Kind, namespace: str | None, request: Request, form: Form
+) -> Response | StreamedResponse:
+    """Answer a list request with a Table; raises what `asked_of` raises."""
+    asked = asked_of(store, kind, namespace, request)
+    if asked.short:
+        listed = list_objects(store, kind, namespace, request)
+        return respond(200, form.listed(kind.resource, listed, store.now()))
+    stop = store.subscribe(asked.follow)
+    now, names = store.now(), {"kind": kind.kind, "apiVersion": kind.api_version}
+
+    def row(resource: str, record: Record) -> bytes:
+        return json_of(form.row(resource, stripped(render(resource, record)), names, now))
+
+    chunks = _chunks(asked, row, form.heading(kind.resource), b"rows")
+    return StreamedResponse(chunks, stop, JSON)
 
 
 def stripped(obj: Object) -> Object:
@@ -165,7 +186,7 @@ def _rest(asked: Asked, last: Key) -> Object:
 
 
 def _chunks(
-    asked: Asked, form: Callable[[str, Record], bytes], names: tuple[str, str]
+    asked: Asked, form: Callable[[str, Record], bytes], head: Object, member: bytes = b"items"
 ) -> Iterator[bytes]:
     """Yield a long list; after each batch, whatever is selected of it, others have their turn.
 
@@ -173,7 +194,8 @@ def _chunks(
     """
     resource, matches, after = asked.kind.resource, asked.selector.matches, asked.after
     metadata: Object = {"resourceVersion": str(asked.snapshot.version)}
-    lead = _head(*names, None if asked.limit else metadata)
+    opening = head if asked.limit else {**head, "metadata": metadata}
+    lead = b'%b,"%b":[' % (json_of(opening)[:-1], member)
     left = asked.limit or -1
     last: Key | None = None
     over = False
@@ -187,16 +209,14 @@ def _chunks(
         pieces = b",".join([form(resource, record) for record in chosen])
         yield lead + pieces if pieces else b""
         lead = b"," if pieces else lead
-    opening = b"" if lead == b"," else lead
+    start = b"" if lead == b"," else lead
     if over and last is not None:
         metadata |= _rest(asked, last)
-    yield opening + (b'],"metadata":%b}' % json_of(metadata) if asked.limit else b"]}")
+    yield start + (b'],"metadata":%b}' % json_of(metadata) if asked.limit else b"]}")
 
 
-def _head(kind: str, api_version: str, metadata: Object | None) -> bytes:
-    obj: Object = {"kind": kind, "apiVersion": api_version}
-    if metadata is not None:
-        obj["metadata"] = metadata
+def _head(kind: str, api_version: str, metadata: Object) -> bytes:
+    obj = {"kind": kind, "apiVersion": api_version, "metadata": metadata}
     return json_of(obj)[:-1] + b',"items":['
 
 
@@ -233,7 +253,7 @@ def _read_token(text: str, newest: int) -> tuple[int, Key]:
         version, namespace, name = read_json(base64.urlsafe_b64decode(text))
         if not (isinstance(version, int) and isinstance(namespace, str) and isinstance(name, str)):
             raise ValueError("not a version and a key")
-    except (ValueError, TypeError, binascii.Error) as error:
+    except (ApiError, ValueError, TypeError, binascii.Error) as error:
         raise bad_request(f"continue key is not valid: {error}") from error
     if not _NEWEST <= version <= newest:
         raise ApiError(410, "Expired", _OUTRUN)

@@ -15,7 +15,7 @@ from twin.api.bodies import (
     whole_seconds,
 )
 from twin.api.limits import check_stored
-from twin.api.listing import list_answer, list_objects, object_answer
+from twin.api.listing import list_answer, list_objects, object_answer, table_answer
 from twin.api.messages import (
     Object,
     Request,
@@ -103,8 +103,7 @@ class Objects:
             return watch(self._store, kind, namespace, request, form)
         if form.kind != "table":
             return list_answer(self._store, kind, namespace, request)
-        listed = list_objects(self._store, kind, namespace, request)
-        return respond(200, form.listed(kind.resource, listed, self._engine.now))
+        return table_answer(self._store, kind, namespace, request, form)
 
     def _get(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
         form = Form.asked(request)

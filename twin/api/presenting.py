@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from typing import Any, Literal
 
 import yaml
 
@@ -36,7 +36,26 @@ def rewritten(answer: Response, style: Style) -> Response:
     """Return an answer in another style. Slow: up to some seconds for the largest."""
     content = json.loads(answer.body)
     if style == "yaml":
-        text = yaml.dump(content, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True)
-        return Response(answer.status, text.encode(), YAML, answer.headers)
+        return Response(answer.status, _yaml(content).encode(), YAML, answer.headers)
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     return Response(answer.status, text.encode(), answer.content_type, answer.headers)
+
+
+def _yaml(content: Any) -> str:
+    """Write YAML, the items of a list one by one: in between, other threads have their turn."""
+    items = content.get("items") if isinstance(content, dict) else None
+    if not isinstance(items, list) or not items:
+        return _dumped(content)
+    rest = _dumped({name: value for name, value in content.items() if name != "items"})
+    return f"{rest}items:\n{''.join(_dumped([item]) for item in items)}"
+
+
+def _dumped(content: Any) -> str:
+    text: str = yaml.dump(
+        content,
+        Dumper=yaml.CSafeDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=False,
+    )
+    return text

@@ -42,6 +42,7 @@ from twin.api.patching import APPLY
 from twin.api.router import WRITING, Router
 from twin.api.streaming import stream
 from twin.api.tokens import Tokens
+from twin.api.turns import Turns
 from twin.engine import Engine
 from twin.errors import ApiError, bad_request
 from twin.faults.api_faults import ApiFaults
@@ -57,7 +58,7 @@ MOST_HELD_BYTES = 64 << 20
 """Bytes of all bodies that are arriving; more are refused until some have been read."""
 MOST_DRAINED_BYTES = 16 << 20
 """Bytes of a refused body that are read and dropped, so that its client gets to read the answer."""
-MOST_WATCHES = 256
+MOST_WATCHES = 128
 """Watches of one user at a time."""
 
 Answer = Response | StreamedResponse | WatchResponse
@@ -86,6 +87,7 @@ class ApiServer:
         self._tokens = tokens
         self._held_bytes = 0
         self._watches: Counter[str] = Counter()
+        self._turns = Turns()
         # One thread reads YAML and one writes it, since either takes up to seconds.
         self._reader = ThreadPoolExecutor(1, "twin-yaml-reader")
         self._writer = ThreadPoolExecutor(1, "twin-yaml-writer")
@@ -184,12 +186,11 @@ class ApiServer:
         if isinstance(answer, StreamedResponse):
             parts, size = [], 0
             try:
-                for chunk in answer.chunks:
+                async for chunk in self._turns.pieces(answer.chunks):
                     parts.append(chunk)
                     size += len(chunk)
                     if size > presenting.LARGEST:
                         return presenting.too_long()
-                    await asyncio.sleep(0)
             finally:
                 answer.close()
             answer = Response(200, b"".join(parts), answer.content_type)
@@ -244,9 +245,8 @@ class ApiServer:
             await send(
                 {"type": "http.response.start", "status": 200, "headers": self._headers(answer)}
             )
-            for chunk in answer.chunks:
+            async for chunk in self._turns.pieces(answer.chunks):
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                await asyncio.sleep(0)  # others have their turn
             await send({"type": "http.response.body", "body": b""})
         finally:
             answer.close()
@@ -267,7 +267,10 @@ class ApiServer:
         gone = asyncio.ensure_future(_disconnected(receive))
         on_cut = partial(self._faults.on_cut, request)
         try:
-            await stream(self._engine.store, answer, self._headers(answer), send, gone, on_cut)
+            initial = self._turns.pieces(answer.initial)
+            await stream(
+                self._engine.store, answer, self._headers(answer), send, gone, on_cut, initial
+            )
         finally:
             self._watches[identity.name] -= 1
             gone.cancel()
