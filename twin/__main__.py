@@ -23,7 +23,7 @@ from bus.health import Condition, address_from, answering
 from bus.metrics import Measures
 from bus.nats_server import die_with_parent
 from twin.api.certificates import Credentials, prepare
-from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, Server
+from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, server_of
 from twin.api.discovery import VERSION
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
@@ -46,8 +46,6 @@ SLICE_SECONDS = 0.05
 TOKENS_FILE = "twin-tokens.json"
 OTHER_FILES = 200
 """Files that the process opens for itself, at most."""
-KEEP_ALIVE_SECONDS = 600
-"""Longer than kubectl drain waits between two tries of an eviction."""
 
 
 def main() -> int:
@@ -166,20 +164,8 @@ async def serve(
         keep=journal is not None,
     )
     make_room()
-    config = uvicorn.Config(
-        ApiServer(engine, tokens, journal, pace),
-        ssl_certfile=credentials.server_file,
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        log_level="error",  # what strangers send is no concern of ours
-        access_log=False,
-        date_header=False,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=1,
-    )
-    server = Server(config)
+    app = ApiServer(engine, tokens, journal, pace)
+    server = server_of(app, credentials.server_file)
     kept = None
     if settings.journal is not None:
         kept = Checkpoints(settings.journal, world_of(settings), clock)

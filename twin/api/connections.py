@@ -15,6 +15,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -33,6 +34,8 @@ HANDSHAKE_SECONDS = 5.0
 """Wall seconds that a TLS handshake may take."""
 HEAD_SECONDS = 10.0
 """Wall seconds between a connection, or the first byte of a request, and the end of its headers."""
+KEEP_ALIVE_SECONDS = 600
+"""Wall seconds that an idle connection stays; longer than kubectl drain waits between two tries."""
 STALL_SECONDS = 60.0
 """Wall seconds that a client may take nothing of what it is sent."""
 STOP_SECONDS = 8
@@ -294,6 +297,24 @@ class Server(uvicorn.Server):
         with suppress(ValueError, RuntimeError):  # no stderr to write to
             faulthandler.dump_traceback_later(STOP_SECONDS, exit=True)
         super().handle_exit(sig, frame)
+
+
+def server_of(app: Any, certificate: Path | None) -> Server:
+    """Return what serves an ASGI application, with TLS if there is a certificate with its key."""
+    config = uvicorn.Config(
+        app,
+        ssl_certfile=certificate,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_level="error",  # what strangers send is no concern of ours
+        access_log=False,
+        date_header=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=1,
+    )
+    return Server(config)
 
 
 def _too_long_head(url: bytes) -> ApiError:
