@@ -23,6 +23,8 @@ APPLY = "application/apply-patch+yaml"
 STRATEGIC = "application/strategic-merge-patch+json"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 ANSWER_SECONDS = 60.0
+CROWD = "crowd"
+"""The door of what many connections do at once; shown, but no single request."""
 SILENT = 150
 """Connections that are opened and say nothing."""
 
@@ -345,9 +347,9 @@ def connections() -> Iterator[Hostile]:
     yield Hostile("connection", f"{SILENT} without a request", silent, slow=True)
     yield Hostile("connection", f"{SILENT} with half a head", half, slow=True)
     yield Hostile("connection", "50 with half a body", body, slow=True)
-    yield Hostile("connection", "1,500 at a time", _crowd, slow=True)
-    yield Hostile("watch", "300 of one user", _watches, slow=True)
-    yield Hostile("watch", "20 that read nothing", _deaf, slow=True)
+    yield Hostile(CROWD, "1,500 connections at a time", _crowd, slow=True)
+    yield Hostile(CROWD, "300 watches of one user", _watches, slow=True)
+    yield Hostile(CROWD, "20 watches that read nothing", _deaf, slow=True)
 
 
 def _closed(opened: list[Any]) -> str:

@@ -6,7 +6,8 @@ A twin with thirty pods a node runs as a process of its own. A well-behaved clie
 one pod over and over on one connection; while it does so each hostile input is sent three times. A stop
 is the longest wait of that client during one try; the shortest of the three tries counts, since what a
 request does to others it does every time, and other work on the machine does not. Exit code 1: a stop of
-more than 100 ms, or an answer of 5xx or none.
+more than 100 ms by one request, or an answer of 5xx (503 with Retry-After is one of too many connections)
+or none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from urllib.parse import urlsplit
 import psutil
 import yaml
 
-from benchmarks.hostile_inputs import Hostile, Target, all_inputs
+from benchmarks.hostile_inputs import CROWD, Hostile, Target, all_inputs
 from benchmarks.layers import REPOSITORY
 from benchmarks.machine import parser, progress, report
 from benchmarks.twin_api import started
@@ -171,7 +172,7 @@ def is_bad(row: dict[str, Any]) -> bool:
     """Say whether a row is one that must not be."""
     answer = str(row["answer"])
     served = answer.startswith(("5", "none")) and answer[:3] != "503"
-    return served or row["stop of others ms"] > MOST_MS
+    return served or (row["door"] != CROWD and row["stop of others ms"] > MOST_MS)
 
 
 def notes_of(rows: list[dict[str, Any]]) -> str:

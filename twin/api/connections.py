@@ -15,6 +15,7 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import cycle
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -63,6 +64,8 @@ class Connection(HttpToolsProtocol):
     _refused = False
     _served = False
     _full = False
+    place = 0
+    """Below 100; connections that are opened together differ in it."""
     opened_at = 0.0
     """When it was opened, on the loop's clock."""
 
@@ -102,8 +105,8 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         if self._in_head and self._head_bytes > LARGEST_HEAD:
             self._refuse(_too_long_head(self.url))
-        cycle: RequestResponseCycle | None = self.cycle  # none before the first request
-        silent = cycle is None or cycle.response_complete
+        current: RequestResponseCycle | None = self.cycle  # none before the first request
+        silent = current is None or current.response_complete
         if silent and self._timer is None and self.timeout_keep_alive_task is None:
             self._await_head()  # empty lines between two requests
 
@@ -173,11 +176,11 @@ class Connection(HttpToolsProtocol):
         self._refused = True
         if self.transport.is_closing():
             return
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True  # nothing more of this request is to be done
-            cycle.message_event.set()
-            if cycle.response_started or self.pipeline:
+        current: RequestResponseCycle | None = self.cycle
+        if current is not None and not current.response_complete:
+            current.disconnected = True  # nothing more of this request is to be done
+            current.message_event.set()
+            if current.response_started or self.pipeline:
                 self.transport.abort()
                 return
         body = json_bytes(error.to_status())
@@ -195,7 +198,8 @@ class Connection(HttpToolsProtocol):
 
     def _await_head(self) -> None:
         self._forget_timer()
-        self._timer = self.loop.call_later(HEAD_SECONDS, self._late)
+        late = HEAD_SECONDS * (1.0 + self.place / 1_000)  # many do not end at one moment
+        self._timer = self.loop.call_later(late, self._late)
 
     def _forget_timer(self) -> None:
         if self._timer is not None:
@@ -283,8 +287,12 @@ class Server(uvicorn.Server):
         """Accept on the sockets given."""
         await self.lifespan.startup()
 
+        places = cycle(range(100))
+
         def make() -> asyncio.Protocol:
-            return Connection(self.config, self.server_state, self.lifespan.state)
+            made = Connection(self.config, self.server_state, self.lifespan.state)
+            made.place = next(places)
+            return made
 
         self.servers: list[Any] = []
         for listener in sockets or ():

@@ -21,7 +21,7 @@ from twin.errors import ApiError, bad_request, invalid
 
 LARGEST_BODY = 3 << 20
 """Bytes of a body; a real server takes as many."""
-LARGEST_YAML = 1 << 20
+LARGEST_YAML = 512 << 10
 """Bytes of a body in YAML, which takes longer to read. kubectl sends JSON, even where it says YAML."""
 LARGEST_OBJECT = 3 << 19
 """Bytes of an object as it is stored: etcd's 1.5 MiB."""
