@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from proofs.planted.defect import Defect
+from proofs.planted.twin_rules import TWIN_RULES
 
 LIMITS = "tests/twin/api/test_limits.py::"
 CONNECTIONS = "tests/twin/api/test_connections.py::"
@@ -329,4 +330,4 @@ _CONNECTED = (
         f"{CONNECTIONS}test_sigterm_ends_a_process_that_hangs",
     ),
 )
-TWIN = (*_WATCHED, *_READ, *_CONNECTED)
+TWIN = (*_WATCHED, *_READ, *_CONNECTED, *TWIN_RULES)
