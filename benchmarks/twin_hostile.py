@@ -26,7 +26,8 @@ from urllib.parse import urlsplit
 import psutil
 import yaml
 
-from benchmarks.hostile_inputs import CROWD, Hostile, Target, all_inputs
+from benchmarks.hostile_inputs import CROWD, Hostile, Target
+from benchmarks.hostile_requests import all_inputs
 from benchmarks.layers import REPOSITORY
 from benchmarks.machine import parser, progress, report
 from benchmarks.twin_api import started

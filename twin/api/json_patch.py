@@ -82,11 +82,17 @@ def _parts(pointer: Any) -> list[str]:
 
 def _values(value: Any) -> int:
     """Return how many values there are in one, itself included; long texts count for more."""
-    if isinstance(value, dict):
-        return 1 + sum(map(_values, value.values()))
-    if isinstance(value, list):
-        return 1 + sum(map(_values, value))
-    return 1 + (len(value) // TEXT_OF_A_VALUE if isinstance(value, str) else 0)
+    count, left = 0, [value]
+    while left:
+        one = left.pop()
+        count += 1
+        if isinstance(one, dict):
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+        elif isinstance(one, str):
+            count += len(one) // TEXT_OF_A_VALUE
+    return count
 
 
 _RAISE = object()
