@@ -105,6 +105,10 @@ class Connection(HttpToolsProtocol):
         super().data_received(data)
         if self._in_head and self._head_bytes > LARGEST_HEAD:
             self._refuse(_too_long_head(self.url))
+        current: RequestResponseCycle | None = self.cycle  # none before the first request
+        silent = current is None or current.response_complete
+        if silent and self._timer is None and self.timeout_keep_alive_task is None:
+            self._await_head()  # empty lines between two requests
 
     def on_message_begin(self) -> None:
         """Begin a request: its head has so many seconds from now."""
