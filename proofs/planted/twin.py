@@ -320,7 +320,7 @@ _CONNECTED = (
         "twin/api/connections.py",
         "            faulthandler.dump_traceback_later(STOP_SECONDS, exit=True)\n",
         "            faulthandler.is_enabled()\n",
-        f"{CONNECTIONS}test_sigterm_ends_a_process_that_hangs",
+        "tests/twin/api/test_ending.py::test_sigterm_ends_a_process_that_hangs",
     ),
 )
 TWIN = (*_WATCHED, *_READ, *_CONNECTED, *TWIN_RULES)
