@@ -10,6 +10,7 @@ import asyncio
 import gc
 import json
 import os
+import resource
 import socket
 import sys
 from contextlib import suppress
@@ -23,6 +24,7 @@ from bus.health import Condition, address_from, answering
 from bus.metrics import Measures
 from bus.nats_server import die_with_parent
 from twin.api.certificates import Credentials, prepare
+from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, server_of
 from twin.api.discovery import VERSION
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
@@ -43,8 +45,8 @@ costs a sixth of the time with the usual ones.
 SLICE_SECONDS = 0.05
 """Wall seconds between two advances of the engine; requests are answered in between."""
 TOKENS_FILE = "twin-tokens.json"
-KEEP_ALIVE_SECONDS = 600
-"""Longer than kubectl drain waits between two tries of an eviction."""
+OTHER_FILES = 200
+"""Files that the process opens for itself, at most."""
 
 
 def main() -> int:
@@ -116,6 +118,16 @@ def check_folder(settings: TwinSettings) -> None:
         raise ConfigError("--kubeconfig-dir", folder, "choose a folder that can be written")
 
 
+def make_room() -> None:
+    """Raise the limit of open files, as far as allowed, to what all connections need."""
+    wanted = MOST_CONNECTIONS + MOST_HANDSHAKES + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def listen(settings: TwinSettings) -> socket.socket:
     """Bind the port; raises ConfigError when it is taken."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -152,19 +164,8 @@ async def serve(
         clock.wall_ns() / 1e9,
         keep=journal is not None,
     )
-    config = uvicorn.Config(
-        ApiServer(engine, tokens, journal, pace),
-        ssl_certfile=credentials.server_file,
-        http="httptools",
-        lifespan="off",
-        log_level="warning",
-        access_log=False,
-        date_header=False,
-        server_header=False,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=1,
-    )
-    server = uvicorn.Server(config)
+    make_room()
+    server = server_of(ApiServer(engine, tokens, journal, pace), credentials.server_file)
     place = settings.journal
     kept = None if place is None else Checkpoints(place, world_of(settings), clock)
     driving = asyncio.create_task(drive(engine, clock, pace, journal, kept), name="engine")

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+MOST_CAUSES = 100
+"""Problems that one refusal names."""
+
 
 class ApiError(Exception):
     """A refused request: HTTP `status`, Kubernetes `reason`, `message` and `details`."""
@@ -78,6 +81,9 @@ def conflict(resource: str, name: str, why: str, *, group: str = "") -> ApiError
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[tuple[str, str]]) -> ApiError:
     """422 of an object that fails validation; causes are (field path, sentence)."""
+    left = len(causes) - MOST_CAUSES
+    if left > 0:
+        causes = [*causes[:MOST_CAUSES], ("", f"Too many: {left} problems more are not listed")]
     lines = [f"{path}: {sentence}" for path, sentence in causes]
     text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
     details = _details(kind, group, name)

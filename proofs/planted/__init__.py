@@ -21,6 +21,8 @@ from proofs.planted.log import LOG
 from proofs.planted.recordings import RECORDINGS
 from proofs.planted.safety import SAFETY
 from proofs.planted.supervision import SUPERVISION
+from proofs.planted.twin import TWIN
+from proofs.planted.twin_rules import TWIN_RULES
 from proofs.row import Row, Scale
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -33,6 +35,8 @@ DEFECTS: tuple[Defect, ...] = (
     *RECORDINGS,
     *SAFETY,
     *SUPERVISION,
+    *TWIN,
+    *TWIN_RULES,
 )
 
 

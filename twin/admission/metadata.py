@@ -13,6 +13,8 @@ _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*\Z")
 LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?\Z")
 MAX_LABEL = 63
+ANNOTATIONS_BYTES = 256 << 10
+"""Of all keys and values of an object's annotations together, as on a real server."""
 _NAME_PART = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?\Z")
 _MAX_NAME = 253
 _DNS_LABEL = re.compile(rf"{_LABEL}\Z")
@@ -52,14 +54,20 @@ def check(metadata: Object, findings: Findings, resource: str = "") -> None:
     """Check name, labels and annotations of an object that is written."""
     pattern, longest, rule = _NAMES.get(resource, (SUBDOMAIN, _MAX_NAME, _SUBDOMAIN_RULE))
     name = metadata.get("name", "")
-    if name and not (isinstance(name, str) and pattern.match(name)):
-        findings.bad("metadata.name", name, rule)
-    elif len(name) > longest:
+    if isinstance(name, str) and len(name) > longest:
         findings.bad("metadata.name", name, f"must be no more than {longest} characters")
+    elif name and not (isinstance(name, str) and pattern.match(name)):
+        findings.bad("metadata.name", name, rule)
     check_labels("metadata.labels", metadata.get("labels"), findings)
+    size = 0
     for key, value in _pairs("metadata.annotations", metadata.get("annotations"), findings):
-        if not isinstance(value, str):
+        if isinstance(value, str):
+            size += len(key.encode()) + len(value.encode())
+        else:
             findings.bad(f"metadata.annotations[{key}]", value, "must be a string")
+    if size > ANNOTATIONS_BYTES:
+        sentence = f"Too long: may not be more than {ANNOTATIONS_BYTES} bytes"
+        findings.add("metadata.annotations", sentence)
     for index, finalizer in enumerate(metadata.get("finalizers") or ()):
         if not (isinstance(finalizer, str) and is_label_key(finalizer)):
             findings.bad(f"metadata.finalizers[{index}]", finalizer, _KEY_RULE)
@@ -73,10 +81,10 @@ def check(metadata: Object, findings: Findings, resource: str = "") -> None:
 def check_labels(path: str, labels: object, findings: Findings) -> None:
     """Check label keys and values."""
     for _, value in _pairs(path, labels, findings):
-        if not isinstance(value, str) or not LABEL_VALUE.match(value):
-            findings.bad(path, value, _VALUE_RULE)
-        elif len(value) > MAX_LABEL:
+        if isinstance(value, str) and len(value) > MAX_LABEL:
             findings.bad(path, value, f"must be no more than {MAX_LABEL} bytes")
+        elif not isinstance(value, str) or not LABEL_VALUE.match(value):
+            findings.bad(path, value, _VALUE_RULE)
 
 
 def is_label_key(key: str) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
 import yaml
 
+from twin.api.limits import read_json, read_yaml
 from twin.api.messages import JSON, Object, Request
 from twin.api.schema import Field, message, root_of
 from twin.api.schema.checking import Check
@@ -21,6 +21,8 @@ from twin.kinds import Kind
 
 YAML = "application/yaml"
 POLICIES = (None, "Foreground", "Background", "Orphan")
+WARNING_CHARACTERS = 4_096
+"""Of all warnings together, as on a real server; each is cut at 256."""
 VALIDATIONS = ("Strict", "Warn", "Ignore")
 _META = Field("metadata", 0, "meta.v1.ObjectMeta")
 _OPEN = Field("", 0, "Any", pointer=True)
@@ -38,8 +40,15 @@ class Given:
         """Return the answer's headers."""
         if not self.warnings:
             return {}
-        texts = [sentence.replace("\\", "\\\\").replace('"', '\\"') for sentence in self.warnings]
-        return {"Warning": ", ".join(f'299 - "{text}"' for text in texts)}
+        found, room = [], WARNING_CHARACTERS
+        for sentence in self.warnings:
+            text = "".join(each if each.isprintable() else "?" for each in sentence[:256])
+            text = text.replace("\\", "\\\\").replace('"', '\\"')
+            room -= len(text)
+            if room < 0:
+                break
+            found.append(f'299 - "{text}"')
+        return {"Warning": ", ".join(found)}
 
 
 def object_of(request: Request, kind: Kind) -> Given:
@@ -101,10 +110,12 @@ def whole_seconds(value: Any) -> int:
 
 
 def json_of(request: Request, twice: list[str] | None = None) -> Object:
-    """Read a body in JSON, YAML or protobuf; raises ApiError 400 or 415.
+    """Read a body in JSON, YAML or protobuf; raises ApiError 400, 413 or 415.
 
     Names of members that stand twice in a JSON object are added to `twice`.
     """
+    if request.fault is not None:
+        raise request.fault
     media = request.headers.get("content-type", JSON).partition(";")[0].strip()
     if media == PROTOBUF:
         return decode_object(request.body)
@@ -118,42 +129,18 @@ def json_of(request: Request, twice: list[str] | None = None) -> Object:
     def members(pairs: list[tuple[str, Any]]) -> Object:
         found = dict(pairs)
         if twice is not None and len(found) != len(pairs):
-            names = [name for name, _ in pairs]
-            twice.extend(name for name in found if names.count(name) > 1)
+            times = Counter(name for name, _ in pairs)
+            twice.extend(name for name in found if times[name] > 1)
         return found
 
     try:
-        if media == YAML:
-            content = yaml_of(request.body)
-        else:
-            content = json.loads(request.body, object_pairs_hook=members, parse_constant=_no_number)
-            if b"\\u" in request.body:
-                orjson.loads(request.body)  # refuses halves of characters, which nobody can write
+        how: dict[str, Any] = {"object_pairs_hook": members}
+        content = read_yaml(request.body) if media == YAML else read_json(request.body, **how)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the body cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise bad_request("the body must be an object")
     return content
-
-
-def yaml_of(text: bytes) -> Any:
-    """Read YAML as JSON has it: a date stays a text. Raises ValueError or yaml.YAMLError."""
-    content = yaml.load(text, Loader=_JsonTypes)  # noqa: S506 - a safe loader without dates
-    json.dumps(content).encode()  # raises for what JSON cannot hold
-    return content
-
-
-class _JsonTypes(yaml.SafeLoader):
-    """Reads texts, numbers, booleans and nulls only."""
-
-    yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
-        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number in JSON")
 
 
 def delete_options(request: Request) -> Object:

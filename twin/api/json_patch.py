@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
+from twin.api.limits import DEEPEST, MOST_VALUES, too_large
+from twin.copying import copied
 from twin.errors import ApiError, bad_request
 
 MOST_STEPS = 10_000
 """As many as a real server takes."""
+TEXT_OF_A_VALUE = 300
+"""Characters that count as one value more: 10,000 values copied are 3 MB at most."""
+LONGEST_INDEX = 9
+SHOWN = 500
+"""Characters of a step that a refusal repeats."""
 
 
 def json_patched(document: Any, steps: Any) -> Any:
@@ -25,13 +31,18 @@ def json_patched(document: Any, steps: Any) -> Any:
             f"the allowed maximum operations in a JSON patch is {MOST_STEPS}, got {len(steps)}"
         )
         raise ApiError(413, "RequestEntityTooLarge", message)
-    result = copy.deepcopy(document)
+    result = copied(document)
+    room = MOST_VALUES  # of what is copied, which could double with every step
     for step in steps:
         try:
+            if step.get("op") == "copy":
+                room -= _values(_found(result, _parts(step["from"])))
+                if room < 0:
+                    raise too_large(f"a JSON patch may copy at most {MOST_VALUES} values")
             result = _stepped(result, step)
         except (KeyError, IndexError, ValueError, TypeError) as error:
             text = "the server rejected our request due to an error in our request"
-            raise ApiError(422, "Invalid", f"{text}: {step}: {error}") from error
+            raise ApiError(422, "Invalid", f"{text}: {str(step)[:SHOWN]}: {error}") from error
     return result
 
 
@@ -39,12 +50,12 @@ def _stepped(document: Any, step: dict[str, Any]) -> Any:
     path, operation = _parts(step["path"]), step["op"]
     match operation:
         case "add":
-            return _added(document, path, copy.deepcopy(step["value"]))
+            return _added(document, path, copied(step["value"]))
         case "remove":
             return _removed(document, path)
         case "replace":
             _found(document, path)
-            return _replaced(document, path, copy.deepcopy(step["value"]))
+            return _replaced(document, path, copied(step["value"]))
         case "move":
             source = _parts(step["from"])
             if path[: len(source)] == source and path != source:
@@ -52,7 +63,7 @@ def _stepped(document: Any, step: dict[str, Any]) -> Any:
             value = _found(document, source)
             return _added(_removed(document, source), path, value)
         case "copy":
-            return _added(document, path, copy.deepcopy(_found(document, _parts(step["from"]))))
+            return _added(document, path, copied(_found(document, _parts(step["from"]))))
         case "test":
             if _found(document, path, missing=None) != step.get("value"):
                 raise ValueError("testing value failed")
@@ -63,7 +74,25 @@ def _stepped(document: Any, step: dict[str, Any]) -> Any:
 def _parts(pointer: Any) -> list[str]:
     if not isinstance(pointer, str) or (pointer and not pointer.startswith("/")):
         raise ValueError("a path begins with /")
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+    parts = pointer.split("/", 2 * DEEPEST)[1:]
+    if len(parts) == 2 * DEEPEST:
+        raise ValueError(f"a path has at most {2 * DEEPEST - 1} parts")
+    return [part.replace("~1", "/").replace("~0", "~") for part in parts]
+
+
+def _values(value: Any) -> int:
+    """Return how many values there are in one, itself included; long texts count for more."""
+    count, left = 0, [value]
+    while left:
+        one = left.pop()
+        count += 1
+        if isinstance(one, dict):
+            left.extend(one.values())
+        elif isinstance(one, list):
+            left.extend(one)
+        elif isinstance(one, str):
+            count += len(one) // TEXT_OF_A_VALUE
+    return count
 
 
 _RAISE = object()
@@ -75,7 +104,7 @@ def _found(document: Any, path: list[str], missing: Any = _RAISE) -> Any:
             document = document[_index(document, part)]
         except (KeyError, IndexError):
             if missing is _RAISE:
-                raise KeyError(f"no value at {part!r}") from None
+                raise KeyError(f"no value at {part[:SHOWN]!r}") from None
             return missing
     return document
 
@@ -87,8 +116,9 @@ def _index(parent: Any, part: str, *, end: bool = False) -> Any:
         raise KeyError(part)
     if end and part == "-":
         return len(parent)
-    if not (part.isascii() and part.isdecimal()) or (part[0] == "0" and part != "0"):
-        raise ValueError(f"{part!r} is no index of a list")
+    plain = part.isascii() and part.isdecimal() and len(part) <= LONGEST_INDEX
+    if not plain or (part[0] == "0" and part != "0"):
+        raise ValueError(f"{part[:SHOWN]!r} is no index of a list")
     return int(part)
 
 

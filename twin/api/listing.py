@@ -15,8 +15,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from twin.api.messages import JSON, Object, Request, Response, StreamedResponse
+from twin.api.limits import read_json
+from twin.api.messages import JSON, Object, Request, Response, StreamedResponse, respond
 from twin.api.selecting import Selector, selector_of
+from twin.api.tables import Form
 from twin.api.versions import list_options, too_new
 from twin.changes import Change
 from twin.encoding import json_of
@@ -28,10 +30,12 @@ from twin.render.pieces import item_bytes, object_bytes, partial_bytes
 from twin.snapshot import Key, Snapshot
 from twin.store import Store
 
-BATCH = 500
+BATCH = 200
 """Items that are put into bytes at a time; between two batches of a long answer others have their
 turn.
 """
+PAGE = 500
+"""Items that are put into bytes at once: the page that kubectl asks for."""
 _OUTRUN = (
     "The provided continue parameter is too old to display a consistent list result. You can "
     "start a new list without the continue parameter, or use the continue token in this response "
@@ -39,6 +43,8 @@ _OUTRUN = (
     "inconsistent list - objects that were created, modified, or deleted between the time the "
     "first chunk was returned and now may show up in the list."
 )
+LONGEST_TOKEN = 4_096
+"""Characters of a continue token: a version, a namespace and a name have fewer."""
 _NEWEST = -1
 """Version in a token that goes on with whatever is there."""
 
@@ -52,6 +58,8 @@ class Asked:
     snapshot: Snapshot
     after: Key | None
     limit: int  # 0: all
+    kept: int
+    """Objects of the kind that there are."""
 
     def records(self) -> Iterator[Record]:
         """Yield what is selected behind the token, without regard to the limit."""
@@ -59,6 +67,16 @@ class Asked:
         while batch := self.snapshot.batch(after, BATCH):
             after = batch[-1].key
             yield from batch if self.selector.everything else filter(self.selector.matches, batch)
+
+    def follow(self, change: Change) -> None:
+        """Take note of a change that is made while the list is sent."""
+        if change.resource == self.kind.resource:
+            self.snapshot.follow(change)
+
+    @property
+    def short(self) -> bool:
+        """Whether it is answered at once: it looks at no more than one batch."""
+        return self.kept <= PAGE or (0 < self.limit <= PAGE and self.selector.everything)
 
 
 def asked_of(store: Store, kind: Kind, namespace: str | None, request: Request) -> Asked:
@@ -81,7 +99,8 @@ def asked_of(store: Store, kind: Kind, namespace: str | None, request: Request) 
             raise
         rest = {"continue": _make_token(_NEWEST, after)}
         raise ApiError(410, "Expired", _OUTRUN, metadata=rest) from error
-    return Asked(kind, selector, snapshot, after, options.limit)
+    count = store.count(kind.resource)
+    return Asked(kind, selector, snapshot, after, options.limit, count)
 
 
 def list_objects(store: Store, kind: Kind, namespace: str | None, request: Request) -> Object:
@@ -103,20 +122,32 @@ def list_answer(
     """Answer a list request in JSON; one of many items in chunks, all of the same version."""
     asked = asked_of(store, kind, namespace, request)
     form, name, version, content_type = _form(kind, request.headers.get("accept", ""))
-    if asked.limit or store.count(kind.resource) <= BATCH:
+    if asked.short:
         found, metadata = _page(asked)
         head = _head(name, version, metadata)
         body = b",".join([form(kind.resource, record) for record in found])
         return Response(200, b"%b%b]}" % (head, body), content_type)
-    metadata = {"resourceVersion": str(asked.snapshot.version)}
-
-    def follow(change: Change) -> None:
-        if change.resource == kind.resource:
-            asked.snapshot.follow(change)
-
-    stop = store.subscribe(follow)
-    chunks = _chunks(asked, form, _head(name, version, metadata))
+    stop = store.subscribe(asked.follow)
+    chunks = _chunks(asked, form, {"kind": name, "apiVersion": version})
     return StreamedResponse(chunks, stop, content_type)
+
+
+def table_answer(
+    store: Store, kind: Kind, namespace: str | None, request: Request, form: Form
+) -> Response | StreamedResponse:
+    """Answer a list request with a Table; raises what `asked_of` raises."""
+    asked = asked_of(store, kind, namespace, request)
+    if asked.short:
+        listed = list_objects(store, kind, namespace, request)
+        return respond(200, form.listed(kind.resource, listed, store.now()))
+    stop = store.subscribe(asked.follow)
+    now, names = store.now(), {"kind": kind.kind, "apiVersion": kind.api_version}
+
+    def row(resource: str, record: Record) -> bytes:
+        return json_of(form.row(resource, stripped(render(resource, record)), names, now))
+
+    chunks = _chunks(asked, row, form.heading(kind.resource), b"rows")
+    return StreamedResponse(chunks, stop, JSON)
 
 
 def stripped(obj: Object) -> Object:
@@ -140,25 +171,48 @@ def _page(asked: Asked) -> tuple[list[Record], Object]:
     found: list[Record] = []
     for record in asked.records():
         if asked.limit and len(found) == asked.limit:
-            last = found[-1].key
-            metadata["continue"] = _make_token(asked.snapshot.version, last)
-            if asked.selector.everything:  # a real server does not count what it has not looked at
-                metadata["remainingItemCount"] = asked.snapshot.count(last)
+            metadata |= _rest(asked, found[-1].key)
             break
         found.append(record)
     return found, metadata
 
 
-def _chunks(asked: Asked, form: Callable[[str, Record], bytes], head: bytes) -> Iterator[bytes]:
-    resource, selector, after, lead = asked.kind.resource, asked.selector, asked.after, head
-    while batch := asked.snapshot.batch(after, BATCH):
+def _rest(asked: Asked, last: Key) -> Object:
+    """Return what the metadata of a page says about what follows its last item."""
+    rest: Object = {"continue": _make_token(asked.snapshot.version, last)}
+    if asked.selector.everything:  # a real server does not count what it has not looked at
+        rest["remainingItemCount"] = asked.snapshot.count(last)
+    return rest
+
+
+def _chunks(
+    asked: Asked, form: Callable[[str, Record], bytes], head: Object, member: bytes = b"items"
+) -> Iterator[bytes]:
+    """Yield a long list; after each batch, whatever is selected of it, others have their turn.
+
+    A page's metadata comes behind its items, since only then it is known what follows.
+    """
+    resource, matches, after = asked.kind.resource, asked.selector.matches, asked.after
+    metadata: Object = {"resourceVersion": str(asked.snapshot.version)}
+    opening = head if asked.limit else {**head, "metadata": metadata}
+    lead = b'%b,"%b":[' % (json_of(opening)[:-1], member)
+    left = asked.limit or -1
+    last: Key | None = None
+    over = False
+    while not over and (batch := asked.snapshot.batch(after, BATCH)):
         after = batch[-1].key
-        chosen = batch if selector.everything else filter(selector.matches, batch)
-        pieces = [form(resource, record) for record in chosen]
-        if pieces:
-            yield lead + b",".join(pieces)
-            lead = b","
-    yield b"]}" if lead == b"," else head + b"]}"
+        chosen = batch if asked.selector.everything else [one for one in batch if matches(one)]
+        if 0 <= left < len(chosen):
+            chosen, over = chosen[:left], True
+        left -= len(chosen) if asked.limit else 0
+        last = chosen[-1].key if chosen else last
+        pieces = b",".join([form(resource, record) for record in chosen])
+        yield lead + pieces if pieces else b""
+        lead = b"," if pieces else lead
+    start = b"" if lead == b"," else lead
+    if over and last is not None:
+        metadata |= _rest(asked, last)
+    yield start + (b'],"metadata":%b}' % json_of(metadata) if asked.limit else b"]}")
 
 
 def _head(kind: str, api_version: str, metadata: Object) -> bytes:
@@ -194,11 +248,13 @@ def _make_token(version: int, key: Key) -> str:
 
 def _read_token(text: str, newest: int) -> tuple[int, Key]:
     try:
-        version, namespace, name = json.loads(base64.urlsafe_b64decode(text))
+        if len(text) > LONGEST_TOKEN:
+            raise ValueError(f"it has more than {LONGEST_TOKEN} characters")
+        version, namespace, name = read_json(base64.urlsafe_b64decode(text))
         if not (isinstance(version, int) and isinstance(namespace, str) and isinstance(name, str)):
             raise ValueError("not a version and a key")
-    except (ValueError, TypeError, binascii.Error) as error:
+    except (ApiError, ValueError, TypeError, binascii.Error) as error:
         raise bad_request(f"continue key is not valid: {error}") from error
-    if version > newest:
+    if not _NEWEST <= version <= newest:
         raise ApiError(410, "Expired", _OUTRUN)
     return newest if version == _NEWEST else version, (namespace, name)

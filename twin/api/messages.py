@@ -8,7 +8,7 @@ from typing import Any
 
 from twin.changes import Change
 from twin.encoding import json_of
-from twin.errors import invalid
+from twin.errors import ApiError, invalid
 
 JSON = "application/json"
 Object = dict[str, Any]
@@ -24,6 +24,8 @@ class Request:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
+    fault: ApiError | None = field(default=None, compare=False)
+    """Why its body cannot be read, when somebody has tried; raised where the body is needed."""
 
     def flag(self, name: str) -> bool:
         """Say whether a query parameter is set: to anything but false or 0, as the API reads it."""

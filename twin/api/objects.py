@@ -14,7 +14,8 @@ from twin.api.bodies import (
     object_of,
     whole_seconds,
 )
-from twin.api.listing import list_answer, list_objects, object_answer
+from twin.api.limits import check_stored
+from twin.api.listing import list_answer, list_objects, object_answer, table_answer
 from twin.api.messages import (
     Object,
     Request,
@@ -102,8 +103,7 @@ class Objects:
             return watch(self._store, kind, namespace, request, form)
         if form.kind != "table":
             return list_answer(self._store, kind, namespace, request)
-        listed = list_objects(self._store, kind, namespace, request)
-        return respond(200, form.listed(kind.resource, listed, self._engine.now))
+        return table_answer(self._store, kind, namespace, request, form)
 
     def _get(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
         form = Form.asked(request)
@@ -179,7 +179,7 @@ class Objects:
     ) -> Response:
         """Patch an object, or its subresource; raises ApiError."""
         media = kind_of_patch(request.headers.get("content-type", ""))
-        patch = patch_of(request.body, media)
+        patch = patch_of(request, media)
         if media == APPLY:
             return self._apply(kind, namespace, name, patch, request, subresource)
         if "force" in request.query:
@@ -222,6 +222,7 @@ class Objects:
 
         def own(_old: Object | None, new: Object) -> None:
             new["metadata"]["managedFields"] = managed
+            check_stored(new)
 
         if absent:
             new = self._store.create(
@@ -276,6 +277,7 @@ class Objects:
         def own(old: Object | None, new: Object) -> None:
             managed = ownership.after_update(old, new, root, writer)
             new["metadata"]["managedFields"] = managed
+            check_stored(new)
 
         return own
 

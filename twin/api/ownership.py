@@ -37,6 +37,9 @@ LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """Where `kubectl apply` without --server-side keeps what it applied."""
 BEFORE_FIRST_APPLY = "before-first-apply"
 """Owns what stood there before anybody applied: the simulation's own objects name no managers."""
+ANCIENT = "ancient-changes"
+"""Owns what the oldest of too many updaters owned."""
+MOST_UPDATERS = 10
 _NOBODYS = frozenset(
     {("f:apiVersion",), ("f:kind",), ("f:metadata",)}
     | {
@@ -107,10 +110,28 @@ def owners_of(entries: Sequence[Mapping[str, Any]]) -> list[Owner]:
 
 def entries_of(owners: Iterable[Owner]) -> list[Object]:
     """Return `managedFields`: appliers first, then by time."""
-    kept = [owner for owner in owners if owner.paths]
+    kept = _joined([owner for owner in owners if owner.paths])
     return [
         owner.entry() for owner in sorted(kept, key=lambda one: (one.operation, one.at, one.key))
     ]
+
+
+def _joined(owners: list[Owner]) -> list[Owner]:
+    """Return owners with the oldest updaters as one, so that they do not grow without end.
+
+    A real server does the same: at most ten by Update, `ancient-changes` among them.
+    """
+    updaters = sorted(
+        (owner for owner in owners if owner.operation == "Update"),
+        key=lambda one: (one.manager != ANCIENT, one.at, one.key),
+    )
+    surplus = updaters[: len(updaters) - MOST_UPDATERS + 1]
+    if len(updaters) <= MOST_UPDATERS:
+        return owners
+    paths: Paths = frozenset().union(*(owner.paths for owner in surplus))
+    newest = max(surplus, key=lambda one: one.at)
+    ancient = replace(newest, manager=ANCIENT, subresource="", paths=paths)
+    return [*(owner for owner in owners if owner not in surplus), ancient]
 
 
 def after_update(old: Object | None, new: Object, place: Field, writer: Writer) -> list[Object]:

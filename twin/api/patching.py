@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from twin.api.bodies import yaml_of
 from twin.api.json_patch import json_patched
-from twin.api.messages import Object
+from twin.api.limits import MOST_PATCH_VALUES, MOST_VALUES, read_json, read_yaml
+from twin.api.messages import Object, Request
 from twin.api.schema import ANY, Field
 from twin.errors import ApiError, bad_request
 
@@ -25,6 +25,7 @@ _DIRECTIVE = "$patch"
 _ORDER = "$setElementOrder/"
 _DROPPED = "$deleteFromPrimitiveList/"
 _KEPT = "$retainKeys"
+_GONE = object()
 
 
 def kind_of_patch(content_type: str) -> str:
@@ -39,10 +40,15 @@ def kind_of_patch(content_type: str) -> str:
     return kind
 
 
-def patch_of(body: bytes, kind: str) -> Any:
-    """Read a patch; raises ApiError 400."""
+def patch_of(request: Request, kind: str) -> Any:
+    """Read the patch of a request; raises ApiError 400 or 413."""
+    if request.fault is not None:
+        raise request.fault
     try:
-        return yaml_of(body) if kind == APPLY else json.loads(body)
+        if kind == APPLY:
+            return read_yaml(request.body)
+        most = MOST_PATCH_VALUES if kind == JSON_PATCH else MOST_VALUES
+        return read_json(request.body, values=most)
     except (ValueError, RecursionError, yaml.YAMLError) as error:
         raise bad_request(f"the patch cannot be read: {error}") from error
 
@@ -108,7 +114,8 @@ def _merged_object(result: Object, change: Object, place: Field) -> Object:
             own = name[len(_DROPPED) :]
             listed = result.get(own)
             if isinstance(listed, list):
-                result[own] = [item for item in listed if item not in value]
+                gone = {_text(item) for item in value}
+                result[own] = [item for item in listed if _text(item) not in gone]
     for name, value in change.items():
         if name.startswith("$"):
             continue
@@ -131,22 +138,35 @@ def _merged_object(result: Object, change: Object, place: Field) -> Object:
 def _merged_list(live: list[Any], change: list[Any], place: Field, order: Any) -> list[Any]:
     key = place.merge_key
     if not key:
-        result = [*live, *(item for item in change if item not in live)]
+        known = {_text(item) for item in live}
+        result = [*live, *(item for item in change if _text(item) not in known)]
         return _ordered(result, live, order, key)
     if any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" for item in change):
         return [item for item in change if item.get(_DIRECTIVE) != "replace"]
+    merged = _by_key(live, change, key, place.element)
+    return _ordered(merged, live, order, key)
+
+
+def _by_key(live: list[Any], change: list[Any], key: str, element: Field) -> list[Any]:
+    """Merge items that have the same key; one lookup an item, however many there are."""
     result = list(live)
+    places: dict[str, list[int]] = {}
+    for at, own in enumerate(live):
+        places.setdefault(_text(_key(own, key)), []).append(at)
     for item in change:
         if not isinstance(item, dict) or key not in item:
-            raise bad_request(f"map: {item} does not contain declared merge key: {key}")
-        at = next((at for at, own in enumerate(result) if _key(own, key) == item[key]), None)
+            raise bad_request(f"map: {str(item)[:500]} does not contain declared merge key: {key}")
+        name = _text(item[key])
+        found = places.get(name)
         if item.get(_DIRECTIVE) == "delete":
-            result = [own for own in result if _key(own, key) != item[key]]
-        elif at is None:
-            result.append(strategic(None, item, place.element))
+            for at in places.pop(name, ()):
+                result[at] = _GONE
+        elif found is None:
+            places[name] = [len(result)]
+            result.append(strategic(None, item, element))
         else:
-            result[at] = strategic(result[at], item, place.element)
-    return _ordered(result, live, order, key)
+            result[found[0]] = strategic(result[found[0]], item, element)
+    return [item for item in result if item is not _GONE]
 
 
 def _ordered(merged: list[Any], live: list[Any], order: Any, key: str) -> list[Any]:

@@ -11,6 +11,7 @@ from twin.api import discovery
 from twin.api.access import ADMIN, Attributes, Identity, acting
 from twin.api.administration import PREFIX, administer
 from twin.api.documents import document
+from twin.api.limits import check_request
 from twin.api.listing import plain_list
 from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
 from twin.api.objects import Objects, not_allowed
@@ -28,8 +29,6 @@ _RESOURCE_PATH = re.compile(
     r"(?:/namespaces/(?P<namespace>[^/]+)(?=/[a-z]))?/(?P<resource>[a-z]+)(?:/(?P<name>[^/]+))?(?:/(?P<subresource>[a-z]+))?$"
 )
 _OF_NAMESPACES = frozenset({"status", "finalize"})
-LARGEST_BODY = 3 << 20
-"""Bytes of a body; a real server takes as many."""
 WRITING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
@@ -55,9 +54,7 @@ class Router:
 
     def _handle(self, request: Request, identity: Identity) -> Answer:
         path = request.path.rstrip("/") or "/"
-        if len(request.body) > LARGEST_BODY:
-            message = f"Request entity too large: limit is {LARGEST_BODY}"
-            raise ApiError(413, "RequestEntityTooLarge", message)
+        check_request(request)
         if path.startswith(PREFIX):
             return administer(self._engine, path, request, identity)
         found = document(path, request)

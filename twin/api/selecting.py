@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
+from twin.api.limits import LONGEST_NUMBER
 from twin.errors import bad_request
 from twin.kinds import Kind
 from twin.records import NodeRecord, ObjectRecord, PodRecord, Record
@@ -24,6 +25,15 @@ _EQUALITY = re.compile(r"^([^\s!=<>]+)\s*(==|=|!=)\s*(\S*)$")
 _NUMBER = re.compile(r"^([^\s!=<>]+)\s*([<>])\s*(-?\d+)$")
 _PRESENCE = re.compile(r"^(!?)\s*([^\s!=<>(),]+)$")
 _FIELD = re.compile(r"^([^\s!=]+?)(==|=|!=)((?:[^\\,=]|\\.)*)$")
+
+_PIECES = re.compile(r"\([^()]*\)|[^,(]+|[,(]")
+LONGEST = 16 << 10
+"""Characters of a selector."""
+SHOWN = 500
+"""Characters of a malformed selector that a refusal repeats."""
+MOST_TERMS = 100
+MOST_FIELD_TERMS = 16
+"""Terms of a selector; each is looked at for every object that there is."""
 
 COMMON_FIELDS = ("metadata.name", "metadata.namespace")
 FIELDS: Mapping[str, Mapping[str, str]] = {
@@ -84,10 +94,18 @@ class Selector:
             labels = record.labels
             if not all(requirement(labels) for requirement in self.labels):
                 return False
-        return all(
-            (field_text(self.resource, record, name) == value) is equal
-            for name, value, equal in self.fields
-        )
+        if not self.fields:
+            return True
+        whole: Any = None  # rendered once, if at all
+        for name, value, equal in self.fields:
+            text = quick_text(record, name)
+            if text is None:
+                if whole is None:
+                    whole = _whole(self.resource, record)
+                text = _text_in(self.resource, whole, name)
+            if (text == value) is not equal:
+                return False
+        return True
 
 
 def selector_of(query: Mapping[str, str], kind: Kind) -> Selector:
@@ -103,28 +121,44 @@ def label_requirements(text: str) -> list[Requirement]:
     """Read a label selector; raises ApiError 400 when it cannot be read."""
     if not text.strip():
         return []
-    return [_requirement(part.strip(), text) for part in _split(text)]
+    _check_length(text)
+    parts = _split(text)
+    if len(parts) > MOST_TERMS:
+        raise bad_request(f"unable to parse requirement: more than {MOST_TERMS} terms")
+    return [_requirement(part.strip(), text) for part in parts]
 
 
 def field_requirements(text: str, resource: str) -> list[tuple[str, str, bool]]:
     """Read a field selector as (field, value, equal); raises ApiError 400 for an unknown field."""
     found = []
-    for part in filter(None, re.split(r"(?<!\\),", text)):
+    _check_length(text)
+    parts = [part for part in re.split(r"(?<!\\),", text) if part]
+    if len(parts) > MOST_FIELD_TERMS:
+        raise bad_request(f"invalid selector: more than {MOST_FIELD_TERMS} terms")
+    for part in parts:
         match = _FIELD.match(part)
         if match is None:
-            raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+            raise bad_request(
+                f"invalid selector: '{text[:SHOWN]}'; can't understand '{part[:SHOWN]}'"
+            )
         name, sign, value = match.groups()
         if name not in COMMON_FIELDS and name not in FIELDS.get(resource, {}):
             if resource in FIELDS:
-                raise bad_request(f"field label not supported: {name}")
+                raise bad_request(f"field label not supported: {name[:SHOWN]}")
             known = ", ".join(f'"{one}"' for one in COMMON_FIELDS)
-            raise bad_request(f'"{name}" is not a known field selector: only {known}')
+            raise bad_request(f'"{name[:SHOWN]}" is not a known field selector: only {known}')
         found.append((name, re.sub(r"\\(.)", r"\1", value), sign != "!="))
     return found
 
 
 def field_text(resource: str, record: Record, name: str) -> str:
     """Return the text of a field that can be selected on."""
+    text = quick_text(record, name)
+    return _text_in(resource, _whole(resource, record), name) if text is None else text
+
+
+def quick_text(record: Record, name: str) -> str | None:
+    """Return the text of a field that a record has at hand; None for others."""
     if name == "metadata.name":
         return record.name
     if name == "metadata.namespace":
@@ -136,7 +170,14 @@ def field_text(resource: str, record: Record, name: str) -> str:
             return record.phase
     if isinstance(record, NodeRecord) and name == "spec.unschedulable":
         return str(record.unschedulable).lower()
-    value: Any = record.body if isinstance(record, ObjectRecord) else render(resource, record)
+    return None
+
+
+def _whole(resource: str, record: Record) -> Any:
+    return record.body if isinstance(record, ObjectRecord) else render(resource, record)
+
+
+def _text_in(resource: str, value: Any, name: str) -> str:
     for part in _ELSEWHERE.get((resource, name), name).split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     if value is None or value == "":
@@ -146,7 +187,18 @@ def field_text(resource: str, record: Record, name: str) -> str:
 
 def _split(text: str) -> list[str]:
     """Split at commas that are not within parentheses."""
-    return re.split(r",(?![^(]*\))", text)
+    parts = [""]
+    for piece in _PIECES.findall(text):
+        if piece == ",":
+            parts.append("")
+        else:
+            parts[-1] += piece
+    return parts
+
+
+def _check_length(text: str) -> None:
+    if len(text) > LONGEST:
+        raise bad_request(f"a selector has at most {LONGEST} characters, this one {len(text)}")
 
 
 def _requirement(part: str, text: str) -> Requirement:
@@ -161,10 +213,12 @@ def _requirement(part: str, text: str) -> Requirement:
         return lambda labels: labels.get(name) == value
     found = _NUMBER.match(part)
     if found is not None:
-        return _compared(_key(found[1]), found[2], int(found[3]))
+        return _compared(_key(found[1]), found[2], _number(found[3]))
     found = _PRESENCE.match(part)
     if found is None:
-        raise bad_request(f"unable to parse requirement: found {part!r} in {text!r}")
+        raise bad_request(
+            f"unable to parse requirement: found {part[:SHOWN]!r} in {text[:SHOWN]!r}"
+        )
     name = _key(found[2])
     if found[1]:
         return lambda labels: name not in labels
@@ -188,10 +242,16 @@ def _compared(name: str, sign: str, limit: int) -> Requirement:
     return meets
 
 
+def _number(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise bad_request(f"unable to parse requirement: {text[:SHOWN]!r} is out of range")
+    return int(text)
+
+
 def _key(name: str) -> str:
     if not is_label_key(name):
         raise bad_request(
-            f'unable to parse requirement: <nil>: Invalid value: "{name}": name part must consist '
+            f'unable to parse requirement: <nil>: Invalid value: "{name[:SHOWN]}": name part must consist '
             "of alphanumeric characters, '-', '_' or '.', and must start and end with an "
             "alphanumeric character"
         )
@@ -201,7 +261,7 @@ def _key(name: str) -> str:
 def _value(value: str) -> str:
     if len(value) > MAX_LABEL or not LABEL_VALUE.match(value):
         raise bad_request(
-            f'unable to parse requirement: values[0]: Invalid value: "{value}": a valid label must '
+            f'unable to parse requirement: values[0]: Invalid value: "{value[:SHOWN]}": a valid label must '
             "be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
             "start and end with an alphanumeric character"
         )

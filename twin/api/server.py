@@ -7,7 +7,10 @@ cluster.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache, partial
@@ -15,16 +18,33 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from twin.api import clock_control
+import yaml
+
+from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
-from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
+from twin.api.limits import (
+    LARGEST_BODY,
+    MOST_PARAMETERS,
+    read_yaml,
+    too_large,
+    uri_too_long,
+)
+from twin.api.messages import (
+    JSON,
+    Request,
+    Response,
+    StreamedResponse,
+    WatchResponse,
+    json_bytes,
+    respond,
+)
 from twin.api.patching import APPLY
-from twin.api.presenting import presented
-from twin.api.router import LARGEST_BODY, WRITING, Router
+from twin.api.router import WRITING, Router
 from twin.api.streaming import stream
 from twin.api.tokens import Tokens
+from twin.api.turns import Turns
 from twin.engine import Engine
-from twin.errors import ApiError
+from twin.errors import ApiError, bad_request
 from twin.faults.api_faults import ApiFaults
 from twin.journal import Journal
 from twin.pace import Pace
@@ -32,6 +52,14 @@ from twin.pace import Pace
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})
 REVIEW_PATHS = ("/apis/authorization.k8s.io/", "/apis/authentication.k8s.io/")
 """Their objects are created to be answered, not to be kept."""
+BODY_SECONDS = 30.0
+"""Wall seconds that a body may take to arrive."""
+MOST_HELD_BYTES = 64 << 20
+"""Bytes of all bodies that are arriving; more are refused until some have been read."""
+MOST_DRAINED_BYTES = 16 << 20
+"""Bytes of a refused body that are read and dropped, so that its client gets to read the answer."""
+MOST_WATCHES = 128
+"""Watches of one user at a time."""
 
 Answer = Response | StreamedResponse | WatchResponse
 Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -57,6 +85,12 @@ class ApiServer:
         self._router = Router(engine)
         self._faults = ApiFaults(engine)
         self._tokens = tokens
+        self._held_bytes = 0
+        self._watches: Counter[str] = Counter()
+        self._turns = Turns()
+        # One thread reads YAML and one writes it, since either takes up to seconds.
+        self._reader = ThreadPoolExecutor(1, "twin-yaml-reader")
+        self._writer = ThreadPoolExecutor(1, "twin-yaml-writer")
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -65,26 +99,105 @@ class ApiServer:
             return
         if scope["type"] != "http":
             return
-        request = await _request(scope, receive)
+        headers = _headers_of(scope)
+        identity = self._tokens.identity(headers.get("authorization", ""))
+        if identity is None:  # before anything else is read
+            await self._send(send, self._for_a_stranger(scope, headers))
+            return
+        try:
+            body = await self._body(receive)
+            request = await self._readable(_request(scope, headers, body))
+        except ApiError as error:
+            await self._send(send, _last(respond(error.status, error.to_status())))
+            return
+        except _ClientGone:
+            return
         if self._pace is not None:
             self._pace.asked = True
-        identity = self._tokens.identity(request.headers.get("authorization", ""))
-        if identity is None and request.path in OPEN_PATHS:
-            identity = ADMIN
-        if identity is None:
-            await self._send(
-                send, respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status())
-            )
-            return
         if delay := self._faults.latency_seconds(request):
             await asyncio.sleep(delay)
-        answer = presented(self._handled(request, identity), request)
+        answer = self._handled(request, identity)
+        style = presenting.style_of(answer, request)
+        if style is not None and not isinstance(answer, WatchResponse):
+            answer = await self._rewritten(answer, style)
         if isinstance(answer, WatchResponse):
-            await self._watch(answer, request, receive, send)
+            await self._watch(answer, request, identity, receive, send)
         elif isinstance(answer, StreamedResponse):
             await self._send_chunks(send, answer)
         else:
             await self._send(send, answer)
+
+    def _for_a_stranger(self, scope: dict[str, Any], headers: dict[str, str]) -> Response:
+        """Answer somebody without a token; the connection ends, so that it holds none of them."""
+        if scope["path"] in OPEN_PATHS and scope["method"] in ("GET", "HEAD"):
+            answer = self._router.handle(
+                Request(scope["method"], scope["path"], {}, headers), ADMIN
+            )
+            assert isinstance(answer, Response)
+            return _last(answer)
+        return _last(respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status()))
+
+    async def _body(self, receive: Receive) -> bytes:
+        """Return a body. Raises ApiError 408, 413 or 429, and _ClientGone."""
+        parts: list[bytes] = []
+        size = kept = 0
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise _ClientGone
+                    part = message.get("body", b"")
+                    size += len(part)
+                    if size <= LARGEST_BODY:
+                        parts.append(part)
+                        kept += len(part)
+                        self._held_bytes += len(part)
+                    if self._held_bytes > MOST_HELD_BYTES:
+                        raise _too_busy("bodies", "bytes", MOST_HELD_BYTES)
+                    if not message.get("more_body", False) or size > MOST_DRAINED_BYTES:
+                        break
+        except TimeoutError:
+            late = f"the body must arrive within {BODY_SECONDS:g} seconds"
+            raise ApiError(408, "Timeout", late) from None
+        finally:
+            self._held_bytes -= kept
+        if size > LARGEST_BODY:
+            raise too_large(f"limit is {LARGEST_BODY}")
+        return b"".join(parts)
+
+    async def _readable(self, request: Request) -> Request:
+        """Return a request with its YAML as JSON, read while others have their turn."""
+        media = request.headers.get("content-type", "").partition(";")[0].strip()
+        if not request.body or media not in (presenting.YAML, APPLY):
+            return request
+        read = asyncio.get_running_loop().run_in_executor(self._reader, _as_json, request.body)
+        try:
+            body = await read
+        except ApiError as error:  # whether it may be asked at all is for the router to say first
+            return replace(request, body=b"", fault=error)
+        kind = JSON if media == presenting.YAML else media
+        return replace(request, body=body, headers={**request.headers, "content-type": kind})
+
+    async def _rewritten(
+        self, answer: Response | StreamedResponse, style: presenting.Style
+    ) -> Response:
+        """Return an answer in another style, made while others have their turn."""
+        if isinstance(answer, StreamedResponse):
+            parts, size = [], 0
+            try:
+                async for chunk in self._turns.pieces(answer.chunks):
+                    parts.append(chunk)
+                    size += len(chunk)
+                    if size > presenting.LARGEST:
+                        return presenting.too_long()
+            finally:
+                answer.close()
+            answer = Response(200, b"".join(parts), answer.content_type)
+        if len(answer.body) > presenting.LARGEST:
+            return presenting.too_long()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._writer, presenting.rewritten, answer, style)
 
     def _handled(self, request: Request, identity: Identity) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any
@@ -132,21 +245,34 @@ class ApiServer:
             await send(
                 {"type": "http.response.start", "status": 200, "headers": self._headers(answer)}
             )
-            for chunk in answer.chunks:
+            async for chunk in self._turns.pieces(answer.chunks):
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                await asyncio.sleep(0)  # others have their turn
             await send({"type": "http.response.body", "body": b""})
         finally:
             answer.close()
 
     async def _watch(
-        self, answer: WatchResponse, request: Request, receive: Receive, send: Send
+        self,
+        answer: WatchResponse,
+        request: Request,
+        identity: Identity,
+        receive: Receive,
+        send: Send,
     ) -> None:
+        if self._watches[identity.name] >= MOST_WATCHES:
+            error = _too_busy("watches", "of one user", MOST_WATCHES)
+            await self._send(send, _last(respond(error.status, error.to_status())))
+            return
+        self._watches[identity.name] += 1
         gone = asyncio.ensure_future(_disconnected(receive))
         on_cut = partial(self._faults.on_cut, request)
         try:
-            await stream(self._engine.store, answer, self._headers(answer), send, gone, on_cut)
+            initial = self._turns.pieces(answer.initial)
+            await stream(
+                self._engine.store, answer, self._headers(answer), send, gone, on_cut, initial
+            )
         finally:
+            self._watches[identity.name] -= 1
             gone.cancel()
 
 
@@ -173,18 +299,45 @@ async def _lifespan(receive: Receive, send: Send) -> None:
             return
 
 
-async def _request(scope: dict[str, Any], receive: Receive) -> Request:
-    parts, size = [], 0
-    while True:
-        message = await receive()
-        if size <= LARGEST_BODY:  # the rest is read and dropped: the router refuses it
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-        if not message.get("more_body", False):
-            break
-    body = b"".join(parts)
-    headers = {name.decode().lower(): value.decode("latin-1") for name, value in scope["headers"]}
-    query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+class _ClientGone(Exception):
+    """The client went away before its request was whole, so nothing of it may be done."""
+
+
+def _last(answer: Response) -> Response:
+    """Return an answer that ends its connection."""
+    headers = {**answer.headers, "Connection": "close"}
+    if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+        headers["Retry-After"] = "1"
+    return replace(answer, headers=headers)
+
+
+def _too_busy(what: str, unit: str, most: int) -> ApiError:
+    sentence = f"too many {what}: at most {most} {unit} at a time; try again later"
+    return ApiError(429, "TooManyRequests", sentence, {"retryAfterSeconds": 1})
+
+
+def _as_json(body: bytes) -> bytes:
+    """Return a YAML body as JSON; raises ApiError 400 or 413."""
+    try:
+        return json_bytes(read_yaml(body))
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        raise bad_request(f"the body cannot be read: {error}") from error
+
+
+def _headers_of(scope: dict[str, Any]) -> dict[str, str]:
+    return {
+        name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
+    }
+
+
+def _request(scope: dict[str, Any], headers: dict[str, str], body: bytes) -> Request:
+    """Return a whole request; raises ApiError 414."""
+    text = scope["query_string"].decode("latin-1")
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_PARAMETERS)
+    except ValueError as error:
+        raise uri_too_long() from error
+    query = dict(pairs)
     if scope["method"] in WRITING and not headers.get("content-type", "").startswith(APPLY):
         # Who writes is part of what is written, so it has to be in the journal, too.
         query["fieldManager"] = query.get("fieldManager") or _program(headers)

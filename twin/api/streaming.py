@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 from twin.api.messages import WatchResponse
+from twin.api.turns import Turns
 from twin.changes import Change
 from twin.store import Store
 
@@ -94,10 +95,12 @@ async def stream(
     send: Send,
     gone: asyncio.Future[None],
     on_cut: Callable[[Callable[[bytes], None]], Callable[[], None]],
+    initial: AsyncIterator[bytes] | None = None,
 ) -> None:
     """Send a watch until its time is over, its client is gone or falls behind, or a fault cuts it
-    (`on_cut` is told what does).
+    (`on_cut` is told what does). `initial`: the answer's first lines, taken in turn with others'.
     """
+    first = Turns().pieces(answer.initial) if initial is None else initial
     backlog = Backlog()
 
     def take(change: Change) -> None:
@@ -107,7 +110,7 @@ async def stream(
                 backlog.put(line)
 
     stop, spare = store.subscribe(take), on_cut(backlog.cut)
-    sending = asyncio.ensure_future(_sent(answer, backlog, headers, send, gone))
+    sending = asyncio.ensure_future(_sent(answer, first, backlog, headers, send, gone))
     overrun = asyncio.ensure_future(backlog.wait_overrun())
     both: set[asyncio.Future[Any]] = {sending, overrun}
     try:
@@ -143,6 +146,7 @@ async def _end(
 
 async def _sent(
     answer: WatchResponse,
+    initial: AsyncIterator[bytes],
     backlog: Backlog,
     headers: list[tuple[bytes, bytes]],
     send: Send,
@@ -150,9 +154,8 @@ async def _sent(
 ) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await _body(send, b"")
-    for lines in answer.initial:
+    async for lines in initial:
         await _body(send, lines)
-        await asyncio.sleep(0)  # others have their turn
     while not gone.done() and not (backlog.overrun and backlog.empty):
         if answer.over is not None and answer.over() and backlog.empty:
             return

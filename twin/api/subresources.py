@@ -96,7 +96,7 @@ class Subresources:
                 415, "UnsupportedMediaType", "a scale takes merge and JSON patches, or a PUT"
             )
         changed = patched(
-            scale, media, patch_of(request.body, media), root_of("autoscaling", "v1", "Scale")
+            scale, media, patch_of(request, media), root_of("autoscaling", "v1", "Scale")
         )
         return changed if isinstance(changed, dict) else {}
 

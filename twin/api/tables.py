@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from twin.api.columns import columns_of
 from twin.api.messages import Object, Request
@@ -86,30 +86,31 @@ class Form:
         *,
         head: bool = True,
     ) -> Object:
-        columns = columns_of(resource)
-        found: Object = {
+        return {
             "kind": "Table",
             "apiVersion": META,
             "metadata": metadata,
-            "columnDefinitions": None,
-            "rows": [
-                self._row(obj, kind, [one.read(obj, now) for one in columns]) for obj in objects
-            ],
+            "columnDefinitions": self.heading(resource)["columnDefinitions"] if head else None,
+            "rows": [self.row(resource, obj, kind, now) for obj in objects],
         }
-        if head:
-            found["columnDefinitions"] = [
-                {
-                    "name": one.name,
-                    "type": one.type,
-                    "format": "name" if one.name == "Name" else "",
-                    "description": one.name,
-                    "priority": int(one.wide),
-                }
-                for one in columns
-            ]
-        return found
 
-    def _row(self, obj: Object, kind: Object, cells: list[Any]) -> Object:
+    def heading(self, resource: str) -> Object:
+        """Return a Table without metadata and rows."""
+        columns = [
+            {
+                "name": one.name,
+                "type": one.type,
+                "format": "name" if one.name == "Name" else "",
+                "description": one.name,
+                "priority": int(one.wide),
+            }
+            for one in columns_of(resource)
+        ]
+        return {"kind": "Table", "apiVersion": META, "columnDefinitions": columns}
+
+    def row(self, resource: str, obj: Object, kind: Object, now: float) -> Object:
+        """Return the row of one object; `kind` holds its kind and apiVersion."""
+        cells = [one.read(obj, now) for one in columns_of(resource)]
         if self.include == "None":
             return {"cells": cells}
         whole = self.include == "Object"

@@ -13,6 +13,12 @@ from dataclasses import dataclass
 from twin.errors import ApiError, bad_request, invalid
 
 EXACT, AT_LEAST = "Exact", "NotOlderThan"
+LONGEST_VERSION = 20
+"""Digits of a resourceVersion: as many as a number of 64 bits has."""
+LONGEST_TIMEOUT_SECONDS = 86_400
+"""A watch that asks for more gets this; clients begin a new one anyway."""
+SHOWN = 100
+"""Characters of a malformed text that a refusal repeats."""
 _MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
 
 
@@ -105,10 +111,12 @@ def _refuse(causes: list[tuple[str, str]]) -> None:
 def _version(text: str) -> int | None:
     if not text:
         return None
-    if not (text.isascii() and text.isdecimal()):
+    number = text.isascii() and text.isdecimal()
+    if not number or len(text) > LONGEST_VERSION or int(text) >= 1 << 64:
+        why = "value out of range" if number else "invalid syntax"
         raise bad_request(
-            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
-            f'strconv.ParseUint: parsing "{text}": invalid syntax'
+            f'invalid resource version: resourceVersion: Invalid value: "{text[:SHOWN]}": '
+            f'strconv.ParseUint: parsing "{text[:SHOWN]}": {why}'
         )
     return int(text)
 
@@ -117,13 +125,15 @@ def _whole(text: str, name: str) -> int:
     if not text:
         return 0
     if not re.fullmatch(r"-?[0-9]{1,18}", text):
-        raise bad_request(f'{name}: strconv.ParseInt: parsing "{text}": invalid syntax')
+        shown = text[:SHOWN]
+        raise bad_request(f'{name}: strconv.ParseInt: parsing "{shown}": invalid syntax')
     return int(text)
 
 
 def _seconds(text: str) -> float | None:
     """Return a time-out; 0 is none, as on a real server."""
-    return max(0.0, float(_whole(text, "timeoutSeconds"))) or None
+    seconds = min(_whole(text, "timeoutSeconds"), LONGEST_TIMEOUT_SECONDS)
+    return max(0.0, float(seconds)) or None
 
 
 def _flag(query: Mapping[str, str], name: str) -> bool | None:

@@ -105,7 +105,7 @@ class View:
         current["metadata"].pop("resourceVersion", None)
         root = root_of(self.shown.group, self.shown.version, self.shown.kind)
         given = checked(
-            patched(current, media, patch_of(request.body, media), root), self.shown, request
+            patched(current, media, patch_of(request, media), root), self.shown, request
         )
         new = objects.replace(self.kept, *place, self.back(given.obj), request)
         return respond(200, self.convert(new))

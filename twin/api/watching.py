@@ -15,7 +15,7 @@ from twin.api.listing import BATCH
 from twin.api.messages import JSON, Object, Request, WatchResponse
 from twin.api.selecting import Selector, selector_of
 from twin.api.tables import Form as Asked
-from twin.api.versions import WatchOptions, watch_options
+from twin.api.versions import WatchOptions, too_new, watch_options
 from twin.changes import Change
 from twin.encoding import json_of
 from twin.errors import ApiError
@@ -98,8 +98,10 @@ _LAST_BYTES = LastBytes()  # a cache of pure results
 def watch(
     store: Store, kind: Kind, namespace: str | None, request: Request, asked: Asked | None = None
 ) -> WatchResponse:
-    """Return the watch of a request; a version whose changes are gone gives one ERROR event with
-    code 410. `asked` is the form that the client wants its objects in.
+    """Return the watch of a request. `asked` is the form that the client wants its objects in.
+
+    A version whose changes are gone gives one ERROR event with code 410; initial objects of a version
+    that is not there yet give one with code 504.
     """
     options = watch_options(request.query)
     scope = namespace if kind.namespaced else None
@@ -116,7 +118,7 @@ def watch(
     try:
         initial, translate = _start(store, view, options)
     except ApiError as error:
-        if error.status != 410:
+        if error.status not in (410, 504):
             raise
         line = _line("ERROR", json_of(error.to_status()))
         return WatchResponse(iter((line,)), lambda _change: None, None, None, over=lambda: True)
@@ -162,6 +164,8 @@ def _initial(
     """Return the objects of now, kept as they are while they are sent."""
     resource = view.kind.resource
     version = store.resource_version
+    if (options.version or 0) > version:  # a real server waits some seconds, then says so
+        raise too_new(options.version or 0, version)
     snapshot = store.snapshot(resource, view.namespace, version)
     sending = True
 

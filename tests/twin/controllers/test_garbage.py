@@ -122,6 +122,37 @@ def test_an_object_of_a_dead_owner_goes(cluster: Any) -> None:
     assert store.find("configmaps", "default", "late") is None
 
 
+def test_a_namesake_of_an_owner_is_no_owner(cluster: Any) -> None:
+    """What belonged to an object goes with it, although another of its name has come."""
+    store = cluster.engine.store
+    owner = store.create("configmaps", "default", {"metadata": {"name": "owner"}})
+    cluster.delete("configmaps", "owner")
+    store.create("configmaps", "default", {"metadata": {"name": "owner"}})
+    owned(cluster, "late", owner)
+    cluster.run(5)
+
+    assert store.find("configmaps", "default", "late") is None
+
+
+def test_a_second_owner_that_is_gone_keeps_nothing(cluster: Any) -> None:
+    """References to owners that do not exist do not hold an object when its last owner goes."""
+    store = cluster.engine.store
+    gone = store.create("secrets", "default", {"metadata": {"name": "gone"}})
+    one = store.create("configmaps", "default", {"metadata": {"name": "one"}})
+    cluster.delete("secrets", "gone")
+    cluster.run(5)
+    owned(cluster, "child", one)
+    child = store.get("configmaps", "default", "child")
+    entry = {"apiVersion": "v1", "kind": "Secret", "name": "gone", "uid": gone["metadata"]["uid"]}
+    both = [*child["metadata"]["ownerReferences"], entry]
+    new = {**child, "metadata": {**child["metadata"], "ownerReferences": both}}
+    store.replace("configmaps", "default", "child", new)
+    cluster.delete("configmaps", "one")
+    cluster.run(5)
+
+    assert store.find("configmaps", "default", "child") is None
+
+
 def test_a_namespace_goes_when_it_is_empty(cluster: Any, workload: Build) -> None:
     """Terminating refuses new objects and says what is left; then it is gone with all of it."""
     store = cluster.engine.store

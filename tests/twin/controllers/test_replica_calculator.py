@@ -63,6 +63,15 @@ def test_utilization(usages: list[int], target: int, expected: int) -> None:
     assert replicas(pods(usages), target) == expected
 
 
+@pytest.mark.parametrize("usage", [450, 550])
+def test_a_ratio_at_the_tolerance_changes_nothing(usage: int) -> None:
+    """Usage of exactly 10 % above or below the target is still within the tolerance."""
+    assert replicas(pods([usage] * 5), 50) == 5
+    assert by_average(pods([usage] * 5), 5, 500, NOW, cpu=True, rules=RULES).replicas == 5
+    fresh = replace(READY, name="fresh", phase="Pending", usage=None)
+    assert replicas([*pods([usage] * 5), fresh], 50, 6) == 6 if usage > 500 else True
+
+
 def test_unready_pods_count_as_idle_on_the_way_up_only() -> None:
     """A starting pod dampens an increase and has no part in a decrease."""
     fresh = replace(READY, name="fresh", phase="Pending", usage=None)

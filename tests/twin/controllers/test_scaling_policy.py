@@ -81,6 +81,18 @@ def test_policies_up(current: int, desired: int, up: dict[str, Any], expected: i
         ({"policies": [{"type": "Pods", "value": 2, "periodSeconds": 60}]}, [], 8),
         ({"policies": [{"type": "Pods", "value": 2, "periodSeconds": 60}]}, [(950.0, 2)], 10),
         ({"policies": [{"type": "Pods", "value": 2, "periodSeconds": 60}]}, [(930.0, 2)], 8),
+        ({"policies": [{"type": "Pods", "value": 2, "periodSeconds": 60}]}, [(940.0, 2)], 8),
+        (
+            {
+                "policies": [
+                    {"type": "Pods", "value": 2, "periodSeconds": 60},
+                    {"type": "Pods", "value": 5, "periodSeconds": 60},
+                ],
+                "selectPolicy": "Min",
+            },
+            [],
+            8,
+        ),
         ({"policies": [{"type": "Percent", "value": 15, "periodSeconds": 60}]}, [], 8),
         ({"selectPolicy": "Disabled"}, [], 10),
     ],

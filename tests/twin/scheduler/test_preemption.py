@@ -110,6 +110,18 @@ def test_nobody_is_displaced_without_cause(mine: str, theirs: str, told: str) ->
     assert cluster.why("p") == f"0/1 nodes are available: 1 Insufficient cpu. {told}"
 
 
+def test_equals_stay_even_beside_lesser_ones() -> None:
+    """A pod that would need the room of its equals, too, displaces nobody."""
+    cluster = with_classes()
+    cluster.node("n")
+    cluster.pod("equal", "2", on="n", priorityClassName="mid")
+    cluster.pod("lesser", "1", on="n", priorityClassName="low")
+    cluster.pod("p", "4", priorityClassName="mid")
+    cluster.advance(1)
+
+    assert leaving(cluster) == []
+
+
 def test_it_says_where_preemption_cannot_help() -> None:
     """Nodes refused by their own object or size are hopeless; one that stays too full says why."""
     cluster = with_classes()

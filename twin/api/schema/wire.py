@@ -7,11 +7,11 @@ bytes that are no protobuf, is refused with the way round it.
 from __future__ import annotations
 
 import base64
-import json
 import struct
 from collections.abc import Iterator
 from typing import Any
 
+from twin.api.limits import MOST_VALUES, read_json, too_large
 from twin.api.schema.model import Field, Message, root_of
 from twin.errors import ApiError, bad_request
 from twin.timestamps import rfc3339, rfc3339_micro
@@ -35,8 +35,11 @@ def decode_object(body: bytes) -> dict[str, Any]:
     if not body.startswith(MAGIC):
         raise bad_request("the body is no protobuf object: it does not begin with k8s and a zero")
     try:
-        envelope = dict(_records(body[len(MAGIC) :]))
-        kind_of = {number: _text(value) for number, value in _records(_raw(envelope.get(1, b"")))}
+        room = [MOST_VALUES]
+        envelope = dict(_records(body[len(MAGIC) :], room))
+        kind_of = {
+            number: _text(value) for number, value in _records(_raw(envelope.get(1, b"")), room)
+        }
         api_version, kind = kind_of.get(1, ""), kind_of.get(2, "")
         group, _, version = api_version.rpartition("/")
         root = root_of(group, version, kind)
@@ -48,17 +51,17 @@ def decode_object(body: bytes) -> dict[str, Any]:
                 "UnsupportedMediaType",
                 f"the embedded cluster reads no protobuf of {api_version} {kind}; {REMEDY}",
             )
-        found = _decoded(root.message, _raw(envelope.get(2, b"")), 0)
-    except (ValueError, IndexError, struct.error) as error:
+        found = _decoded(root.message, _raw(envelope.get(2, b"")), 0, room)
+    except (ValueError, IndexError, OverflowError, OSError, RecursionError, struct.error) as error:
         raise bad_request(f"the protobuf body cannot be read: {error}; {REMEDY}") from error
     return {"apiVersion": api_version, "kind": kind, **found}
 
 
-def _decoded(kind: Message, data: bytes, depth: int) -> dict[str, Any]:
+def _decoded(kind: Message, data: bytes, depth: int, room: list[int]) -> dict[str, Any]:
     if depth > DEEPEST:
         raise ValueError(f"it nests more than {DEEPEST} levels deep")
     found: dict[str, Any] = {}
-    for number, value in _records(data):
+    for number, value in _records(data, room):
         field = kind.numbers.get(number)
         if field is None:
             raise ApiError(
@@ -67,22 +70,22 @@ def _decoded(kind: Message, data: bytes, depth: int) -> dict[str, Any]:
                 f"the embedded cluster knows no protobuf field {number} of {kind.kind}; {REMEDY}",
             )
         if field.inline and field.message is not None:
-            found |= _decoded(field.message, _raw(value), depth + 1)
+            found |= _decoded(field.message, _raw(value), depth + 1, room)
         elif field.shape == "{}":
-            key, entry = _map_entry(field, _raw(value), depth)
+            key, entry = _map_entry(field, _raw(value), depth, room)
             found.setdefault(field.name, {})[key] = entry
         elif field.shape == "[]":
-            found.setdefault(field.name, []).append(_value(field, value, depth))
+            found.setdefault(field.name, []).append(_value(field, value, depth, room))
         else:
-            read = _value(field, value, depth)
+            read = _value(field, value, depth, room)
             if field.pointer or field.message is not None or read not in ("", 0, False, None):
                 found[field.name] = read
     return found
 
 
-def _map_entry(field: Field, data: bytes, depth: int) -> tuple[str, Any]:
-    parts = dict(_records(data))
-    entry = _value(field, parts[2], depth) if 2 in parts else _empty(field)
+def _map_entry(field: Field, data: bytes, depth: int, room: list[int]) -> tuple[str, Any]:
+    parts = dict(_records(data, room))
+    entry = _value(field, parts[2], depth, room) if 2 in parts else _empty(field)
     return _text(parts.get(1, b"")), entry
 
 
@@ -90,9 +93,9 @@ def _empty(field: Field) -> Any:
     return {} if field.message is not None else ""
 
 
-def _value(field: Field, value: _Value, depth: int) -> Any:
+def _value(field: Field, value: _Value, depth: int, room: list[int]) -> Any:
     if field.message is not None:
-        return _decoded(field.message, _raw(value), depth + 1)
+        return _decoded(field.message, _raw(value), depth + 1, room)
     match field.type:
         case "string":
             return _text(value)
@@ -104,7 +107,7 @@ def _value(field: Field, value: _Value, depth: int) -> Any:
             return base64.b64encode(_raw(value)).decode()
         case "double":
             return struct.unpack("<d", _raw(value))[0]
-    return _special(field.type, dict(_records(_raw(value))))
+    return _special(field.type, dict(_records(_raw(value), room)))
 
 
 def _special(kind: str, parts: dict[int, _Value]) -> Any:
@@ -119,16 +122,22 @@ def _special(kind: str, parts: dict[int, _Value]) -> Any:
         case "IntOrString":
             return _text(parts.get(3, b"")) if parts.get(1) else _signed(parts.get(2, 0))
         case "FieldsV1" | "Raw":
-            return json.loads(_raw(parts.get(1, b"{}")) or b"{}")
+            return read_json(_raw(parts.get(1, b"{}")) or b"{}")
         case "Duration":
             return f"{_signed(parts.get(1, 0)) / 1e9:g}s"
     raise ApiError(415, "UnsupportedMediaType", f"no protobuf of {kind} is read here; {REMEDY}")
 
 
-def _records(data: bytes) -> Iterator[tuple[int, _Value]]:
-    """Yield (field number, number or bytes) of a message; raises ValueError, IndexError."""
+def _records(data: bytes, room: list[int]) -> Iterator[tuple[int, _Value]]:
+    """Yield (field number, number or bytes) of a message; raises ValueError, IndexError.
+
+    `room` counts down what may still be read of the whole body.
+    """
     at = 0
     while at < len(data):
+        room[0] -= 1
+        if room[0] < 0:
+            raise too_large(f"it holds more than {MOST_VALUES} values")
         key, at = _varint(data, at)
         number, wire = key >> 3, key & 7
         if wire == 0:
