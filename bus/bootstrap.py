@@ -7,6 +7,7 @@ start in any order; then it ends. Reads the variables that every process reads.
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,7 @@ from bus.streams import StreamDeclaration
 
 AGAIN_SECONDS = 0.5
 WAIT_SECONDS = "60"
+LONGEST_WAIT_SECONDS = 86_400.0
 BAD_INPUT = 2
 
 
@@ -36,7 +38,7 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
     declaration = StreamDeclaration.of(cluster, incarnation)
     if environment.get("FORESAIL_STREAM", declaration.name) != declaration.name:
         raise ConfigError("FORESAIL_STREAM", environment["FORESAIL_STREAM"], declaration.name)
-    deadline = clock.monotonic() + float(environment.get("FORESAIL_WAIT_SECONDS", WAIT_SECONDS))
+    deadline = clock.monotonic() + _seconds(environment)
     while True:
         try:
             await NatsBus.declare(url, declaration, login=Login.from_environment(environment))
@@ -46,6 +48,19 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
             await clock.sleep(AGAIN_SECONDS)
         else:
             return declaration.name
+
+
+def _seconds(environment: Mapping[str, str]) -> float:
+    text = environment.get("FORESAIL_WAIT_SECONDS", WAIT_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0.0 <= seconds <= LONGEST_WAIT_SECONDS:
+        raise ConfigError(
+            "FORESAIL_WAIT_SECONDS", text, f"give seconds from 0 to {LONGEST_WAIT_SECONDS:g}"
+        )
+    return seconds
 
 
 def _required(environment: Mapping[str, str], variable: str) -> str:

@@ -85,7 +85,7 @@ def address_from(environment: Mapping[str, str]) -> tuple[str, int] | None:
         ConfigError: the port is no number that a port can have.
     """
     text = environment.get(PORT_VARIABLE, "") or "0"
-    if not text.isdecimal() or int(text) > 65_535:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 5) or int(text) > 65_535:
         raise ConfigError(PORT_VARIABLE, text, "give a port from 1 to 65535, or 0 for none")
     return (environment.get(HOST_VARIABLE, "") or LOOPBACK, int(text)) if int(text) else None
 
