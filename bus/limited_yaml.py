@@ -76,7 +76,7 @@ def load_yaml(text: str | bytes, limits: YamlLimits = FILE_LIMITS) -> Any:
     Raises:
         BadYaml: it is no YAML, holds what JSON cannot hold, or is beyond the limits.
     """
-    with _one_error():
+    with _one_error(text):
         size = len(text.encode()) if isinstance(text, str) else len(text)
         if size > limits.most_bytes:
             raise BadYaml(f"it has {size} bytes; at most {limits.most_bytes} are read")
@@ -86,7 +86,7 @@ def load_yaml(text: str | bytes, limits: YamlLimits = FILE_LIMITS) -> Any:
 
 
 @contextmanager
-def _one_error() -> Iterator[None]:
+def _one_error(text: str | bytes) -> Iterator[None]:
     """Turn what the parser raises for wrong input into BadYaml."""
     try:
         yield
@@ -95,7 +95,9 @@ def _one_error() -> Iterator[None]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         why = error.problem or error.context or "unreadable"
-        raise BadYaml(why, None if mark is None else mark.line + 1) from error
+        lines = text.count("\n" if isinstance(text, str) else b"\n") + 1  # type: ignore[arg-type]
+        # The parser's place of what is missing at the end is the line behind the last.
+        raise BadYaml(why, None if mark is None else min(mark.line + 1, lines)) from error
     except yaml.YAMLError as error:
         raise BadYaml(" ".join(str(error).split())) from error
     except UnicodeError as error:
