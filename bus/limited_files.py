@@ -6,6 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
+PIECE_BYTES: Final = 1024**2
+"""Bytes read at a time."""
 TOML_BYTES: Final = 256 * 1024
 """Bytes of a settings file."""
 TOML_LINE: Final = 4_000
@@ -25,11 +27,15 @@ def read_limited(path: Path, most_bytes: int) -> bytes:
         BadFile: it has more than `most_bytes`; no more than that are read.
         OSError: it cannot be read.
     """
+    pieces, left = [], most_bytes + 1
     with path.open("rb") as file:
-        found = file.read(most_bytes + 1)
-    if len(found) > most_bytes:
+        # Asked for all at once, it would take the memory of the limit for a file of a few bytes.
+        while left and (piece := file.read(min(left, PIECE_BYTES))):
+            pieces.append(piece)
+            left -= len(piece)
+    if not left:
         raise BadFile(f"it has more than {most_bytes} bytes")
-    return found
+    return b"".join(pieces)
 
 
 def read_text_limited(path: Path, most_bytes: int, encoding: str = "utf-8") -> str:
