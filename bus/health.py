@@ -218,6 +218,8 @@ class _Handler(WSGIRequestHandler):
     """Answers one question, without a line on standard error."""
 
     timeout = ANSWER_SECONDS
+    error_message_format = "%(code)d %(explain)s\n"
+    error_content_type = "text/plain;charset=utf-8"
 
     def handle(self) -> None:
         """Take the whole question first, within one time and size, then answer it."""

@@ -16,10 +16,12 @@ from typing import Any, ClassVar, Final, Self
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
 
-MOST_OBJECTS: Final = 20_000
+MOST_OBJECTS: Final = 10_000
 """JSON objects in one event; large state is columns, so the largest real events hold hundreds."""
 MOST_MEMBERS: Final = 100_000
 """Members of all objects in one event; a colon inside a text counts, too."""
+MOST_VALUES: Final = 200_000
+"""Cells and members of one event, counted by commas; the state of 5,000 nodes has 80,000."""
 LARGEST_INTEGER: Final = 2**63 - 1
 """A larger one overflows where it becomes a float."""
 MOST_REASON: Final = 300
@@ -92,12 +94,17 @@ class EventData(Part):
             ValueError: it is no JSON, holds more than an event may hold, or a known field is missing
                 or has the wrong type (pydantic.ValidationError).
         """
-        objects, members = data.count(b"{"), data.count(b":")
-        if objects > MOST_OBJECTS or members > MOST_MEMBERS:
-            raise ValueError(
-                f"{objects} objects with {members} members are more than an event holds"
-            )
+        check_counts(data)
         return cls.model_validate_json(data, strict=True, extra="ignore")
+
+
+def check_counts(data: bytes) -> None:
+    """Raise ValueError for more objects, members or cells than an event holds; reads nothing."""
+    found = {"objects": data.count(b"{"), "members": data.count(b":"), "values": data.count(b",")}
+    most = {"objects": MOST_OBJECTS, "members": MOST_MEMBERS, "values": MOST_VALUES}
+    for name, count in found.items():
+        if count > most[name]:
+            raise ValueError(f"{count} {name} are more than an event holds ({most[name]})")
 
 
 def reason_of(error: Exception) -> str:

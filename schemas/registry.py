@@ -18,7 +18,7 @@ from schemas.decision import Decision
 from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
 from schemas.identity import cycle_of
 from schemas.limited_json import load_json
-from schemas.model import EventData, reason_of
+from schemas.model import EventData, check_counts, reason_of
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
@@ -139,6 +139,7 @@ def decode(
 
 
 def _object(data: bytes) -> dict[str, Any]:
+    check_counts(data)
     content = load_json(data)
     if not isinstance(content, dict):
         raise ValueError("the data is no JSON object")
