@@ -297,7 +297,7 @@ def command(door: str, name: str, words: list[str], folder: Path) -> Row:
     return {
         "door": door,
         "input": name,
-        "answer": lines[-1][:90],
+        "answer": lines[0].removeprefix("foresail: ")[:90],
         "exit code": code,
         "seconds": round(seconds, 1),
         "peak MB": megabytes,
