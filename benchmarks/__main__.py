@@ -25,6 +25,7 @@ NAMES = (
     "twin_long_run",
     "forecast_build",
     "rerun_speed",
+    "hostile_readers",
 )
 JSON_TOO = (
     *NAMES[:6],
@@ -37,6 +38,7 @@ JSON_TOO = (
     "forecast_build",
     "recording_memory",
     "rerun_speed",
+    "hostile_readers",
 )
 """Those that take the flags of `benchmarks.machine.parser`."""
 

@@ -8,6 +8,7 @@ FORESAIL_REPLICAS: how many servers of a cluster keep the log (1 unless set).
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from bus.streams import StreamDeclaration
 
 AGAIN_SECONDS = 0.5
 WAIT_SECONDS = "60"
+LONGEST_WAIT_SECONDS = 86_400.0
 
 
 async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
@@ -40,7 +42,7 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
     declaration = StreamDeclaration.of(cluster, incarnation, replicas=int(replicas))
     if environment.get("FORESAIL_STREAM", declaration.name) != declaration.name:
         raise ConfigError("FORESAIL_STREAM", environment["FORESAIL_STREAM"], declaration.name)
-    deadline = clock.monotonic() + float(environment.get("FORESAIL_WAIT_SECONDS", WAIT_SECONDS))
+    deadline = clock.monotonic() + _seconds(environment)
     while True:
         try:
             await NatsBus.declare(url, declaration, login=Login.from_environment(environment))
@@ -50,6 +52,19 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
             await clock.sleep(AGAIN_SECONDS)
         else:
             return declaration.name
+
+
+def _seconds(environment: Mapping[str, str]) -> float:
+    text = environment.get("FORESAIL_WAIT_SECONDS", WAIT_SECONDS)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0.0 <= seconds <= LONGEST_WAIT_SECONDS:
+        raise ConfigError(
+            "FORESAIL_WAIT_SECONDS", text, f"give seconds from 0 to {LONGEST_WAIT_SECONDS:g}"
+        )
+    return seconds
 
 
 def _required(environment: Mapping[str, str], variable: str) -> str:

@@ -36,6 +36,8 @@ AnyEvent = Event[Any]
 BACKLOG = 900
 """Messages read ahead of the fold, which are taken at once; more wait in the bus. Fewer than the cycles
 that a fold keeps open (`schemas.view.OPEN_LIMIT`), so that none is forgotten before it is answered."""
+LARGE_BYTES = 128 * 1024
+"""Bytes of a message that takes long enough to read that others should have their turn after it."""
 CHECKPOINT_BYTES_A_CYCLE = 4_000
 """Most bytes a cycle that one process spends on checkpoints: large states are stored less often."""
 REMEMBERED_IDS = 20_000
@@ -210,6 +212,8 @@ class Follower(Generic[S]):
             while True:
                 for message in await backlog.take(self._wait_seconds()):
                     self._fold_message(message)
+                    if len(message.data) > LARGE_BYTES:
+                        await asyncio.sleep(0)  # heartbeats go out between two large messages
                 self._on_progress("live", self._seq)
                 await self._step()
         finally:

@@ -8,14 +8,18 @@ and connected to it. Observing never stops the work: a port that is taken is a l
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
+import sys
 import threading
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from socket import SHUT_RDWR, socket
 from socketserver import TCPServer, ThreadingMixIn
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import structlog
@@ -35,7 +39,12 @@ TURN_SECONDS = 0.5
 ALIVE_SECONDS = 5.0
 """An event loop that did not turn for so long hangs."""
 ANSWER_SECONDS = 5.0
-"""How long one client may take to ask."""
+"""How long one client may take to ask, from the connection to the end of its headers, and then to
+read the answer."""
+HEAD_BYTES = 16_384
+"""Bytes of one question with its headers."""
+MOST_CLIENTS = 32
+"""Clients at once; one more closes the connection of the one that came first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +86,7 @@ def address_from(environment: Mapping[str, str]) -> tuple[str, int] | None:
         ConfigError: the port is no number that a port can have.
     """
     text = environment.get(PORT_VARIABLE, "") or "0"
-    if not text.isdecimal() or int(text) > 65_535:
+    if not (text.isascii() and text.isdecimal() and len(text) <= 5) or int(text) > 65_535:
         raise ConfigError(PORT_VARIABLE, text, "give a port from 1 to 65535, or 0 for none")
     return (environment.get(HOST_VARIABLE, "") or LOOPBACK, int(text)) if int(text) else None
 
@@ -130,7 +139,7 @@ async def answering(
     measures.watch("ready", "1 when caught up and connected", lambda: float(condition().ready))
     turning = asyncio.create_task(pulse.beat(), name="pulse")
     try:
-        with _serving(address, health_app(measures.registry, pulse, condition)):
+        with _serving(address, health_app(measures.registry, pulse, condition), clock):
             yield
     finally:
         turning.cancel()
@@ -138,9 +147,10 @@ async def answering(
 
 
 @contextmanager
-def _serving(address: tuple[str, int], app: WSGIApplication) -> Iterator[None]:
+def _serving(address: tuple[str, int], app: WSGIApplication, clock: Clock) -> Iterator[None]:
     try:
         server = _Server(address, _Handler)
+        server.clock = clock
     except OSError as error:
         where = f"{address[0]}:{address[1]}"
         structlog.get_logger("health").warning("not answering", address=where, error=str(error))
@@ -166,12 +176,39 @@ class _Server(ThreadingMixIn, WSGIServer):
     """One short-lived thread per question; none of them keeps the process alive."""
 
     daemon_threads = True
+    request_queue_size = MOST_CLIENTS
+    clock: Clock
 
     def server_bind(self) -> None:
         """Bind without asking DNS for this machine's name, which can take seconds."""
+        self._clients: OrderedDict[int, socket] = OrderedDict()
+        self._lock = threading.Lock()
         TCPServer.server_bind(self)
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
         self.setup_environ()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answer in a thread; a client too many takes the place of the oldest."""
+        with self._lock:
+            self._clients[id(request)] = request
+            oldest = next(iter(self._clients.values()))
+            too_many = len(self._clients) > MOST_CLIENTS
+        if too_many:
+            with suppress(OSError):  # it has just left
+                oldest.shutdown(SHUT_RDWR)  # its own thread closes it
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Close a connection."""
+        with self._lock:
+            self._clients.pop(id(request), None)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the base class' form
+        """Write no traceback for a client that went away; anything else is one line in the log."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            structlog.get_logger("health").warning("a question failed", error=repr(error)[:200])
 
     def end(self) -> None:
         """Stop answering and give the port back; waits for the thread that serves."""
@@ -183,6 +220,57 @@ class _Handler(WSGIRequestHandler):
     """Answers one question, without a line on standard error."""
 
     timeout = ANSWER_SECONDS
+    error_message_format = "%(code)d %(explain)s\n"
+    error_content_type = "text/plain;charset=utf-8"
+
+    def handle(self) -> None:
+        """Take the whole question first, within one time and size, then answer it."""
+        assert isinstance(self.server, _Server)
+        try:
+            head = _head_of(self.connection, self.server.clock)
+        except TimeoutError:
+            self.wfile.write(b"HTTP/1.0 408 Request Timeout\r\n\r\n")
+            return
+        if len(head) > HEAD_BYTES:
+            self.wfile.write(b"HTTP/1.0 431 Request Header Fields Too Large\r\n\r\n")
+        elif head:
+            self.rfile = io.BufferedReader(io.BytesIO(head))
+            self.connection.settimeout(ANSWER_SECONDS)
+            super().handle()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class' name
         """Say nothing."""
+
+    def get_stderr(self) -> TextIO:
+        """Turn a traceback into one line of the log."""
+        return _LastLine()
+
+
+class _LastLine(io.StringIO):
+    """What would stand on standard error."""
+
+    def flush(self) -> None:
+        """Log its last line."""
+        text = self.getvalue().strip()
+        if text:
+            structlog.get_logger("health").warning("no answer", error=text.splitlines()[-1][:200])
+
+
+def _head_of(connection: socket, clock: Clock) -> bytes:
+    """Return a question and its headers: none when the client leaves, more than `HEAD_BYTES` when they
+    do not end before.
+
+    Raises:
+        TimeoutError: they do not end in time, however they trickle in.
+    """
+    found, deadline = b"", clock.monotonic() + ANSWER_SECONDS
+    while b"\r\n\r\n" not in found and b"\n\n" not in found and len(found) <= HEAD_BYTES:
+        left = deadline - clock.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        connection.settimeout(left)
+        piece = connection.recv(HEAD_BYTES)
+        if not piece:
+            return b""
+        found += piece
+    return found

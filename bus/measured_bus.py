@@ -21,6 +21,11 @@ from bus.port import Beats, Bus, LogInfo, Message, Messages, StoredMessage
 from schemas.decision import Decision
 from schemas.identity import cycle_of
 from schemas.outcome import OutcomeExecution
+from schemas.registry import BY_TYPE
+from schemas.upcast import UPCASTERS
+
+_LABELS = frozenset({*BY_TYPE, *UPCASTERS, "none"})
+"""Types that get a counter of their own; names that anybody may invent would fill the memory."""
 
 
 class MeasuredBus:
@@ -118,7 +123,8 @@ class MeasuredBus:
         if cycle > self._cycle:
             self._cycle = cycle
             self._measures.newest_cycle.set(cycle)
-        return headers.get("ce-type", "none")
+        name = headers.get("ce-type", "none")
+        return name if name in _LABELS else "other"
 
     def _count_outcome(self, message: Message) -> None:
         kind = message.headers.get("ce-type")

@@ -9,7 +9,6 @@ before the first process starts.
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from bus.errors import ConfigError
+from bus.limited_files import BadFile, read_toml
 from foresail.flags import FLAG_OF
 from foresail.run_settings import NatsSettings, RunSettings
 from schemas.model import Part
@@ -130,12 +130,12 @@ def _from_file(file: Path | None) -> dict[str, Value]:
     if file is None:
         return {}
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = read_toml(file)
     except OSError as error:
         raise ConfigError(
             "--config", str(file), f"give a file that can be read ({error.strerror})"
         ) from error
-    except (ValueError, RecursionError) as error:
+    except BadFile as error:
         raise ConfigError("--config", str(file), f"write it as TOML ({error})") from error
     found: dict[str, Value] = {}
     for group, table in content.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -21,8 +20,11 @@ from foresail.output import console, print_json
 from foresail.stack.room import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
+from schemas.limited_json import BadJson, load_json
 from schemas.registry import EVENT_TYPES
 
+BEAT_BYTES = 16_384
+"""Bytes of a beat; one of ours has three hundred."""
 LISTEN_SECONDS = 1.6
 """How long beats are collected; every process beats once a second."""
 
@@ -118,8 +120,8 @@ async def hear_beats(bus: Bus) -> dict[str, Any]:
 def read_beat(payload: bytes) -> dict[str, Any] | None:
     """Read a beat; None for what no process of ours sends (beats pass no schema and no log)."""
     try:
-        beat = json.loads(payload)
-    except (ValueError, RecursionError):
+        beat = load_json(payload, most_bytes=BEAT_BYTES)
+    except BadJson:
         return None
     sound = isinstance(beat, dict) and type(beat.get("pid")) is int
     return beat if sound and isinstance(beat.get("state"), str) else None

@@ -5,7 +5,6 @@ holds.
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import UnionType
@@ -21,6 +20,7 @@ from schemas.actions import LETTERS, Agent
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
 from schemas.frames import FramedData, FrameMismatch, FullState, unfold
+from schemas.limited_json import BadJson, load_json
 from schemas.model import EventData
 from schemas.prediction import Prediction
 from schemas.reaction import Reaction
@@ -199,8 +199,8 @@ def event_json(message: StoredMessage) -> dict[str, Any]:
     Data that is no JSON comes as text.
     """
     try:
-        data = json.loads(message.data)
-    except (ValueError, RecursionError):
+        data = load_json(message.data)
+    except BadJson:
         data = message.data.decode(errors="replace")
     return {
         "seq": message.seq,

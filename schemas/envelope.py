@@ -24,6 +24,9 @@ CONTENT_TYPE = "application/json"
 MESSAGE_ID = "Nats-Msg-Id"
 """Header by which JetStream itself drops duplicates; always the event's id."""
 
+LONGEST_ATTRIBUTE = 65_536
+"""Characters of one attribute as it travels; the ids of a thousand causes have half as many."""
+
 _PLAIN = re.compile("[ !#$&-~]*")  # printable ASCII without % and "
 
 D = TypeVar("D", bound=EventData, covariant=True)
@@ -122,12 +125,12 @@ def headers_of(event: Event[EventData]) -> dict[str, str]:
 
 def attributes_of(headers: Mapping[str, str]) -> dict[str, str]:
     """Return the CloudEvents attributes in NATS headers, decoded; header names are matched without
-    case.
+    case. A value of more than `LONGEST_ATTRIBUTE` characters is left out, as if it had not been sent.
     """
     return {
         attribute: unquote(value) if "%" in value else value
         for name, value in headers.items()
-        if (attribute := _attribute(name)) is not None
+        if len(value) <= LONGEST_ATTRIBUTE and (attribute := _attribute(name)) is not None
     }
 
 

@@ -15,7 +15,7 @@ from pydantic import PrivateAttr
 
 from schemas.model import EventData
 from schemas.numbers import Cycle
-from schemas.tables import Frame, Table, TableDelta, columns_after, diff, state_hash
+from schemas.tables import Frame, Table, TableDelta, check_cells, columns_after, diff, state_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def unfold(previous: FullState | None, data: FramedData, *, prove: bool = True) 
             tables = {
                 name: _after(previous.tables[name], frame.deltas[name]) for name in data.TABLES
             }
-        except (KeyError, ValueError) as error:
+        except (KeyError, ValueError, TypeError) as error:
             raise FrameMismatch(f"delta of cycle {data.cycle} does not fit: {error}") from error
     if data.unfolded is not None:
         return data.unfolded
@@ -128,7 +128,9 @@ def unfold(previous: FullState | None, data: FramedData, *, prove: bool = True) 
 
 def _after(table: Table, delta: TableDelta) -> Table:
     """Return a table after a delta; the hash says whether it is right."""
-    return type(table).model_construct(None, **columns_after(table, delta))
+    columns = columns_after(table, delta)
+    check_cells(type(table), delta, columns)
+    return type(table).model_construct(None, **columns)
 
 
 def _proven(state: FullState) -> FullState:

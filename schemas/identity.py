@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 NAMESPACE = uuid.UUID("6f7c0e0a-6f4b-5d0e-9a59-0d3f1c5a7e21")
 """Foresail's own UUIDv5 namespace."""
+CYCLE_DIGITS = 18
+"""A cycle a second reaches twelve in 30,000 years; more overflow where a cycle becomes a float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,11 @@ def cycle_of(correlation_id: str) -> int:
     """Return the cycle number of a correlation id.
 
     Raises:
-        ValueError: the id does not end in a number.
+        ValueError: the id does not end in a number of at most `CYCLE_DIGITS` digits.
     """
     number = correlation_id.rsplit("/", 1)[-1]
-    if not (number.isascii() and number.isdecimal()):
-        raise ValueError(f"no cycle number at the end of {correlation_id!r}")
+    if not (number.isascii() and number.isdecimal() and len(number) <= CYCLE_DIGITS):
+        raise ValueError(f"no cycle number at the end of {correlation_id[:80]!r}")
     return int(number)
 
 

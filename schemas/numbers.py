@@ -6,6 +6,7 @@ the last bit.
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Annotated, Any
 
@@ -31,15 +32,7 @@ def json_values(value: dict[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: a number is not finite.
     """
-    waiting: list[Any] = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, float) and not math.isfinite(one):
-            raise ValueError("a number in an event must be finite")
-        if isinstance(one, dict):
-            waiting.extend(one.values())
-        elif isinstance(one, list | tuple):
-            waiting.extend(one)
+    json.dumps(value, allow_nan=False, default=str)  # a walk in Python takes ten times as long
     return value
 
 

@@ -17,7 +17,8 @@ from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
 from schemas.identity import cycle_of
-from schemas.model import EventData
+from schemas.limited_json import load_json
+from schemas.model import EventData, check_counts, reason_of
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
@@ -131,14 +132,15 @@ def decode(
         raise UnknownEvent(f"{subject}: unknown or missing {error}") from error
     except (ValueError, RecursionError) as error:
         raise UnknownEvent(
-            f"{subject}: data does not fit {attributes.get('type')}: {error}"
+            f"{subject}: data does not fit {attributes.get('type')}: {reason_of(error)}"
         ) from error
     _check_place(event)
     return event
 
 
 def _object(data: bytes) -> dict[str, Any]:
-    content = json.loads(data)
+    check_counts(data)
+    content = load_json(data)
     if not isinstance(content, dict):
         raise ValueError("the data is no JSON object")
     return content

@@ -12,7 +12,8 @@ import hashlib
 import json
 import operator
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypeVar
+from functools import lru_cache
+from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import model_validator
 
@@ -152,6 +153,46 @@ def columns_after(old: Table, delta: TableDelta) -> dict[str, Any]:
                 column[row] = value
         columns[name] = tuple(column)
     return columns
+
+
+def check_cells(kind: type[Table], delta: TableDelta, columns: Mapping[str, Any]) -> None:
+    """Refuse a delta whose result is no table of that kind, although its hash may be right.
+
+    Only what changed is looked at; the rest was checked when it came.
+
+    Raises:
+        ValueError: an id twice, or a cell of another type than its column's.
+    """
+    for name, changes in delta.cells.items():
+        if not set(map(type, changes.values)) <= cell_types(kind, name):
+            raise ValueError(f"column {name!r} gets a cell of another type")
+    if not delta.added:
+        return
+    if len(set(columns["ids"])) < len(columns["ids"]):
+        raise ValueError("ids must be unique")
+    for name, column in columns.items():
+        if None in column and type(None) not in cell_types(kind, name):
+            raise ValueError(f"column {name!r} lacks a cell of an added row")
+
+
+@lru_cache(maxsize=256)  # a handful of columns of a handful of tables
+def cell_types(kind: type[Table], name: str) -> frozenset[type]:
+    """Return the Python types that a column's cells have in a delta; none for an unknown column."""
+    field = kind.model_fields.get(name)
+    found: set[type] = set()
+    waiting: list[Any] = [] if field is None else [get_args(field.annotation)[0]]
+    while waiting:
+        one = waiting.pop()
+        if get_origin(one) is Literal:
+            found.update(map(type, get_args(one)))
+        elif get_args(one):
+            inner = get_args(one)
+            waiting += inner[:1] if hasattr(one, "__metadata__") else inner
+        elif one in (bool, int, float, type(None)):
+            found.add(one)
+        else:
+            found.add(str)  # texts, and enumerations of texts
+    return frozenset(found)
 
 
 def _moved_rows(old: Table, delta: TableDelta) -> tuple[tuple[str, ...], Sequence[int | None]]:

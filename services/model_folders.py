@@ -6,7 +6,6 @@ the same words, so that one setting serves both.
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from bus.errors import InputError
+from bus.limited_files import read_text_limited
+from schemas.limited_json import BadJson, load_json
 from schemas.manifest import MANIFEST_FILE, ModelManifest, content_version
 
+MANIFEST_BYTES = 4 * 1024**2
+"""Bytes of a manifest; one of a thousand features has about a hundred thousand."""
+MANIFEST_DEPTH = 32
+"""Lists and objects inside one another."""
 SHIPPED = Path(__file__).parent / "inference" / "shipped"
 """Folder of the models that come with Foresail, one folder each."""
 
@@ -71,7 +76,7 @@ def read_manifest(folder: Path) -> ModelManifest:
 
 def _text(path: Path, field: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text_limited(path, MANIFEST_BYTES)
     except OSError as error:
         remedy = f"name a model directory ({error.strerror})"
         raise InputError(field, "cannot be read", remedy) from error
@@ -100,8 +105,8 @@ def _manifest(text: str, field: str) -> ModelManifest:
 
 def _content(text: str, field: str) -> dict[str, Any]:
     try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        content = load_json(text, deepest=MANIFEST_DEPTH)
+    except BadJson as error:
         raise InputError(field, "no JSON", f"train the model again ({error})") from error
     if not isinstance(content, dict):
         raise InputError(field, "no JSON object", "train the model again")

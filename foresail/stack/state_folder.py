@@ -16,12 +16,16 @@ import fcntl
 import json
 import os
 import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from bus.errors import ConfigError, InputError
+from bus.limited_files import read_limited
+from schemas.limited_json import load_json
 
+STACK_FILE_BYTES = 1_000_000
+"""Bytes of stack.json; it has a few lines for each process."""
 KEPT_INCARNATIONS = 3
 """Worlds kept for a look back; older ones are removed at the next start."""
 
@@ -48,6 +52,30 @@ class StackFile:
     mode: str = ""
     started: str = ""
     running: bool = True
+
+
+_FORMS: dict[str, type] = {"str": str, "int": int, "bool": bool}
+
+
+def _stack_of(content: Any) -> StackFile:
+    """Return what `StateFolder.write` wrote; raises ValueError for anything else."""
+    if not isinstance(content, dict):
+        raise ValueError("no object")
+    try:
+        stack = StackFile(**content)
+    except TypeError as error:
+        raise ValueError(f"other fields: {error}") from error
+    for one in fields(StackFile):
+        value, form = getattr(stack, one.name), str(one.type)
+        inner = _FORMS.get(form.removeprefix("dict[str, ").removesuffix("]"), str)
+        sound = (
+            isinstance(value, dict) and all(type(each) is inner for each in value.values())
+            if form.startswith("dict")
+            else type(value) is inner
+        )
+        if not sound:
+            raise ValueError(f"{one.name} is no {form}")
+    return stack
 
 
 class StateFolder:
@@ -129,16 +157,14 @@ class StateFolder:
             InputError: there has been none in this folder.
         """
         try:
-            content: dict[str, Any] = json.loads(
-                (self.path / "stack.json").read_text(encoding="utf-8")
-            )
-        except (OSError, json.JSONDecodeError) as error:
+            content: Any = load_json(read_limited(self.path / "stack.json", STACK_FILE_BYTES))
+            stack = _stack_of(content)
+        except (OSError, ValueError) as error:
             raise InputError(
                 "--state",
                 str(self.path),
                 "no stack has run here; start one with `foresail up` or name its folder",
             ) from error
-        stack = StackFile(**content)
         stack.running = stack.running and self.is_locked()
         return stack
 

@@ -210,7 +210,7 @@ class Supervisor:
 
 def _how(code: int, frozen: str) -> str:
     """Say how a process ended, and why where that is known."""
-    reasons = {
+    reasons: dict[int, str] = {
         ANOTHER_WRITER: "another process of its name writes the log, stop one of the two",
         ExitCode.HUNG: "its event loop hung, its log shows where",
     }

@@ -12,10 +12,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bus.errors import ConfigError, InputError
 from bus.exit_codes import ExitCode
+from bus.limited_files import BadFile, read_limited
+from bus.limited_yaml import MOST_BYTES, BadYaml, load_yaml
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.settings import StackSettings, resolve
@@ -107,8 +107,8 @@ def check_kubeconfig_out(path: Path) -> None:
 
 def _ours(path: Path) -> bool:
     try:
-        content: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        content: Any = load_yaml(read_limited(path, MOST_BYTES))
+    except (OSError, BadFile, BadYaml):
         return False
     return isinstance(content, dict) and content.get("current-context") == CLUSTER
 

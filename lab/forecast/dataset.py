@@ -6,7 +6,6 @@ what is read is what the manifest describes, or the dataset is refused.
 
 from __future__ import annotations
 
-import json
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,19 @@ import numpy as np
 import polars as pl
 
 from bus.errors import ConfigError
+from bus.limited_files import read_limited
 from lab.forecast.anchors import Grid
 from lab.forecast.events import Kind
 from lab.forecast.features import chunk_features
 from lab.forecast.labels import LabelChoice
 from lab.forecast.workspace import Workspace
+from schemas.limited_json import load_json
 
 ROWS_PER_CHUNK = 200_000
+
+
+MANIFEST_BYTES = 16 * 1024**2
+"""Bytes of a dataset's manifest."""
 
 
 @dataclass(frozen=True)
@@ -149,9 +154,11 @@ def open_dataset(path_or_name: str | Path, workspace: Workspace | None = None) -
     if workspace is not None:
         folder = workspace.dataset(str(path_or_name))
     try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
-    except (OSError, json.JSONDecodeError) as error:
+        manifest = load_json(read_limited(folder / "manifest.json", MANIFEST_BYTES))
+    except (OSError, ValueError) as error:
         raise ConfigError("--dataset", folder.name, "holds no readable manifest.json") from error
+    if not isinstance(manifest, dict):
+        raise ConfigError("--dataset", folder.name, "its manifest.json holds no object")
     if manifest.get("format") != 1:
         found = manifest.get("format")
         raise ConfigError(

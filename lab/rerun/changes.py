@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import difflib
-import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bus.errors import ConfigError, InputError
+from bus.limited_files import BadFile, read_toml
 from schemas.actions import Agent
 from schemas.decision import RefereeRule
+from schemas.limited_json import BadJson, load_json
 from services.agents.settings import AgentSettings
 from services.collector.settings import CollectorSettings
 from services.executor.settings import ExecutorSettings
@@ -89,8 +89,8 @@ def read_settings(given: Iterable[str]) -> Changes:
 def value_of(text: str) -> Any:
     """Return a value written as JSON, or else the text itself."""
     try:
-        return json.loads(text)
-    except ValueError:
+        return load_json(text)
+    except BadJson:
         return text
 
 
@@ -129,12 +129,12 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
         InputError: it cannot be read, names an unknown rule, or leaves out one that must be there.
     """
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = read_toml(path)
     except OSError as error:
         raise InputError(
             "--rules", path, f"give a file that can be read ({error.strerror})"
         ) from error
-    except ValueError as error:
+    except BadFile as error:
         raise InputError("--rules", path, f"write it as TOML ({error})") from error
     by_name = {rule.name.value: rule for rule in RULES}
     order = content.get("order")

@@ -21,6 +21,7 @@ from typing import Any
 from bus.errors import ConfigError, InputError
 from lab.rerun.changes import Changes, full_name, read_rules, value_of
 from lab.rerun.what_if import what_if
+from schemas.limited_json import BadJson, load_json
 
 MOST_POINTS = 20_000
 _RANGE = re.compile(r"(-?[0-9.]+(?:e-?[0-9]+)?)\.\.(-?[0-9.]+(?:e-?[0-9]+)?)(?::([0-9]+))?")
@@ -190,8 +191,8 @@ def _kept(results: Path, fingerprint: str) -> list[dict[str, Any]]:
 
 def _object(line: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
-    except ValueError:
+        found = load_json(line)
+    except BadJson:
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -17,6 +17,13 @@ from twin.workloads.row_files import Complain, PlacedRow
 from twin.workloads.rows import ALL_FIELDS, Place
 from twin.workloads.trace_file import FileContent, collect, write_trace_file
 
+MOST_ROWS = 10_000_000
+"""Rows of a file; equal cells are stored once, so a few bytes can stand for any number of them."""
+MOST_COLUMNS = 1_000
+"""Columns of a file."""
+MOST_BYTES = 512 * 1024**2
+"""Bytes of a file, as of the other forms of workload files."""
+
 
 def check_parquet(
     path: Path, plain_nodes: Sequence[NodeShape]
@@ -44,15 +51,27 @@ def convert(path: Path, out_file: Path, plain_nodes: Sequence[NodeShape]) -> Fil
 
 
 def _rows(path: Path, complain: Complain) -> Iterator[PlacedRow]:
-    try:
-        table = pl.read_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError("workload file", path.name, f"give a parquet file ({reason})") from error
-    for column in table.columns:
-        if column not in ALL_FIELDS:
-            remedy = "use only: " + ", ".join(ALL_FIELDS)
-            complain(InputError(f"{path.name} column", column, remedy))
-    known = [column for column in table.columns if column in ALL_FIELDS]
-    for number, row in enumerate(table.select(known).iter_rows(named=True), start=1):
+    table = _table(path, complain)
+    for number, row in enumerate(table.iter_rows(named=True), start=1):
         yield Place(path.name, number, "row"), row
+
+
+def _table(path: Path, complain: Complain) -> pl.DataFrame:
+    """Return the known columns; rows and columns are counted by the file's footer before any is read."""
+    try:
+        size = path.stat().st_size
+        scan = pl.scan_parquet(path)
+        columns = scan.collect_schema()
+        rows: int = scan.select(pl.len()).collect().item()
+        if size > MOST_BYTES or rows > MOST_ROWS or len(columns) > MOST_COLUMNS:
+            value = f"{path.name} of {size} bytes, {rows} rows and {len(columns)} columns"
+            remedy = f"keep to {MOST_BYTES} bytes, {MOST_ROWS} rows and {MOST_COLUMNS} columns"
+            raise InputError("workload file", value, remedy)
+        for column in columns:
+            if column not in ALL_FIELDS:
+                remedy = "use only: " + ", ".join(ALL_FIELDS)
+                complain(InputError(f"{path.name} column", column, remedy))
+        return scan.select([column for column in columns if column in ALL_FIELDS]).collect()
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = (str(error).splitlines() or ["unreadable"])[0]
+        raise InputError("workload file", path.name, f"give a parquet file ({reason})") from error

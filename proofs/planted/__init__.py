@@ -18,6 +18,7 @@ from proofs.planted.execution import EXECUTION
 from proofs.planted.forecast import FORECAST
 from proofs.planted.guard_rails import GUARD_RAILS
 from proofs.planted.log import LOG
+from proofs.planted.readers import READERS
 from proofs.planted.recordings import RECORDINGS
 from proofs.planted.safety import SAFETY
 from proofs.planted.supervision import SUPERVISION
@@ -32,6 +33,7 @@ DEFECTS: tuple[Defect, ...] = (
     *FORECAST,
     *GUARD_RAILS,
     *LOG,
+    *READERS,
     *RECORDINGS,
     *SAFETY,
     *SUPERVISION,

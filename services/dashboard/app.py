@@ -6,12 +6,13 @@ before it is routed.
 
 from __future__ import annotations
 
-import json
+import asyncio
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
@@ -27,7 +28,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bus.errors import BusUnavailable
+from bus.port import StoredMessage
 from schemas.envelope import attributes_of
+from schemas.limited_json import BadJson, load_json
+from schemas.registry import to_json
 from services.dashboard.hub import Hub
 
 STATIC = Path(__file__).with_name("static")
@@ -39,6 +43,9 @@ SAFE_HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
+SEQ_DIGITS = 18
+"""Digits of a position or cycle in an address; more fit no counter of the log."""
 NOT_KEPT = {"cache-control": "no-store"}
 
 
@@ -54,9 +61,15 @@ class ReadOnly:
             await self._app(scope, receive, send)
             return
 
+        # Files here are small; merging thousands of ranges is work for nothing.
+        scope["headers"] = [one for one in scope["headers"] if one[0] != b"range"]
+        has_body = any(name in BODY_HEADERS and value != b"0" for name, value in scope["headers"])
+
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
+                if has_body:
+                    headers["connection"] = "close"  # nobody reads it
                 for name, value in SAFE_HEADERS.items():
                     headers[name] = value
                 headers.setdefault("cache-control", "no-cache")
@@ -87,33 +100,29 @@ class DashboardRoutes:
         if self._hub.pages >= self._hub.settings.max_pages:
             return PlainTextResponse("too many open pages\n", 503, {"retry-after": "10"})
         last = request.headers.get("last-event-id", "")
+        known = last.isascii() and last.isdecimal() and len(last) <= SEQ_DIGITS
         return StreamingResponse(
-            self._hub.updates(int(last) if last.isdecimal() else 0),
+            self._hub.updates(int(last) if known else 0),
             media_type="text/event-stream",
             headers={**NOT_KEPT, "x-accel-buffering": "no"},
         )
 
     async def event(self, request: Request) -> Response:
         """Return one stored event, whole."""
-        seq = request.path_params["seq"]
+        seq = _number(request.path_params["seq"])
         try:
             message = await self._hub.stored(seq)
         except BusUnavailable as error:
             return JSONResponse({"error": str(error)}, 503)
         if message is None:
             return JSONResponse({"error": f"the log holds no event {seq}"}, 404)
-        found: dict[str, Any] = {
-            "seq": message.seq,
-            "recorded_ns": message.time_ns,
-            "subject": message.subject,
-            "attributes": attributes_of(message.headers),
-            "data": json.loads(message.data),
-        }
-        return JSONResponse(found, headers=NOT_KEPT)
+        # Up to a megabyte from anybody who may write the log: other clients are not kept waiting.
+        found = await asyncio.to_thread(_event_json, message)
+        return Response(found, media_type="application/json", headers=NOT_KEPT)
 
     async def cycle(self, request: Request) -> Response:
         """Return one cycle's decision, who lost to it, and what came of it."""
-        number = request.path_params["cycle"]
+        number = _number(request.path_params["cycle"])
         story = self._hub.cycle(number)
         if story is None:
             return JSONResponse({"error": f"no decision of cycle {number} is kept"}, 404)
@@ -124,6 +133,31 @@ class DashboardRoutes:
         return JSONResponse(self._hub.health(), headers=NOT_KEPT)
 
 
+def _number(text: str) -> int:
+    """Return a position or cycle from an address; raises 404 for what is none."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= SEQ_DIGITS):
+        raise HTTPException(404, "no such number")
+    return int(text)
+
+
+def _event_json(message: StoredMessage) -> bytes:
+    """Return a stored message as JSON; data that is no JSON comes as text."""
+    data: Any
+    try:
+        data = load_json(message.data)
+    except BadJson:
+        data = message.data.decode(errors="replace")
+    return to_json(
+        {
+            "seq": message.seq,
+            "recorded_ns": message.time_ns,
+            "subject": message.subject,
+            "attributes": attributes_of(message.headers),
+            "data": data,
+        }
+    )
+
+
 def make_app(hub: Hub) -> Starlette:
     """Return the ASGI application over a hub."""
     routes = DashboardRoutes(hub)
@@ -132,8 +166,8 @@ def make_app(hub: Hub) -> Starlette:
             Route("/", routes.index),
             Route("/api/state", routes.state),
             Route("/api/stream", routes.stream),
-            Route("/api/events/{seq:int}", routes.event),
-            Route("/api/cycles/{cycle:int}", routes.cycle),
+            Route("/api/events/{seq}", routes.event),
+            Route("/api/cycles/{cycle}", routes.cycle),
             Route("/healthz", routes.health),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],

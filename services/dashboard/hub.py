@@ -23,6 +23,8 @@ from services.dashboard.sections import age_seconds, row_json, sections_of
 from services.dashboard.settings import DashboardSettings
 from services.dashboard.story import MILLISECOND_NS, Json, told
 
+LARGE_BYTES = 128 * 1024
+"""Bytes of a message that takes long enough to read that others should have their turn after it."""
 Progress = Callable[[str, int], None]
 
 
@@ -74,6 +76,8 @@ class Hub:
             async for message in messages:
                 self._page = evolve(self._page, arrival_of(message))
                 self._report("live" if message.seq >= info.last_seq else "catching_up")
+                if len(message.data) > LARGE_BYTES:
+                    await asyncio.sleep(0)  # pages are served between two large messages
 
     async def render(self) -> None:
         """Bring the pages up to date, at most every `update_seconds`, until cancelled."""

@@ -15,6 +15,7 @@ from bus.errors import ConfigError
 from bus.port import Bus
 from schemas.identity import Origin
 from services.dashboard.app import make_app
+from services.dashboard.connections import HEAD_BYTES, BoundedConnection
 from services.dashboard.hub import Hub
 from services.dashboard.settings import DashboardSettings
 
@@ -56,6 +57,10 @@ async def run(
         uvicorn.Config(
             make_app(hub),
             lifespan="off",
+            http=BoundedConnection,
+            ws="none",
+            h11_max_incomplete_event_size=HEAD_BYTES,
+            log_level="error",  # a client's nonsense is no event of ours
             access_log=False,
             log_config=None,
             server_header=False,

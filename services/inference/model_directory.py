@@ -18,10 +18,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.limited_files import BadFile, read_limited
 from schemas.manifest import ModelManifest
 from services.model_folders import read_manifest
 
 __all__ = ["FeatureCatalogue", "ModelDirectory", "check_features", "read_manifest", "read_model"]
+
+BOOSTER_BYTES = 256 * 1024**2
+"""Bytes of one booster; the largest trained here has four million."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +97,19 @@ def check_features(manifest: ModelManifest, catalogues: Mapping[str, FeatureCata
 
 
 def _booster(folder: Path, manifest: ModelManifest, file: str, sha256: str) -> bytes:
+    field = f"{manifest.model_id} booster"
     try:
-        raw = (folder / file).read_bytes()
+        if not (folder / file).is_file():
+            raise InputError(field, file, "the file is missing, or no regular file")
+        raw = read_limited(folder / file, BOOSTER_BYTES)
     except OSError as error:
-        raise InputError(
-            f"{manifest.model_id} booster", file, f"the file is missing ({error.strerror})"
-        ) from error
+        raise InputError(field, file, f"the file cannot be read ({error.strerror})") from error
+    except BadFile as error:
+        raise InputError(field, file, str(error)) from error
     found = hashlib.sha256(raw).hexdigest()
     if found != sha256:
         raise InputError(
-            f"{manifest.model_id} booster",
+            field,
             file,
             f"its SHA-256 is {found[:12]}..., the manifest says {sha256[:12]}...",
         )

@@ -17,6 +17,7 @@ import numpy as np
 from schemas.snapshot import PodTable
 from services.inference.history import History, Kind
 from services.inference.live import FEATURE_SET, Live, Machines
+from services.inference.packed_text import inflated
 from services.inference.placed import NUMBERS, Placed, placed_from
 from services.inference.pod_changes import Change, Scale, Seen
 
@@ -38,11 +39,11 @@ def unpacked(text: str | None) -> Live | None:
     if text is None:
         return None
     try:
-        content = json.loads(zlib.decompress(base64.b64decode(text, validate=True)))
+        content = json.loads(inflated(text))
         if content["version"] != [VERSION, FEATURE_SET.name, FEATURE_SET.version]:
             raise ValueError("live state of another version")
         return _live(content)
-    except (KeyError, TypeError, zlib.error) as error:
+    except (LookupError, TypeError, ArithmeticError, RecursionError, AttributeError) as error:
         raise ValueError(f"no live state: {error}") from error
 
 
@@ -141,7 +142,7 @@ def _column(array: np.ndarray[Any, Any]) -> list[Any]:
 def _array(content: list[Any]) -> np.ndarray[Any, Any]:
     name, shape, text = content
     kind = np.dtype(name)
-    raw = np.frombuffer(zlib.decompress(base64.b64decode(text)), dtype=np.uint8)
+    raw = np.frombuffer(inflated(text), dtype=np.uint8)
     planes = np.ascontiguousarray(raw.reshape(kind.itemsize, -1).T)
     flat = planes.reshape(-1).view(kind.newbyteorder("<"))
     return np.ascontiguousarray(flat.astype(kind).reshape(tuple(reversed(shape))).T)

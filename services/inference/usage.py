@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView
+from services.inference.packed_text import inflated
 from services.inference.series.features import RECENT_WINDOWS, WEEK_HOURS
 from services.inference.series.windows import (
     OpenWindow,
@@ -121,11 +122,11 @@ def unpacked(text: str | None) -> Usage | None:
     if text is None:
         return None
     try:
-        version, cpu, memory = json.loads(zlib.decompress(base64.b64decode(text, validate=True)))
+        version, cpu, memory = json.loads(inflated(text))
         if version != VERSION:
             raise ValueError("usage of another version")
         return Usage(_followed_of(cpu), _followed_of(memory))
-    except (KeyError, TypeError, zlib.error) as error:
+    except (LookupError, TypeError, ArithmeticError, RecursionError, AttributeError) as error:
         raise ValueError(f"no usage: {error}") from error
 
 

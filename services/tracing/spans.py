@@ -10,15 +10,15 @@ sending a log twice sends the same spans.
 from __future__ import annotations
 
 import hashlib
-import json
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from bus.port import StoredMessage
 from schemas.envelope import attributes_of
 from schemas.identity import cycle_of
+from schemas.limited_json import BadJson, load_json
 
 REMEMBERED_EVENTS = 50_000
 """Events kept as possible causes; a cycle has a few dozen."""
@@ -27,6 +27,9 @@ SETTLED_CYCLES = 3
 TOLD_LAYERS = ("proposal", "decision", "outcome")
 """Layers whose data is small and says why; of all others only the headers are read."""
 FAILURES = {"failed", "worse"}
+LONGEST_TEXT = 4_000
+"""Characters of a text that a span carries."""
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})(?:-|$)")
 
 Attributes = dict[str, str | int | float | bool]
 
@@ -79,9 +82,12 @@ class SpanTeller:
         attributes = attributes_of(message.headers)
         place = place_of(attributes.get("traceparent", ""))
         correlation_id = attributes.get("correlationid", "")
-        if place is None or not correlation_id:
+        if place is None or not attributes.get("id"):
             return []
-        cycle = cycle_of(correlation_id)
+        try:
+            cycle = cycle_of(correlation_id)
+        except ValueError:
+            return []
         causes = [
             self._known[cause]
             for cause in attributes.get("causationid", "").split()
@@ -158,11 +164,8 @@ class SpanTeller:
 
 def place_of(traceparent: str) -> Place | None:
     """Read a W3C traceparent; None when it is none."""
-    parts = traceparent.split("-")
-    try:
-        return Place(int(parts[1], 16), int(parts[2], 16))
-    except (IndexError, ValueError):
-        return None
+    found = _TRACEPARENT.match(traceparent)
+    return None if found is None else Place(int(found[1], 16), int(found[2], 16))
 
 
 def root_place(correlation_id: str) -> Place:
@@ -177,19 +180,28 @@ def told_of(message: StoredMessage) -> tuple[Attributes, bool]:
     if message.subject.split(".")[2] not in TOLD_LAYERS:
         return {}, False
     try:
-        data: dict[str, Any] = json.loads(message.data)
-    except ValueError:
+        data = load_json(message.data)
+    except BadJson:
+        data = None
+    if not isinstance(data, dict):
         return {}, False
     told: Attributes = {
         f"foresail.{name}": data[name]
         for name in ("rule", "phase", "status", "closed_by", "reason", "score", "rationale", "text")
-        if isinstance(data.get(name), str | int | float)
+        if isinstance(data.get(name), str | int | float) and _fits(data[name])
     }
-    action = data.get("action") or {}
-    if "kind" in action:
+    action = data.get("action")
+    if isinstance(action, dict) and isinstance(action.get("kind"), str):
+        target = action.get("target")
+        name = target.get("name") if isinstance(target, dict) else None
         told["foresail.action"] = action["kind"]
-        told["foresail.target"] = (action.get("target") or {}).get("name", "")
+        told["foresail.target"] = name if isinstance(name, str) else ""
     return told, data.get("succeeded") is False or data.get("status") in FAILURES
+
+
+def _fits(value: str | float) -> bool:
+    """Say whether a span can carry a value: a short text, or a number of 64 bits."""
+    return len(value) <= LONGEST_TEXT if isinstance(value, str) else abs(value) < 2**63
 
 
 def _root_span(cycle: int, root: _Root) -> CycleSpan:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from schemas.frames import FrameMismatch, FullState, frame_of, unfold
 from schemas.prediction import RiskTable
 from schemas.snapshot import PodTable, SnapshotWorkloads, WorkloadTable
-from schemas.tables import TableDelta, apply, diff, state_hash, table_of
+from schemas.tables import TableDelta, apply, check_cells, columns_after, diff, state_hash, table_of
 
 rows = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=3),
@@ -123,3 +123,52 @@ def test_a_delta_that_leads_elsewhere_is_refused() -> None:
 
     with pytest.raises(FrameMismatch, match="does not have the hash"):
         unfold(first, wrong)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("ready", "1"), ("ready", 1.0), ("ready", True), ("ready", None), ("suspended", 1),
+     ("created_time_seconds", 5), ("created_time_seconds", "soon"), ("unknown", 1)],
+)  # fmt: skip
+def test_a_delta_of_other_types_is_refused(column: str, value: object) -> None:
+    """A cell that is no cell of its column is refused, although the hash of the result is right."""
+    row = {"wanted": 1, "ready": 0, "succeeded": 0, "failed": 0, "suspended": False}
+    old = table_of(WorkloadTable, {"a": {**row, "created_time_seconds": 1.0}})
+    absurd = WorkloadTable.model_construct(
+        None,
+        **{name: getattr(old, name) for name in WorkloadTable.model_fields} | {column: (value,)},
+    )
+    before = FullState(1, 1, {"workloads": old, "pods": PodTable()}, "")
+    data = SnapshotWorkloads.model_validate(
+        {
+            "cycle": 2,
+            "frame": {
+                "frame": "delta",
+                "keyframe_cycle": 1,
+                "previous_cycle": 1,
+                "state_hash": state_hash({"workloads": absurd, "pods": PodTable()}),
+                "deltas": {
+                    "workloads": {"cells": {column: {"rows": [0], "values": [value]}}},
+                    "pods": {},
+                },
+            },
+            "cluster_time_seconds": 1.0,
+            "pods_running": 0,
+            "pods_total": 0,
+            "bare_pods_succeeded": 0,
+            "workloads": None,
+            "pods": None,
+        }
+    )
+    with pytest.raises(FrameMismatch, match="another type"):
+        unfold(before, data)
+
+
+@pytest.mark.parametrize("added", ["a", "b"])
+def test_an_added_row_is_whole_and_new(added: str) -> None:
+    """A row without its cells, or with an id that is there already, is refused."""
+    row = {"wanted": 1, "ready": 0, "succeeded": 0, "failed": 0, "suspended": False}
+    old = table_of(WorkloadTable, {"a": {**row, "created_time_seconds": 1.0}})
+    delta = TableDelta(added=(added,))
+    with pytest.raises(ValueError, match="unique" if added == "a" else "lacks a cell"):
+        check_cells(WorkloadTable, delta, columns_after(old, delta))

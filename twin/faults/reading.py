@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from datetime import date, datetime
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
 from bus.errors import InputError
+from bus.limited_files import BadFile, read_limited
+from bus.limited_yaml import MOST_BYTES, BadYaml, load_yaml
 from twin.faults.scenario import Fault, Scenario
 
-LARGEST_BYTES = 1_000_000
 _OF_FAULT: dict[str, type[BaseModel]] = {
     get_args(kind.model_fields["fault"].annotation)[0]: kind for kind in get_args(Fault)
 }
@@ -26,13 +25,11 @@ def read_scenario(path: Path) -> Scenario:
         InputError: it cannot be read, or a key or value in it is wrong; names file and key or line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_limited(path, MOST_BYTES)
     except OSError as error:
         raise InputError("scenario", path, f"give a readable file ({error.strerror})") from error
-    except UnicodeDecodeError as error:
-        raise InputError("scenario", path, "write it in UTF-8") from error
-    if len(text) > LARGEST_BYTES:
-        raise InputError("scenario", path, f"keep it below {LARGEST_BYTES} bytes")
+    except BadFile as error:
+        raise InputError("scenario", path, f"keep it below {MOST_BYTES} bytes") from error
     return scenario_of(_parsed(text, path.name), path.name)
 
 
@@ -45,7 +42,7 @@ def scenario_of(document: object, source: str) -> Scenario:
     if not isinstance(document, dict):
         raise InputError(source, _short(document), "begin with `faults:` and a list under it")
     try:
-        text = json.dumps(document, default=_json_time, allow_nan=False)
+        text = json.dumps(document, allow_nan=False)
         return Scenario.model_validate_json(text)
     except ValidationError as error:
         raise _first(error, source) from error
@@ -53,21 +50,12 @@ def scenario_of(document: object, source: str) -> Scenario:
         raise InputError(source, _short(document), f"it is no plain document: {error}") from error
 
 
-def _parsed(text: str, source: str) -> object:
+def _parsed(text: bytes, source: str) -> object:
     try:
-        return yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        line = 0 if error.problem_mark is None else error.problem_mark.line + 1
-        remedy = f"correct the YAML ({error.problem})"
-        raise InputError(f"{source} line {line}", "unreadable", remedy) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise InputError(source, "unreadable", f"correct the YAML ({error})") from error
-
-
-def _json_time(value: object) -> str:
-    if isinstance(value, datetime | date):  # YAML reads times by itself
-        return value.isoformat()
-    raise TypeError(f"{value!r} is neither text, number, list nor mapping")
+        return load_yaml(text)
+    except BadYaml as error:
+        where = source if error.line is None else f"{source} line {error.line}"
+        raise InputError(where, "unreadable", f"correct the YAML ({error.why})") from error
 
 
 def _first(error: ValidationError, source: str) -> InputError:

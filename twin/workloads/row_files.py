@@ -7,11 +7,12 @@ in silence.
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.limited_files import BadFile, read_text_limited
+from schemas.limited_json import BadJson, load_json
 from twin.workloads.rows import ALL_FIELDS, Place, Row
 
 CSV_SUFFIX = ".csv"
@@ -19,6 +20,14 @@ JSON_LINES_SUFFIX = ".jsonl"
 PARQUET_SUFFIX = ".parquet"
 COMMENT = "#"  # lines that start with it describe the file and are shown at start
 LONGEST_SHOWN = 60
+MOST_BYTES = 512 * 1024**2
+"""Bytes of a file; ten million arrivals have about as many."""
+LONGEST_LINE = 65_536
+"""Characters of a line; a row has about a hundred."""
+MOST_UNKNOWN = 20
+"""Unknown fields of one row that are complained about."""
+DEEPEST = 8
+"""Lists and objects inside one another in a JSON row."""
 
 Complain = Callable[[InputError], None]
 """Raises (a run must not start), or collects (somebody wants to see every bad row)."""
@@ -38,13 +47,16 @@ def read_rows(path: Path, comments: list[str], complain: Complain) -> Iterator[P
         remedy = hint if path.suffix == PARQUET_SUFFIX else plain
         raise InputError(field="workload file", value=path.name, remedy=remedy)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text_limited(path, MOST_BYTES, "utf-8-sig")
+    except (OSError, BadFile) as error:
         remedy = f"give a readable UTF-8 file ({error})"
         raise InputError(field="workload file", value=str(path), remedy=remedy) from error
     lines: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.startswith(COMMENT):
+        if len(line) > LONGEST_LINE:
+            remedy = f"keep it below {LONGEST_LINE} characters"
+            complain(Place(path.name, number).error("row", f"{len(line)} characters", remedy))
+        elif line.startswith(COMMENT):
             comments.append(line.removeprefix(COMMENT).strip())
         elif line.strip():
             lines.append((number, line))
@@ -56,6 +68,10 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> I
     cells = csv.reader((line for _, line in lines), strict=True)
     try:
         header = next(cells, [])
+        if len(header) > len(ALL_FIELDS):
+            remedy = f"there are no more than {len(ALL_FIELDS)} fields"
+            complain(Place(path.name, numbers[0]).error("header", f"{len(header)} columns", remedy))
+            return
         for field in header:
             if field not in ALL_FIELDS or header.count(field) > 1:
                 remedy = "use each once of: " + ", ".join(ALL_FIELDS)
@@ -78,14 +94,14 @@ def _json_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> 
         place = Place(path.name, number)
         shown = line[:LONGEST_SHOWN]
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = load_json(line, most_bytes=LONGEST_LINE, deepest=DEEPEST)
+        except BadJson as error:
             complain(place.error("row", shown, f"write one JSON object ({error})"))
             continue
         if not isinstance(row, dict):
             complain(place.error("row", shown, "write one JSON object per line"))
             continue
-        unknown = [field for field in row if field not in ALL_FIELDS]
+        unknown = [field for field in row if field not in ALL_FIELDS][:MOST_UNKNOWN]
         for field in unknown:
             complain(place.error(field, row[field], "use only: " + ", ".join(ALL_FIELDS)))
         if not unknown:

@@ -1,0 +1,86 @@
+"""Files from others, read up to a size; also what is no regular file and has no end."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+PIECE_BYTES: Final = 1024**2
+"""Bytes read at a time."""
+TOML_BYTES: Final = 256 * 1024
+"""Bytes of a settings file."""
+TOML_LINE: Final = 4_000
+"""Characters of a line: a key of n dotted parts takes the reader the square of n."""
+TOML_DEPTH: Final = 16
+"""Tables and arrays inside one another; settings have two."""
+
+
+class BadFile(ValueError):
+    """A file is too large, or does not hold what it should; one sentence."""
+
+
+def read_limited(path: Path, most_bytes: int) -> bytes:
+    """Return a file's bytes.
+
+    Raises:
+        BadFile: it has more than `most_bytes`; no more than that are read.
+        OSError: it cannot be read.
+    """
+    pieces, left = [], most_bytes + 1
+    with path.open("rb") as file:
+        # Asked for all at once, it would take the memory of the limit for a file of a few bytes.
+        while left and (piece := file.read(min(left, PIECE_BYTES))):
+            pieces.append(piece)
+            left -= len(piece)
+    if not left:
+        raise BadFile(f"it has more than {most_bytes} bytes")
+    return b"".join(pieces)
+
+
+def read_text_limited(path: Path, most_bytes: int, encoding: str = "utf-8") -> str:
+    """Return a file's text; see `read_limited`.
+
+    Raises:
+        BadFile: it has more than `most_bytes`, or another encoding.
+        OSError: it cannot be read.
+    """
+    try:
+        return read_limited(path, most_bytes).decode(encoding)
+    except UnicodeDecodeError as error:
+        raise BadFile(f"it is not UTF-8 (byte {error.start})") from error
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the tables of a TOML file.
+
+    Raises:
+        BadFile: it is too large, too deep, or no TOML.
+        OSError: it cannot be read.
+    """
+    text = read_text_limited(path, TOML_BYTES)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if len(line) > TOML_LINE:
+            raise BadFile(f"line {number} has more than {TOML_LINE} characters")
+    try:
+        content = tomllib.loads(text)
+    except RecursionError as error:
+        raise BadFile(f"it is nested deeper than {TOML_DEPTH}") from error
+    except ValueError as error:
+        raise BadFile(" ".join(str(error).split())[:200]) from error
+    if _deeper(content, TOML_DEPTH):
+        raise BadFile(f"it is nested deeper than {TOML_DEPTH}")
+    return content
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    """Say whether a value has more levels than that, without recursion."""
+    level: list[Any] = [value]
+    for _ in range(levels + 1):
+        level = [
+            inner
+            for one in level
+            if isinstance(one, dict | list)
+            for inner in (one.values() if isinstance(one, dict) else one)
+        ]
+    return bool(level)
