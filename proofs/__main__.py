@@ -15,7 +15,7 @@ from rich.table import Table
 from bus.errors import InputError
 from proofs.row import CI, FULL, Row, Scale
 
-PARTS = ("simulation", "faults", "determinism", "identities", "load", "planted")
+PARTS = ("simulation", "faults", "determinism", "identities", "load", "observability", "planted")
 Prove = Callable[[Scale], Iterator[Row]]
 
 

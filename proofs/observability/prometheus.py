@@ -120,18 +120,19 @@ async def scraping(config: Mapping[str, Any], folder: Path) -> AsyncIterator[Pro
         log.close()
 
 
-async def _until_ready(
-    running: Prometheus, process: asyncio.subprocess.Process, log: Path
-) -> None:
+async def _until_ready(running: Prometheus, process: asyncio.subprocess.Process, log: Path) -> None:
     try:
         async with asyncio.timeout(READY_SECONDS):
             while not await asyncio.to_thread(lambda: running.ready):
                 if process.returncode is not None:
-                    said = log.read_text(encoding="utf-8", errors="replace").strip()
-                    raise PrometheusFailed(said[-300:])
+                    raise PrometheusFailed(_last_of(log))
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError as error:
         raise PrometheusFailed(f"not ready within {READY_SECONDS:g} s") from error
+
+
+def _last_of(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace").strip()[-300:]
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
