@@ -16,6 +16,8 @@ from bus.port import StoredMessage
 from schemas.envelope import attributes_of
 from schemas.identity import cycle_of
 
+SETTLED_CYCLES = 3
+"""As docs/adr/0008 has it; what comes later than so many newer cycles is outside its cycle's span."""
 LAYERS = ("snapshot", "observation", "prediction", "proposal", "decision", "outcome")
 
 
@@ -40,6 +42,8 @@ class ExpectedCycle:
 
     number: int
     trace: str
+    closed_seq: int = 0
+    """Position where its own span is sent; 0: not before the log's end."""
     events: dict[str, StoredMessage] = field(default_factory=dict)
     """By span id."""
     causes: dict[str, set[str]] = field(default_factory=dict)
@@ -65,10 +69,19 @@ def expected(messages: Iterable[StoredMessage]) -> dict[str, ExpectedCycle]:
         number = cycle_of(headers["correlationid"])
         if number < 1:
             continue
+        if trace not in cycles:
+            _close(cycles, number, message.seq)
         cycle = cycles.setdefault(trace, ExpectedCycle(number, trace))
         cycle.events[span] = message
         cycle.causes[span] = causes
     return cycles
+
+
+def _close(cycles: Mapping[str, ExpectedCycle], newest: int, seq: int) -> None:
+    """Note which cycles are settled now that a newer one has begun."""
+    for cycle in cycles.values():
+        if not cycle.closed_seq and cycle.number + SETTLED_CYCLES <= newest:
+            cycle.closed_seq = seq
 
 
 def faults_of(cycle: ExpectedCycle, spans: list[CollectedSpan]) -> list[str]:
@@ -112,8 +125,8 @@ def _faults_of_span(
     own_causes = cycle.causes[span.span] & cycle.events.keys()
     if span.parent not in (own_causes or {root.span}):
         wrong.append(f"{where}: its parent is none of its causes")
-    # Rewards and scored forecasts come cycles later, when their cycle's own span has been sent.
-    late = span.name.startswith("outcome.")
+    # A cycle's own span is sent when newer ones have begun; what comes later ends after it.
+    late = 0 < cycle.closed_seq < message.seq
     if not root.start <= span.start <= span.end or not (late or span.end <= root.end):
         wrong.append(f"{where}: it lies outside its cycle")
     return wrong

@@ -14,10 +14,11 @@ from rich.progress import track
 
 from proofs.planted.decisions import DECISIONS
 from proofs.planted.defect import Defect, copy_tree, run_tests, try_defect
+from proofs.planted.observability import OBSERVABILITY
 from proofs.row import Row, Scale
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-DEFECTS: tuple[Defect, ...] = (*DECISIONS,)
+DEFECTS: tuple[Defect, ...] = (*DECISIONS, *OBSERVABILITY)
 
 
 def prove(scale: Scale) -> Iterator[Row]:
