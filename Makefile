@@ -19,7 +19,7 @@ COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --for
 	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run dev test quick lint format bench prove lock clean
+.PHONY: help setup run dev test quick lint format bench prove lock sbom audit clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -59,6 +59,12 @@ lock: $(DEV_DONE) ## Write both lock files anew from pyproject.toml
 	$(COMPILE) --extra build --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra build --extra dev --constraint requirements.lock \
 		--output-file requirements-dev.lock pyproject.toml
+
+sbom: $(DEV_DONE) ## Write the bill of materials, CycloneDX, to build/sbom.cdx.json
+	@$(BIN)/python -m deploy.sbom
+
+audit: $(DEV_DONE) ## Ask an advisory service about every locked package; exit code 3: it could not be asked
+	@$(BIN)/python -m deploy.audit
 
 clean: ## Remove caches, builds and .venv; state in .foresail stays
 	rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -17,6 +17,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.machine import quiet
+
 SETTLE_SECONDS = 20.0
 TARGET_CORES = 1.0
 TARGET_GIGABYTES = 1.2
@@ -82,6 +84,7 @@ def measure(root: int, seconds: float) -> list[tuple[Reading, float]]:
 
 def main() -> int:
     """Start, measure, stop, print."""
+    quiet()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--nodes", type=int, default=100)

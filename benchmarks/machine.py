@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import platform
 import subprocess
@@ -19,6 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import structlog
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -33,13 +35,22 @@ _STARTING_LOAD = os.getloadavg()[0]
 
 
 def parser(text: str | None) -> argparse.ArgumentParser:
-    """Return a parser with the flags that all benchmarks share."""
+    """Return a parser with the flags that all benchmarks share; from here on it is `quiet`."""
+    quiet()
     made = argparse.ArgumentParser(
         description=text, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     made.add_argument("--json", action="store_true", help="print one JSON object")
     made.add_argument("--seed", type=int, default=1, help="where random input starts")
     return made
+
+
+def quiet() -> None:
+    """Keep log lines of the product's code in this process out of the figures.
+
+    What goes wrong in a benchmark is raised, or stands in its figures.
+    """
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 def progress(*, quiet: bool) -> Progress:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import logging
 import os
 import shutil
 import signal
@@ -27,10 +26,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-import structlog
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.machine import quiet
 from bus.clock import SystemClock
 from bus.errors import BusUnavailable, StreamMissing
 from bus.nats_adapter import NatsBus
@@ -232,11 +231,6 @@ def print_table(found: dict[str, tuple[Losses, Losses]]) -> None:
             str(killed.broken + unpowered.broken),
         )
     Console(width=120).print(table)
-
-
-def quiet() -> None:
-    """Keep the bus' own debug lines out of the table."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
 
 
 def main() -> int:

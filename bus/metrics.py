@@ -9,8 +9,28 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
 
+from bus.errors import (
+    AnotherWriter,
+    BusUnavailable,
+    ForesailError,
+    LogWentBack,
+    MessageTooLarge,
+    NotPermitted,
+    StreamMissing,
+)
+
 PREFIX = "foresail"
 PUBLISH_BUCKETS_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0)
+PUBLISH_FAILURES: tuple[type[ForesailError], ...] = (
+    AnotherWriter,
+    BusUnavailable,
+    LogWentBack,
+    MessageTooLarge,
+    NotPermitted,
+    StreamMissing,
+)
+"""Why a publish is given up. Counted from 0 at the start: a series that begins with its first failure
+shows Prometheus no increase."""
 
 
 class Measures:
@@ -37,6 +57,8 @@ class Measures:
         self.failures = Counter(
             "foresail_publish_failures_total", "Publishes given up", ["error"], registry=registry
         )
+        for error in PUBLISH_FAILURES:
+            self.failures.labels(error.__name__)
         self.decisions = Counter(
             "foresail_decisions_total", "Decisions made", ["rule", "action"], registry=registry
         )

@@ -15,7 +15,16 @@ from rich.table import Table
 from bus.errors import InputError
 from proofs.row import CI, FULL, Row, Scale
 
-PARTS = ("simulation", "faults", "determinism", "identities", "load", "planted", "cluster")
+PARTS = (
+    "simulation",
+    "faults",
+    "determinism",
+    "identities",
+    "load",
+    "observability",
+    "planted",
+    "cluster",
+)
 Prove = Callable[[Scale], Iterator[Row]]
 
 

@@ -33,7 +33,7 @@ class Row:
     """One thing that was tried, and how often it held."""
 
     part: str
-    """Which proof: simulation, faults, determinism, identities, load, planted, cluster."""
+    """Which proof: one of `proofs.__main__.PARTS`."""
     what: str
     tried: int
     held: int

@@ -18,6 +18,7 @@ from proofs.planted.execution import EXECUTION
 from proofs.planted.forecast import FORECAST
 from proofs.planted.guard_rails import GUARD_RAILS
 from proofs.planted.log import LOG
+from proofs.planted.observability import OBSERVABILITY
 from proofs.planted.readers import READERS
 from proofs.planted.recordings import RECORDINGS
 from proofs.planted.safety import SAFETY
@@ -33,6 +34,7 @@ DEFECTS: tuple[Defect, ...] = (
     *FORECAST,
     *GUARD_RAILS,
     *LOG,
+    *OBSERVABILITY,
     *READERS,
     *RECORDINGS,
     *SAFETY,

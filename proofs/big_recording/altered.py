@@ -1,0 +1,52 @@
+"""A copy of a recording that differs in one late decision: what `diff` must find, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from bus.port import StoredMessage
+from bus.recording import open_recording
+from bus.recording.writer import written
+
+OTHER_TARGET = "somewhere-else"
+
+
+def last_decision(path: Path) -> StoredMessage:
+    """Return a recording's newest decision that has a target; one pass.
+
+    Raises:
+        ValueError: it has none.
+    """
+    found = None
+    for message in open_recording(path):
+        if message.subject.endswith(".decision") and _target(message):
+            found = message
+    if found is None:
+        raise ValueError(f"{path.name} holds no decision with a target")
+    return found
+
+
+def write_altered(path: Path, target: Path, late: StoredMessage) -> int:
+    """Write a sealed copy in which the decision `late` names another target; return its cycle.
+
+    Every other line is the recording's own. The last frame of a recording that is not sealed may be
+    missing from the copy, as from every reading of it.
+    """
+    data = json.loads(late.data)
+    data["action"]["target"]["name"] = OTHER_TARGET
+    changed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+    recording = open_recording(path)
+    with written(target, recording.header) as writer:
+        for content in recording.whole_frames():
+            for message, line in zip(content.messages, content.lines, strict=True):
+                if message.seq == late.seq:
+                    writer.write(replace(message, data=changed))
+                else:
+                    writer.write(message, line)
+    return int(data["cycle"])
+
+
+def _target(message: StoredMessage) -> str:
+    return str((json.loads(message.data)["action"].get("target") or {}).get("name") or "")

@@ -1,0 +1,132 @@
+"""What can be seen from outside: every panel answered by a real Prometheus, every cycle one trace in a
+real collector.
+
+A stack is started as a user starts it, with the exerciser; its nats-server and its referee are
+killed once, so that numbers of failures have something to tell. Prometheus (Debian's package) scrapes
+every process with the generated configuration; Phoenix receives what `foresail trace` sends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from deploy.grafana.make_dashboard import DASHBOARD
+from deploy.grafana.make_prometheus import CONTAINERS, OPTIONAL, PORT, local_scraping
+from deploy.grafana.make_prometheus import scraping as scrape_config
+from proofs.faults import quiet
+from proofs.faults.live_stack import LiveStack, NotReady
+from proofs.observability import traces
+from proofs.observability.panels import Answered, answers, queries
+from proofs.observability.phoenix import Phoenix, PhoenixFailed, collecting
+from proofs.observability.prometheus import (
+    MISSING,
+    Prometheus,
+    PrometheusFailed,
+    binary,
+    objection,
+    scraping,
+)
+from proofs.row import Row, Scale
+
+PART = "observability"
+FAULTS = ("nats-server", "referee")
+CYCLES = 6
+"""Decided before and after each fault."""
+DECIDED_SECONDS = 120.0
+SCRAPE_SECONDS = 1.0
+TOLD_SECONDS = 60.0
+TRACED = "cycles that are one whole trace in Phoenix"
+
+
+def prove(scale: Scale) -> Iterator[Row]:
+    """Ask, trace and compare; the scale gives the seed alone."""
+    quiet()
+    with TemporaryDirectory(prefix="foresail-observability-", ignore_cleanup_errors=True) as made:
+        yield from asyncio.run(_proved(Path(made), scale.seed))
+
+
+async def _proved(folder: Path, seed: int) -> list[Row]:
+    if binary() is None:
+        return [Row(PART, "panels answered with data by Prometheus", 1, 0, MISSING)]
+    rows = _configurations(folder)
+    try:
+        async with collecting(folder) as collector:
+            rows += await traces.of_recording(folder, collector, seed)
+            return rows + await _live(folder, seed, collector)
+    except PhoenixFailed as error:
+        rows.append(Row(PART, TRACED, 1, 0, str(error)))
+        return rows + await _live(folder, seed, None)
+
+
+def _configurations(folder: Path) -> list[Row]:
+    """Let promtool read what compose gives to Prometheus."""
+    targets = {name: f"{name}:{PORT}" for name in CONTAINERS}
+    said = objection(scrape_config(targets, looked_up=OPTIONAL), folder)
+    return [Row(PART, "promtool takes the scrape configuration", 1, int(not said), said[:300])]
+
+
+async def _live(folder: Path, seed: int, collector: Phoenix | None) -> list[Row]:
+    stack = LiveStack(folder / "stack", seed=seed, nodes=10)
+    try:
+        await stack.start(CYCLES)
+        config = local_scraping(stack.folder / "state" / "stack.json", SCRAPE_SECONDS)
+        async with scraping(config, folder) as prometheus:
+            rows = [await _panels(stack, prometheus), *await _numbers(stack, prometheus)]
+        if collector is not None:
+            seen = list(stack.watch.messages)
+            rows += await traces.of_stack(folder, stack.folder / "state", seen, collector)
+        return rows
+    except (NotReady, PrometheusFailed) as error:
+        return [Row(PART, "panels answered with data by Prometheus", 1, 0, str(error)[:300])]
+    finally:
+        await stack.stop()
+
+
+async def _panels(stack: LiveStack, prometheus: Prometheus) -> Row:
+    for name in FAULTS:
+        stack.signal(name)
+        await stack.watch.decided(CYCLES, DECIDED_SECONDS)
+    found = await answers(queries(DASHBOARD), prometheus)
+    return panels_row(found)
+
+
+def panels_row(found: Sequence[Answered]) -> Row:
+    """Return the row of all panels: tried, answered, and the first that was not."""
+    wrong = [f"{one.asked.panel}: {one.objection}" for one in found if one.objection]
+    series = sum(one.series for one in found)
+    detail = wrong[0] if wrong else f"{series} series; {' and '.join(FAULTS)} killed once each"
+    tried, held = len(found), len(found) - len(wrong)
+    return Row(PART, "panels answered with data by Prometheus", tried, held, detail)
+
+
+async def _numbers(stack: LiveStack, prometheus: Prometheus) -> list[Row]:
+    """Numbers that must show what was done: everything is scraped, and the outage was noticed."""
+    processes = len(stack.file["health"])
+    up = await _eventually(prometheus, "sum(up)", lambda value: value == processes)
+    trouble = (
+        "sum(foresail_publish_retries_total) + sum(foresail_publish_failures_total)"
+        " + sum(max_over_time(foresail_lag_positions[5m]))"
+        " + sum(1 - min_over_time(foresail_connected[5m]))"
+    )
+    seen = await _eventually(prometheus, trouble, lambda value: value > 0)
+    return [
+        Row(PART, "processes that Prometheus scrapes", processes, round(up)),
+        Row(PART, "a killed server shows in the numbers", 1, int(seen > 0), f"{seen:g}"),
+    ]
+
+
+async def _eventually(
+    prometheus: Prometheus, expression: str, fits: Callable[[float], bool]
+) -> float:
+    """Return an expression's value once it fits, or as it is after a minute."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + TOLD_SECONDS
+    while True:
+        series = await asyncio.to_thread(prometheus.ask, expression)
+        value = series[0].value if series else 0.0
+        if fits(value) or loop.time() > deadline:
+            return value
+        await asyncio.sleep(1.0)

@@ -1,0 +1,106 @@
+"""Is every panel of the Grafana dashboard answered with data by a real Prometheus?
+
+What is asked are the expressions of `deploy/grafana/foresail.json`, the file that Grafana loads. An
+answer counts when it has at least one series with a number, and when every label that the panel
+writes into its legend is there: a sum over a label that no metric has is an answer, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from proofs.observability.prometheus import Prometheus, PrometheusFailed
+
+ANSWER_SECONDS = 60.0
+AGAIN_SECONDS = 1.0
+VARIABLES = {
+    "$__rate_interval": "1m",
+    "$__interval": "15s",
+    "$__range": "15m",
+}
+"""What Grafana puts in for its own variables; variables of the dashboard are in its `templating`."""
+_LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One query of one panel."""
+
+    panel: str
+    expression: str
+    labels: tuple[str, ...]
+    """What its legend is written from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What became of one query."""
+
+    asked: Asked
+    series: int
+    objection: str = ""
+    """Why it does not count; empty when it does."""
+
+
+def queries(dashboard: Path) -> list[Asked]:
+    """Return every query of a dashboard file, with its variables put in."""
+    content: dict[str, Any] = json.loads(dashboard.read_bytes())
+    values = {**VARIABLES, **_own_variables(content)}
+    return [
+        Asked(
+            panel["title"],
+            _put_in(target["expr"], values),
+            tuple(_LEGEND.findall(target.get("legendFormat", ""))),
+        )
+        for panel in content["panels"]
+        for target in panel.get("targets", ())
+    ]
+
+
+async def answers(asked: Sequence[Asked], prometheus: Prometheus) -> list[Answered]:
+    """Ask until all are answered, or a minute has passed."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + ANSWER_SECONDS
+    while True:
+        found = [await asyncio.to_thread(answer, one, prometheus) for one in asked]
+        if not any(one.objection for one in found) or loop.time() > deadline:
+            return found
+        await asyncio.sleep(AGAIN_SECONDS)
+
+
+def answer(asked: Asked, prometheus: Prometheus) -> Answered:
+    """Ask one query once."""
+    try:
+        series = prometheus.ask(asked.expression)
+    except PrometheusFailed as error:
+        return Answered(asked, 0, str(error))
+    numbers = [one for one in series if not math.isnan(one.value)]
+    if not numbers:
+        return Answered(asked, 0, "no data" if not series else "no number")
+    missing = [label for label in asked.labels if not any(label in one.labels for one in numbers)]
+    if missing:
+        return Answered(asked, len(numbers), f"no label {missing[0]} for its legend")
+    return Answered(asked, len(numbers))
+
+
+def _own_variables(content: Mapping[str, Any]) -> dict[str, str]:
+    """Return the dashboard's variables with their current values; All matches everything."""
+    found = {}
+    for one in content.get("templating", {}).get("list", ()):
+        value = one.get("current", {}).get("value", "")
+        found[f"${one['name']}"] = ".*" if value in {"$__all", ""} else str(value)
+    return found
+
+
+def _put_in(expression: str, values: Mapping[str, str]) -> str:
+    for name in sorted(values, key=len, reverse=True):
+        expression = expression.replace("${" + name[1:] + "}", values[name])
+        expression = expression.replace(name, values[name])
+    return expression

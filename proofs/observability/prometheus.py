@@ -1,0 +1,146 @@
+"""A real Prometheus on loopback that scrapes what it is told to, and answers queries."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.parse import urlencode
+from urllib.request import urlopen
+
+from deploy.grafana.make_prometheus import as_yaml
+from foresail.stack.health_ports import free_ports
+
+READY_SECONDS = 60.0
+STOP_SECONDS = 10.0
+ASK_SECONDS = 10.0
+POLL_SECONDS = 0.1
+MISSING = "there is no `prometheus`: apt-get install --no-install-recommends prometheus"
+
+
+class PrometheusFailed(Exception):
+    """It did not start, or did not take a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One series of an answer."""
+
+    labels: Mapping[str, str]
+    value: float
+
+
+@dataclass(frozen=True)
+class Prometheus:
+    """One that runs."""
+
+    url: str
+
+    def ask(self, expression: str) -> list[Series]:
+        """Return what an expression is now.
+
+        Raises:
+            PrometheusFailed: it is no expression, or nobody answered.
+        """
+        query = urlencode({"query": expression})
+        try:
+            with urlopen(f"{self.url}/api/v1/query?{query}", timeout=ASK_SECONDS) as answer:
+                found: Any = json.load(answer)["data"]["result"]
+        except (OSError, ValueError) as error:
+            raise PrometheusFailed(f"{expression}: {error}") from error
+        return [Series(one["metric"], float(one["value"][1])) for one in found]
+
+    @property
+    def ready(self) -> bool:
+        """Whether it takes queries."""
+        try:
+            with urlopen(f"{self.url}/-/ready", timeout=ASK_SECONDS) as answer:
+                return bool(answer.status == 200)
+        except (URLError, OSError):
+            return False
+
+
+def binary() -> str | None:
+    """Return where Prometheus is installed, if it is."""
+    return shutil.which("prometheus")
+
+
+def objection(config: Mapping[str, Any], folder: Path) -> str:
+    """Return what `promtool` says against a configuration; empty when it is valid.
+
+    Raises:
+        PrometheusFailed: there is no promtool.
+    """
+    promtool = shutil.which("promtool")
+    if promtool is None:
+        raise PrometheusFailed(MISSING)
+    file = folder / "checked.yml"
+    file.write_text(as_yaml(config), encoding="utf-8")
+    done = subprocess.run(
+        [promtool, "check", "config", str(file)], capture_output=True, text=True, check=False
+    )
+    return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
+
+
+@asynccontextmanager
+async def scraping(config: Mapping[str, Any], folder: Path) -> AsyncIterator[Prometheus]:
+    """Run Prometheus with a configuration until the block ends; its files go to `folder`.
+
+    Raises:
+        PrometheusFailed: it is not installed, or was not ready within a minute.
+    """
+    program = binary()
+    if program is None:
+        raise PrometheusFailed(MISSING)
+    (folder / "prometheus.yml").write_text(as_yaml(config), encoding="utf-8")
+    address = f"127.0.0.1:{free_ports(1)[0]}"
+    log = (folder / "prometheus.log").open("wb")
+    process = await asyncio.create_subprocess_exec(
+        program,
+        f"--config.file={folder / 'prometheus.yml'}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address={address}",
+        "--log.level=warn",
+        stdout=log,
+        stderr=log,
+    )
+    try:
+        running = Prometheus(f"http://{address}")
+        await _until_ready(running, process, folder / "prometheus.log")
+        yield running
+    finally:
+        await _stop(process)
+        log.close()
+
+
+async def _until_ready(running: Prometheus, process: asyncio.subprocess.Process, log: Path) -> None:
+    try:
+        async with asyncio.timeout(READY_SECONDS):
+            while not await asyncio.to_thread(lambda: running.ready):
+                if process.returncode is not None:
+                    raise PrometheusFailed(_last_of(log))
+                await asyncio.sleep(POLL_SECONDS)
+    except TimeoutError as error:
+        raise PrometheusFailed(f"not ready within {READY_SECONDS:g} s") from error
+
+
+def _last_of(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace").strip()[-300:]
+
+
+async def _stop(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is not None:
+        return
+    process.terminate()
+    try:
+        await asyncio.wait_for(process.wait(), STOP_SECONDS)
+    except TimeoutError:
+        process.kill()
+        await process.wait()

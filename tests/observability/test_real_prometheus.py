@@ -1,0 +1,103 @@
+"""A real Prometheus scrapes one process and answers every panel; skipped where none is installed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.clock import SystemClock
+from bus.health import Condition, answering
+from bus.link import LinkCounts
+from bus.measured_bus import MeasuredBus
+from bus.memory_adapter import MemoryBus, MemoryLog
+from bus.metrics import Measures
+from bus.port import Message
+from bus.process import ProcessContext, watch
+from deploy.grafana.make_dashboard import DASHBOARD
+from deploy.grafana.make_prometheus import CONTAINERS, OPTIONAL, PORT, scraping
+from foresail.stack.health_ports import free_ports
+from proofs.observability import prometheus
+from proofs.observability.panels import answers, queries
+from schemas.identity import Origin
+from schemas.outcome import ExecutionPhase
+from schemas.reasons import Reason
+from schemas.registry import encode
+from tests.builders import make_decision, make_execution, make_observation, stamped
+
+pytestmark = pytest.mark.skipif(prometheus.binary() is None, reason=prometheus.MISSING)
+
+
+def sent(data: Any, cycle: int) -> Message:
+    """Return an event of a cycle as a message."""
+    encoded = encode(stamped(data, cycle=cycle))
+    return Message(encoded.subject, encoded.headers, encoded.data)
+
+
+async def working(bus: MeasuredBus) -> None:
+    """Publish a cycle again and again and read it, as a process does."""
+    reader = asyncio.create_task(_read(bus))
+    try:
+        for cycle in range(1, 10_000):
+            refused = make_execution(
+                cycle=cycle, phase=ExecutionPhase.REFUSED, reason=Reason.KILL_SWITCH
+            )
+            for data in (make_observation(cycle=cycle), make_decision(cycle=cycle), refused):
+                await bus.publish([sent(data, cycle)])
+            await asyncio.sleep(0.1)
+    finally:
+        reader.cancel()
+
+
+async def _read(bus: MeasuredBus) -> None:
+    async for _ in bus.read(["foresail.>"]):
+        pass
+
+
+@pytest.mark.timeout(180)
+async def test_every_panel_is_answered_with_data(tmp_path: Path) -> None:
+    """Each query of the dashboard has a number and the labels of its legend; one that is wrong has not."""
+    clock, measures = SystemClock(), Measures("p", "c", "i1")
+    bus = MeasuredBus(MemoryBus(MemoryLog(), "c"), LinkCounts, measures, clock)
+    watch(measures, ProcessContext("p", bus, clock, Origin("c", "i1"), {}), bus)
+    (port,) = free_ports(1)
+    config = scraping({"p": f"127.0.0.1:{port}"}, seconds=0.5)
+    ready = Condition(True, {})
+    async with (
+        answering({"FORESAIL_HEALTH_PORT": str(port)}, clock, measures, lambda: ready),
+        prometheus.scraping(config, tmp_path) as running,
+    ):
+        work = asyncio.create_task(working(bus))
+        asked = queries(DASHBOARD)
+        found = await answers(asked, running)
+        wrong = [
+            replace(asked[0], expression="foresail_is_ready"),
+            replace(asked[0], labels=("process",)),
+            replace(asked[0], expression="sum by ("),
+        ]
+        refused = [one.objection for one in await _once(wrong, running)]
+        work.cancel()
+
+    assert [] == [(one.asked.panel, one.objection) for one in found if one.objection]
+    assert len(found) == len(json.loads(DASHBOARD.read_bytes())["panels"])
+    assert refused[:2] == ["no data", "no label process for its legend"]
+    assert "400" in refused[2]
+
+
+async def _once(asked: Any, running: prometheus.Prometheus) -> Any:
+    from proofs.observability.panels import answer
+
+    return [await asyncio.to_thread(answer, one, running) for one in asked]
+
+
+def test_the_configuration_for_containers_is_valid(tmp_path: Path) -> None:
+    """`promtool` takes what compose gives to Prometheus, and refuses what is no configuration."""
+    targets = {name: f"{name}:{PORT}" for name in CONTAINERS}
+    config = scraping(targets, looked_up=OPTIONAL)
+
+    assert not prometheus.objection(config, tmp_path)
+    assert "interval" in prometheus.objection({**config, "global": {"interval": 1}}, tmp_path)

@@ -1,0 +1,77 @@
+"""The proof of long recordings: its altered copy differs where it should, and its rows can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.recording import open_recording
+from lab.rerun.diff import diff
+from proofs.big_recording import Done, diff_row, verify_row
+from proofs.big_recording.altered import last_decision, write_altered
+
+RECORDING = Path(__file__).parents[1] / "golden" / "v1.fslog"
+VERIFIED: dict[str, Any] = {
+    "messages": 100,
+    "compared": 60,
+    "layers": {"decision": {"equal": 60}},
+}
+DIFFERED: dict[str, Any] = {
+    "decisions": {"same": 9, "changed": 1},
+    "differing": [{"cycle": 10}],
+    "sides": [{"messages": 100}, {"messages": 100}],
+}
+
+
+def done(answer: dict[str, Any], code: int = 0, peak_bytes: int = 100) -> Done:
+    """Return a command that ended."""
+    return Done(code, 1.0, 1.0, peak_bytes, answer)
+
+
+def test_the_altered_copy_differs_in_its_last_decision_alone(tmp_path: Path) -> None:
+    """`diff` finds one changed decision, in the cycle said, and both are sealed and whole."""
+    copy = tmp_path / "copy.fslog"
+    cycle = write_altered(RECORDING, copy, last_decision(RECORDING))
+    found = diff(RECORDING, copy)
+    altered, original = open_recording(copy), open_recording(RECORDING)
+    lines = list(zip(original, altered, strict=True))
+
+    assert [cycle] == [one.cycle for one in found.listed]
+    assert 1 == found.classes["changed"]
+    assert 1 == sum(one != other for one, other in lines)
+    assert altered.sealed
+    assert not altered.damage
+
+
+@pytest.mark.parametrize(
+    ("whole", "holds"),
+    [
+        (done(VERIFIED), True),
+        (done(VERIFIED, code=1), False),
+        (done(VERIFIED, peak_bytes=151), False),
+        (done({**VERIFIED, "layers": {"decision": {"equal": 59}}}), False),
+        (done({}), False),
+    ],
+)
+def test_verify_holds_when_all_is_equal_in_bounded_memory(whole: Done, holds: bool) -> None:
+    """A difference, growing memory, or nothing compared breaks the row."""
+    assert holds is verify_row(whole, done({})).holds
+
+
+@pytest.mark.parametrize(
+    ("whole", "holds"),
+    [
+        (done(DIFFERED, code=1), True),
+        (done(DIFFERED, code=0), False),
+        (done(DIFFERED, code=1, peak_bytes=151), False),
+        (done({**DIFFERED, "differing": []}, code=1), False),
+        (done({**DIFFERED, "differing": [{"cycle": 9}]}, code=1), False),
+    ],
+)
+def test_diff_holds_when_it_finds_the_one_change(whole: Done, holds: bool) -> None:
+    """A change that is missed, or seen elsewhere, breaks the row."""
+    assert holds is diff_row(whole, done({}), cycle=10).holds
+    assert not diff_row(replace(whole, answer={}), done({}), cycle=10).holds
