@@ -28,7 +28,7 @@ class ExitCode(IntEnum):
         1,
         (
             "it was looked at and is not as it should be: something differs, is damaged or missing, a check "
-            "or an assertion fails; or the work could not be finished"
+            "or an assertion fails; or the work could not be finished (a traceback: by a defect of ours)"
         ),
     )
     FAILED = DIFFERS
@@ -55,7 +55,6 @@ class ExitCode(IntEnum):
         ),
     )
     UNREACHABLE = 6, "a server does not answer (any more); trying again later may help"
-    CRASHED = 70, "a defect of Foresail itself; a traceback is on stderr"
     HUNG = 71, "the event loop of a process hung; the stacks of its threads are on stderr"
     INTERRUPTED = (
         130,

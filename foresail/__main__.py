@@ -9,7 +9,6 @@ import asyncio
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -103,9 +102,6 @@ def _run(parsed: argparse.Namespace) -> ExitCode:
     except BrokenPipeError:
         _leave_stdout()
         return ExitCode.BROKEN_PIPE
-    except Exception:  # noqa: BLE001 - the last frame: a defect of ours must not look like a finding
-        traceback.print_exc()
-        return ExitCode.CRASHED
     return code
 
 

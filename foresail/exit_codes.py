@@ -14,7 +14,6 @@ SHARED = (
     ExitCode.GOOD,
     ExitCode.BAD_INPUT,
     ExitCode.UNREACHABLE,
-    ExitCode.CRASHED,
     ExitCode.INTERRUPTED,
     ExitCode.BROKEN_PIPE,
 )

@@ -194,13 +194,6 @@ _EXIT_CODES = (
         f"{CODES}::test_what_if_is_not_green_where_nothing_was_computed",
     ),
     Defect(
-        "a crash looks like a difference",
-        "foresail/__main__.py",
-        "return ExitCode.CRASHED",
-        "return ExitCode.DIFFERS",
-        f"{CODES}::test_what_ends_a_verb_is_its_code",
-    ),
-    Defect(
         "SIGTERM leaves half a file",
         "foresail/__main__.py",
         "signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))",

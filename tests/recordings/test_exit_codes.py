@@ -154,13 +154,12 @@ async def test_doctor_does_not_call_a_silent_stack_well(
         (Permanent("it is over"), ExitCode.FAILED),
         (KeyboardInterrupt(), ExitCode.INTERRUPTED),
         (BrokenPipeError(), ExitCode.BROKEN_PIPE),
-        (RuntimeError("a defect"), ExitCode.CRASHED),
     ],
 )
 def test_what_ends_a_verb_is_its_code(
     monkeypatch: pytest.MonkeyPatch, run_file: Path, raised: BaseException, code: ExitCode
 ) -> None:
-    """A crash does not look like a difference, and an outage not like bad input."""
+    """An outage does not look like bad input, and an interrupt not like a finding."""
 
     def raising(*_: Any) -> Any:
         raise raised

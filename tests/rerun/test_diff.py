@@ -47,3 +47,6 @@ def test_cycles_are_aligned_by_number(
     assert {"name": "run.seed", "a": 3, "b": 9} in found["settings"]
     assert 1 == main(["diff", str(recorded), str(other)])
     assert "first divergence: cycle 9" in capsys.readouterr().out
+    swapped = diff(other, recorded)
+    assert [(one.cycle, one.kind) for one in swapped.listed] == [(9, "appeared")]
+    assert [side.alone for side in swapped.sides] == [0, 1]
