@@ -81,6 +81,7 @@ def test_pages_of_a_selection_add_up(many: Api, names: list[str], limit: str) ->
 
     assert names_of([one for page in found for one in page["items"]]) == names[::10]
     assert all(len(page["items"]) == int(limit) for page in found[:-1])
+    assert len(found[0]["items"]) == min(int(limit), len(names[::10]))
 
 
 def test_a_long_list_without_pages(many: Api, names: list[str]) -> None:
