@@ -121,11 +121,4 @@ TWIN_RULES = (
         'if status["disruptionsAllowed"] < 0:',
         f"{CONTROLLERS}test_budget.py::test_an_eviction_is_spent_at_once",
     ),
-    Defect(
-        "a pod displaces one of its own priority",
-        "twin/scheduling/default_preemption.py",
-        "            if pod.shape.priority < priority and not pod.terminal",
-        "            if pod.shape.priority <= priority and not pod.terminal",
-        "tests/twin/scheduler/test_preemption.py::test_equals_stay_even_beside_lesser_ones",
-    ),
 )

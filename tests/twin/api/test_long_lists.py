@@ -74,13 +74,14 @@ def test_long_pages_add_up(many: Api, names: list[str], limit: int) -> None:
     assert {page["kind"] for page in found} == {"ConfigMapList"}
 
 
-@pytest.mark.parametrize("limit", ["1", "7", "100", "100000"])
+@pytest.mark.parametrize("limit", ["1", "19", "100", "100000"])
 def test_pages_of_a_selection_add_up(many: Api, names: list[str], limit: str) -> None:
     """A page of a selection is full although most of what it looks at is left out."""
     found = pages(many, limit=limit, labelSelector="tenth=yes")
 
     assert names_of([one for page in found for one in page["items"]]) == names[::10]
     assert all(len(page["items"]) == int(limit) for page in found[:-1])
+    assert len(found[0]["items"]) == min(int(limit), len(names[::10]))
 
 
 def test_a_long_list_without_pages(many: Api, names: list[str]) -> None:
