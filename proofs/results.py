@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,10 @@ TRIED = ("schemas", "bus", "services", "twin", "foresail", "proofs")
 """Folders whose Python files make up the code that is tried."""
 
 
-def fingerprint() -> str:
+def fingerprint(folders: Sequence[str] = TRIED) -> str:
     """Return a hash of all code whose behaviour a proof tries, equal on every machine."""
     digest = hashlib.sha256()
-    for folder in TRIED:
+    for folder in folders:
         for file in sorted((ROOT / folder).rglob("*.py")):
             digest.update(f"{file.relative_to(ROOT).as_posix()}\0".encode())
             digest.update(file.read_bytes())
