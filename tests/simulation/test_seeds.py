@@ -1,13 +1,14 @@
-"""A hundred simulated runs under faults: nothing lost, nothing doubled, nothing done too late."""
+"""Forty simulated runs under faults: nothing lost, doubled or done too late. `make prove` tries 1,000."""
 
 from __future__ import annotations
 
 import pytest
 
-from proofs.row import CI
 from proofs.simulation import try_seed
 from proofs.simulation.plan import WORLDS, drawn
 from proofs.simulation.world import run
+
+SEEDS = 40
 
 
 @pytest.mark.slow
@@ -17,9 +18,9 @@ def test_whatever_breaks_the_log_comes_right(world: int) -> None:
     """Under crashes, lost acks, outages and pauses every invariant holds, and what differs from an
     undisturbed run names its reason.
     """
-    count = CI.seeds // WORLDS
+    count = SEEDS // WORLDS
     # Every tenth: a batch has one world, whose undisturbed run is made once.
-    seeds = range(1 + world, 1 + CI.seeds, WORLDS)
+    seeds = range(1 + world, 1 + SEEDS, WORLDS)
 
     verdicts = [try_seed(seed) for seed in seeds]
 

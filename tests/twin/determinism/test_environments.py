@@ -15,7 +15,7 @@ from twin.api.router import Router
 from twin.engine import Engine
 
 Build = Callable[..., Engine]
-EVENTS = 200_000
+EVENTS = 100_000
 SMALL = 20_000
 
 
@@ -56,7 +56,7 @@ def large() -> str:
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_the_interpreter_changes_nothing(large: str, version: str) -> None:
-    """200,000 events end in one hash on every supported CPython."""
+    """100,000 events end in one hash on every supported CPython."""
     python = this() if version == CURRENT else other(version)
     if isinstance(python, Missing):
         pytest.skip(f"not tried: {python}")
