@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from bus.errors import BusUnavailable, ConfigError
 from bus.identities import IDENTITIES
 from bus.login import Login, Logins, new_logins, store_logins
 from bus.nats_adapter import NatsBus
@@ -51,8 +52,8 @@ async def start_log(
     """Start or reach the server, and make sure the stream is there; `cleanup` stops what was started.
 
     Raises:
-        ConfigError: the port is taken or the URL does not lead to a fitting server.
-        BusUnavailable: no server answers.
+        ConfigError: the port is taken, or the URL leads to no server or to one that does not fit.
+        BusUnavailable: the own server does not answer.
     """
     nats = settings.nats
     declaration = StreamDeclaration.of(
@@ -89,7 +90,13 @@ async def start_log(
             else f"up to {chosen} of acknowledged events"
         )
         durability = f"log: sync_interval {chosen}; a power failure can lose {lost}, a killed process loses nothing"
-    await NatsBus.declare(url, declaration, login=logins["bootstrap"])
+    try:
+        await NatsBus.declare(url, declaration, login=logins["bootstrap"])
+    except BusUnavailable as error:
+        if nats.url is None:
+            raise
+        why = str(error).removeprefix(f"nats.url = {nats.url}: ")
+        raise ConfigError("nats.url", nats.url, why) from error
     if server is not None:
         server.persist()
     return LogServer(url, declaration.name, server is not None, durability, logins, server)

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 QUIETING = {"parser", "quiet"}
 """Of `benchmarks.machine`: both keep log lines away."""
-OTHERS = {"__main__", "twin_api_server", "twin_engine_world"}
+OTHERS = {"__main__", "hostile_reader_inputs", "twin_api_server", "twin_engine_world"}
 """What starts the benchmarks, and processes that a benchmark starts, whose output it reads."""
 PROGRAM = """
 import structlog

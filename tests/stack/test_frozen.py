@@ -208,15 +208,15 @@ async def test_a_frozen_process_is_started_again_at_once(tmp_path: Path) -> None
 
 
 async def test_a_process_that_ended_its_own_hang_is_started_again_at_once(tmp_path: Path) -> None:
-    """Exit code 4 is a freeze that the process has seen itself."""
+    """The exit code of a hang is a freeze that the process has seen itself."""
     once = tmp_path / "once"
     program = f"import os, pathlib, time\np = pathlib.Path({str(once)!r})\nif not p.exists():\n"
-    program += "    p.touch(); os._exit(4)\ntime.sleep(60)"
+    program += "    p.touch(); os._exit(71)\ntime.sleep(60)"
     async with keeping(tmp_path, program) as kept:
         await kept.heard(1, "started again")
 
     assert (
-        "p ended with exit code 4: its event loop hung, its log shows where; starting again in 0 s"
+        "p ended with exit code 71: its event loop hung, its log shows where; starting again in 0 s"
         in kept.told
     )
 
