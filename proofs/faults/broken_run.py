@@ -66,10 +66,12 @@ async def broken_run(
 
 
 async def _recovered(stack: LiveStack, verdict: Verdict) -> None:
-    if await stack.watch.decided(RECOVERED_CYCLES, RECOVERY_SECONDS):
+    # A stack that only decides has not recovered: its executor may still be in its back-off.
+    decided = await stack.watch.decided(RECOVERED_CYCLES, RECOVERY_SECONDS)
+    if decided and await stack.watch.answered(RECOVERY_SECONDS):
         return
     down = sorted({*SERVICES, "twin"} - set(stack.processes()))
     verdict.problems.append(
-        f"no {RECOVERED_CYCLES} complete cycles within {RECOVERY_SECONDS:g} s; down: {down}; "
+        f"no {RECOVERED_CYCLES} complete and answered cycles within {RECOVERY_SECONDS:g} s; down: {down}; "
         f"up said {stack.output[-200:]!r}"
     )

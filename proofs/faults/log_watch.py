@@ -31,6 +31,8 @@ class LogWatch:
         self.messages: list[StoredMessage] = []
         self.closed: dict[int, ClosedBy] = {}
         """How each decided cycle closed."""
+        self.newest_answered = 0
+        """The newest cycle whose decision has an outcome."""
 
     @property
     def newest_cycle(self) -> int:
@@ -55,6 +57,11 @@ class LogWatch:
             ),
             seconds,
         )
+
+    async def answered(self, seconds: float) -> bool:
+        """Wait until the executor has answered what is decided now; False after `seconds`."""
+        wanted = self.newest_cycle
+        return await until(lambda: self.newest_answered >= wanted, seconds)
 
     def lost_cycles(self, after: int) -> int:
         """Return how many cycles since `after`, up to the newest decided one, closed without everybody
@@ -85,6 +92,9 @@ class LogWatch:
             data = decode(message.subject, message.headers, message.data).data
             if isinstance(data, Decision):
                 self.closed[data.cycle] = data.closed_by
+        elif message.subject.endswith(".outcome.execution"):
+            event = decode(message.subject, message.headers, message.data)
+            self.newest_answered = max(self.newest_answered, event.cycle)
 
 
 async def read_log(
