@@ -21,6 +21,8 @@ from proofs.faults.live_stack import REPOSITORY, LiveStack
 from proofs.faults.verdict import Verdict
 from proofs.faults.waiting import until
 
+HEARD_SECONDS = 6.0
+"""Some rounds of questions, in one of which a process that runs was surely heard."""
 STOPS_WITHIN_SECONDS = 30.0
 """How long a referee that woke up beside a second one may take to notice."""
 REPLACED_SECONDS = 15.0
@@ -82,6 +84,10 @@ async def _stop_one(stack: LiveStack, verdict: Verdict, name: str, within_second
     if not await until(lambda: name in stack.processes(), RECOVERY_SECONDS):
         verdict.problems.append(f"{name} does not run")
         return
+    # A process that was never ready is given two minutes: stop one that the stack has heard.
+    await stack.watch.decided(1, RECOVERY_SECONDS)
+    await stack.watch.answered(RECOVERY_SECONDS)
+    await asyncio.sleep(HEARD_SECONDS)
     frozen, before, began = stack.processes()[name], stack.watch.newest_cycle, time.monotonic()
     frozen.send_signal(signal.SIGSTOP)
 
