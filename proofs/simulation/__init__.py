@@ -7,6 +7,7 @@ the call that repeats it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
@@ -15,6 +16,7 @@ from multiprocessing import get_context
 
 from rich.progress import track
 
+from bus.nats_server import die_with_parent
 from proofs.faults.log_check import check
 from proofs.results import Results, fingerprint
 from proofs.row import Row, Scale
@@ -129,7 +131,12 @@ def _verdicts(seeds: range, scale: Scale) -> list[Verdict]:
     code = fingerprint()
     results = Results.open(scale.results, "simulation", code)
     missing = [seed for seed in seeds if str(seed) not in results.found]
-    with ProcessPoolExecutor(scale.jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        scale.jobs,
+        mp_context=get_context("spawn"),
+        initializer=die_with_parent,  # a killed proof leaves no seeds running
+        initargs=(os.getpid(),),
+    ) as pool:
         trying = [pool.submit(try_seed, seed) for seed in missing]
         progress = track(
             as_completed(trying),
