@@ -19,6 +19,7 @@ import structlog
 from pydantic import ValidationError
 
 from bus.clock import Clock
+from bus.ending import end
 from bus.errors import LogWentBack
 from bus.port import Bus, Message, Messages, StoredMessage
 from schemas import subjects
@@ -217,9 +218,7 @@ class Follower(Generic[S]):
                 self._on_progress("live", self._seq)
                 await self._step()
         finally:
-            reader.cancel()
-            with suppress(asyncio.CancelledError):
-                await reader
+            await end(reader)
 
     def _fold_message(self, message: StoredMessage) -> None:
         if message.seq <= self._seq:
