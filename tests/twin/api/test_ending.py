@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -76,17 +77,21 @@ def test_sigterm_ends_a_process_that_hangs(tmp_path: Path) -> None:
     command = [sys.executable, "-c", program]
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=os.environ) as stuck:
         assert stuck.stdout is not None
-        port = int(stuck.stdout.readline())
-        with _asked(port):
-            assert stuck.stdout.readline() == "stuck\n"
-            stuck.send_signal(signal.SIGTERM)
-            stuck.communicate(timeout=30)
+        try:
+            port = int(stuck.stdout.readline())
+            with _asked(port):
+                assert stuck.stdout.readline() == "stuck\n"
+                stuck.send_signal(signal.SIGTERM)
+                stuck.communicate(timeout=50)
+        finally:
+            stuck.kill()
 
     assert stuck.returncode == 1
 
 
 def _asked(port: int) -> socket.socket:
-    for _ in range(100):
+    for _ in range(600):
+        time.sleep(0.1)
         with suppress(ConnectionError):
             one = socket.create_connection(("127.0.0.1", port))
             one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
