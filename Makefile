@@ -35,7 +35,7 @@ test: $(DEV_DONE) ## Run all tests. PYTEST_ARGS="tests/bus -x" picks some
 	@$(MAKE) --no-print-directory npm-check
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-quick: $(DEV_DONE) ## Lint, types and the tests that start nothing and train nothing, in a minute
+quick: $(DEV_DONE) ## Lint, types and the tests that start nothing and train nothing
 	@$(MAKE) --no-print-directory lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "$(PURE)" $(PYTEST_ARGS)
 
