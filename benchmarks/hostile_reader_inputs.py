@@ -11,6 +11,8 @@ from pathlib import Path
 import polars as pl
 import zstandard
 
+from schemas.model import MOST_OBJECTS, MOST_VALUES
+
 HEAD = b" HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 END = b"Connection: close\r\n\r\n"
 MESSAGE = 950_000
@@ -52,7 +54,9 @@ def _config(value: str) -> bytes:
 def messages() -> dict[str, tuple[str, str, bytes]]:
     """Return (subject after the cluster, type, data) by name."""
     config, risk = "foresail.config.v1", "foresail.prediction.risk"
-    rows = ",".join(f'{{"node":"n{number}","risk_ratio":0.5}}' for number in range(9_900))
+    rows = ",".join(
+        f'{{"node":"n{number}","risk_ratio":0.5}}' for number in range(MOST_OBJECTS - 100)
+    )
     return {
         "nested 100,000 deep": ("config.p", config, _config("[" * 100_000)),
         "1 MB of digits": ("config.p", config, _config("9" * MESSAGE)),
@@ -62,11 +66,15 @@ def messages() -> dict[str, tuple[str, str, bytes]]:
             config,
             _config("[" + "1," * (MESSAGE // 2) + "1]"),
         ),
-        "array of 190,000 numbers": ("config.p", config, _config("[" + "1," * 190_000 + "1]")),
-        "190,000 wrong cells": (
+        "as many numbers as an event holds": (
+            "config.p",
+            config,
+            _config("[" + "1," * (MOST_VALUES - 100) + "1]"),
+        ),
+        "as many wrong cells as an event holds": (
             "observation",
             "foresail.observation.v1",
-            _nodes("1," * 190_000 + "1"),
+            _nodes("1," * (MOST_VALUES - 100) + "1"),
         ),
         "300,000 empty objects": ("config.p", config, _config("[" + "{}," * (MESSAGE // 3) + "1]")),
         "470,000 wrong cells": (
@@ -75,7 +83,7 @@ def messages() -> dict[str, tuple[str, str, bytes]]:
             _nodes("1," * (MESSAGE // 2) + "1"),
         ),
         "columns of other length": ("observation", "foresail.observation.v1", _nodes('"a","b"')),
-        "old version, 9,900 rows": (
+        "old version, as many rows as an event holds": (
             "prediction.risk",
             f"{risk}.v0",
             f'{{"nodes":[{rows}]}}'.encode(),

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Final, Self
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic_core import CoreSchema
 
-MOST_OBJECTS: Final = 10_000
+MOST_OBJECTS: Final = 5_000
 """JSON objects in one event; large state is columns, so the largest real events hold hundreds."""
 MOST_MEMBERS: Final = 100_000
 """Members of all objects in one event; a colon inside a text counts, too."""
-MOST_VALUES: Final = 200_000
+MOST_VALUES: Final = 120_000
 """Cells and members of one event, counted by commas; the state of 5,000 nodes has 80,000."""
 LARGEST_INTEGER: Final = 2**63 - 1
 """A larger one overflows where it becomes a float."""

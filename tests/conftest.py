@@ -34,14 +34,31 @@ SLOW_PLACES = (
     "tests/e2e/", "tests/faults/", "tests/forecast/", "tests/fuzz/", "tests/golden/", "tests/lab/",
     "tests/planted/", "tests/recordings/", "tests/rerun/", "tests/simulation/", "tests/timeline/",
     "tests/twin/contract/", "tests/twin/determinism/", "tests/twin/long_run/",
+    "tests/dashboard/test_hostile_clients.py", "tests/observability/test_hostile_clients.py",
+    "tests/safety/test_up.py", "tests/twin/api/test_connections.py",
 )  # fmt: skip
-"""Folders that `make quick` leaves out: whole runs, training, recordings and searches for bad input."""
+"""What `make quick` leaves out: whole runs, training, recordings, searches for bad input, and
+clients that wait to be sent away."""
 # multiprocessing's own helper process lives as long as the interpreter.
 LASTING_COMMANDS = ("resource_tracker", "multiprocessing.forkserver")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--pure`, which `make quick` uses."""
+    parser.addoption(
+        "--pure", action="store_true", help="only tests that start nothing and train nothing"
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With `--pure`, do not even import slow folders: collecting takes as long as many tests."""
+    if config.getoption("--pure") and collection_path.is_dir():
+        return f"{collection_path.relative_to(config.rootpath).as_posix()}/" in SLOW_PLACES or None
+    return None
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Cap every test that names no heavy part and no cap of its own; mark slow folders; put the
     longest tests first, so that workers end at about the same time.
     """
@@ -59,6 +76,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(UNIT_TIMEOUT_SECONDS))
         if item.nodeid.startswith(SLOW_PLACES):
             item.add_marker(pytest.mark.slow)
+    if config.getoption("--pure"):
+        heavy = [item for item in items if any(map(item.get_closest_marker, HEAVY_MARKS))]
+        config.hook.pytest_deselected(items=heavy)
+        items[:] = [item for item in items if item not in set(heavy)]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -69,9 +90,19 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> Schedulin
 
 @pytest.fixture(autouse=True)
 def _logging_ends_with_the_test() -> Iterator[None]:
-    """Take back what a command run in this process set up: it may log to a stream of the test."""
+    """Take back what a command run in this process set up: it may log to a stream of the test.
+
+    Nor does the default print: a server in a thread of its own would do it while pytest replaces
+    sys.stdout between two tests, and CPython 3.11 dies of that.
+    """
+    _log_nothing()
     yield
+    _log_nothing()
+
+
+def _log_nothing() -> None:
     structlog.reset_defaults()
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
 
 
 @pytest.fixture
