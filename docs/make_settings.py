@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from foresail.flags import FLAG_OF
 from foresail.settings import GROUPS
+from schemas.docstrings import field_docstrings
 
 PAGE = Path(__file__).with_name("settings.md")
 HEAD = """# Settings
@@ -33,15 +34,16 @@ def page() -> str:
 
 
 def _group(name: str, kind: type[BaseModel]) -> str:
-    rows = [_row(name, field, info) for field, info in kind.model_fields.items()]
+    texts = field_docstrings(kind)
+    rows = [_row(name, field, info, texts[field]) for field, info in kind.model_fields.items()]
     about = " ".join((kind.__doc__ or "").partition("\n\n")[0].split())
     table = ["| field | flag | default | meaning |", "|---|---|---|---|", *rows]
     return "\n".join([f"## {name}", "", about, "", *table, ""])
 
 
-def _row(group: str, field: str, info: FieldInfo) -> str:
+def _row(group: str, field: str, info: FieldInfo, text: str) -> str:
     flag = FLAG_OF.get(f"{group}.{field}")
-    meaning = _cell(" ".join((info.description or "").split()))
+    meaning = _cell(" ".join(text.split()))
     return f"| `{field}` | {f'`{flag}`' if flag else ''} | {_default(info)} | {meaning} |"
 
 

@@ -16,6 +16,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
+from schemas.docstrings import field_docstrings
 from twin.behaviour.settings import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config import TwinConfig
 from twin.controllers.config import ControllerConfig
@@ -79,8 +80,7 @@ def faults() -> str:
         lasts = ["duration_seconds"] if "duration_seconds" in kind.model_fields else []
         shown = ", ".join(f"`{key}`" for key in (*lasts, *keys))
         lines.append(f"| `{name}` | {_cell(kind.__doc__ or '')} | {shown} |")
-    targets = [f"| `{key}` | {_cell(info.description or '')} |"
-               for key, info in Nodes.model_fields.items()]  # fmt: skip
+    targets = [f"| `{key}` | {_cell(text)} |" for key, text in field_docstrings(Nodes).items()]
     return "\n".join([*lines, "", "| key of `nodes` | meaning |", "|---|---|", *targets])
 
 

@@ -11,15 +11,16 @@ from foresail.flags import add_flags, given_flags
 from foresail.output import console, print_json
 from foresail.settings import GROUPS, StackSettings, resolve
 from foresail.stack.summary import print_summary
+from schemas.docstrings import field_docstrings
 from services.inference.settings import InferenceSettings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add every flag; its help is the setting's own sentence."""
     described = {
-        f"{group}.{name}": f"{(field.description or '').rstrip('.')} (default: {field.default})"
+        f"{group}.{name}": f"{text.rstrip('.')} (default: {kind.model_fields[name].default})"
         for group, kind in GROUPS.items()
-        for name, field in kind.model_fields.items()
+        for name, text in field_docstrings(kind).items()
     }
     add_flags(parser, described)
     parser.add_argument("--config", metavar="FILE", help="settings as TOML, one table per group")

@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from schemas.docstrings import DescribedJsonSchema
 from schemas.envelope import CONTENT_TYPE, schema_uri
 from schemas.model import EventData
 from schemas.registry import EVENT_TYPES
@@ -62,7 +63,7 @@ HEADERS: dict[str, Any] = {
 
 def json_schema(kind: type[EventData]) -> dict[str, Any]:
     """Return the JSON Schema of one event type's data."""
-    schema = kind.model_json_schema(mode="serialization")
+    schema = kind.model_json_schema(mode="serialization", schema_generator=DescribedJsonSchema)
     return {"$schema": DIALECT, "$id": schema_uri(kind.TYPE), **schema, "title": kind.TYPE}
 
 
@@ -85,6 +86,7 @@ def asyncapi() -> dict[str, Any]:
     _, definitions = models_json_schema(
         [(kind, "serialization") for kind in EVENT_TYPES],
         ref_template="#/components/schemas/{model}",
+        schema_generator=DescribedJsonSchema,
     )
     channels: dict[str, Any] = {}
     operations: dict[str, Any] = {}

@@ -50,7 +50,7 @@ def _bound(schema: Any) -> None:
 class Part(BaseModel):
     """A piece of an event's data; the same rules as the whole."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @classmethod
     def __get_pydantic_core_schema__(

@@ -15,7 +15,7 @@ from twin.config import START_2026
 class TwinSettings(BaseModel):
     """What the twin can be told."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str = "127.0.0.1"
     """Address to listen on; loopback unless told otherwise."""

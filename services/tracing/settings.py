@@ -14,7 +14,7 @@ TRACES_PATH = "/v1/traces"
 class TracingSettings(BaseModel):
     """Where spans go and how they are sent."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     otlp_url: str = "http://127.0.0.1:4318"
     """OTLP/HTTP receiver; without a path, /v1/traces is meant."""

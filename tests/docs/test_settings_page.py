@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 
 from foresail.settings import GROUPS
+from schemas.docstrings import field_docstrings
 from tests.architecture.source_tree import ROOT
 
 
@@ -20,8 +21,8 @@ def test_every_setting_has_its_sentence() -> None:
     bare = [
         f"{group}.{name}"
         for group, kind in GROUPS.items()
-        for name, field in kind.model_fields.items()
-        if not (field.description or "").strip()
+        for name in kind.model_fields
+        if not field_docstrings(kind).get(name, "").strip()
     ]
 
     assert [] == bare

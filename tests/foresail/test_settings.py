@@ -11,7 +11,7 @@ import pytest
 from bus.errors import ConfigError
 from foresail.derived import derived
 from foresail.flags import seconds
-from foresail.settings import GROUPS, resolve
+from foresail.settings import resolve
 
 
 def test_a_later_source_wins_and_is_named(tmp_path: Path) -> None:
@@ -95,18 +95,6 @@ def test_a_missing_file_is_named() -> None:
         ConfigError, match=r"--config = nowhere\.toml: give a file that can be read"
     ):
         resolve(Path("nowhere.toml"), {}, {})
-
-
-def test_every_setting_has_a_sentence() -> None:
-    """Unit, default and reason stand under each field, because help and docs are made of them."""
-    silent = [
-        f"{group}.{name}"
-        for group, kind in GROUPS.items()
-        for name, field in kind.model_fields.items()
-        if not field.description
-    ]
-
-    assert [] == silent
 
 
 def test_dependent_settings_follow_the_run_unless_given() -> None:

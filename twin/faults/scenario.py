@@ -23,7 +23,6 @@ class _Given(BaseModel):
         extra="forbid",
         strict=True,
         allow_inf_nan=False,
-        use_attribute_docstrings=True,
     )
 
 
