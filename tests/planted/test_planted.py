@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +24,26 @@ def test_a_defect_can_still_be_planted(defect: Defect) -> None:
     assert f"def {test.partition('[')[0].split('::')[-1]}(" in (REPOSITORY / file).read_text(
         encoding="utf-8"
     )
+
+
+def test_every_named_case_exists() -> None:
+    """A test that is named with its parameters is one that pytest collects under that id."""
+    named = {defect.test for defect in DEFECTS if "[" in defect.test}
+    files = sorted({test.partition("::")[0] for test in named})
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        *files,
+    ]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+
+    assert named
+    assert set() == named - set(done.stdout.splitlines())
 
 
 def test_names_are_unique() -> None:
