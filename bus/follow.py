@@ -115,12 +115,14 @@ class Speaker:
         from now on.
         """
         self._config_hash = config.config_hash
-        event = stamp(
-            Draft(config, 0, time_seconds), self.origin, self.producer, config.config_hash
-        )
-        last = await self._bus.last(event.subject)
-        if last is None or _decoded(last).id != event.id:
-            await self._publish([event])
+        stored = await self._bus.last(subjects.build(self.origin.cluster, config.tokens()))
+        if stored is not None:
+            newest = _decoded(stored)
+            if newest.data.config_hash == config.config_hash:
+                return
+            config = config.model_copy(update={"replaces": newest.id})
+        draft = Draft(config, 0, time_seconds)
+        await self._publish([stamp(draft, self.origin, self.producer, config.config_hash)])
 
     async def say(self, drafts: Sequence[Draft]) -> tuple[Event[EventData], ...]:
         """Publish drafts that were not published before; return the events that went out, stored."""

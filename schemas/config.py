@@ -28,14 +28,17 @@ class Config(EventData):
     config_hash: str
     code_version: str
     model_ids: tuple[str, ...] = ()
+    replaces: str = ""
+    """Id of the config event that was the newest until now; empty for a process' first one."""
 
     def tokens(self) -> tuple[str, ...]:
         """Return `config.<process>`."""
         return ("config", self.process)
 
     def key(self) -> str:
-        """Return the process and the hash."""
-        return f"{self.process}/{self.config_hash}"
+        """Return the process, the hash and what is replaced: settings that come back are another event."""
+        key = f"{self.process}/{self.config_hash}"
+        return f"{key}/{self.replaces}" if self.replaces else key
 
 
 CODE_VERSION = "foresail/0.1.0"

@@ -72,15 +72,16 @@ async def test_the_tables_of_one_cycle_go_as_one_batch_and_nothing_else_does() -
 
 
 async def test_settings_are_announced_when_they_are_not_the_newest() -> None:
-    """A restart with the same settings says nothing; changed ones are stored."""
+    """A restart with the same settings publishes nothing; changed ones are stored, also those of before."""
     log = MemoryLog()
     bus = MemoryBus(log, ORIGIN.cluster)
 
-    for number in (1, 1, 2, 2):
+    for number in (1, 1, 2, 2, 1, 1):
         await Speaker(bus, ORIGIN, "referee").announce(make_config(number=number), 1.0)
 
     stored = [decode(one.subject, one.headers, one.data).data for one in log.messages]
-    assert [one.settings["number"] for one in stored] == [1, 2]  # type: ignore[attr-defined]
+    assert [one.settings["number"] for one in stored] == [1, 2, 1]  # type: ignore[attr-defined]
+    assert len({one.headers["Nats-Msg-Id"] for one in log.messages}) == 3
 
 
 async def test_the_newest_ids_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
