@@ -1,4 +1,4 @@
-"""Ending a task for sure.
+"""Ending tasks for sure.
 
 Before Python 3.12 `asyncio.wait_for` loses a cancellation when what it waits for arrives at the same
 moment, and nats-py waits so for every reply. A task that reads quickly then goes on for ever, and
@@ -14,10 +14,12 @@ AGAIN_SECONDS = 0.5
 """Pause after which a task that still runs is cancelled again."""
 
 
-async def end(task: asyncio.Task[Any]) -> None:
-    """Cancel a task, again if need be, and return when it has ended; how it ended is not told."""
-    while not task.done():
-        task.cancel()
-        await asyncio.wait({task}, timeout=AGAIN_SECONDS)
-    if not task.cancelled():
-        task.exception()  # looked at, so that asyncio does not complain
+async def end(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks, again if need be, and return when all have ended; their errors are dropped."""
+    while pending := [task for task in tasks if not task.done()]:
+        for task in pending:
+            task.cancel()
+        await asyncio.wait(pending, timeout=AGAIN_SECONDS)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # looked at, so that asyncio does not complain

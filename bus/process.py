@@ -25,6 +25,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from bus.clock import Clock, SystemClock
+from bus.ending import end
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.exit_codes import ExitCode
 from bus.hang_watch import ending_hangs
@@ -167,9 +168,7 @@ async def _run_until(
         with suppress(asyncio.CancelledError):
             await task
     finally:
-        for other in (beating, stopping):
-            other.cancel()
-        await asyncio.gather(beating, stopping, return_exceptions=True)
+        await end(beating, stopping)
 
 
 async def _cancel_when(stop: asyncio.Event, task: asyncio.Task[None], progress: Progress) -> None:

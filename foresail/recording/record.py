@@ -10,11 +10,12 @@ import argparse
 import asyncio
 import re
 import signal
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 from bus.clock import SystemClock
+from bus.ending import end
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from bus.port import Bus, LogInfo
@@ -151,11 +152,9 @@ async def _copy(
     await asyncio.wait(
         {copying, stopping}, timeout=for_seconds, return_when=asyncio.FIRST_COMPLETED
     )
-    for task in (copying, stopping):
-        if not task.done():
-            task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+    await end(copying, stopping)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.remove_signal_handler(number)
+    if not copying.cancelled():
+        copying.result()
     return count, stop.is_set()

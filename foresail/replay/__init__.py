@@ -21,6 +21,7 @@ from rich.live import Live
 from rich.text import Text
 
 from bus.clock import Clock, SystemClock
+from bus.ending import end
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from bus.port import StoredMessage
@@ -157,9 +158,7 @@ async def _until_end(player: Player, part: Part, clock: Clock, *, stay: bool) ->
             if stay and not stop.is_set():
                 await stop.wait()
     finally:
-        for task in (*waiting, showing):
-            task.cancel()
-        await asyncio.gather(*waiting, showing, return_exceptions=True)
+        await end(*waiting, showing)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
     return signalled.is_set()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bus.clock import Clock, SystemClock
+from bus.ending import end
 from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
@@ -314,9 +315,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
             task.result()
         return "interrupted" if stop.is_set() else "complete"
     finally:
-        for task in waits - {watching}:
-            task.cancel()
-        await asyncio.gather(*(waits - {watching}), return_exceptions=True)
+        await end(*(waits - {watching}))
 
 
 async def _shown(stack: RunningStack, *, quiet: bool) -> None:
@@ -341,8 +340,7 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
     await stack.supervisor.stop()
     stack.running = False
     _store(stack)
-    watching.cancel()
-    await asyncio.gather(watching, return_exceptions=True)
+    await end(watching)
     with contextlib.suppress(BusUnavailable, Permanent):
         await stack.watch.finish()
 

@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from bus.clock import Clock
+from bus.ending import end
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from bus.nats_server import die_with_parent
@@ -136,8 +137,7 @@ class Supervisor:
                 process.kill()
                 await process.wait()
         if child.task is not None:
-            child.task.cancel()
-            await asyncio.gather(child.task, return_exceptions=True)
+            await end(child.task)
         child.pid = 0
 
     async def _keep(self, child: Child) -> None:

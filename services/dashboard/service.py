@@ -11,6 +11,7 @@ import structlog
 import uvicorn
 
 from bus.clock import Clock
+from bus.ending import end
 from bus.errors import ConfigError
 from bus.port import Bus
 from schemas.identity import Origin
@@ -101,6 +102,5 @@ async def _stop(
 ) -> None:
     hub.close()
     server.should_exit = True
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(serving, *tasks, return_exceptions=True)
+    await end(*tasks)
+    await asyncio.gather(serving, return_exceptions=True)

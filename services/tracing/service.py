@@ -14,6 +14,7 @@ from contextlib import aclosing
 import structlog
 
 from bus.clock import Clock
+from bus.ending import end
 from bus.port import Bus, Messages
 from schemas import subjects
 from services.tracing.export import SpanSender
@@ -71,8 +72,7 @@ async def trace(
         await batch.add(teller.finish())
         await batch.flush()
     finally:
-        ticking.cancel()
-        await asyncio.gather(ticking, return_exceptions=True)
+        await end(ticking)
 
 
 class _Batch:
