@@ -28,11 +28,11 @@ from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.registry import decode
 from services.inference.booster import Matrix
-from services.inference.model_directory import ModelDirectory, read_model
 from services.inference.risk_model import RiskModel, node_risks
 from services.inference.service import InferenceFold, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import DEMAND, RISK
+from services.model_directory import ModelDirectory, read_model
 from services.model_folders import folder_of
 
 ROWS = 1_000

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from bus.errors import ConfigError
 from bus.limited_files import BadFile, read_toml
+from features.baseline import MODEL_ID
 from foresail.flags import FLAG_OF
 from foresail.run_settings import NatsSettings, RunSettings
 from schemas.model import Part
@@ -26,7 +27,6 @@ from services.collector.settings import CollectorSettings
 from services.dashboard.settings import DashboardSettings
 from services.executor.settings import ExecutorSettings
 from services.exerciser.settings import ExerciserSettings
-from services.inference.formula import MODEL_ID
 from services.inference.settings import InferenceSettings
 from services.referee.settings import RefereeSettings
 from services.scoreboard.settings import ScoreboardSettings

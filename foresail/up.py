@@ -38,9 +38,9 @@ def _check_models(settings: StackSettings) -> None:
     """
     group = settings.groups["inference"]
     if isinstance(group, InferenceSettings) and group != InferenceSettings():
-        from services.inference.models import load  # noqa: PLC0415 - numpy is loaded only for models
+        from services.inference.service import check_models  # noqa: PLC0415 - numpy is loaded only for models
 
-        load(group)
+        check_models(group)
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 TAIL = re.compile(r"(-[0-9a-f]{8,10})?(-[0-9]+)+$")
-"""What a controller adds to the name of each run (services.inference.codes)."""
+"""What a controller adds to the name of each run (features.codes)."""
 CODE_LETTERS = "ghijklmnopqrstuvwxyz"
 """Codes hold no digit and no hexadecimal letter, so that none looks like a running number."""
 CODE_LENGTH = 4

@@ -9,11 +9,11 @@ from rich.table import Table
 
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode, verdict
+from features.history import FEATURE_SETS
 from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.dataset import Dataset, open_dataset
 from lab.forecast.leaks import LeakReport, check_dataset, rows_to_check
-from services.inference.history import FEATURE_SETS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

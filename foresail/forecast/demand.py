@@ -14,6 +14,7 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
+from features.series.rules import WINDOW_SECONDS
 from foresail.flags import seconds
 from foresail.forecast.evaluate import progress
 from foresail.output import console, print_json
@@ -23,7 +24,6 @@ from lab.forecast.demand.quantile import FULL, SMALL
 from lab.forecast.demand.report import as_json, as_markdown
 from lab.forecast.demand.run import DemandOptions, DemandRun, run_demand
 from lab.forecast.demand.table import MODEL, FamilyTable
-from services.inference.series.rules import WINDOW_SECONDS
 
 DEFAULT_NAME = "demand"
 DEFAULT_HORIZONS = ("15m", "1h", "3h")

@@ -19,7 +19,7 @@ from foresail.workspace import workspace
 from lab.forecast.dataset import open_dataset
 from lab.forecast.risk.inspection import described, explained
 from lab.forecast.risk.source import DatasetSource
-from services.inference.model_directory import read_model
+from services.model_directory import read_model
 
 SHOWN = 15
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import polars as pl
 
 from bus.errors import ConfigError
+from features.history import FEATURE_SETS
 from lab.forecast import features
 from lab.forecast.anchors import Grid, schedule_anchors, write_attempts
 from lab.forecast.builds import Build, Json, finished, provenance, sha256_of
@@ -33,7 +34,6 @@ from lab.forecast.readers.source import Reader, TraceInput
 from lab.forecast.repair import Ledger, SchemaDrift
 from lab.forecast.window_anchors import write_windows
 from lab.forecast.workspace import PARTIAL
-from services.inference.history import FEATURE_SETS
 
 READERS = {
     "google2011": "google2011",

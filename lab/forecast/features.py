@@ -2,7 +2,7 @@
 
 Problem: millions of events and tens of millions of rows do not fit memory, and a second
 implementation for training would drift from the live one. Guarantee: every value comes from
-`services.inference.history`; this file only chooses how much is read at once, which no value
+`features.history`; this file only chooses how much is read at once, which no value
 depends on. Memory holds one piece of events, one piece of rows, and what `History` remembers.
 """
 
@@ -16,8 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import polars as pl
 
-from lab.forecast.workspace import PARTIAL
-from services.inference.history import (
+from features.history import (
     FEATURE_SETS,
     Anchors,
     Events,
@@ -27,8 +26,9 @@ from services.inference.history import (
     MachineEvents,
     TaskEvents,
 )
-from services.inference.history.attempts import Attempts
-from services.inference.history.tables import F32, Table
+from features.history.attempts import Attempts
+from features.history.tables import F32, Table
+from lab.forecast.workspace import PARTIAL
 
 EVENTS_AT_ONCE = 125_000
 ROWS_AT_ONCE = 131_072

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from features.history import FEATURE_SETS, Anchors
+from features.history.tables import F32
 from lab.forecast.features import Past, table_of
-from services.inference.history import FEATURE_SETS, Anchors
-from services.inference.history.tables import F32
 
 Builder = Callable[[Anchors, int | None], F32]
 """Features of anchors (sorted by time) from the events before a time; None: from all events."""

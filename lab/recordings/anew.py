@@ -18,12 +18,12 @@ from schemas.config import Config, config_hash
 from schemas.envelope import MESSAGE_ID, Event, attributes_of
 from schemas.frames import FramedData
 from schemas.identity import Origin, cycle_of, event_id, traceparent
+from schemas.model import Part
 from schemas.observation import Observation
 from schemas.registry import decode, to_json
 from schemas.tables import Table, TableDelta, apply, state_hash
 from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings
-from services.inference.state import InferenceState
 
 KEPT_HASHES = 4_096
 """Hashes of full states kept, for checkpoints that name one of the last cycles."""
@@ -139,8 +139,8 @@ class Folded:
         self._origin = origin
         self._whole = whole
         self._changes = changes
-        self._fold: Fold[InferenceState] | None = None
-        self._state: InferenceState | None = None
+        self._fold: Fold[Any] | None = None
+        self._state: Part | None = None
         self._waiting: deque[Event[Any]] = deque()
         self._patterns: list[str] = []
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from features.baseline import MEASURED_ID, MODEL_ID
 from lab.rerun.stage import Pair, Recorded
 from lab.rerun.trusted import attributes_in
 from schemas import subjects
@@ -24,7 +25,6 @@ from schemas.identity import Origin, event_id
 from schemas.prediction import Prediction
 from schemas.registry import to_json
 from schemas.upcast import newest_type
-from services.inference.formula import MEASURED_ID, MODEL_ID
 
 SHOWN_FIELDS = 20
 KEPT_IDS = 64

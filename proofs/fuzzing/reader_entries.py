@@ -21,6 +21,7 @@ from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from bus.recording.format import object_in, read_message
 from bus.recording.frames import FrameDamaged, frames
+from features.live import checkpoint, node_usage
 from foresail.stack.state_folder import StateFolder
 from foresail.status import read_beat
 from foresail.tap_filter import event_json
@@ -35,7 +36,6 @@ from services.dashboard.app import _event_json, _number
 from services.dashboard.arrival import arrival_of
 from services.dashboard.page import Page, evolve
 from services.dashboard.sections import row_json, sections_of
-from services.inference import packing, usage
 from services.model_folders import read_manifest
 from services.tracing.spans import SpanTeller
 from twin.faults.reading import read_scenario
@@ -211,7 +211,7 @@ def read_settings_file(content: bytes) -> None:
 
 def read_packed(content: bytes) -> None:
     """Unpack the state that a checkpoint carries as text."""
-    for reader in (packing.unpacked, usage.unpacked):
+    for reader in (checkpoint.unpacked, node_usage.unpacked):
         try:
             reader(content.decode("latin-1"))
         except ValueError:

@@ -33,6 +33,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 TRIED = (
     "schemas",
     "bus",
+    "features",
     "services",
     "twin",
     "lab",

@@ -165,7 +165,7 @@ READERS = (
     ),
     Defect(
         "checkpoints: packed state unpacks without end",
-        "services/inference/packed_text.py",
+        "features/live/compressed_text.py",
         "unpacker.decompress(base64.b64decode(text, validate=True), MOST_BYTES)",
         "unpacker.decompress(base64.b64decode(text, validate=True))",
         f"{FILES}::test_a_packed_state_is_unpacked_to_a_limit",
@@ -200,14 +200,14 @@ READERS = (
     ),
     Defect(
         "model: a booster is loaded before it is hashed",
-        "services/inference/model_directory.py",
+        "services/model_directory.py",
         "    if found != sha256:",
         "    if not found:",
         f"{FILES}::test_a_booster_is_hashed_before_it_is_loaded",
     ),
     Defect(
         "model: a booster may be a device",
-        "services/inference/model_directory.py",
+        "services/model_directory.py",
         "        if not (folder / file).is_file():",
         "        if not (folder / file).exists():",
         f"{FILES}::test_a_booster_is_a_file_of_bounded_size",

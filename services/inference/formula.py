@@ -18,17 +18,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from features.baseline import (
+    CPU_WEIGHT,
+    MEASURED_ID,
+    MEMORY_WEIGHT,
+    MODEL_ID,
+    RESTARTED_RISK,
+    UNHEALTHY_RISK,
+)
+from features.live.columns import Column, FeatureColumns, Number
 from schemas.numbers import rounded
-from services.inference.features import Column, FeatureColumns, Number
 from services.inference.predictor import Explanation, Forecast, Term
-
-MODEL_ID = "seed-formula/1"
-MEASURED_ID = "seed-formula-measured/1"
-
-CPU_WEIGHT = 0.55
-MEMORY_WEIGHT = 0.35
-UNHEALTHY_RISK = 0.95
-RESTARTED_RISK = 0.7
 
 
 @dataclass(frozen=True, slots=True)

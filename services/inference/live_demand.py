@@ -13,6 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bus.errors import InputError
+from features.live.node_usage import RESOURCES, Usage
+from features.series.features import (
+    FEATURE_SET,
+    FEATURE_SET_VERSION,
+    FEATURES,
+    TARGET,
+    described,
+)
 from schemas.manifest import ModelBooster
 from schemas.numbers import rounded
 from schemas.prediction import Contribution, FeatureSource
@@ -20,16 +28,8 @@ from schemas.signals import SignalStatus
 from schemas.view import ObservationView
 from services.inference.booster import Booster, Matrix
 from services.inference.live_risk import Answer
-from services.inference.model_directory import FeatureCatalogue, ModelDirectory
 from services.inference.risk_model import calibrated, chosen_horizon, loaded, weightiest
-from services.inference.series.features import (
-    FEATURE_SET,
-    FEATURE_SET_VERSION,
-    FEATURES,
-    TARGET,
-    described,
-)
-from services.inference.usage import RESOURCES, Usage
+from services.model_directory import FeatureCatalogue, ModelDirectory
 
 OBJECTIVE = "reg:quantileerror"
 USUAL_QUANTILE = 0.9

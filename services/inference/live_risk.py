@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from bus.errors import InputError
+from features.live.live_history import FEATURE_SET
 from schemas.numbers import rounded
 from schemas.prediction import Contribution, FeatureSource
 from services.inference.booster import Matrix
-from services.inference.live import FEATURE_SET
-from services.inference.model_directory import FeatureCatalogue, ModelDirectory
 from services.inference.risk_model import RiskModel, node_risks, weightiest
 from services.inference.scene import Rows, Scene
+from services.model_directory import FeatureCatalogue, ModelDirectory
 
 TOP_FEATURES = 5
 """Features told for each explained target, the weightiest first."""

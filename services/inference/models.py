@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bus.errors import ConfigError, InputError
-from services.inference.formula import MODEL_ID, SeedFormula
-from services.inference.history import FEATURE_SETS
+from features.baseline import MODEL_ID
+from features.history import FEATURE_SETS
+from services.inference.formula import SeedFormula
 from services.inference.live_demand import DEMAND_CATALOGUE, TrainedDemand
 from services.inference.live_risk import TrainedRisk
-from services.inference.model_directory import FeatureCatalogue, check_features, read_model
 from services.inference.predictor import Predictor, Registry
 from services.inference.settings import InferenceSettings
+from services.model_directory import FeatureCatalogue, check_features, read_model
 from services.model_folders import folder_of
 
 MODELS: Registry = {MODEL_ID: SeedFormula}

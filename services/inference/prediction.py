@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from features.live.columns import FeatureColumns, feature_columns, features_hash
 from schemas.manifest import ModelManifest
 from schemas.model import EventData
 from schemas.prediction import (
@@ -21,7 +22,6 @@ from schemas.prediction import (
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView, OpenCycle
-from services.inference.features import FeatureColumns, feature_columns, features_hash
 from services.inference.live_demand import TrainedDemand
 from services.inference.live_risk import Answer, TrainedRisk
 from services.inference.models import Models, Trained

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from services.inference.features import FeatureColumns, Number
+from features.live.columns import FeatureColumns, Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bus.errors import InputError
 from schemas.manifest import Calibration, ModelBooster
 from services.inference.booster import Booster, Matrix
-from services.inference.model_directory import ModelDirectory
+from services.model_directory import ModelDirectory
 
 F64 = NDArray[np.float64]
 OBJECTIVE = "binary:logistic"

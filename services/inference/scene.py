@@ -14,13 +14,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from features.codes import parts_of
+from features.live.live_history import FEATURE_SET, Live
 from schemas.prediction import FeatureSource
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView
 from services.inference.booster import Matrix
-from services.inference.codes import parts_of
-from services.inference.live import FEATURE_SET, Live
 
 I64 = NDArray[np.int64]
 SIGNALS = {"attempts": "pods", "requests": "pods", "nodes": "node_requests"}

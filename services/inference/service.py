@@ -100,6 +100,16 @@ def _draft(data: EventData, cycle: OpenCycle) -> Draft:
     return Draft(data, cycle.cycle, cycle.cluster_time_seconds, (cycle.observation_id,))
 
 
+def check_models(settings: InferenceSettings) -> None:
+    """Load the models that the settings name, and refuse them when they cannot be used.
+
+    Raises:
+        ConfigError: a name that is no model, or the wrong kind of one.
+        InputError: a model directory that cannot be used.
+    """
+    load(settings)
+
+
 def build(
     settings: InferenceSettings, origin: Origin, registry: Registry = MODELS
 ) -> InferenceFold:

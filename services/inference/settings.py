@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
+from features.baseline import MODEL_ID
 from schemas.manifest import ModelManifest
 from schemas.model import Part
 from schemas.prediction import SHADOW_SLOTS
 from schemas.view import OPEN_LIMIT
-from services.inference.formula import MODEL_ID
 from services.model_folders import folder_of, model_id_of, read_manifest
 
 

@@ -13,15 +13,15 @@ from pydantic import (
     model_serializer,
 )
 
+from features.live import checkpoint, node_usage
+from features.live.live_history import Live
+from features.live.node_usage import Usage
 from schemas.envelope import Event
 from schemas.model import Part
 from schemas.observation import Observation
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
 from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
 from schemas.view import ObservationView, OpenCycle, closed, opened, view_of
-from services.inference import packing, usage
-from services.inference.live import Live
-from services.inference.usage import Usage
 
 RISK, DEMAND = "risk", "demand"
 CHECKPOINT_BYTES = 980_000
@@ -31,16 +31,18 @@ NODE_BYTES, POD_BYTES = 140, 260
 
 
 def _restored_live(value: Any) -> Live | None:
-    return value if isinstance(value, Live) else packing.unpacked(value)
+    return value if isinstance(value, Live) else checkpoint.unpacked(value)
 
 
 def _restored_usage(value: Any) -> Usage | None:
-    return value if isinstance(value, Usage) else usage.unpacked(value)
+    return value if isinstance(value, Usage) else node_usage.unpacked(value)
 
 
-PackedLive = Annotated[Live | None, PlainValidator(_restored_live), PlainSerializer(packing.packed)]
+PackedLive = Annotated[
+    Live | None, PlainValidator(_restored_live), PlainSerializer(checkpoint.packed)
+]
 PackedUsage = Annotated[
-    Usage | None, PlainValidator(_restored_usage), PlainSerializer(usage.packed)
+    Usage | None, PlainValidator(_restored_usage), PlainSerializer(node_usage.packed)
 ]
 
 
@@ -122,7 +124,7 @@ def _observed(state: InferenceState, event: Event[Any], wanted: Wanted) -> Infer
         asked = wanted.history_each_cycle or wanted.shadows_speak(view.cycle)
         live = (live or Live()).with_observation(view, asked=asked)
     if view is not None and wanted.usage:
-        followed = usage.used(followed, view)
+        followed = node_usage.used(followed, view)
     new = wanted.owed(event.data.cycle)
     kept = ((name, state.owed.get(name, ())) for name in wanted.outputs)
     owed = {name: opened(cycles, event) if name in new else cycles for name, cycles in kept}

@@ -43,7 +43,7 @@ def _names(wheel: Path) -> set[str]:
 
 
 def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
-    """Everything tracked under the six packages travels, Python or not."""
+    """Everything tracked under the packages travels, Python or not."""
     tracked = {path.relative_to(ROOT).as_posix() for path in tracked_files()}
     wanted = {
         name

@@ -19,14 +19,15 @@ from bus.errors import InputError, RecordingDamaged
 from bus.port import StoredMessage
 from bus.recording import open_recording
 from bus.recording.frames import LARGEST_FRAME_BYTES
+from features.live import checkpoint, compressed_text, node_usage
 from foresail.stack.state_folder import StateFolder
 from lab.rerun.changes import value_of
 from lab.workloads import parquet
 from proofs.fuzzing.reader_entries import ALIASES, HEADERS, KUBECONFIG
 from schemas.manifest import content_version
+from services import model_directory
 from services.cluster import OfficialClientTransport
-from services.inference import model_directory, packed_text, packing, usage
-from services.inference.model_directory import read_model
+from services.model_directory import read_model
 from services.model_folders import SHIPPED, read_manifest
 from services.tracing.spans import SpanTeller
 from twin.faults.reading import read_scenario
@@ -49,12 +50,12 @@ def refused(reader: Any, path: Path, why: str) -> None:
     assert len(str(error.value)) < 1_200
 
 
-@pytest.mark.parametrize("unpack", [packing.unpacked, usage.unpacked])
+@pytest.mark.parametrize("unpack", [checkpoint.unpacked, node_usage.unpacked])
 def test_a_packed_state_is_unpacked_to_a_limit(
     unpack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A checkpoint's text that stands for more than a state can hold is refused half way."""
-    monkeypatch.setattr(packed_text, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(compressed_text, "MOST_BYTES", 1_000_000)
     text = base64.b64encode(zlib.compress(b"[" + b"0," * 50_000_000, 9)).decode()
     tracemalloc.start()
     try:

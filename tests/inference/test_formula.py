@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from services.inference.features import feature_columns
+from features.live.columns import feature_columns
 from services.inference.formula import SeedFormula
 from services.inference.predictor import Forecast
 from services.inference.state import InferenceState, Wanted, evolve

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bus.recording.pseudonyms import TAIL, pseudonyms
-from services.inference.codes import program_of
+from features.codes import program_of
 
 NAMES = st.from_regex(r"[a-c09]([a-c09g.\-]{0,8}[a-c09g])?", fullmatch=True) | st.from_regex(
     r"(ab|a|job)(-[0-9a-f]{8})?(-[0-9]{1,3}){0,2}", fullmatch=True

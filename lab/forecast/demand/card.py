@@ -9,7 +9,7 @@ from lab.forecast.demand.table import FamilyTable
 
 LIMITS = (
     "Limits: the published quantiles are calibrated once and drift; only online following "
-    "(`services/inference/series/adapt.py`) keeps a target. Sudden starts of load that the "
+    "(`features/series/adapt.py`) keeps a target. Sudden starts of load that the "
     "past does not announce are missed. Savings are measured against a peak known only in "
     "hindsight. Use of single pods on a shared node was not among the data."
 )

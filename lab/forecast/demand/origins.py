@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bus.errors import InputError
-from lab.forecast.demand.series import FIT_SHARE, TRAIN_SHARE, Family, Series, owner_place
-from services.inference.series.features import FEATURES, Past, Units, described
-from services.inference.series.quantiles import Floats
-from services.inference.series.rules import (
+from features.series.features import FEATURES, Past, Units, described
+from features.series.quantiles import Floats
+from features.series.rules import (
     HISTORY_WINDOWS,
     RC_LEVEL,
     highest,
@@ -29,7 +28,8 @@ from services.inference.series.rules import (
     same_time_yesterday,
     vpa_limits,
 )
-from services.inference.series.windows import past_of_series
+from features.series.windows import past_of_series
+from lab.forecast.demand.series import FIT_SHARE, TRAIN_SHARE, Family, Series, owner_place
 
 LEAST_KNOWN = 12
 """Of the last two hours, this many windows must be known."""

@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from bus.errors import InputError
+from features.series.rules import DAY_WINDOWS, WINDOW_SECONDS
 from lab.forecast.demand.series import Family, Series, on_grid, time_split
-from services.inference.series.rules import DAY_WINDOWS, WINDOW_SECONDS
 
 WINDOW_US = WINDOW_SECONDS * 1_000_000
 WINDOW_MS = WINDOW_SECONDS * 1_000

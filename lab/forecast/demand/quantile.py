@@ -15,9 +15,9 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
+from features.series.quantiles import Floats, uncrossed
 from lab.forecast.demand.origins import Origins
 from lab.forecast.demand.split import Horizon
-from services.inference.series.quantiles import Floats, uncrossed
 
 QUANTILES = (0.5, 0.9, 0.95, 0.99)
 LEVEL_QUANTILES = (0.5, 0.9, 0.95)

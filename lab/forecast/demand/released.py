@@ -13,6 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
+from features.series.features import (
+    FEATURE_SET,
+    FEATURE_SET_VERSION,
+    FEATURES,
+    TARGET,
+)
+from features.series.quantiles import Floats, uncrossed, weighted_quantile
 from lab.forecast.demand.card import card
 from lab.forecast.demand.origins import Origins
 from lab.forecast.demand.quantile import Boosters, raw_numbers
@@ -21,13 +28,6 @@ from lab.forecast.demand.split import Horizon, parts_of
 from lab.forecast.demand.table import MODEL, FamilyTable
 from lab.forecast.model_writer import BoosterPart, ModelParts, write_model
 from schemas.manifest import Calibration, ModelManifest, TrainingData
-from services.inference.series.features import (
-    FEATURE_SET,
-    FEATURE_SET_VERSION,
-    FEATURES,
-    TARGET,
-)
-from services.inference.series.quantiles import Floats, uncrossed, weighted_quantile
 
 BUDGETS: Mapping[str, float] = {
     "sleep_demand_ratio": 0.01,

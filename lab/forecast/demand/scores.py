@@ -12,10 +12,10 @@ from random import Random
 
 import numpy as np
 
+from features.series.quantiles import Floats
+from features.series.rules import DAY_WINDOWS
 from lab.forecast.demand.origins import Ints, Origins
 from lab.forecast.demand.split import Horizon
-from services.inference.series.quantiles import Floats
-from services.inference.series.rules import DAY_WINDOWS
 
 RESAMPLES = 500
 MANY_VIOLATIONS = 0.10

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from services.inference.series.quantiles import Floats
+from features.series.quantiles import Floats
 
 TRAIN_SHARE = 0.6
 FIT_SHARE = 0.75

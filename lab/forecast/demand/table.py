@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from features.series.quantiles import Floats
 from lab.forecast.demand.origins import Ints, Origins, yesterday_at
 from lab.forecast.demand.quantile import (
     QUANTILES,
@@ -22,7 +23,6 @@ from lab.forecast.demand.scores import Difference, Score, difference, score, vio
 from lab.forecast.demand.series import Family
 from lab.forecast.demand.split import Horizon, Parts, parts_of
 from lab.forecast.demand.tracked import bounded, followed, scaled, start_of
-from services.inference.series.quantiles import Floats
 
 MODEL = "model"
 BAR_RULES = ("max_n_sigma_rc", "max_n_sigma_rc_2h", "vpa")

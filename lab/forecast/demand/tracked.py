@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from features.series.adapt import Shares, Tracking, excess, learned, widened
+from features.series.quantiles import Floats, row_quantiles
 from lab.forecast.demand.origins import Ints, Origins
 from lab.forecast.demand.split import Horizon, Parts
-from services.inference.series.adapt import Shares, Tracking, excess, learned, widened
-from services.inference.series.quantiles import Floats, row_quantiles
 
 LEAST_SPREAD = 1e-3
 

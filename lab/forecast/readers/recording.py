@@ -21,6 +21,9 @@ import polars as pl
 
 from bus.errors import RecordingDamaged
 from bus.recording import open_recording
+from features.codes import parts_of, program_of
+from features.live.live_history import Live, Machines, machine_events
+from features.live.pod_changes import MICROSECONDS, Change, Scale
 from lab.forecast.events import MINUTE_US, Kind
 from lab.forecast.labels import HORIZON_MINUTES
 from lab.forecast.readers.source import Frames, Reader, TraceInput
@@ -30,9 +33,6 @@ from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
 from schemas.registry import UnknownEvent, decode
 from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
 from schemas.view import ObservationView, view_of
-from services.inference.codes import parts_of, program_of
-from services.inference.live import Live, Machines, machine_events
-from services.inference.pod_changes import MICROSECONDS, Change, Scale
 
 TRACE = "recording"
 SUFFIX = ".fslog"

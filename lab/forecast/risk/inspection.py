@@ -13,7 +13,7 @@ from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.importance import gains
 from lab.forecast.risk.rows import SECONDS_PER_MINUTE, read_features
 from lab.forecast.risk.source import DatasetSource
-from services.inference.model_directory import ModelDirectory
+from services.model_directory import ModelDirectory
 
 LISTED = 30
 

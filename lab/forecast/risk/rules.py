@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from features.baseline import CPU_WEIGHT, MEMORY_WEIGHT, RESTARTED_RISK
 from lab.forecast.risk.metrics import Floats
 from lab.forecast.risk.past import Past
 from lab.forecast.risk.rows import Matrix, Rows
-from services.inference.formula import CPU_WEIGHT, MEMORY_WEIGHT, RESTARTED_RISK
 
 BASE_RATE, JOB_RATE, NAME_RATE, SEED = "base rate", "job rule", "name rule", "seed formula"
 SEED_INPUTS = ("machine_free_cpu_ratio", "machine_free_memory_ratio", "task_starts")

@@ -22,7 +22,7 @@ from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import Cut
 from lab.forecast.risk.store import TrainingStore
 from schemas.manifest import ModelManifest
-from services.inference.model_directory import ModelDirectory, read_model
+from services.model_directory import ModelDirectory, read_model
 
 
 def evaluate_model(

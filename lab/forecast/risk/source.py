@@ -14,12 +14,12 @@ import numpy as np
 import polars as pl
 
 from bus.errors import InputError
+from features.history import FEATURE_SETS
 from lab.forecast.dataset import Dataset
 from lab.forecast.features import chunk_features
 from lab.forecast.risk.boosting import ABSOLUTE, CELL
 from lab.forecast.risk.metrics import Ints
 from lab.forecast.risk.rows import Bools, Matrix
-from services.inference.history import FEATURE_SETS
 
 ROWS_PER_CHUNK = 100_000
 GRID_ROWS_PER_CHUNK = 500_000

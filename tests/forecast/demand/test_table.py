@@ -21,7 +21,7 @@ from lab.forecast.demand.series import Family, Series
 from lab.forecast.demand.split import Horizon, Parts, parts_of
 from lab.forecast.demand.table import MODEL, RULES
 from lab.forecast.demand.tracked import followed, start_of
-from services.inference.model_directory import read_model
+from services.model_directory import read_model
 from tests.forecast.demand.made import wave, write_cell, write_job_days
 
 JOB_DAYS = "demand/google2011_job_day_usage_5min.parquet"

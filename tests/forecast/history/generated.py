@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from services.inference.history import (
+from features.history import (
     Anchors,
     Events,
     JobEvents,

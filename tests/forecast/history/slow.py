@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from services.inference.history import Anchors, Events, FeatureSet, Kind, MachineKind
+from features.history import Anchors, Events, FeatureSet, Kind, MachineKind
 
 HOUR_US = 3_600_000_000
 IDLE_US = {"task": 6 * HOUR_US, "job": 24 * HOUR_US}

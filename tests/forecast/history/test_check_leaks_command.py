@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from features.history import History
+from features.history.tables import F32
 from foresail.__main__ import main
-from services.inference.history import History
-from services.inference.history.tables import F32
 from tests.forecast.risk.made import write_trace
 
 CHECK = ("forecast", "check-leaks", "--dataset", "made", "--rows", "400")

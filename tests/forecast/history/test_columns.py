@@ -7,7 +7,7 @@ import runpy
 
 import pytest
 
-from services.inference.history import FEATURE_SETS, Anchors, Events, History, TaskEvents
+from features.history import FEATURE_SETS, Anchors, Events, History, TaskEvents
 from tests.architecture.source_tree import ROOT
 
 SOURCES = {"attempts", "jobs", "requests", "nodes"}

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from features.history import FEATURE_SETS, Anchors, Events
 from lab.forecast.features import ANCHORS, chunk_features, table_of, write_features
 from lab.forecast.leaks import check_dataset, check_leaks, rows_to_check
-from services.inference.history import FEATURE_SETS, Anchors, Events
 from tests.forecast.history.generated import history, questions, same_bits
 
 ROWS, QUESTIONS = 300, 80

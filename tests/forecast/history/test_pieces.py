@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.inference.history import FEATURE_SETS, Anchors, Events, History, TaskEvents
-from services.inference.history.attempts import Attempts
+from features.history import FEATURE_SETS, Anchors, Events, History, TaskEvents
+from features.history.attempts import Attempts
 from tests.forecast.history.generated import history, questions, same_bits
 
 ROWS, QUESTIONS = 120, 30

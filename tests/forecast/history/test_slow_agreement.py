@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from services.inference.history import FEATURE_SETS, Events, History
-from services.inference.history.attempts import Attempts
-from services.inference.history.steps import LOG2_ONE, log2_seconds
+from features.history import FEATURE_SETS, Events, History
+from features.history.attempts import Attempts
+from features.history.steps import LOG2_ONE, log2_seconds
 from tests.forecast.history.generated import history, questions
 from tests.forecast.history.slow import slow_features
 

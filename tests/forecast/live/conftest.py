@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from features.live.live_history import FEATURE_SET
 from lab.forecast.model_writer import BoosterPart, ModelParts, write_model
 from schemas.manifest import TrainingData
-from services.inference.live import FEATURE_SET
 from tests.forecast.live.one_split import one_split
 
 FEATURE, SPLIT = "job_fails_60m", 0.5

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from bus.errors import ConfigError, InputError
-from lab.forecast.model_writer import BoosterPart, ModelParts, write_model
-from schemas.envelope import Event
-from schemas.manifest import Calibration, TrainingData
-from services.inference.series.features import (
+from features.series.features import (
     FEATURE_SET,
     FEATURE_SET_VERSION,
     FEATURES,
     TARGET,
 )
+from lab.forecast.model_writer import BoosterPart, ModelParts, write_model
+from schemas.envelope import Event
+from schemas.manifest import Calibration, TrainingData
 from services.inference.service import InferenceFold, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState

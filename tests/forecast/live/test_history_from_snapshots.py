@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from features.codes import code_of, program_of
+from features.history import Anchors, Kind
+from features.live.checkpoint import packed, unpacked
+from features.live.live_history import FEATURE_SET, Live
+from features.live.pod_changes import MICROSECONDS
 from schemas.snapshot import SnapshotPlacements
 from schemas.view import ObservationView, view_of
-from services.inference.codes import code_of, program_of
-from services.inference.history import Anchors, Kind
-from services.inference.live import FEATURE_SET, Live
-from services.inference.packing import packed, unpacked
-from services.inference.pod_changes import MICROSECONDS
 from tests.builders import cycle_time
 from tests.forecast.live.world import World
 

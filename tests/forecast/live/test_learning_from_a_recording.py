@@ -11,6 +11,9 @@ import pytest
 
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
+from features.codes import code_of
+from features.history import Anchors, Kind
+from features.live.live_history import FEATURE_SET, Live
 from lab.forecast import features
 from lab.forecast.dataset_build import DatasetPlan, build_dataset
 from lab.forecast.parts import write_table
@@ -19,9 +22,6 @@ from schemas.actions import ActionKind, Agent
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.registry import encode
-from services.inference.codes import code_of
-from services.inference.history import Anchors, Kind
-from services.inference.live import FEATURE_SET, Live
 from services.inference.state import InferenceState, Wanted, evolve
 from tests.builders import cycle_time, make_action, make_execution, stamped
 from tests.forecast.live.world import World

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from services.inference.series.adapt import (
+from features.series.adapt import (
     Shares,
     Tracking,
     excess,

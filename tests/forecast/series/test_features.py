@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from services.inference.series.features import FEATURES, Past, feature_matrix, scale_of
-from services.inference.series.windows import (
+from features.series.features import FEATURES, Past, feature_matrix, scale_of
+from features.series.windows import (
     OpenWindow,
     aligned,
     empty_state,

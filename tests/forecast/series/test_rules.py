@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from services.inference.series.quantiles import (
+from features.series.quantiles import (
     row_quantiles,
     sorted_quantiles,
     uncrossed,
     weighted_quantile,
 )
-from services.inference.series.rules import (
+from features.series.rules import (
     highest,
     last_value,
     n_sigma,

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from services.inference.history.blocks import FULL_BLOCKS, LIVE_BLOCKS, MINUTE_US, Block
-from services.inference.history.feature import Feature
-from services.inference.history.own import FULL_OWN, LIVE_OWN, OWN
+from features.history.blocks import FULL_BLOCKS, LIVE_BLOCKS, MINUTE_US, Block
+from features.history.feature import Feature
+from features.history.own import FULL_OWN, LIVE_OWN, OWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from services.inference.history.counted_under import (
+from features.history.counted_under import (
     anchor_keys,
     distinct,
     event_keys,
     job_event_keys,
 )
-from services.inference.history.events import (
+from features.history.events import (
     Anchors,
     Events,
     JobEvents,
@@ -23,11 +23,11 @@ from services.inference.history.events import (
     MachineEvents,
     TaskEvents,
 )
-from services.inference.history.firsts import count_clean, count_firsts, with_first_fails
-from services.inference.history.ledger import Ledger
-from services.inference.history.own import OWN, Own
-from services.inference.history.sets import FeatureSet
-from services.inference.history.steps import (
+from features.history.firsts import count_clean, count_firsts, with_first_fails
+from features.history.ledger import Ledger
+from features.history.own import OWN, Own
+from features.history.sets import FeatureSet
+from features.history.steps import (
     JOB_MARKS,
     JOB_TOTALS,
     MACHINE_MARKS,
@@ -39,7 +39,7 @@ from services.inference.history.steps import (
     machine_steps,
     task_steps,
 )
-from services.inference.history.tables import F32, I64, Table
+from features.history.tables import F32, I64, Table
 
 HOUR_US = 3_600_000_000
 IDLE_US: Mapping[str, int] = {"task": 6 * HOUR_US, "job": 24 * HOUR_US}

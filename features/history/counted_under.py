@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from services.inference.history.events import Anchors, JobEvents, TaskEvents
-from services.inference.history.keys import millionths, mixed
-from services.inference.history.tables import I64
+from features.history.events import Anchors, JobEvents, TaskEvents
+from features.history.keys import millionths, mixed
+from features.history.tables import I64
 
 
 def event_keys(key: str, rows: TaskEvents | Anchors) -> I64:

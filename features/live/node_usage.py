@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schemas.signals import SignalStatus
-from schemas.view import ObservationView
-from services.inference.packed_text import inflated
-from services.inference.series.features import RECENT_WINDOWS, WEEK_HOURS
-from services.inference.series.windows import (
+from features.live.compressed_text import inflated
+from features.series.features import RECENT_WINDOWS, WEEK_HOURS
+from features.series.windows import (
     OpenWindow,
     SeriesState,
     empty_state,
     seen,
     step_at,
 )
+from schemas.signals import SignalStatus
+from schemas.view import ObservationView
 
 RESOURCES = ("cpu", "memory")
 FOLLOWED_NODES = 250

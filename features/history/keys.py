@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from services.inference.history.tables import F32, I64, U64
+from features.history.tables import F32, I64, U64
 
 MILLIONTHS = 1_000_000
 

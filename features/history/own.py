@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.inference.history.events import Anchors
-from services.inference.history.feature import Feature
-from services.inference.history.keys import MILLIONTHS, millionths
-from services.inference.history.ledger import UNKNOWN, Ledger
-from services.inference.history.lookup import Lookup
-from services.inference.history.steps import MACHINE_MARKS, MACHINE_TOTALS, TOTAL
-from services.inference.history.tables import F64, I64, gathered, quotient
+from features.history.events import Anchors
+from features.history.feature import Feature
+from features.history.keys import MILLIONTHS, millionths
+from features.history.ledger import UNKNOWN, Ledger
+from features.history.lookup import Lookup
+from features.history.steps import MACHINE_MARKS, MACHINE_TOTALS, TOTAL
+from features.history.tables import F64, I64, gathered, quotient
 
 
 @dataclass(frozen=True, slots=True)

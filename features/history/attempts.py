@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from services.inference.history.events import Kind, TaskEvents
-from services.inference.history.keys import mixed
-from services.inference.history.tables import I64, Flags, gathered
+from features.history.events import Kind, TaskEvents
+from features.history.keys import mixed
+from features.history.tables import I64, Flags, gathered
 
 OF_THE_ATTEMPT = ("machine", "cpu_request", "memory_request")
 """What an end takes over from its SCHEDULE row, so that what was added is what is taken away."""

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from services.inference.series.quantiles import Floats, row_quantiles
+from features.series.quantiles import Floats, row_quantiles
 
 WINDOW_SECONDS = 300
 DAY_WINDOWS = 288

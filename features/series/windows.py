@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from services.inference.series.features import HOUR_WINDOWS, RECENT_WINDOWS, WEEK_HOURS, Past
-from services.inference.series.quantiles import Floats
-from services.inference.series.rules import DAY_WINDOWS, WINDOW_SECONDS, row_max
+from features.series.features import HOUR_WINDOWS, RECENT_WINDOWS, WEEK_HOURS, Past
+from features.series.quantiles import Floats
+from features.series.rules import DAY_WINDOWS, WINDOW_SECONDS, row_max
 
 Ints = NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from services.inference.history.tables import F32, I8, I16, I32, I64, Table, typed
+from features.history.tables import F32, I8, I16, I32, I64, Table, typed
 
 
 class Kind(IntEnum):

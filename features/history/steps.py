@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from services.inference.history.events import (
+from features.history.events import (
     JobEvents,
     Kind,
     MachineEvents,
     MachineKind,
     TaskEvents,
 )
-from services.inference.history.keys import millionths
-from services.inference.history.ledger import UNKNOWN, Steps
-from services.inference.history.tables import F64, I8, I64, Flags
+from features.history.keys import millionths
+from features.history.ledger import UNKNOWN, Steps
+from features.history.tables import F64, I8, I64, Flags
 
 QUICK_US = 900 * 1_000_000
 """An end this soon after its own SCHEDULE is quick: the horizon that the reference predicts."""

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from services.inference.history.tables import F64, I8, I64, U64, quotient
+from features.history.tables import F64, I8, I64, U64, quotient
 
 ENDS = 64
 HALF_LIFE_ENDS = 5

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from services.inference.series.quantiles import Floats
+from features.series.quantiles import Floats
 
 IDLE = 0.02
 """A limit is widened relative to itself plus this share of the scale: nothing can be widened."""

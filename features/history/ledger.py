@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from services.inference.history.outcomes import outcome_bits
-from services.inference.history.tables import I8, I64, U64, Flags, Selection, gathered
+from features.history.outcomes import outcome_bits
+from features.history.tables import I8, I64, U64, Flags, Selection, gathered
 
 UNKNOWN = -1
 """The value of a mark that was never set; in a step: this event does not set it."""

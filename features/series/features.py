@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.inference.series.quantiles import Floats, row_quantiles
-from services.inference.series.rules import (
+from features.series.quantiles import Floats, row_quantiles
+from features.series.rules import (
     DAY_WINDOWS,
     HISTORY_WINDOWS,
     RC_LEVEL,

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from services.inference.history.events import Kind
-from services.inference.history.ledger import Ledger, Steps
-from services.inference.history.steps import TOTAL
-from services.inference.history.tables import I64, Flags
+from features.history.events import Kind
+from features.history.ledger import Ledger, Steps
+from features.history.steps import TOTAL
+from features.history.tables import I64, Flags
 
 
 def count_firsts(key: str, steps: Steps, rows: Ledger, which: I64) -> None:

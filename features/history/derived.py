@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.inference.history.outcomes import recent_rate
-from services.inference.history.steps import BEFORE_THE_TRACE_US, LOG2_ONE, MARK, TOTAL
-from services.inference.history.tables import F64, I64, U64, quotient
+from features.history.outcomes import recent_rate
+from features.history.steps import BEFORE_THE_TRACE_US, LOG2_ONE, MARK, TOTAL
+from features.history.tables import F64, I64, U64, quotient
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from features.history import History, Kind
+from features.live.compressed_text import inflated
+from features.live.live_history import FEATURE_SET, Live, Machines
+from features.live.placements import NUMBERS, Placed, placed_from
+from features.live.pod_changes import Change, Scale, Seen
 from schemas.snapshot import PodTable
-from services.inference.history import History, Kind
-from services.inference.live import FEATURE_SET, Live, Machines
-from services.inference.packed_text import inflated
-from services.inference.placed import NUMBERS, Placed, placed_from
-from services.inference.pod_changes import Change, Scale, Seen
 
 VERSION = 1
 CHANGE = ("time_us", "kind", "row_id", "task", "cpu_request", "memory_request", "start_us")

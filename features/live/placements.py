@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from features.codes import code_of, parts_of, program_of
 from schemas.snapshot import PlacementTable, SnapshotPlacements
 from schemas.tables import TableDelta
-from services.inference.codes import code_of, parts_of, program_of
 
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.inference.history.derived import DERIVED, Known
-from services.inference.history.feature import Feature
-from services.inference.history.ledger import UNKNOWN, Ledger
-from services.inference.history.lookup import Lookup
-from services.inference.history.steps import BEFORE_THE_TRACE_US, MARK, TOTAL
-from services.inference.history.tables import F32, F64, I64, gathered
+from features.history.derived import DERIVED, Known
+from features.history.feature import Feature
+from features.history.ledger import UNKNOWN, Ledger
+from features.history.lookup import Lookup
+from features.history.steps import BEFORE_THE_TRACE_US, MARK, TOTAL
+from features.history.tables import F32, F64, I64, gathered
 
 MINUTE_US = 60_000_000
 COUNTED: Mapping[str, str] = {

@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
+from features.codes import bare_workload, code_of, parts_of, program_of, task_of
+from features.history import Kind, TaskEvents
+from features.live.placements import Placed
 from schemas.snapshot import PodTable
-from services.inference.codes import bare_workload, code_of, parts_of, program_of, task_of
-from services.inference.history import Kind, TaskEvents
-from services.inference.placed import Placed
 
 MICROSECONDS = 1_000_000
 UNSEEN_START_US = 24 * 3600 * MICROSECONDS

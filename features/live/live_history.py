@@ -13,13 +13,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from schemas.observation import ObservedNodes
-from schemas.signals import SignalStatus
-from schemas.snapshot import PodTable, SnapshotPlacements, SnapshotWorkloads
-from schemas.tables import apply
-from schemas.view import ObservationView
-from services.inference.codes import code_of
-from services.inference.history import (
+from features.codes import code_of
+from features.history import (
     FEATURE_SETS,
     Anchors,
     Events,
@@ -27,8 +22,8 @@ from services.inference.history import (
     MachineEvents,
     MachineKind,
 )
-from services.inference.placed import Placed, placed_after
-from services.inference.pod_changes import (
+from features.live.placements import Placed, placed_after
+from features.live.pod_changes import (
     MICROSECONDS,
     Change,
     Scale,
@@ -37,6 +32,11 @@ from services.inference.pod_changes import (
     first_changes,
     task_events,
 )
+from schemas.observation import ObservedNodes
+from schemas.signals import SignalStatus
+from schemas.snapshot import PodTable, SnapshotPlacements, SnapshotWorkloads
+from schemas.tables import apply
+from schemas.view import ObservationView
 
 FEATURE_SET = FEATURE_SETS["live"]
 TRIM_CYCLES = 20

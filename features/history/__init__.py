@@ -14,7 +14,7 @@ Reads numpy and the standard library only; no clock, no chance, no I/O.
 
 from __future__ import annotations
 
-from services.inference.history.events import (
+from features.history.events import (
     Anchors,
     Events,
     JobEvents,
@@ -23,9 +23,9 @@ from services.inference.history.events import (
     MachineKind,
     TaskEvents,
 )
-from services.inference.history.feature import Feature
-from services.inference.history.history import History
-from services.inference.history.sets import FEATURE_SETS, FeatureSet
+from features.history.feature import Feature
+from features.history.history import History
+from features.history.sets import FEATURE_SETS, FeatureSet
 
 __all__ = [
     "FEATURE_SETS",

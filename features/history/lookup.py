@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.inference.history.ledger import Ledger
-from services.inference.history.tables import I64, Flags
+from features.history.ledger import Ledger
+from features.history.tables import I64, Flags
 
 
 @dataclass(frozen=True, slots=True)

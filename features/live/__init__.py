@@ -1,0 +1,1 @@
+"""Features of a running cluster: history and windows of use that follow the log, and their checkpoints."""
