@@ -12,11 +12,11 @@ import numpy as np
 
 from benchmarks.twin_engine_models import CORES, Tasks
 from twin.config import TwinConfig
+from twin.config.scheduling import SchedulerConfig
 from twin.engine import Engine
 from twin.intake import new_record
 from twin.records import Object, PodRecord
 from twin.scheduling.sampling import sample_size
-from twin.scheduling.settings import SchedulerConfig
 from twin.streams import Streams
 from twin.workloads.arrival import NodeShape
 

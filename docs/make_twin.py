@@ -17,11 +17,11 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from schemas.docstrings import field_docstrings
-from twin.behaviour.settings import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config import TwinConfig
-from twin.controllers.config import ControllerConfig
+from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
+from twin.config.controllers import ControllerConfig
+from twin.config.scheduling import SchedulerConfig
 from twin.faults.scenario import Fault, Nodes
-from twin.scheduling.settings import SchedulerConfig
 
 PAGE = Path(__file__).with_name("twin.md")
 GROUPS: dict[str, type] = {

@@ -26,12 +26,12 @@ from bus.nats_server import die_with_parent
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, server_of
 from twin.api.discovery import VERSION
+from twin.api.journal import MARK_SECONDS, Journal, JournalUnwritable, WorldKey
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
-from twin.journal import MARK_SECONDS, Journal, JournalUnwritable, WorldKey
 from twin.kubeconfig import write_kubeconfig
 from twin.pace import Pace
 from twin.resuming import Checkpoints, resume

@@ -10,26 +10,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from twin.admission.priority import PriorityGate, add_system_classes
 from twin.arrivals import Arrivals
 from twin.behaviour.contention import Contention
 from twin.behaviour.impairments import Impairments
 from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.memory import MemoryKeeper
 from twin.behaviour.metrics import Metrics
-from twin.behaviour.node_shutdown import NodeShutdown
-from twin.behaviour.node_table import NodeTable
 from twin.behaviour.power import Power
 from twin.behaviour.prometheus import PrometheusMetrics
 from twin.behaviour.resize import Resizer
-from twin.behaviour.scheduler import Scheduler
-from twin.behaviour.spot import Spot
 from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
 from twin.clock import Clock
 from twin.config import TwinConfig
 from twin.controllers.node_lifecycle import NodeLifecycle
+from twin.controllers.node_shutdown import NodeShutdown
 from twin.controllers.plane import ControlPlane
+from twin.controllers.priority import PriorityGate, add_system_classes
+from twin.controllers.spot import Spot
 from twin.copying import Copier
 from twin.encoding import state_lines
 from twin.faults.effects import Levers
@@ -39,6 +37,8 @@ from twin.kube_events import Reporter
 from twin.part import Kept, parts_of
 from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object
+from twin.scheduling.node_table import NodeTable
+from twin.scheduling.scheduler import Scheduler
 from twin.store import Store
 from twin.streams import Streams
 from twin.system_objects import add_system_objects

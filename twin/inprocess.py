@@ -7,11 +7,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bus.clock import Clock
+from twin.api.api_faults import ApiFaults
 from twin.api.messages import JSON, Request, Response, WatchResponse
 from twin.api.router import Router
 from twin.config import TwinConfig
 from twin.engine import Engine
-from twin.faults.api_faults import ApiFaults
 from twin.workloads import Workload
 
 

@@ -10,9 +10,9 @@ from weakref import WeakValueDictionary
 
 import orjson
 
+from twin.needs import BASIC_RESOURCES, GPU, read_needs
 from twin.quantity import millicores, parse_quantity, whole
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record, Resize
-from twin.scheduling.needs import BASIC_RESOURCES, GPU, read_needs
 
 __all__ = ["DEFAULT_PODS_PER_NODE", "GPU", "apply", "new_record", "pod_shape"]
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
+from twin.needs import PodNeeds
 from twin.part import keepable
-from twin.scheduling.needs import PodNeeds
 
 Object = dict[str, Any]
 Phase = Literal["Pending", "Running", "Succeeded", "Failed"]

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from bus.clock import Clock
 from bus.errors import ConfigError
+from twin.api.journal import Journal, WorldKey
 from twin.checkpoint import Checkpoint
 from twin.engine import Engine
-from twin.journal import Journal, WorldKey
 
 CHECKPOINT_SECONDS = 60.0
 """Wall seconds between two checkpoints at least."""

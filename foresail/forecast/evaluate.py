@@ -21,6 +21,7 @@ from rich.table import Table
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail.forecast._cost import cost, cost_text
+from foresail.forecast._horizons import horizons_of
 from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
@@ -51,8 +52,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> ExitCode:
     """Evaluate."""
-    from foresail.forecast.train import horizons_of  # noqa: PLC0415 - train.py imports this file
-
     place = workspace()
     dataset = open_dataset(arguments.dataset, place)
     wanted = horizons_of(arguments.horizon, 0) if arguments.horizon else ()

@@ -17,8 +17,8 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from foresail.flags import seconds
 from foresail.forecast._cost import cost, cost_text
+from foresail.forecast._horizons import horizons_of
 from foresail.forecast.evaluate import model_name, progress
 from foresail.output import console, print_json
 from foresail.workspace import workspace
@@ -29,8 +29,6 @@ from lab.forecast.risk.options import Options
 from lab.forecast.risk.run_training import TrainedModel, train_model
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import TRAIN_SHARE
-
-SECONDS_PER_MINUTE = 60
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -114,28 +112,6 @@ def options_of(arguments: argparse.Namespace) -> Options:
     if arguments.member:
         options = replace(options, members=tuple(dict.fromkeys(arguments.member)))
     return options.thorough() if arguments.thorough else options
-
-
-def horizons_of(given: list[str] | None, own: int) -> tuple[int, ...]:
-    """Return minutes, the main horizon first.
-
-    Raises:
-        InputError: a duration is not a whole number of minutes.
-    """
-    if not given:
-        return (own,)
-    if "all" in given:
-        return (own, *(one for one in (5, 15, 30, 45, 60) if one != own))
-    found = []
-    for text in given:
-        try:
-            duration = seconds(text)
-        except (argparse.ArgumentTypeError, ValueError) as error:
-            raise InputError("--horizon", text, "give a duration such as 15m, or all") from error
-        if duration <= 0 or duration % SECONDS_PER_MINUTE:
-            raise InputError("--horizon", text, "give whole minutes, such as 15m")
-        found.append(int(duration // SECONDS_PER_MINUTE))
-    return tuple(dict.fromkeys(found))
 
 
 def _described(trained: TrainedModel) -> dict[str, Any]:

@@ -18,7 +18,7 @@ OUTSIDE = (
     "twin/api/connections.py",
     "twin/api/server.py",
     "twin/api/tokens.py",
-    "twin/journal.py",
+    "twin/api/journal.py",
     "twin/kubeconfig.py",
 )
 INTS = (

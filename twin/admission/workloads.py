@@ -10,7 +10,7 @@ import re
 
 from twin.admission import metadata, pods
 from twin.admission.findings import Findings
-from twin.controllers.cron_schedule import parse_schedule, zone_of
+from twin.cron_schedule import parse_schedule, zone_of
 from twin.records import Object
 
 _ROLLING: Object = {"maxSurge": "25%", "maxUnavailable": "25%"}

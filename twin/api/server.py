@@ -22,6 +22,8 @@ import yaml
 
 from twin.api import clock_control, presenting
 from twin.api.access import ADMIN, Identity
+from twin.api.api_faults import ApiFaults
+from twin.api.journal import Journal
 from twin.api.limits import (
     LARGEST_BODY,
     MOST_PARAMETERS,
@@ -45,8 +47,6 @@ from twin.api.tokens import Tokens
 from twin.api.turns import Turns
 from twin.engine import Engine
 from twin.errors import ApiError, bad_request
-from twin.faults.api_faults import ApiFaults
-from twin.journal import Journal
 from twin.pace import Pace
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/livez"})

@@ -18,12 +18,12 @@ import numpy as np
 from twin.behaviour.impairments import Impairments
 from twin.behaviour.memory import MemoryKeeper
 from twin.behaviour.metrics import Metrics
-from twin.behaviour.node_settings import NodeSettings
-from twin.behaviour.node_table import Floats, NodeTable, node_sums
 from twin.behaviour.usage_table import UsageTable
 from twin.behaviour.usage_windows import UsageWindows
 from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, variation
+from twin.node_settings import NodeSettings
 from twin.part import Part
+from twin.scheduling.node_table import Floats, NodeTable, node_sums
 from twin.world import World
 
 SLEEP_CLOCK_SCALE = 0.35

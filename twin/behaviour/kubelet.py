@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from twin.behaviour.images import Images, image_bytes
 from twin.behaviour.impairments import Impairments
-from twin.behaviour.node_table import NodeTable
 from twin.behaviour.pod_work import exit_code_of, work_of
 from twin.behaviour.probes import fate_of
 from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
 from twin.part import Part
 from twin.records import Ended, PodRecord
+from twin.scheduling.node_table import NodeTable
 from twin.world import World
 
 if TYPE_CHECKING:

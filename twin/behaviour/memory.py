@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from twin.behaviour.memory_pressure import MemoryPressure
-from twin.behaviour.node_table import NodeTable, node_sums
 from twin.behaviour.usage_table import UsageTable
 from twin.behaviour.variation import unit_draws
+from twin.scheduling.node_table import NodeTable, node_sums
 from twin.world import World
 
 SQUEEZE_KILLS_PER_STEP = 0.01

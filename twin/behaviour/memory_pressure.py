@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twin.behaviour.node_table import NodeTable
 from twin.behaviour.usage_table import UsageTable
 from twin.part import Part
 from twin.quantity import memory_text
 from twin.records import NodeRecord
+from twin.scheduling.node_table import NodeTable
 from twin.world import World
 
 TAINT = "node.kubernetes.io/memory-pressure"

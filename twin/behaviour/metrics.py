@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from twin.behaviour.impairments import Impairments
-from twin.behaviour.node_table import Floats, Ints, NodeTable, node_sums
 from twin.behaviour.stale_metrics import Sample, StaleMetrics
 from twin.behaviour.usage_table import UsageTable
 from twin.errors import ApiError
 from twin.part import Part
 from twin.records import Object, PodRecord
+from twin.scheduling.node_table import Floats, Ints, NodeTable, node_sums
 from twin.timestamps import rfc3339
 from twin.world import World
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from math import fsum
 
-from twin.behaviour.node_table import NodeTable
 from twin.behaviour.usage_table import UsageTable
+from twin.scheduling.node_table import NodeTable
 from twin.world import World
 
 IDLE_WATTS = 80.0

@@ -14,8 +14,8 @@ import numpy as np
 
 from twin.behaviour.impairments import Impairments
 from twin.behaviour.metrics import Metrics
-from twin.behaviour.node_table import Floats, NodeTable, node_sums
 from twin.behaviour.usage_table import UsageTable
+from twin.scheduling.node_table import Floats, NodeTable, node_sums
 from twin.world import World
 
 

@@ -11,10 +11,10 @@ from datetime import datetime, tzinfo
 from email.utils import format_datetime
 
 from twin.changes import Change
-from twin.controllers.cron_schedule import Schedule, parse_schedule, zone_of
 from twin.controllers.job_status import finished, succeeded
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import owner_reference, report, set_status
+from twin.cron_schedule import Schedule, parse_schedule, zone_of
 from twin.errors import ApiError
 from twin.part import Part
 from twin.records import Object, ObjectRecord

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 
-from twin.behaviour.placement_rules import covers, refusal
 from twin.changes import Change
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import create_pod, delete_pod, owned_pods, report, set_status
@@ -19,6 +18,7 @@ from twin.controllers.rollout import part_of
 from twin.intake import pod_shape
 from twin.part import Part
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape
+from twin.scheduling.placement_rules import covers, refusal
 from twin.world import World
 
 _RESOURCE = "daemonsets"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from twin.clock import Clock
-from twin.controllers.config import ControllerConfig
+from twin.config.controllers import ControllerConfig
 from twin.part import Part
 
 DELAY_SECONDS = 0.05  # watch latency of a controller manager at rest

@@ -14,11 +14,11 @@ import math
 
 from twin.admission.pods import NOT_READY, UNREACHABLE
 from twin.behaviour.kubelet import Kubelet
-from twin.behaviour.placement_rules import covers
 from twin.changes import Change
 from twin.clock import exact
 from twin.part import Part
 from twin.records import NodeRecord, Object, PodRecord
+from twin.scheduling.placement_rules import covers
 from twin.world import World
 
 _DAY_SECONDS = 86_400.0

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 
 from twin.behaviour.impairments import Impairments
-from twin.behaviour.node_shutdown import NodeShutdown as Shutdown
-from twin.behaviour.spot import Spot
 from twin.controllers.node_lifecycle import NodeLifecycle
+from twin.controllers.node_shutdown import NodeShutdown as Shutdown
+from twin.controllers.spot import Spot
 from twin.faults.scenario import (
     ClockSkew,
     Fault,

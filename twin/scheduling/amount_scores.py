@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twin.behaviour.node_table import Ints, NodeTable
+from twin.needs import PodNeeds
 from twin.part import Part
-from twin.scheduling.needs import PodNeeds
+from twin.scheduling.node_table import Ints, NodeTable
 
 _FEW = 64
 """So few candidates are scored as they are."""

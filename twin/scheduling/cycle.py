@@ -12,12 +12,12 @@ from typing import Protocol
 
 import numpy as np
 
-from twin.behaviour.node_table import Flags
 from twin.records import PodRecord
 from twin.scheduling.inter_pod_affinity import AffinityFilter
 from twin.scheduling.masks import either
 from twin.scheduling.node_ports import PortsFilter
 from twin.scheduling.node_resources_fit import FitReport, FitTrial, fitting
+from twin.scheduling.node_table import Flags
 from twin.scheduling.plugins import Plugins
 from twin.scheduling.pod_topology_spread import SpreadFilter
 

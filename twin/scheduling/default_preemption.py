@@ -15,17 +15,17 @@ from random import Random
 
 import numpy as np
 
-from twin.behaviour.node_table import Ints, NodeTable
+from twin.config.scheduling import SchedulerConfig
 from twin.records import Object, ObjectRecord, PodRecord
 from twin.scheduling.cycle import Cycle, Diagnosis
 from twin.scheduling.node_resources_fit import PODS_ROW, FitReport
+from twin.scheduling.node_table import Ints, NodeTable
 from twin.scheduling.sentences import (
     NO_VICTIMS,
     POLICY_NEVER,
     VICTIMS_LEAVING,
     preemption_error,
 )
-from twin.scheduling.settings import SchedulerConfig
 from twin.selectors import matches
 from twin.world import World
 

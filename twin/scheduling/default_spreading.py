@@ -6,12 +6,12 @@ Upstream: podtopologyspread/common.go (buildDefaultConstraints) and plugins/help
 from __future__ import annotations
 
 from twin.changes import Change
+from twin.config.scheduling import DefaultSpread
 from twin.kinds import KINDS
+from twin.needs import SpreadConstraint
 from twin.part import Part
 from twin.records import Object, ObjectRecord, PodRecord
-from twin.scheduling.needs import SpreadConstraint
 from twin.scheduling.pod_topology_spread import default_selector
-from twin.scheduling.settings import DefaultSpread
 from twin.selectors import matches
 from twin.world import World
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from twin.behaviour.node_table import Flags, Ints
+from twin.needs import BASIC_RESOURCES
 from twin.records import PodShape
-from twin.scheduling.needs import BASIC_RESOURCES
+from twin.scheduling.node_table import Flags, Ints
 
 Group = tuple[PodShape, str, str]
 """What failed pods have in common: shape, plugins that refused nodes, and their own uid when it

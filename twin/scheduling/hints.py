@@ -6,12 +6,12 @@ one that is too strict up to five minutes.
 
 from __future__ import annotations
 
-from twin.behaviour.node_table import NodeTable
 from twin.records import PodRecord, PodShape
 from twin.scheduling.cycle import FIT, NODE_RULES
 from twin.scheduling.inter_pod_affinity import sort_of
 from twin.scheduling.node_ports import conflict
 from twin.scheduling.node_resources_fit import asked
+from twin.scheduling.node_table import NodeTable
 from twin.scheduling.plugins import Plugins
 from twin.selectors import matches
 

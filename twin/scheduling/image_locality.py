@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from twin.behaviour.node_table import Ints, NodeTable
 from twin.changes import Change
+from twin.needs import normalized_image
 from twin.part import Part
 from twin.records import NodeRecord
-from twin.scheduling.needs import normalized_image
+from twin.scheduling.node_table import Ints, NodeTable
 from twin.world import World
 
 _MIB = 2**20

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from twin.behaviour.node_table import Flags, Ints
+from twin.config.scheduling import SchedulerConfig
+from twin.needs import PodTerm
 from twin.records import PodRecord
 from twin.scheduling.masks import either
-from twin.scheduling.needs import PodTerm
+from twin.scheduling.node_table import Flags, Ints
 from twin.scheduling.pod_index import PodGroup, PodIndex
-from twin.scheduling.settings import SchedulerConfig
 from twin.scheduling.terms import in_namespaces, term_matches, term_selector
 from twin.scheduling.topology import Topology, by_row, domain_sums
 from twin.world import World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from twin.behaviour.node_table import Flags
+from twin.scheduling.node_table import Flags
 
 
 def either(masks: Iterable[Flags]) -> Flags:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from twin.behaviour.node_table import Flags
+from twin.needs import ANY_ADDRESS, HostPort
 from twin.records import PodRecord
-from twin.scheduling.needs import ANY_ADDRESS, HostPort
+from twin.scheduling.node_table import Flags
 from twin.scheduling.pod_index import PodIndex
 
 REASON = "node(s) didn't have free ports for the requested pod ports"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from twin.behaviour.node_table import Floats, Ints, NodeTable
-from twin.scheduling.needs import PodNeeds
+from twin.needs import PodNeeds
 from twin.scheduling.node_resources_fit import asked
+from twin.scheduling.node_table import Floats, Ints, NodeTable
 
 
 def balanced_scores(

@@ -12,11 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from twin.behaviour.node_table import Flags, Ints, NodeTable
+from twin.config.scheduling import SchedulerConfig
+from twin.needs import BASIC_RESOURCES, PodNeeds
 from twin.records import PodRecord
 from twin.scheduling.masks import either
-from twin.scheduling.needs import BASIC_RESOURCES, PodNeeds
-from twin.scheduling.settings import SchedulerConfig
+from twin.scheduling.node_table import Flags, Ints, NodeTable
 
 MAX_SCORE = 100
 PODS_ROW = BASIC_RESOURCES.index("pods")

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import numpy as np
 
-from twin.behaviour.node_table import Flags, Ints, NodeTable
-from twin.behaviour.placement_rules import refusal, selected, term_selects, tolerated
 from twin.part import Part
 from twin.records import NodeRecord, PodShape
+from twin.scheduling.node_table import Flags, Ints, NodeTable
+from twin.scheduling.placement_rules import refusal, selected, term_selects, tolerated
 from twin.world import World
 
 _KEPT = 4_096

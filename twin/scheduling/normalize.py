@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twin.behaviour.node_table import Ints
+from twin.scheduling.node_table import Ints
 
 MAX_SCORE = 100
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from twin.behaviour.node_table import Ints, NodeTable
 from twin.changes import Change
+from twin.config.scheduling import SchedulerConfig
 from twin.records import PodRecord
 from twin.scheduling.amount_scores import AmountScores
 from twin.scheduling.default_spreading import DefaultSpreading
@@ -18,10 +18,10 @@ from twin.scheduling.inter_pod_affinity import PodRelations, affinity_scores
 from twin.scheduling.node_resources_balanced_allocation import balanced_scores
 from twin.scheduling.node_resources_fit import fit_scores
 from twin.scheduling.node_rules import NodeRules
+from twin.scheduling.node_table import Ints, NodeTable
 from twin.scheduling.normalize import normalized
 from twin.scheduling.pod_index import PodIndex
 from twin.scheduling.pod_topology_spread import Spreading, spread_scores
-from twin.scheduling.settings import SchedulerConfig
 from twin.scheduling.topology import Topology
 from twin.world import World
 

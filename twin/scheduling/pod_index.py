@@ -13,11 +13,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from twin.behaviour.node_table import Ints, NodeTable
 from twin.changes import Change
+from twin.needs import HostPort, PodNeeds
 from twin.part import Part
 from twin.records import Object, PodRecord, PodShape
-from twin.scheduling.needs import HostPort, PodNeeds
+from twin.scheduling.node_table import Ints, NodeTable
 from twin.selectors import matches
 from twin.world import World
 

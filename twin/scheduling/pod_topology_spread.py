@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twin.behaviour.node_table import Flags, Ints, NodeTable
+from twin.needs import SpreadConstraint
 from twin.records import Object, PodRecord
 from twin.scheduling.masks import either
-from twin.scheduling.needs import SpreadConstraint
 from twin.scheduling.node_rules import NodeRules
+from twin.scheduling.node_table import Flags, Ints, NodeTable
 from twin.scheduling.pod_index import PodIndex
 from twin.scheduling.terms import selector_with_keys
 from twin.scheduling.topology import HOSTNAME, Domains, Topology, by_row, domain_sums

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from twin.needs import PodTerm
 from twin.records import Object
-from twin.scheduling.needs import PodTerm
 from twin.selectors import matches
 
 NamespaceLabels = Callable[[str], Mapping[str, str]]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from twin.behaviour.node_table import Flags, Ints, NodeTable
 from twin.part import Part
+from twin.scheduling.node_table import Flags, Ints, NodeTable
 from twin.world import World
 
 HOSTNAME = "kubernetes.io/hostname"

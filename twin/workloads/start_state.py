@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import fsum
 
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
-from twin.behaviour.node_settings import (
+from twin.node_settings import (
     CLOCK_SCALE,
     CPU_CAP,
     MEMORY_CAP,

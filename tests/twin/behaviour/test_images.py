@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from twin.behaviour.images import image_bytes
-from twin.behaviour.settings import KubeletConfig
+from twin.config.behaviour import KubeletConfig
 from twin.engine import Engine
 from twin.records import PodRecord
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from twin.behaviour.memory_pressure import TAINT
 from twin.behaviour.pod_work import USAGE_WINDOWS
-from twin.behaviour.settings import MemoryConfig
+from twin.config.behaviour import MemoryConfig
 from twin.engine import Engine
 from twin.records import NodeRecord, PodRecord
 

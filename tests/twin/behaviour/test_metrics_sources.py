@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from twin.behaviour.settings import MetricsConfig
+from twin.config.behaviour import MetricsConfig
 from twin.engine import Engine
 from twin.quantity import parse_quantity
 from twin.records import PodRecord

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from twin.behaviour.settings import MachineConfig
+from twin.config.behaviour import MachineConfig
 from twin.engine import Engine
 from twin.records import NodeRecord, PodRecord
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from twin.config import TwinConfig
-from twin.controllers.config import ControllerConfig
+from twin.config.controllers import ControllerConfig
 from twin.engine import Engine
 from twin.records import PodRecord
 from twin.workloads.arrival import NodeShape

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from twin.controllers.cron_schedule import parse_schedule, zone_of
+from twin.cron_schedule import parse_schedule, zone_of
 
 
 def times(schedule: str, start: str, count: int, zone: str | None = None) -> list[str]:

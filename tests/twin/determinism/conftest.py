@@ -11,8 +11,8 @@ import pytest
 
 from twin.api.messages import Request
 from twin.api.router import Router
-from twin.behaviour.settings import MetricsConfig
 from twin.config import TwinConfig
+from twin.config.behaviour import MetricsConfig
 from twin.engine import Engine
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 

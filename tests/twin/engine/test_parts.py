@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from twin.behaviour.settings import MetricsConfig
 from twin.config import TwinConfig
+from twin.config.behaviour import MetricsConfig
 from twin.engine import Engine
 from twin.part import Part, attributes, objects_of, parts_of
 from twin.workloads.arrival import NodeShape, WorkloadArrival

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from twin.api.api_faults import ApiFaults
 from twin.api.messages import Request
 from twin.engine import Engine
 from twin.errors import ApiError
 from twin.faults import read_scenario
-from twin.faults.api_faults import ApiFaults
 from twin.inprocess import InProcessTwin
 from twin.records import NodeRecord, PodRecord
 

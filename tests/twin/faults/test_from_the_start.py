@@ -9,7 +9,7 @@ import pytest
 
 from bus.errors import ConfigError
 from twin.__main__ import build_engine, main, world_of
-from twin.journal import Journal
+from twin.api.journal import Journal
 from twin.settings import TwinSettings
 
 DEATH = "faults:\n- {fault: node_death, at_seconds: 10, nodes: {names: [node-0000]}}\n"

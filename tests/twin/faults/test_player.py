@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from bus.clock import SystemClock
+from twin.api.api_faults import ApiFaults, resource_of
+from twin.api.journal import Journal, WorldKey
 from twin.api.messages import Request, Response
 from twin.api.router import Router
 from twin.api.server import ApiServer
@@ -18,10 +20,8 @@ from twin.api.tokens import Tokens
 from twin.checkpoint import Checkpoint
 from twin.engine import Engine
 from twin.faults import scenario_of
-from twin.faults.api_faults import ApiFaults, resource_of
 from twin.faults.scenario import Nodes
 from twin.faults.targets import targets
-from twin.journal import Journal, WorldKey
 from twin.workloads.arrival import NodeShape
 
 Play = Callable[..., Engine]

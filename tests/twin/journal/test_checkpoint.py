@@ -12,11 +12,11 @@ import pytest
 
 from bus.clock import SystemClock
 from twin.__main__ import build_engine, world_of
+from twin.api.journal import Journal
 from twin.api.messages import Request
 from twin.api.router import Router
 from twin.checkpoint import Checkpoint
 from twin.engine import Engine
-from twin.journal import Journal
 from twin.resuming import CHECKPOINT_SECONDS, Checkpoints, checkpoint_path, resume
 from twin.settings import TwinSettings
 

@@ -17,8 +17,8 @@ import yaml
 
 from bus.clock import SystemClock
 from twin.__main__ import build_engine
+from twin.api.journal import Journal, WorldKey
 from twin.engine import Engine
-from twin.journal import Journal, WorldKey
 from twin.settings import TwinSettings
 
 pytestmark = [pytest.mark.twin, pytest.mark.timeout(60)]

@@ -11,11 +11,11 @@ import pytest
 
 from bus.errors import ConfigError
 from twin.__main__ import build_engine
+from twin.api.journal import Journal, JournalUnwritable, WorldKey
 from twin.api.messages import Request
 from twin.api.router import Router
 from twin.api.tokens import Tokens
 from twin.engine import Engine
-from twin.journal import Journal, JournalUnwritable, WorldKey
 from twin.settings import TwinSettings
 
 WORLD = TwinSettings(seed=5, nodes=6, workload="openb")

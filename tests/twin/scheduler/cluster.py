@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from twin.admission.priority import PriorityGate
-from twin.behaviour.node_table import NodeTable
-from twin.behaviour.scheduler import Scheduler
 from twin.changes import Change
 from twin.clock import Clock
 from twin.config import TwinConfig
+from twin.config.scheduling import SchedulerConfig
+from twin.controllers.priority import PriorityGate
 from twin.kube_events import Reporter
 from twin.records import PodRecord
 from twin.scheduling.cycle import Cycle
-from twin.scheduling.settings import SchedulerConfig
+from twin.scheduling.node_table import NodeTable
+from twin.scheduling.scheduler import Scheduler
 from twin.store import Store
 from twin.streams import Streams
 from twin.world import World

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.twin.scheduler.cluster import Cluster
+from twin.config.scheduling import SchedulerConfig
 from twin.records import PodRecord
 from twin.scheduling.default_preemption import Candidate, cheapest
-from twin.scheduling.settings import SchedulerConfig
 
 Object = dict[str, Any]
 NO_VICTIMS = "No preemption victims found for incoming pod"

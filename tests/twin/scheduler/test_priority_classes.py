@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.twin.scheduler.cluster import Cluster
-from twin.admission.priority import add_system_classes
+from twin.controllers.priority import add_system_classes
 from twin.errors import ApiError
 
 Object = dict[str, Any]

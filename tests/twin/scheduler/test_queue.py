@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.twin.scheduler.cluster import Cluster
-from twin.scheduling.settings import SchedulerConfig
+from twin.config.scheduling import SchedulerConfig
 
 Object = dict[str, Any]
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

@@ -11,7 +11,7 @@ import pytest
 
 from bus.errors import ConfigError
 from tests.twin.scheduler.cluster import Cluster
-from twin.scheduling.settings import SchedulerConfig
+from twin.config.scheduling import SchedulerConfig
 
 Object = dict[str, Any]
 ZONE = "topology.kubernetes.io/zone"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
-from twin.behaviour.node_settings import CLOCK_SCALE, POWER_STATE
 from twin.engine import Engine
+from twin.node_settings import CLOCK_SCALE, POWER_STATE
 from twin.records import NodeRecord
 from twin.workloads.start_state import ClusterTables, StartState, start_state
 from twin.workloads.trace_file import read_trace_file, write_trace_file

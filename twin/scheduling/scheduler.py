@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from twin.behaviour.node_table import Flags, NodeTable
-from twin.behaviour.waiting import Waiter, WaitingPods
 from twin.changes import Change
+from twin.needs import BASIC_RESOURCES
 from twin.part import Part
 from twin.records import NodeRecord, PodRecord, PodShape
 from twin.scheduling.cycle import Cycle, Diagnosis, Reserved
 from twin.scheduling.default_preemption import PREEMPTED, Candidate, Preemption
 from twin.scheduling.group_amounts import Group
 from twin.scheduling.hints import RELATIONS, Hints
-from twin.scheduling.needs import BASIC_RESOURCES
+from twin.scheduling.node_table import Flags, NodeTable
 from twin.scheduling.plugins import Plugins
 from twin.scheduling.sampling import sample_size
 from twin.scheduling.sentences import NO_NODES, fit_error, note
+from twin.scheduling.waiting import Waiter, WaitingPods
 from twin.world import World
 
 _COMPONENT = "default-scheduler"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,8 @@ import orjson
 
 from twin.quantity import millicores, whole
 
-if TYPE_CHECKING:
-    from twin.records import Object
-
+Spec = dict[str, Any]
+"""A part of a pod's JSON."""
 GPU = "nvidia.com/gpu"
 BASIC_RESOURCES = ("cpu", "memory", GPU, "pods")
 """The rows that a node table always has; others are added as they are met."""
@@ -47,7 +46,7 @@ class SpreadConstraint:
 
     topology_key: str
     max_skew: int
-    selector: Object | None
+    selector: Spec | None
     min_domains: int = 1
     honors_affinity: bool = True
     honors_taints: bool = False
@@ -59,9 +58,9 @@ class PodTerm:
     """One term of pod affinity or anti-affinity; a preferred anti-affinity weighs below zero."""
 
     topology_key: str
-    selector: Object | None
+    selector: Spec | None
     namespaces: tuple[str, ...]
-    namespace_selector: Object | None
+    namespace_selector: Spec | None
     label_keys: tuple[str, ...] = ()
     mismatch_label_keys: tuple[str, ...] = ()
     weight: int = 0
@@ -85,7 +84,7 @@ class PodNeeds:
     """Requests of other resources, such as ephemeral-storage, by name."""
     images: tuple[str, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
-    preferred_nodes: tuple[tuple[int, Object], ...] = ()
+    preferred_nodes: tuple[tuple[int, Spec], ...] = ()
     preferred_nodes_key: bytes = b""
     spreads: bool = False
     """True when the pod has spreading constraints of its own."""
@@ -102,7 +101,7 @@ class PodNeeds:
     """True when whether a node will do depends on which pods are where, beyond free amounts."""
 
 
-def read_needs(spec: Object) -> PodNeeds:
+def read_needs(spec: Spec) -> PodNeeds:
     """Parse a defaulted pod spec."""
     amounts = [*(requested(spec, name) for name in BASIC_RESOURCES[:3]), 1]
     affinity = spec.get("affinity") or {}
@@ -141,14 +140,14 @@ def read_needs(spec: Object) -> PodNeeds:
     )
 
 
-def requested(spec: Object, resource: str, missing: int = 0) -> int:
+def requested(spec: Spec, resource: str, missing: int = 0) -> int:
     """Return a pod's effective request of a resource: millicores for cpu, else whole units.
 
     `missing` counts for each container that asks for none.
     """
     read = millicores if resource == "cpu" else whole
 
-    def of(container: Object) -> int:
+    def of(container: Spec) -> int:
         requests = (container.get("resources") or {}).get("requests") or {}
         return read(requests[resource]) if resource in requests else missing
 
@@ -171,11 +170,11 @@ def normalized_image(name: str) -> str:
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 
-def _containers(spec: Object) -> list[Object]:
+def _containers(spec: Spec) -> list[Spec]:
     return [*(spec.get("initContainers") or ()), *spec["containers"]]
 
 
-def _extra(spec: Object) -> list[tuple[str, int]]:
+def _extra(spec: Spec) -> list[tuple[str, int]]:
     names = {
         name: None
         for container in _containers(spec)
@@ -186,7 +185,7 @@ def _extra(spec: Object) -> list[tuple[str, int]]:
     return [(name, amount) for name, amount in amounts if amount > 0]
 
 
-def _host_ports(spec: Object) -> tuple[HostPort, ...]:
+def _host_ports(spec: Spec) -> tuple[HostPort, ...]:
     sidecars = [
         entry
         for entry in spec.get("initContainers") or ()

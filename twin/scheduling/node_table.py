@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from twin.behaviour.node_settings import NodeSettings, read_settings
 from twin.changes import Change
+from twin.needs import BASIC_RESOURCES, GPU
+from twin.node_settings import NodeSettings, read_settings
 from twin.part import Part
 from twin.records import NodeRecord, PodRecord
-from twin.scheduling.needs import BASIC_RESOURCES, GPU
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

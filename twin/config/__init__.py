@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from twin.behaviour.settings import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
-from twin.controllers.config import ControllerConfig
-from twin.scheduling.settings import SchedulerConfig
+from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
+from twin.config.controllers import ControllerConfig
+from twin.config.scheduling import SchedulerConfig
 
 START_2026 = 1_767_225_600.0
 

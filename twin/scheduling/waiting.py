@@ -11,11 +11,11 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
-from twin.behaviour.node_table import Ints
+from twin.config.scheduling import SchedulerConfig
 from twin.part import Part, keepable
 from twin.records import PodRecord, PodShape
 from twin.scheduling.group_amounts import Group, GroupAmounts
-from twin.scheduling.settings import SchedulerConfig
+from twin.scheduling.node_table import Ints
 
 Order = tuple[int, float, int]
 """(-priority, in the queue since, number)"""
