@@ -28,11 +28,12 @@ from schemas.identity import Origin
 from schemas.snapshot import NodeTable, PlacementTable, PodTable
 from schemas.tables import table_of
 from services.cluster import JSON, Transport, TwinTransport
+from services.collector.assemble import assemble
 from services.collector.cluster import read_all
 from services.collector.pod_rows import Cuts
 from services.collector.service import Collector
 from services.collector.settings import CollectorSettings
-from services.collector.snapshot import Snapshot, assemble
+from services.collector.snapshot import Snapshot
 
 CLUSTER = "bench"
 INCARNATION = "1"

@@ -23,8 +23,6 @@ GPU_SUFFIX = "/gpu"
 FINISHED = frozenset({"Succeeded", "Failed"})
 """Phases of pods that hold no resources any more."""
 POD_TEMPLATE_HASH = "pod-template-hash"
-OWN_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
-"""Kubernetes' own namespaces; their pods count only where settings name them."""
 
 
 class KubeStruct(msgspec.Struct, rename="camel", frozen=True, kw_only=True):

@@ -23,6 +23,8 @@ CONTROL_PLANE_ROLES = tuple(
 """Label keys, and keys of taints, of nodes that run the control plane (the newest first; others are
 of older or other distributions).
 """
+OWN_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
+"""Kubernetes' own namespaces; their pods count only where settings name them."""
 _OFF = "false"
 
 

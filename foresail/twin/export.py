@@ -25,9 +25,10 @@ from schemas.frames import FullState, unfold
 from schemas.registry import UnknownEvent, decode
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from services.cluster import OfficialClientTransport
+from services.collector.assemble import assemble
 from services.collector.cluster import read_all
 from services.collector.pod_rows import Cuts
-from services.collector.snapshot import Snapshot, assemble
+from services.collector.snapshot import Snapshot
 from twin.workloads.start_state import ClusterTables, start_state
 from twin.workloads.trace_file import write_trace_file
 

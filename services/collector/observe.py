@@ -29,7 +29,7 @@ from services.collector.provenance import (
 )
 from services.collector.settings import CollectorSettings, PowerModel
 from services.collector.snapshot import Snapshot
-from services.kube_objects import OWN_NAMESPACES
+from services.protection import OWN_NAMESPACES
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from typing import Any
 from schemas.reaction import ReactionItem, ReactionKind
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from services.collector.pending import pending_class
-from services.collector.scalings import Scaling
-from services.collector.snapshot import Snapshot
+from services.collector.snapshot import Scaling, Snapshot
 
 Row = dict[str, Any]
 

@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from services.collector.snapshot import Scaling
 from services.kube_objects import Autoscaler, parse_time
-
-
-@dataclass(frozen=True, slots=True)
-class Scaling:
-    """One autoscaler: its target as `<kind>/<name>`, and what it wants since when."""
-
-    target: str
-    current: int
-    desired: int
-    scaled_time_seconds: float | None
-    """Cluster time of its newest rescale; None when it never rescaled."""
 
 
 def scaling_rows(items: Sequence[Autoscaler]) -> dict[str, Scaling]:

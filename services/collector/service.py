@@ -32,12 +32,13 @@ from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkload
 from schemas.tables import Table
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.cluster_version import is_simulated
+from services.collector.assemble import assemble
 from services.collector.cluster import read_all
 from services.collector.observe import observe
 from services.collector.pod_rows import Cuts
 from services.collector.reaction import Seen, reactions, remember
 from services.collector.settings import CollectorSettings
-from services.collector.snapshot import Snapshot, assemble
+from services.collector.snapshot import Snapshot
 
 NAME = "collector"
 OWN_TYPES: tuple[type[EventData], ...] = (

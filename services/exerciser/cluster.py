@@ -16,13 +16,12 @@ from services.kube_lists import decoder_of, read_list
 from services.kube_objects import (
     CPU,
     MEMORY,
-    OWN_NAMESPACES,
     Deployment,
     Node,
     Pod,
     effective_request,
 )
-from services.protection import DO_NOT_DISRUPT, control_plane
+from services.protection import DO_NOT_DISRUPT, OWN_NAMESPACES, control_plane
 from services.quantities import bytes_text, cores, millicores_text, whole
 
 NAMESPACE = "foresail-exercise"

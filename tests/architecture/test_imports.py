@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,12 @@ from importlinter import cli  # noqa: F401 - registers the built-in contract typ
 from importlinter.application import use_cases
 from importlinter.application.user_options import UserOptions
 
+from tests.architecture.source_tree import PACKAGES
+
 ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "pyproject.toml"
 INDEPENDENT = "Services never import one another"
+SHELLS = "services.*.service -> **"
 
 
 @pytest.fixture
@@ -74,3 +79,47 @@ def test_every_service_is_in_the_independence_contract(options: UserOptions) -> 
     }
 
     assert folders == set(contract["modules"])
+
+
+def test_an_impure_file_that_is_not_named_as_a_shell_is_seen(options: UserOptions) -> None:
+    """A file in services/ that knows the bus or a loop breaks a contract unless it is named."""
+    pure = next(
+        each for each in options.contracts_options if each["name"].startswith("Services are")
+    )
+    pure["ignore_imports"] = [one for one in pure["ignore_imports"] if one != SHELLS]
+
+    broken = [text for text in _broken(options) if text.startswith(pure["name"])]
+
+    assert len(broken) == 1
+    assert "services.executor.service -> " in broken[0]
+
+
+def test_a_shell_that_pure_code_imports_is_seen(options: UserOptions) -> None:
+    """Taking a shell off the list of those that may import shells breaks the contract."""
+    shells = next(each for each in options.contracts_options if "imports no shell" in each["name"])
+    shells["allowed_importers"] = [
+        one for one in shells["allowed_importers"] if one != "services.*.service"
+    ]
+
+    assert any(text.startswith(shells["name"]) for text in _broken(options))
+
+
+def test_every_list_of_packages_is_the_same() -> None:
+    """A new top-level package is built, typed, and held by the contracts, or by none."""
+    config = tomllib.loads(CONFIG.read_text(encoding="utf-8"))["tool"]
+    layers = next(each for each in config["importlinter"]["contracts"] if each["type"] == "layers")
+    names = {name for layer in layers["layers"] for name in re.split(r"\s*[:|]\s*", layer)}
+
+    assert names == set(PACKAGES)
+    assert names == set(config["importlinter"]["root_packages"])
+    assert names == set(config["mypy"]["packages"])
+    assert names == set(config["hatch"]["build"]["targets"]["wheel"]["packages"])
+
+
+def test_the_image_holds_every_package() -> None:
+    """The image is built from all packages: one is neither forgotten nor ignored."""
+    built = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+
+    assert [] == [name for name in PACKAGES if f"COPY {name} {name}\n" not in built]
+    assert [] == [name for name in PACKAGES if f"!{name}" not in ignored]

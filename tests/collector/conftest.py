@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from services.cluster import TwinTransport
+from services.collector.assemble import assemble
 from services.collector.cluster import read_all
 from services.collector.pod_rows import Cuts
-from services.collector.snapshot import Snapshot, assemble
+from services.collector.snapshot import Snapshot
 from tests.collector.scripted_cluster import ScriptedCluster
 
 Look = Callable[..., Snapshot]

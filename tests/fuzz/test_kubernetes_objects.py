@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.cluster import Answer, ClusterRefused, ClusterUnavailable
+from services.collector.assemble import Cuts, assemble
 from services.collector.cluster import read_all
-from services.collector.snapshot import Cuts, assemble
 from services.kube_lists import decoder_of, read_list
 from services.kube_objects import (
     Autoscaler,

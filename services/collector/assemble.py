@@ -1,0 +1,57 @@
+"""From what the API said to the snapshot's tables; nothing is interpreted here.
+
+A source that failed gives an empty table and stays named in `sources`; an answer that cannot be
+understood (a quantity or time stamp that is none) makes its source a failed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from schemas.reasons import Reason
+from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
+from schemas.tables import table_of
+from services.collector.node_rows import is_simulated, node_rows, usage_by_node
+from services.collector.pod_rows import Cuts, PodRows, pod_rows
+from services.collector.reading import Reading, failed
+from services.collector.scalings import scaling_rows
+from services.collector.snapshot import Snapshot
+from services.collector.workload_rows import deployment_rows, job_rows
+
+V = TypeVar("V")
+
+
+def assemble(reading: Reading, time_seconds: float, cuts: Cuts, *, simulated: bool) -> Snapshot:
+    """Build the snapshot of one cycle at cluster time `time_seconds`."""
+    sources = {source.source: source for source in reading.sources}
+
+    def rows(name: str, make: Callable[[], V]) -> V | None:
+        try:
+            return make()
+        except ValueError as error:
+            at, text = sources[name].read_time_seconds, " ".join(str(error).split())
+            sources[name] = failed(name, at, Reason.SOURCE_ERROR, text)
+            return None
+
+    usage = rows("node_metrics", lambda: usage_by_node(reading.node_metrics.items)) or {}
+    nodes = rows("nodes", lambda: table_of(NodeTable, node_rows(reading.nodes.items, usage)))
+    pods = rows("pods", lambda: pod_rows(reading.pods.items, time_seconds, cuts)) or PodRows()
+    deployments = rows("deployments", lambda: deployment_rows(reading.deployments.items)) or {}
+    scalings = rows("autoscalers", lambda: scaling_rows(reading.autoscalers.items)) or {}
+    jobs = rows("jobs", lambda: job_rows(reading.jobs.items)) or {}
+    return Snapshot(
+        cluster_time_seconds=time_seconds,
+        simulated=simulated or is_simulated(reading.nodes.items),
+        sources=tuple(sources.values()),
+        nodes=nodes or NodeTable(),
+        placements=table_of(PlacementTable, pods.placements),
+        workloads=table_of(WorkloadTable, {**deployments, **jobs}),
+        pods=table_of(PodTable, pods.listed),
+        pods_running=pods.running,
+        pods_total=pods.total,
+        pods_omitted=pods.omitted,
+        waiting_omitted=pods.waiting_omitted,
+        bare_pods_succeeded=pods.bare_succeeded,
+        autoscalers=scalings,
+    )
