@@ -16,6 +16,8 @@ from importlib import import_module
 from bus.errors import ForesailError, InputError, Temporary
 from bus.exit_codes import ExitCode
 from foresail import __version__
+from foresail.first_steps import first_steps
+from foresail.near import remedy_for
 from foresail.output import print_error
 
 VERBS = {
@@ -69,6 +71,12 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
         SystemExit: argparse has printed help (0), or does not understand the arguments (2).
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if not given:
+        print(first_steps())
+        return ExitCode.GOOD
+    if not given[0].startswith("-") and given[0] not in VERBS:
+        print_error(str(InputError("VERB", given[0], remedy_for(given[0], VERBS))))
+        return ExitCode.BAD_INPUT
     parser = argparse.ArgumentParser(
         prog="foresail", description=__doc__.partition(":")[2].strip() if __doc__ else ""
     )

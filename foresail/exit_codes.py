@@ -19,10 +19,11 @@ SHARED = (
 )
 """Codes that mean the same wherever they come from."""
 READS_ON = "the recording ends too early; what was read of it is shown"
+UNLESS_PARTIAL = f"{READS_ON} (0 with `--partial`)"
 
 OF_VERB: Mapping[str, Mapping[ExitCode, str]] = {
-    "up": {DIFFERS: "the stack could not go on"},
-    "tap": {CUT_OFF: READS_ON},
+    "up": {DIFFERS: "the stack could not go on, or the cluster could not be read at its end"},
+    "tap": {CUT_OFF: UNLESS_PARTIAL},
     "recording record": {},
     "recording info": {
         DIFFERS: "the log in it has a problem: a cause, a proposal or an event is missing or wrong",
@@ -49,9 +50,11 @@ OF_VERB: Mapping[str, Mapping[ExitCode, str]] = {
         CUT_OFF: READS_ON,
     },
     "replay": {CUT_OFF: "the recording ends too early; what could be read is replayed"},
-    "explain": {CUT_OFF: READS_ON},
-    "timeline": {NOTHING: "it holds no event that a timeline is made of", CUT_OFF: READS_ON},
-    "status": {DIFFERS: "no stack runs, a process is down, or one complains"},
+    "explain": {CUT_OFF: UNLESS_PARTIAL},
+    "timeline": {NOTHING: "it holds no event that a timeline is made of", CUT_OFF: UNLESS_PARTIAL},
+    "status": {
+        DIFFERS: "no stack runs, a process is down or complains, or the cluster cannot be read"
+    },
     "trace": {
         DIFFERS: "the receiver did not take every span",
         NOTHING: "there was no span to send",
@@ -87,7 +90,7 @@ OF_VERB: Mapping[str, Mapping[ExitCode, str]] = {
     "verify": {
         DIFFERS: "an event differs, or is no event of today's schemas",
         NOTHING: "of a layer asked for not one event was compared",
-        CUT_OFF: "everything up to the place where the recording ends too early is equal",
+        CUT_OFF: "everything up to the place where the recording ends too early is equal (0 with `--partial`)",
     },
     "what-if": {
         DIFFERS: "an assertion does not hold, or messages are no events of today's schemas",

@@ -15,7 +15,8 @@ from pathlib import Path
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.explanation import screen
-from foresail.flags import seconds
+from foresail.flags import add_partial, seconds
+from foresail.known_names import check_cycle
 from foresail.log_source import Source, cycle_of_message, open_source, reading_verdict
 from foresail.output import page, print_json
 from foresail.story import story_of
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recording", metavar="FILE", help="read this recording instead of the stack"
     )
+    add_partial(parser)
     parser.add_argument(
         "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
     )
@@ -55,6 +57,8 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     async with open_source(arguments.recording, Path(arguments.state)) as source:
         cycle = await find_cycle(source, arguments.decision)
         story = await story_of(source, cycle)
+        if story.decision is None:
+            await check_cycle(source, cycle, "DECISION")
     if story.decision is None:
         raise _unknown(arguments.decision)
     if arguments.json:
@@ -62,7 +66,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     else:
         file = "" if arguments.recording is None else arguments.recording
         page().print(screen(story, recording=file))
-    return reading_verdict(source)
+    return reading_verdict(source, partial=arguments.partial)
 
 
 async def find_cycle(source: Source, wanted: str) -> int:

@@ -64,6 +64,15 @@ def seconds(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
+def add_partial(parser: argparse.ArgumentParser) -> None:
+    """Add `--partial`: what could be read of a damaged recording is enough."""
+    parser.add_argument(
+        "--partial",
+        action="store_true",
+        help="a damaged or cut off recording is no error: what could be read is enough",
+    )
+
+
 def add_flags(parser: argparse.ArgumentParser, described: Mapping[str, str]) -> None:
     """Add every flag; `described` gives the help text by `group.field`."""
     for flag, name, metavar in FLAGS:

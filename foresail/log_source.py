@@ -20,7 +20,7 @@ from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import Bus, Messages, StoredMessage
-from bus.recording import open_recording
+from bus.recording import Recording, open_recording
 from foresail.output import print_error
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
@@ -47,7 +47,9 @@ class Source(Protocol):
     running: bool
     """Whether new events can come."""
     damage: str
-    """Why reading ended early, known once messages were read; empty when it did not."""
+    """Why reading ended early and how much was read, known once messages were read; empty when it
+    did not.
+    """
 
     def messages(
         self, patterns: Sequence[str] = EVERYTHING, *, start_seq: int = 1, follow: bool = False
@@ -171,7 +173,7 @@ class RecordingSource:
                 wanted = any(subjects.matches(one, message.subject) for one in full)
                 if wanted and message.seq >= start_seq:
                     yield message
-        self.damage = recording.damage
+        self.damage = damage_of(recording)
 
     async def start_of(self, since: Since) -> int:
         """Return the position where what `since` asks for begins."""
@@ -203,13 +205,25 @@ class RecordingSource:
         return found
 
 
+def damage_of(recording: Recording) -> str:
+    """Return why reading a recording ended early and how much was read; empty when it did not."""
+    if not recording.damage:
+        return ""
+    count, seq = recording.messages_read, recording.last_seq_read
+    return f"{recording.damage}; {count:,} messages were read, up to seq {seq:,}"
+
+
 def reading_verdict(
-    source: Source, *, differs: bool = False, nothing_compared: bool = False
+    source: Source, *, differs: bool = False, nothing_compared: bool = False, partial: bool = False
 ) -> ExitCode:
-    """Return the code of a verb that has read a source; say on stderr where that ends too early."""
+    """Return the code of a verb that has read a source; say on stderr where that ends too early.
+
+    With `partial` a part was asked for, so that an early end is no finding.
+    """
     if source.damage:
         print_error(f"read up to the damage: {source.damage}")
-    return verdict(differs=differs, nothing_compared=nothing_compared, cut_off=bool(source.damage))
+    cut_off = bool(source.damage) and not partial
+    return verdict(differs=differs, nothing_compared=nothing_compared, cut_off=cut_off)
 
 
 def cycle_of_message(message: StoredMessage) -> int:

@@ -15,15 +15,13 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from bus.port import Messages
 from foresail.event_lines import event_line
-from foresail.flags import seconds
+from foresail.flags import add_partial, seconds
+from foresail.known_names import check_cycle, check_node
 from foresail.log_source import Since, Source, open_source, reading_verdict
-from foresail.output import console, print_json
-from foresail.tap_filter import TapFilter, agent_named, condition, event_json, kinds_on
-from schemas import subjects
+from foresail.output import console, print_error, print_json
+from foresail.tap_filter import TapFilter, agent_named, condition, event_json
+from foresail.tap_subject import kinds_on, tap_pattern
 from schemas.registry import UnknownEvent, decode
-
-BELOW = frozenset(("snapshot", "prediction", "proposal", "outcome", "config", "run", "checkpoint"))
-"""Layers that have subjects below them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recording", metavar="FILE", help="read this recording instead of the stack"
     )
+    add_partial(parser)
     parser.add_argument(
         "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
     )
@@ -83,29 +82,28 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
                 "--since", "(not given)", "no stack runs; say how far back to begin, e.g. 5m or 50"
             )
         follow = not arguments.no_follow and (arguments.follow or not named_past)
+        goes_on = follow and source.running
+        if goes_on and shown.node:
+            await check_node(source, shown.node, now=True)
         start = await _start(source, arguments.since, named_past=named_past or offline)
         messages = source.messages((pattern,), start_seq=start, follow=follow)
-        await _print(messages, shown, arguments.limit, as_json=arguments.json)
-    return reading_verdict(source)
+        printed = await _print(messages, shown, arguments.limit, as_json=arguments.json)
+        if not printed and not goes_on and not source.damage:
+            await _explain_silence(source, shown, arguments.subject)
+    return reading_verdict(source, partial=arguments.partial)
 
 
-def tap_pattern(given: str) -> str:
-    """Return the pattern after `foresail.<cluster>.` for what the user named: a layer means
-    everything below it.
+async def _explain_silence(source: Source, shown: TapFilter, asked: str) -> None:
+    """Say why nothing was printed.
 
     Raises:
-        InputError: it cannot be a subject.
+        InputError: the node or the cycle that was asked for does not exist.
     """
-    tokens = given.split(".")
-    if not all(tokens):
-        raise InputError(
-            "LAYER", given, "name a layer such as `decision` or a subject such as `outcome.*`"
-        )
-    if tokens[0] == subjects.ROOT and len(tokens) > 2:
-        tokens = tokens[2:]
-    if len(tokens) == 1 and tokens[0] in BELOW:
-        tokens.append(">")
-    return ".".join(tokens)
+    if shown.cycle is not None:
+        await check_cycle(source, shown.cycle)
+    if shown.node:
+        await check_node(source, shown.node, now=False)
+    print_error(f"no stored event matches (subject {asked}); nothing to show")
 
 
 def _filter(arguments: argparse.Namespace, pattern: str) -> TapFilter:
@@ -124,7 +122,8 @@ async def _start(source: Source, asked: Since | None, *, named_past: bool) -> in
     return 1 if named_past else await source.start_of(Since(events=0))
 
 
-async def _print(messages: Messages, shown: TapFilter, limit: int | None, *, as_json: bool) -> None:
+async def _print(messages: Messages, shown: TapFilter, limit: int | None, *, as_json: bool) -> int:
+    """Print what the filter takes, at most `limit` events; return how many were printed."""
     printed = 0
     async with aclosing(messages) as stream:
         async for message in stream:
@@ -151,4 +150,5 @@ async def _print(messages: Messages, shown: TapFilter, limit: int | None, *, as_
                 console().print(line, markup=False)
             printed += 1
             if limit is not None and printed >= limit:
-                return
+                return printed
+    return printed

@@ -24,7 +24,6 @@ from schemas.limited_json import BadJson, load_json
 from schemas.model import EventData
 from schemas.prediction import Prediction
 from schemas.reaction import Reaction
-from schemas.registry import EVENT_TYPES
 from schemas.subjects import parse
 
 ENVELOPE = ("seq", "id", "type", "time", "layer", "subject", "producer", "cycle", "data")
@@ -141,22 +140,6 @@ def condition(text: str, kinds: Sequence[type[EventData]]) -> Expression:
         if parts[0] not in ENVELOPE and not any(_has(kind, parts) for kind in kinds):
             raise InputError("--where", text, f"no event here has `{path}`; {_near(parts, kinds)}")
     return found
-
-
-def kinds_on(pattern: str) -> tuple[type[EventData], ...]:
-    """Return the types of events that can be on subjects of a pattern (after the cluster)."""
-    return tuple(kind for kind in EVENT_TYPES if _meets(pattern.split("."), kind.PATTERN))
-
-
-def _meets(wanted: Sequence[str], given: Sequence[str]) -> bool:
-    for position, token in enumerate(wanted):
-        if token == ">":
-            return len(given) > position
-        if position >= len(given) or not (
-            "*" in (token, given[position]) or token == given[position]
-        ):
-            return False
-    return len(wanted) == len(given)
 
 
 def _near(parts: Sequence[str], kinds: Sequence[type[EventData]]) -> str:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
+from foresail.flags import add_partial
 from foresail.output import console, print_json
 from foresail.progress import reading
 from lab.rerun.engine import LAYERS
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="a model that the recording names and that is not shipped; may be given again",
     )
+    add_partial(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -61,7 +63,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     return verdict(
         differs=bool(report.different or report.unreadable),
         nothing_compared=bool(report.not_compared),
-        cut_off=bool(report.damage),
+        cut_off=bool(report.damage) and not arguments.partial,
     )
 
 
@@ -75,7 +77,10 @@ def _print(report: Report) -> None:
         table.add_row(name, *(str(count) for count in counts), style=_style(one.different))
     out.print(table)
     if report.damage:
-        out.print(f"read up to the damage: {report.damage}", markup=False)
+        out.print(
+            f"read up to the damage: {report.damage}; {report.messages:,} messages were read",
+            markup=False,
+        )
     for subject, count in sorted(report.unreadable.items()):
         out.print(f"{count} messages on {subject} are no events of today's schemas", markup=False)
     for kind, fields in sorted(report.added.items()):

@@ -43,6 +43,8 @@ class Recording:
         """Whether the footer was seen; known after one whole iteration."""
         self.damage = ""
         """Why reading ended early; empty when it did not."""
+        self.messages_read = 0
+        self.last_seq_read = 0
 
     def __iter__(self) -> Iterator[StoredMessage]:
         """Yield messages in order.
@@ -58,10 +60,14 @@ class Recording:
         messages.
         """
         self.sealed, self.damage = False, ""
+        self.messages_read, self.last_seq_read = 0, 0
         sealed = False
         try:
             for content in self.contents():
                 sealed = content.sealed
+                if content.messages:
+                    self.messages_read += len(content.messages)
+                    self.last_seq_read = content.messages[-1].seq
                 yield content
         except (OSError, RecordingDamaged) as error:
             self.damage = _short(error)

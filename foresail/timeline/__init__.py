@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from foresail.flags import seconds
+from foresail.flags import add_partial, seconds
 from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import page, print_json
 from foresail.timeline.chain import incidents
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recording", metavar="FILE", help="read this recording instead of the stack"
     )
+    add_partial(parser)
     parser.add_argument(
         "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
     )
@@ -59,7 +60,9 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     """
     async with open_source(arguments.recording, Path(arguments.state)) as source:
         gathered = await gather(source, arguments.since)
-    code = reading_verdict(source, nothing_compared=gathered.first_seconds is None)
+    code = reading_verdict(
+        source, nothing_compared=gathered.first_seconds is None, partial=arguments.partial
+    )
     found = incidents(gathered)
     if arguments.list:
         if arguments.json:

@@ -275,7 +275,7 @@ _EDGES = (
     Defect(
         "explain, timeline and tap do not see where a file is cut off",
         "foresail/log_source.py",
-        "self.damage = recording.damage",
+        "self.damage = damage_of(recording)",
         'self.damage = ""',
         f"{EDGES}::test_a_source_says_where_its_recording_is_cut_off",
     ),

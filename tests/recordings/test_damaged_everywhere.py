@@ -139,6 +139,39 @@ def test_no_command_crashes(
     assert not list(tmp_path.glob("*.partial"))
 
 
+@pytest.mark.parametrize("verb", ["tap", "explain", "timeline", "verify"])
+def test_reading_stops_at_the_damage_unless_a_part_is_enough(
+    run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    """The damaged place and how much was read are said; `--partial` makes that no finding."""
+    frames = small(run_file, tmp_path)
+    file = tmp_path / "damaged.fslog"
+    file.write_bytes(b"".join([*frames[:6], *frames[7:]]))
+    command = [part.format(file=file, out="") for part in COMMANDS[verb]]
+    recording = open_recording(file)
+    count = sum(1 for _ in recording)
+
+    assert CUT_OFF == main(command)
+    printed = "".join(capsys.readouterr())
+    assert "read up to the damage: frame 7" in printed
+    assert f"{count:,} messages were read" in printed
+    assert GOOD == main([*command, "--partial"])
+
+
+def test_a_cycle_behind_the_damage_is_not_simply_unknown(
+    run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error names the cycles that could be read, and that reading ended at damage."""
+    frames = small(run_file, tmp_path)
+    file = tmp_path / "damaged.fslog"
+    file.write_bytes(b"".join([*frames[:6], *frames[7:]]))
+
+    assert BAD_INPUT == main(["explain", "9999", "--recording", str(file)])
+    printed = capsys.readouterr().err
+    assert "it holds cycles" in printed
+    assert "read up to the damage: frame 7" in printed
+
+
 @pytest.mark.nats
 def test_a_replay_ends_where_damage_begins(
     run_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

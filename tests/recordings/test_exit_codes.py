@@ -104,7 +104,9 @@ def test_doctor_is_not_green_when_a_check_could_not_be_made(
         raise PermissionError(13, "Permission denied")
 
     given = ["doctor", "--state", str(tmp_path / "state")]
-    monkeypatch.setattr(doctor, "_port", lambda _: doctor.Finding("dashboard port", True, "free"))
+    monkeypatch.setattr(
+        doctor, "dashboard_port", lambda *_: doctor.Finding("dashboard port", True, "free")
+    )
     before = main(given)
     monkeypatch.setattr("foresail.doctor.shutil.disk_usage", broken)
     assert ExitCode.GOOD == before
@@ -171,7 +173,7 @@ def test_what_ends_a_verb_is_its_code(
 
 def test_what_argparse_refuses_is_bad_input() -> None:
     """Its own exit code is the table's."""
-    for given in ([], ["nothing"], ["verify"], ["diff", "a", "b", "--window", "x"]):
+    for given in (["verify"], ["diff", "a", "b", "--window", "x"]):
         with pytest.raises(SystemExit) as ended:
             main(given)
         assert ExitCode.BAD_INPUT == ended.value.code

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from foresail.tap_filter import condition, kinds_on
+from bus.exit_codes import ExitCode
+from foresail.__main__ import main
+from foresail.tap_filter import condition
+from foresail.tap_subject import kinds_on
 from schemas.registry import EVENT_TYPES
+from tests.tap.conftest import events_of_layers, write_recording
 
 Tap = Callable[..., list[str]]
 
@@ -79,12 +84,32 @@ def test_json_lines_hold_headers_and_data(tap: Tap) -> None:
         (("decision", "--where", "action.knd == 'noop'"), "no event here has `action.knd`"),
         (("decision", "--where", "score = 1"), "write == to compare"),
         (("a..b",), "name a layer"),
+        (("decison",), "LAYER = decison: did you mean decision?"),
+        (("outcome.exection",), "did you mean outcome.execution?"),
+        (("proposal.safty",), "did you mean proposal.safety?"),
+        (("foresail.test.decison",), "did you mean decision?"),
+        (("zzz",), "known: checkpoint, config, control"),
+        (("--node", "node-11"), "there is no such node; did you mean node-1?"),
+        (("decision", "--cycle", "40"), "there is no such cycle; it holds cycles 1 to 3"),
     ],
 )
 def test_a_mistake_is_one_line(tap: Tap, arguments: tuple[str, ...], said: str) -> None:
     """Exit code 2, and one line that names field, value and remedy."""
     (line,) = tap(*arguments, code=2)
     assert said in line
+
+
+@pytest.mark.parametrize("asked", [("stimulus",), ("decision", "--cycle", "1")])
+def test_a_tap_that_shows_nothing_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], asked: tuple[str, ...]
+) -> None:
+    """A layer without an event, or a filter that takes none, is no mistake, and is not silent."""
+    file = write_recording(tmp_path / "run.fslog", events_of_layers())
+
+    assert ExitCode.GOOD == main(["tap", *asked, "--recording", str(file)])
+    printed = capsys.readouterr()
+    assert "" == printed.out
+    assert "no stored event matches" in printed.err
 
 
 def test_every_field_of_every_event_can_be_asked_for() -> None:

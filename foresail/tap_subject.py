@@ -1,0 +1,73 @@
+"""Which subjects a tap means by what the user wrote, and an error where no event can be on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bus.errors import InputError
+from foresail.near import remedy_for
+from schemas import subjects
+from schemas.actions import Agent
+from schemas.model import EventData
+from schemas.proposal import Proposal
+from schemas.registry import EVENT_TYPES
+
+WILDCARDS = frozenset("*>")
+
+
+def tap_pattern(given: str) -> str:
+    """Return the pattern after `foresail.<cluster>.` for what the user named: a layer means
+    everything below it.
+
+    Raises:
+        InputError: it cannot be a subject, or no type of event can be published on it.
+    """
+    tokens = given.split(".")
+    if not all(tokens):
+        raise InputError(
+            "LAYER", given, "name a layer such as `decision` or a subject such as `outcome.*`"
+        )
+    if tokens[0] == subjects.ROOT and len(tokens) > 2:
+        tokens = tokens[2:]
+    if len(tokens) == 1 and tokens[0] in _layers_with_subjects():
+        tokens.append(">")
+    _check_exists(given, tokens)
+    return ".".join(tokens)
+
+
+def kinds_on(pattern: str) -> tuple[type[EventData], ...]:
+    """Return the types of events that can be on subjects of a pattern (after the cluster)."""
+    return tuple(kind for kind in EVENT_TYPES if _meets(pattern.split("."), kind.PATTERN))
+
+
+def _layers_with_subjects() -> frozenset[str]:
+    return frozenset(kind.PATTERN[0] for kind in EVENT_TYPES if len(kind.PATTERN) > 1)
+
+
+def _check_exists(given: str, tokens: Sequence[str]) -> None:
+    kinds = kinds_on(".".join(tokens))
+    if not kinds:
+        raise InputError("LAYER", given, remedy_for(".".join(tokens), _known_subjects(tokens)))
+    agents = [agent.value for agent in Agent]
+    about_one_agent = kinds == (Proposal,) and tokens[1] not in {*WILDCARDS, *agents}
+    if about_one_agent:
+        known = [f"{tokens[0]}.{agent}" for agent in agents]
+        raise InputError("LAYER", given, remedy_for(".".join(tokens), known))
+
+
+def _known_subjects(tokens: Sequence[str]) -> set[str]:
+    """Return the names to choose from: layers for one token, else every subject we know."""
+    if len(tokens) == 1:
+        return {kind.PATTERN[0] for kind in EVENT_TYPES}
+    return {".".join(kind.PATTERN) for kind in EVENT_TYPES}
+
+
+def _meets(wanted: Sequence[str], given: Sequence[str]) -> bool:
+    for position, token in enumerate(wanted):
+        if token == ">":
+            return len(given) > position
+        if position >= len(given) or not (
+            "*" in (token, given[position]) or token == given[position]
+        ):
+            return False
+    return len(wanted) == len(given)
