@@ -139,7 +139,25 @@ def _settings(
     given["executor"]["mode"] = "active"
     for name, value in changes.items():
         _change(given, name, value)
-    return derived(StackSettings({name: _group(name, given[name]) for name in GROUPS}, {}))
+    wanted = StackSettings({name: _group(name, given[name]) for name in GROUPS}, {})
+    in_force = derived(wanted)
+    _check_in_force(changes, wanted, in_force)
+    return in_force
+
+
+def _check_in_force(changes: Changes, wanted: StackSettings, in_force: StackSettings) -> None:
+    """Refuse a change that the run itself overrides.
+
+    Raises:
+        ConfigError: it would be listed as a change and change nothing.
+    """
+    for name, value in changes.items():
+        group, _, field = name.partition(".")
+        field = field.partition(".")[0]
+        runs = getattr(in_force.groups[group], field)
+        if getattr(wanted.groups[group], field) != runs:
+            remedy = f"leave it out: with --plant twin the run itself sets it, to {runs}"
+            raise ConfigError("--set", f"{name}={value}", remedy)
 
 
 def _change(given: dict[str, dict[str, Any]], name: str, value: Any) -> None:

@@ -24,7 +24,7 @@ from bus.nats_connection import connect_client
 from bus.nats_server import server_binary
 from foresail.log_source import connected
 from foresail.output import console, print_json
-from foresail.stack.state_folder import StateFolder
+from foresail.stack.state_folder import NoStack, StateFolder
 from foresail.status import hear_beats, troubles
 
 OLDEST_PYTHON = (3, 11)
@@ -87,7 +87,7 @@ def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
         "nats-server": _nats_binary,
         "state folder": partial(_state, state),
         "disk": partial(_disk, state),
-        "dashboard port": partial(_port, DASHBOARD_PORT),
+        "dashboard port": partial(dashboard_port, DASHBOARD_PORT, state),
         "real traces": _data,
     }
     if StateFolder(state).is_locked():
@@ -173,7 +173,20 @@ async def _stack(path: Path) -> str:
     return "every process sends heartbeats and is well"
 
 
-def _port(port: int) -> Finding:
+def _own_dashboard(state: Path) -> str:
+    """Return the address of the running stack's dashboard; empty when no stack runs."""
+    try:
+        stack = StateFolder(state).read()
+    except NoStack:
+        return ""
+    return stack.dashboard_url if stack.running else ""
+
+
+def dashboard_port(port: int, state: Path) -> Finding:
+    """See whether a port is free, or taken by the dashboard of the stack in a state folder."""
+    own = _own_dashboard(state)
+    if own.endswith(f":{port}"):
+        return Finding("dashboard port", ok=True, found=f"{port} is the running stack's, {own}")
     with closing(socket.socket()) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

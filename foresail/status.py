@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,12 @@ from foresail.output import console, print_json
 from foresail.stack.room import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
+from schemas.control import Control
 from schemas.limited_json import BadJson, load_json
-from schemas.registry import EVENT_TYPES
+from schemas.operating import EXECUTOR, OperatingState, operating_after
+from schemas.outage import Outage, outage_of
+from schemas.registry import EVENT_TYPES, UnknownEvent, decode
+from schemas.snapshot import SnapshotNodes
 
 BEAT_BYTES = 16_384
 """Bytes of a beat; one of ours has three hundred."""
@@ -74,19 +79,30 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
                 "seq": last.seq,
                 "age_seconds": round(max(0.0, (now_ns - last.time_ns) / 1e9), 1),
             }
+    outage = await newest_outage(bus, stack.cluster) if stack.running else None
+    operating = await read_operating_state(bus, stack.cluster)
     names = sorted({*stack.processes, *beats})
     return {
         "running": stack.running,
         "cluster": stack.cluster,
         "incarnation": stack.incarnation,
-        "mode": stack.mode,
+        "mode": mode_in_force(stack, operating),
+        "hold": None
+        if not operating.hold
+        else {
+            "command": operating.hold,
+            "since_wall_seconds": operating.held_since_seconds,
+            "reason": operating.reason,
+            "text": operating.hold_text(),
+        },
+        "cluster_outage": None if outage is None else {**asdict(outage), "text": outage.text()},
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
         "health": stack.health,
         "processes": {name: beats.get(name, {"state": "down"}) for name in names},
         "servers": stack.servers,
         "last_ends": stack.last_ends,
-        "troubles": troubles(beats),
+        "troubles": [*troubles(beats), *([] if outage is None else [outage.text()])],
         "newest": newest,
         "log": {
             "stream": stack.stream,
@@ -98,6 +114,40 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             "max_age_seconds": info.max_age_seconds,
         },
     }
+
+
+async def read_operating_state(bus: Bus, cluster: str) -> OperatingState:
+    """Return the executor's mode and hold as the log makes them."""
+    state = OperatingState()
+    wanted = [
+        subjects.build(cluster, Control.PATTERN),
+        subjects.build(cluster, ("config", EXECUTOR)),
+    ]
+    async with aclosing(bus.history(wanted)) as messages:
+        async for message in messages:
+            with suppress(UnknownEvent):
+                data = decode(message.subject, message.headers, message.data).data
+                state = operating_after(state, data)
+    return state
+
+
+def mode_in_force(stack: StackFile, operating: OperatingState) -> str:
+    """Return the executor's mode; of a replay, which executes nothing, that it is one."""
+    if stack.mode == "replay":
+        return "replay"
+    return operating.mode or stack.mode
+
+
+async def newest_outage(bus: Bus, cluster: str) -> Outage | None:
+    """Return the outage of the cluster that the newest snapshot was made in; None without one."""
+    stored = await bus.last(subjects.build(cluster, SnapshotNodes.PATTERN))
+    if stored is None:
+        return None
+    try:
+        data = decode(stored.subject, stored.headers, stored.data).data
+    except UnknownEvent:
+        return None
+    return outage_of(data) if isinstance(data, SnapshotNodes) else None
 
 
 async def hear_beats(bus: Bus) -> dict[str, Any]:
@@ -143,6 +193,8 @@ def _print(status: dict[str, Any]) -> None:
     out.print(
         f"[bold]{status['cluster']}[/bold] {status['incarnation']}: {state}, mode {status['mode']}"
     )
+    if status["hold"] is not None:
+        out.print(status["hold"]["text"], style="bold red", markup=False)
     if status["running"]:
         out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
     table = Table(box=None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bus.exit_codes import ExitCode
 from foresail.flags import add_flags, given_flags
-from foresail.output import console, print_json
+from foresail.output import console, print_error, print_json
 from foresail.settings import GROUPS, StackSettings, resolve
 from foresail.stack.summary import print_summary
 from schemas.docstrings import field_docstrings
@@ -24,6 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     }
     add_flags(parser, described)
     parser.add_argument("--config", metavar="FILE", help="settings as TOML, one table per group")
+    parser.add_argument(
+        "--attach",
+        action="store_true",
+        help="show the stack that runs already instead of starting one; Ctrl-C leaves it running",
+    )
     parser.add_argument(
         "--json", action="store_true", help="print the summary as JSON and nothing else on stdout"
     )
@@ -49,6 +54,11 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     """
     file = None if arguments.config is None else Path(arguments.config)
     settings = resolve(file, os.environ, given_flags(arguments))
+    if arguments.attach:
+        from foresail.attach import attach  # noqa: PLC0415 - only the chosen form is loaded
+
+        console().print(attach(Path(settings.run.state_folder), settings.run.for_seconds))
+        return ExitCode.GOOD
     _check_models(settings)
     if not arguments.json:
         _print_settings(settings)
@@ -64,6 +74,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         print_json(summary)
     else:
         print_summary(console(), summary)
+    if summary.get("cluster_outage"):
+        print_error(summary["cluster_outage"])
+        return ExitCode.DIFFERS
     early = summary["status"] == "interrupted" and settings.run.for_seconds is not None
     return ExitCode.INTERRUPTED if early else ExitCode.GOOD
 

@@ -30,6 +30,8 @@ class SourceRead(Part):
     reason: Reason | None = None
     message: str = ""
     """The API server's own words when it failed."""
+    failing_since_seconds: Seconds | None = None
+    """Cluster time of the first cycle since which it has failed; None when it did not fail."""
 
 
 class NodeTable(Table):

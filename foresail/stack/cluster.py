@@ -52,7 +52,7 @@ async def start_plant(
     if workload is None:
         mode = str(mode_of(settings, Mode.SHADOW))
         paths = dict.fromkeys(CLUSTER_SERVICES, str(run.kubeconfig))
-        return Plant(paths, f"kubeconfig in {mode} mode", mode, 1.0, os.getpid())
+        return Plant(paths, "of the kubeconfig", mode, 1.0, os.getpid())
     twin = TwinProcess(settings, workload, folder)
     cleanup.push_async_callback(twin.stop)
     ready = await twin.start()

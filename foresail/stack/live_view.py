@@ -20,9 +20,12 @@ from schemas.actions import LETTERS
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
+from schemas.operating import OperatingState, operating_after
+from schemas.outage import Outage, outage_of
 from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeReward
 from schemas.registry import LAYERS
 from schemas.signals import SignalStatus
+from schemas.snapshot import SnapshotNodes
 from schemas.subjects import parse
 
 COLOURS = {"A": "red", "B": "green", "C": "yellow", "Referee": "cyan"}
@@ -36,6 +39,9 @@ class LiveState:
     decision: Decision | None = None
     execution: OutcomeExecution | None = None
     reward: OutcomeReward | None = None
+    outage: Outage | None = None
+    """The cluster cannot be read now."""
+    operating: OperatingState = field(default_factory=OperatingState)
     counts: dict[str, int] = field(default_factory=dict)
     newest_ns: dict[str, int] = field(default_factory=dict)
     notes: deque[str] = field(default_factory=lambda: deque(maxlen=4))
@@ -45,7 +51,10 @@ class LiveState:
         layer = parse(event.subject).layer
         self.counts[layer] = self.counts.get(layer, 0) + 1
         self.newest_ns[layer] = event.recorded_ns
+        self.operating = operating_after(self.operating, event.data)
         match event.data:
+            case SnapshotNodes() as snapshot:
+                self.outage = outage_of(snapshot)
             case Observation() as observation:
                 self.observation = observation
             case Decision() as decision:
@@ -89,11 +98,22 @@ def view(state: LiveState, now_ns: int, header: str, processes: dict[str, int]) 
     """Return the whole view; `now_ns` is wall time, nanoseconds since the Unix epoch."""
     return Group(
         Text(header, style="bold"),
+        _operating(state.operating),
         _pulse(state, now_ns, processes),
         _cluster(state),
         _decision(state),
         Text("\n".join(state.notes), style="dim"),
     )
+
+
+def _operating(operating: OperatingState) -> Text:
+    """Return the mode in force, and the hold where there is one."""
+    text = Text(f"mode {operating.mode or 'not announced yet'}")
+    if operating.mode == "shadow":
+        text.append(": every write is a dry run")
+    if operating.hold:
+        text.append(f"   {operating.hold_text()}", style="bold red")
+    return text
 
 
 def _pulse(state: LiveState, now_ns: int, processes: dict[str, int]) -> Table:
@@ -112,6 +132,10 @@ def _pulse(state: LiveState, now_ns: int, processes: dict[str, int]) -> Table:
 
 def _cluster(state: LiveState) -> Panel:
     observation = state.observation
+    if state.outage is not None:
+        return Panel(
+            Text(state.outage.text(), style="bold red"), title="cluster", title_align="left"
+        )
     if observation is None:
         return Panel("waiting for the first observation", title="cluster", title_align="left")
     totals = observation.totals

@@ -5,12 +5,13 @@ started.
 from __future__ import annotations
 
 import socket
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from bus.errors import ConfigError
 from foresail.settings import StackSettings
 from foresail.stack.real_cluster import check_named
+from foresail.stack.state_folder import NoStack, StateFolder
 from twin.faults import read_scenario
 
 
@@ -37,6 +38,29 @@ def check_before_start(settings: StackSettings) -> None:
         check_writable("--record", Path(settings.run.record))
     if settings.run.scenario is not None:
         read_scenario(Path(settings.run.scenario))
+
+
+def check_alone(path: Path) -> None:
+    """Refuse to start beside a running stack, naming the ways to reach that one.
+
+    Raises:
+        ConfigError: a stack runs in this state folder.
+    """
+    state = StateFolder(path)
+    if not state.is_locked():
+        return
+    with suppress(NoStack):
+        stack = state.read()
+        if not stack.running:
+            return  # the one that holds the folder is still starting; the lock names it
+        where = "" if path == Path(".foresail") else f" --state {path}"
+        raise ConfigError(
+            "--state",
+            str(path),
+            f"a stack runs here already (pid {stack.pid}, since {stack.started[:19]}Z): attach with "
+            f"`foresail up --attach{where}`, look at {stack.dashboard_url or 'its log'}, ask "
+            f"`foresail status{where}` or `foresail tap decision{where}`; or give another folder",
+        )
 
 
 def check_port_free(flag: str, port: int) -> None:

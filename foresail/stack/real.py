@@ -28,7 +28,7 @@ from foresail.stack.frozen import replacing_frozen
 from foresail.stack.health_ports import answering_specs
 from foresail.stack.keeper import OnChange, kept
 from foresail.stack.log_server import LogServer, start_log
-from foresail.stack.preflight import check_before_start
+from foresail.stack.preflight import check_alone, check_before_start
 from foresail.stack.processes import Connections, process_specs
 from foresail.stack.real_cluster import check_cluster, early_note, early_words
 from foresail.stack.recording import open_writer
@@ -92,6 +92,7 @@ def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
 
 async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     clock = SystemClock()
+    check_alone(Path(settings.run.state_folder))
     check_before_start(settings)
     await check_cluster(settings)
     note = early_note(settings)
@@ -108,7 +109,12 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
             status = await _until_stopped(stack, watching, quiet=quiet)
         finally:
             await _bring_down(stack, watching)
-        summary = stack.watch.tally.summary() | {"status": status, "record": settings.run.record}
+        outage = stack.watch.state.outage
+        summary = stack.watch.tally.summary() | {
+            "status": status,
+            "record": settings.run.record,
+            "cluster_outage": None if outage is None else outage.text(),
+        }
         await run_complete(stack.bus, stack.origin, summary, clock.wall_ns() / 1e9, status)
         await stack.watch.finish()
     return summary
@@ -149,10 +155,9 @@ async def _bring_up(
         log.url, cluster=origin.cluster, stream=log.stream, login=log.logins["stack"]
     )
     cleanup.push_async_callback(bus.close)
+    settings = plant.fit(settings)
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
-    writer = open_writer(settings, origin, workload)
-    if writer is not None:
-        cleanup.callback(_seal, writer)
+    writer = _open_recording(settings, origin, workload, cleanup)
 
     def note(name: str, what: str) -> None:
         line = _noted(stack, name, what)
@@ -180,8 +185,29 @@ async def _bring_up(
     await _keep_servers(stack, note, cleanup)
     _start_services(stack)
     await _replace_frozen(stack, note, cleanup)
-    say(f"dashboard {stack.dashboard_url}   log {log.url}   cluster {plant.description}")
+    say(_in_short(stack))
     return stack
+
+
+def _open_recording(
+    settings: StackSettings,
+    origin: Origin,
+    workload: ChosenWorkload | None,
+    cleanup: contextlib.AsyncExitStack,
+) -> RecordingWriter | None:
+    """Open the recording that was asked for, if one was; `cleanup` seals it."""
+    writer = open_writer(settings, origin, workload)
+    if writer is not None:
+        cleanup.callback(_seal, writer)
+    return writer
+
+
+def _in_short(stack: RunningStack) -> str:
+    """Return the mode in force and where everything is, in one line."""
+    return (
+        f"mode {stack.plant.mode}   dashboard {stack.dashboard_url}   log {stack.log.url}   "
+        f"cluster {stack.plant.description}"
+    )
 
 
 async def _keep_servers(
@@ -323,7 +349,13 @@ async def _shown(stack: RunningStack, *, quiet: bool) -> None:
         await asyncio.Event().wait()
     world = f"{stack.origin.cluster}/{stack.origin.incarnation}"
     what = stack.settings.run.workload if stack.workload else stack.plant.description
-    parts = ("Foresail", world, what, early_words(stack.settings), stack.dashboard_url)
+    parts = (
+        "Foresail",
+        world,
+        what,
+        early_words(stack.settings),
+        stack.dashboard_url,
+    )
     header = "  ".join([*filter(None, parts), "(Ctrl-C stops)"])
     await show(stack.watch, stack.clock, header, lambda: {**stack.supervisor.pids, **stack.servers})
 

@@ -14,7 +14,10 @@ from foresail.stack.live_view import decision_line, view
 from foresail.stack.watch import Watch
 from schemas.decision import Decision
 from schemas.envelope import Event
+from schemas.operating import OperatingState, operating_after
+from schemas.outage import outage_of
 from schemas.outcome import OutcomeExecution
+from schemas.snapshot import SnapshotNodes
 
 FRAMES_PER_SECOND = 4
 
@@ -25,7 +28,7 @@ async def show(
     """Show what `watch` sees until cancelled."""
     out = console()
     if not out.is_terminal:
-        watch.listeners.append(_line_printer())
+        watch.listeners.append(line_printer())
         await asyncio.Event().wait()
     with Live(
         console=out, refresh_per_second=FRAMES_PER_SECOND, screen=False, transient=True
@@ -35,11 +38,23 @@ async def show(
             await clock.sleep(1 / FRAMES_PER_SECOND)
 
 
-def _line_printer() -> Callable[[Event[Any]], None]:
+def line_printer() -> Callable[[Event[Any]], None]:
+    """Return a listener that prints decisions with their execution, and outages, as lines."""
     waiting: dict[int, Decision] = {}
+    down = False
+    operating = OperatingState()
 
     def take(event: Event[Any]) -> None:
-        if isinstance(event.data, Decision):
+        nonlocal down, operating
+        before, operating = operating, operating_after(operating, event.data)
+        _print_change(before, operating)
+        if isinstance(event.data, SnapshotNodes):
+            outage = outage_of(event.data)
+            if (outage is not None) != down:
+                text = "the cluster can be read again" if outage is None else outage.text()
+                console().print(text, markup=False)
+            down = outage is not None
+        elif isinstance(event.data, Decision):
             waiting[event.cycle] = event.data
         elif (
             isinstance(event.data, OutcomeExecution)
@@ -49,3 +64,12 @@ def _line_printer() -> Callable[[Event[Any]], None]:
             console().print(decision_line(waiting.pop(event.cycle), event.data), markup=False)
 
     return take
+
+
+def _print_change(before: OperatingState, after: OperatingState) -> None:
+    """Print what the operator changed, one line each."""
+    if after.hold != before.hold:
+        text = after.hold_text() or "resumed: plans are executed again"
+        console().print(text, markup=False)
+    if after.mode != before.mode:
+        console().print(f"mode {after.mode}", markup=False)

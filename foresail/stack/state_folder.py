@@ -30,6 +30,10 @@ KEPT_INCARNATIONS = 3
 """Worlds kept for a look back; older ones are removed at the next start."""
 
 
+class NoStack(InputError):
+    """No stack has run in a state folder."""
+
+
 @dataclass
 class StackFile:
     """What other verbs need to reach the running, or the last, stack."""
@@ -154,13 +158,13 @@ class StateFolder:
         """Return the running or last stack.
 
         Raises:
-            InputError: there has been none in this folder.
+            NoStack: there has been none in this folder.
         """
         try:
             content: Any = load_json(read_limited(self.path / "stack.json", STACK_FILE_BYTES))
             stack = _stack_of(content)
         except (OSError, ValueError) as error:
-            raise InputError(
+            raise NoStack(
                 "--state",
                 str(self.path),
                 "no stack has run here; start one with `foresail up` or name its folder",

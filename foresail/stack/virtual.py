@@ -17,7 +17,7 @@ from typing import Any
 from bus.clock import Clock, LoopClock
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
-from foresail.derived import derived
+from foresail.derived import derived, mode_of
 from foresail.output import console
 from foresail.settings import StackSettings
 from foresail.stack.in_process import service, service_names
@@ -26,6 +26,7 @@ from foresail.stack.run_events import announce_start, run_complete
 from foresail.stack.watch import Watch
 from foresail.stack.workload import ChosenWorkload, choose_workload
 from schemas.identity import Origin
+from schemas.outcome import Mode
 from services.cluster import TwinTransport
 from twin.faults import read_scenario
 from twin.inprocess import InProcessTwin
@@ -50,7 +51,7 @@ def run_virtual_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]
     with TemporaryDirectory(prefix="foresail-") as folder:
         workload = choose_workload(settings.run, Path(folder))
         run = settings.run.model_copy(
-            update={"speed": workload.speed, "mode": settings.run.mode or "active"}
+            update={"speed": workload.speed, "mode": str(mode_of(settings, Mode.ACTIVE))}
         )
         filled = derived(StackSettings({**settings.groups, "run": run}, settings.origins))
         if not quiet:

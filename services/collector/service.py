@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 import structlog
@@ -35,6 +36,7 @@ from services.cluster_version import is_simulated
 from services.collector.assemble import assemble
 from services.collector.cluster import read_all
 from services.collector.observe import observe
+from services.collector.outages import dated_failures, failing_since
 from services.collector.pod_rows import Cuts
 from services.collector.reaction import Seen, reactions, remember
 from services.collector.settings import CollectorSettings
@@ -107,6 +109,7 @@ class Collector:
         self._announced = False
         self._simulated: bool | None = None
         self._frames: dict[str, FullState] = {}
+        self._failing_since: Mapping[str, float] = {}
         self._seen = Seen()
         self._newest_answer: tuple[float, float] | None = None
         self._newest_time_seconds = 0.0
@@ -121,6 +124,8 @@ class Collector:
             if stored is not None:
                 event = decode(stored.subject, stored.headers, stored.data)
                 self.cycle = max(self.cycle, event.cycle)
+                if isinstance(event.data, SnapshotNodes):
+                    self._failing_since = failing_since(event.data.sources)
                 if isinstance(event.data, Reaction | Observation):
                     at = event.data.cluster_time_seconds
                     self._newest_time_seconds = max(self._newest_time_seconds, at)
@@ -160,7 +165,10 @@ class Collector:
             listed_pods=self._settings.listed_pods,
         )
         self._newest_time_seconds = at
-        return assemble(reading, at, cuts, simulated=bool(self._simulated))
+        snapshot = assemble(reading, at, cuts, simulated=bool(self._simulated))
+        snapshot = replace(snapshot, sources=dated_failures(snapshot, self._failing_since))
+        self._failing_since = failing_since(snapshot.sources)
+        return snapshot
 
     def _expected_time(self) -> float | None:
         """Return the cluster time that the newest answer and the wall clock imply."""

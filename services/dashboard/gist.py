@@ -9,11 +9,13 @@ from schemas.control import Control
 from schemas.decision import Decision
 from schemas.model import EventData
 from schemas.observation import Observation
+from schemas.outage import outage_of
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import Prediction, PredictionDemand, PredictionRisk, PredictionShadow
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
 from schemas.run import RunComplete, RunDataSource, RunError, RunStage
+from schemas.snapshot import SnapshotNodes
 from schemas.stimulus import Stimulus
 from services.dashboard.arrival import Arrival
 
@@ -25,6 +27,9 @@ def gist_of(arrival: Arrival) -> str:
     """Return one line, at most `LIMIT` characters, that says what the event says."""
     if arrival.event is None:
         text = arrival.problem or f"{arrival.size_bytes / 1024:.1f} KiB"
+    elif isinstance(arrival.event.data, SnapshotNodes):
+        outage = outage_of(arrival.event.data)
+        text = f"{arrival.size_bytes / 1024:.1f} KiB" if outage is None else outage.text()
     else:
         text = _said(arrival.event.data)
     return text if len(text) <= LIMIT else text[: LIMIT - 1] + "…"

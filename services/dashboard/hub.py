@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 from bus.clock import Clock
 from bus.port import Bus, StoredMessage
 from schemas import subjects
+from schemas.control import Control
 from schemas.identity import Origin
+from schemas.operating import EXECUTOR
 from schemas.registry import to_json
 from services.dashboard.arrival import arrival_of
-from services.dashboard.page import Page, evolve
+from services.dashboard.page import Page, evolve, with_operating_state
 from services.dashboard.sections import age_seconds, row_json, sections_of
 from services.dashboard.settings import DashboardSettings
 from services.dashboard.story import MILLISECOND_NS, Json, told
@@ -35,6 +37,8 @@ class Rendered:
     page: Page
     version: int = 0
     sections: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    replay: str = ""
+    """How far the replay is that is shown; empty for a live stack."""
 
 
 class Hub:
@@ -47,11 +51,13 @@ class Hub:
         clock: Clock,
         origin: Origin,
         on_progress: Progress | None = None,
+        replay_text: Callable[[], str] | None = None,
     ) -> None:
         self.settings = settings
         self._bus = bus
         self._clock = clock
         self._origin = origin
+        self._replay_text = replay_text or (lambda: "")
         self._on_progress = on_progress or (lambda _state, _seq: None)
         self._pattern = subjects.pattern(origin.cluster, (">",))
         self._page = Page(tail_rows=settings.tail_rows)
@@ -72,12 +78,25 @@ class Hub:
         info = await self._bus.info()
         start = max(info.first_seq, info.last_seq - self.settings.history_messages + 1, 1)
         self._report("catching_up" if info.last_seq >= start else "live")
+        if start > info.first_seq:
+            await self._read_operating_state(start)
         async with aclosing(self._bus.read([self._pattern], start_seq=start)) as messages:
             async for message in messages:
                 self._page = evolve(self._page, arrival_of(message))
                 self._report("live" if message.seq >= info.last_seq else "catching_up")
                 if len(message.data) > LARGE_BYTES:
                     await asyncio.sleep(0)  # pages are served between two large messages
+
+    async def _read_operating_state(self, before_seq: int) -> None:
+        """Take what the operator commanded before the history that is read: a hold may be old."""
+        cluster = self._origin.cluster
+        wanted = [
+            subjects.build(cluster, Control.PATTERN),
+            subjects.build(cluster, ("config", EXECUTOR)),
+        ]
+        async with aclosing(self._bus.history(wanted, end_seq=before_seq - 1)) as messages:
+            async for message in messages:
+                self._page = with_operating_state(self._page, arrival_of(message))
 
     async def render(self) -> None:
         """Bring the pages up to date, at most every `update_seconds`, until cancelled."""
@@ -119,7 +138,7 @@ class Hub:
 
     def now(self) -> Json:
         """Return the whole state, as the page gets it at first."""
-        sections = sections_of(self._page, self._origin)
+        sections = sections_of(self._page, self._origin, self._replay_text())
         return {"now_ms": self._now_ms(), "seq": self._page.seq, "sections": sections}
 
     def cycle(self, cycle: int) -> Json | None:
@@ -152,16 +171,18 @@ class Hub:
         self._on_progress(state, self._page.seq)
 
     def _render(self) -> None:
-        if self._page is self._rendered.page and self._rendered.version > 0:
+        replay = self._replay_text()
+        known = self._rendered.page is self._page and self._rendered.replay == replay
+        if known and self._rendered.version > 0:
             return
         version = self._rendered.version + 1
         before = self._rendered.sections
         after: dict[str, tuple[int, bytes]] = {}
-        for name, value in sections_of(self._page, self._origin).items():
+        for name, value in sections_of(self._page, self._origin, replay).items():
             data = to_json(value)
             old = before.get(name)
             after[name] = old if old is not None and old[1] == data else (version, data)
-        self._rendered = Rendered(self._page, version, after)
+        self._rendered = Rendered(self._page, version, after, replay)
         self._wake()
 
     def _wake(self) -> None:

@@ -13,16 +13,19 @@ from statistics import median
 from typing import Any
 
 from schemas.config import Config
-from schemas.control import Command, Control
+from schemas.control import Control
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
+from schemas.operating import OperatingState, operating_after
+from schemas.outage import Outage, is_without_nodes, outage_of
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction, ReactionItem
 from schemas.registry import LAYERS
 from schemas.run import RunDataSource, RunError
+from schemas.snapshot import SnapshotNodes
 from schemas.stimulus import Stimulus
 from schemas.view import ObservationView, view_of
 from services.dashboard.arrival import Arrival
@@ -73,6 +76,8 @@ class Page:
     observed_ns: tuple[int, ...] = ()
     """Recorded times of the newest observations."""
     observation: ObservationView | None = None
+    outage: Outage | None = None
+    """The cluster cannot be read now."""
     risk: PredictionRisk | None = None
     demand: PredictionDemand | None = None
     cells: str = ""
@@ -84,11 +89,9 @@ class Page:
     reactions: tuple[ReactionItem, ...] = ()
     """Newest first."""
     stimulus: Stimulus | None = None
-    mode: str = ""
+    operating: OperatingState = field(default_factory=OperatingState)
     writes_in: tuple[str, ...] | None = None
     """Namespaces that the executor may write in; None: the simulated cluster's, all of them."""
-    hold: str = ""
-    """`kill` or `pause` while the operator holds the executor."""
     source: RunDataSource | None = None
     error: RunError | None = None
     rows: tuple[Row, ...] = ()
@@ -123,6 +126,13 @@ def evolve(page: Page, arrival: Arrival) -> Page:
     return page if arrival.event is None else _learnt(page, arrival.event)
 
 
+def with_operating_state(page: Page, arrival: Arrival) -> Page:
+    """Return the page after a message older than its history: only how the executor is held and
+    configured is taken from it.
+    """
+    return page if arrival.event is None else _beside(page, arrival.event)
+
+
 def _beaten(pulses: Mapping[str, Pulse], arrival: Arrival) -> Mapping[str, Pulse]:
     old = pulses.get(arrival.layer)
     if old is None:
@@ -133,10 +143,14 @@ def _beaten(pulses: Mapping[str, Pulse], arrival: Arrival) -> Mapping[str, Pulse
 
 def _learnt(page: Page, event: Event[Any]) -> Page:
     match event.data:
+        case SnapshotNodes():
+            return replace(page, outage=outage_of(event.data))
         case Observation():
             observed_ns = (*page.observed_ns, event.recorded_ns)[-BEATS:]
             view = view_of(page.observation, event)
-            return _coloured(replace(page, observed_ns=observed_ns, observation=view))
+            outage = page.outage if is_without_nodes(event.data) else None
+            page = replace(page, observed_ns=observed_ns, observation=view, outage=outage)
+            return _coloured(page)
         case PredictionRisk():
             return _coloured(replace(page, risk=event.data))
         case PredictionDemand():
@@ -145,7 +159,7 @@ def _learnt(page: Page, event: Event[Any]) -> Page:
             page = replace(page, rewards=(*page.rewards, event.data)[-REWARDS:])
             return _storied(page, event)
         case OutcomeExecution():
-            return _storied(replace(page, mode=str(event.data.mode)), event)
+            return _storied(_operated(page, event), event)
         case Proposal() | Decision() | OutcomeVerification():
             return _storied(page, event)
         case Reaction(reactions=items):
@@ -161,11 +175,11 @@ def _beside(page: Page, event: Event[Any]) -> Page:
         case Stimulus():
             return replace(page, stimulus=event.data)
         case Control():
-            return _commanded(page, event.data)
+            return _operated(page, event)
         case Config(process="executor", settings=settings):
-            mode, names = str(settings.get("mode") or page.mode), settings.get("namespaces")
+            names = settings.get("namespaces")
             writes_in = tuple(map(str, names)) if isinstance(names, list | tuple) else None
-            return replace(page, mode=mode, writes_in=writes_in)
+            return replace(_operated(page, event), writes_in=writes_in)
         case RunDataSource():
             return replace(page, source=event.data)
         case RunError():
@@ -174,16 +188,8 @@ def _beside(page: Page, event: Event[Any]) -> Page:
             return page
 
 
-def _commanded(page: Page, control: Control) -> Page:
-    match control.command:
-        case Command.KILL | Command.PAUSE:
-            return replace(page, hold=str(control.command))
-        case Command.RESUME:
-            return replace(page, hold="")
-        case Command.MODE:
-            return replace(page, mode=control.value)
-        case _:
-            return page
+def _operated(page: Page, event: Event[Any]) -> Page:
+    return replace(page, operating=operating_after(page.operating, event.data))
 
 
 def _coloured(page: Page) -> Page:

@@ -16,10 +16,13 @@ SHOWN_REACTIONS = 24
 AGENT_NAMES = ("safety", "admission", "efficiency")
 
 
-def sections_of(page: Page, origin: Origin) -> dict[str, Any]:
-    """Return every section by name; each is plain JSON."""
+def sections_of(page: Page, origin: Origin, replay: str = "") -> dict[str, Any]:
+    """Return every section by name; each is plain JSON.
+
+    `replay` says how far a replay is; empty for a live stack.
+    """
     return {
-        "head": _head(page, origin),
+        "head": _head(page, origin, replay),
         "layers": _layers(page),
         "cluster": _cluster(page),
         "signals": _signals(page),
@@ -39,7 +42,7 @@ def row_json(row: Row) -> list[Any]:
     return [row.seq, row.recorded_ns // MILLISECOND_NS, row.subject, row.gist]
 
 
-def _head(page: Page, origin: Origin) -> Json:
+def _head(page: Page, origin: Origin, replay: str) -> Json:
     seen = page.observation
     source = page.source
     return {
@@ -53,9 +56,12 @@ def _head(page: Page, origin: Origin) -> Json:
         else round(page.interval_seconds * 1_000),
         "newest_ms": page.recorded_ns // MILLISECOND_NS,
         "seq": page.seq,
-        "mode": page.mode,
+        "mode": page.operating.mode,
         "early": _early(page),
-        "hold": page.hold,
+        "hold": page.operating.hold,
+        "hold_text": page.operating.hold_text(),
+        "replay": replay or None,
+        "outage": None if page.outage is None else page.outage.text(),
         "source": None if source is None else {"kind": source.kind, "name": source.name},
         "error": None if page.error is None else f"{page.error.process}: {page.error.text}",
     }
@@ -63,7 +69,7 @@ def _head(page: Page, origin: Origin) -> Json:
 
 def _early(page: Page) -> str | None:
     """Return what the head says while writes to a real cluster take effect."""
-    if page.mode != "active" or page.writes_in is None:
+    if page.operating.mode != "active" or page.writes_in is None:
         return None
     return f"early: writes in {', '.join(page.writes_in) or 'no namespace'}"
 

@@ -39,15 +39,16 @@ async def run(
     origin: Origin,
     *,
     on_progress: Callable[[str, int], None] | None = None,
+    replay_text: Callable[[], str] | None = None,
 ) -> None:
-    """Serve the page until cancelled.
+    """Serve the page until cancelled; `replay_text` says how far a replay is.
 
     Raises:
         ConfigError: the address cannot be listened on.
         BusUnavailable: the log cannot be read.
     """
     listening = listen(settings)
-    hub = Hub(settings, bus, clock, origin, on_progress)
+    hub = Hub(settings, bus, clock, origin, on_progress, replay_text)
     address, port = listening.getsockname()[:2]
     structlog.get_logger("dashboard").info("serving", url=f"http://{address}:{port}")
     tasks = [

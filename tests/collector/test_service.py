@@ -14,6 +14,7 @@ from schemas.envelope import Event
 from schemas.frames import FullState, unfold
 from schemas.identity import Origin
 from schemas.observation import Observation
+from schemas.outage import outage_of
 from schemas.reaction import Reaction, ReactionKind
 from schemas.registry import decode
 from schemas.signals import SignalStatus
@@ -143,6 +144,52 @@ def test_an_outage_of_the_api_is_a_cycle_without_rows() -> None:
     assert times == [0.0, 15.0, 30.0]
     assert [event.data.totals.nodes for event in observations] == [1, 0, 1]
     assert observations[0].data.interval_seconds == 15.0
+
+
+def test_a_dead_cluster_is_dated_from_the_first_cycle_without_it() -> None:
+    """Every cycle of an outage names the same beginning, also after a restart; then it is over."""
+
+    def script(cluster: ScriptedCluster, seconds: float) -> None:
+        cluster.failures = {"everything": 503} if 4 < seconds < 14 else {}
+
+    cluster = _small()
+    cluster.script = script
+    log = _run(cluster, 16.0)
+    outages = [outage_of(event.data) for event in _events(log, SnapshotNodes)]
+    began = START_SECONDS + 5.0
+    assert [None if one is None else one.since_seconds for one in outages] == [
+        None,
+        began,
+        began,
+        None,
+    ]
+    during = outages[2]
+    assert during is not None
+    assert {"nodes", "pods"} <= set(during.sources)
+    assert "since 2026-01-01 00:00:05 cluster time" in during.text()
+
+
+def test_a_missing_metrics_server_is_no_outage() -> None:
+    """What may be missing for good does not make a cluster unreadable."""
+    cluster = _small()
+    cluster.failures = {"node_metrics": 404}
+    (snapshot,) = (event.data for event in _events(_run(cluster, 1.0), SnapshotNodes))
+    assert outage_of(snapshot) is None
+
+
+def test_a_restart_in_an_outage_keeps_its_beginning() -> None:
+    """What the log says of the outage is taken up again."""
+    down = _small()
+    down.script = lambda cluster, seconds: cluster.failures.update(
+        {"everything": 503} if seconds > 4 else {}
+    )
+    log = _run(down, 11.0)
+    again = _small()
+    again.script = lambda cluster, _seconds: cluster.failures.update({"pods": 503})
+    newest = _events(_run(again, 1.0, log), SnapshotNodes)[-1]
+    outage = outage_of(newest.data)
+    assert outage is not None
+    assert outage.since_seconds == START_SECONDS + 5.0
 
 
 def test_before_the_first_answer_there_is_nothing_to_say() -> None:

@@ -23,7 +23,7 @@ from services.dashboard.sections import sections_of
 from services.dashboard.story import told
 from tests import builders
 from tests.builders import ORIGIN
-from tests.dashboard.built_cycles import cycles, stored_messages
+from tests.dashboard.built_cycles import cycles, one_cycle, stored_messages
 
 
 def folded(events: list[Event[Any]], page: Page | None = None) -> Page:
@@ -149,6 +149,27 @@ def test_the_operator_holds_and_resumes() -> None:
     assert shown([kill, resume])["head"]["hold"] == ""
 
 
+def test_a_cluster_that_cannot_be_read_is_said_with_its_beginning() -> None:
+    """From the first snapshot without it until the first observation with it; never "live"."""
+    (lost, *_) = builders.make_snapshot(0, cycle=2)
+    sources = tuple(
+        one.model_copy(
+            update={
+                "ok": False,
+                "message": "connection refused",
+                "failing_since_seconds": builders.START_SECONDS + 3,
+            }
+        )
+        for one in lost.sources
+    )
+    outage = builders.stamped(lost.model_copy(update={"sources": sources}))
+
+    said = shown([*cycles(1), outage])["head"]["outage"]
+    assert "cannot be read since 2026-01-01 00:00:03 cluster time" in said
+    assert "connection refused" in said
+    assert shown([*cycles(1), outage, *one_cycle(3)])["head"]["outage"] is None
+
+
 def test_rewards_put_observed_beside_predicted() -> None:
     """Each agent's reward is there twice, and totals make a line."""
     rewards = shown(cycles(4))["rewards"]
@@ -196,7 +217,7 @@ def test_a_message_that_is_no_event_is_listed() -> None:
 
 def test_snapshots_are_not_parsed() -> None:
     """The largest messages are counted by size alone."""
-    snapshot = stored_messages([builders.stamped(builders.make_snapshot()[0])])[0]
+    snapshot = stored_messages([builders.stamped(builders.make_snapshot(99)[0])])[0]
     arrival = arrival_of(snapshot)
     assert arrival.event is None
     assert gist_of(arrival).endswith("KiB")

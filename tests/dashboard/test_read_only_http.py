@@ -14,10 +14,12 @@ import pytest
 
 from bus.clock import SystemClock
 from bus.errors import ConfigError
+from schemas.control import Command
 from services.dashboard.app import STATIC, make_app
 from services.dashboard.hub import Hub
 from services.dashboard.service import listen
 from services.dashboard.settings import DashboardSettings
+from tests import builders
 from tests.builders import ORIGIN
 from tests.dashboard.built_cycles import cycles
 from tests.dashboard.served_page import FilledLog, ServedPage
@@ -184,6 +186,29 @@ async def test_the_start_is_recent(filled: FilledLog) -> None:
     async with running(filled, SETTINGS.model_copy(update={"history_messages": 20})) as hub:
         assert sum(pulse.count for pulse in hub.page.pulses.values()) < 20
         assert hub.page.story is not None
+
+
+async def test_a_hold_older_than_the_history_is_still_shown(filled: FilledLog) -> None:
+    """A page that starts long after `pause` says so, with the operator's reason."""
+    pause = builders.make_control(Command.PAUSE)
+    filled.fill([builders.stamped(pause), *cycles(6, nodes=2)])
+    async with running(filled, SETTINGS.model_copy(update={"history_messages": 20})) as hub:
+        head = hub.now()["sections"]["head"]
+    assert head["hold"] == "pause"
+    assert head["hold_text"].startswith("PAUSED since")
+
+
+async def test_a_replay_says_how_far_it_is(filled: FilledLog) -> None:
+    """The page's head shows it, and is brought up to date although no event comes."""
+    filled.fill(cycles(2, nodes=2))
+    texts = ["replay at seq 7", "replay paused"]
+    hub = Hub(SETTINGS, filled.bus(), filled.clock, ORIGIN, replay_text=lambda: texts[0])
+    updates = hub.updates()
+    assert b"replay at seq 7" in await anext(updates)
+    texts.pop(0)
+    hub._render()
+    assert b"replay paused" in await anext(updates)
+    await updates.aclose()
 
 
 def test_a_taken_port_is_one_clear_line() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bus.errors import InputError
+from bus.exit_codes import ExitCode
 from bus.recording import open_recording
 from foresail.__main__ import main
 from foresail.twin.export import from_recording
@@ -47,6 +48,17 @@ def _seq_of(path: Path, cycle: int) -> int:
         for one in open_recording(path)
         if one.subject.endswith(".observation") and json.loads(one.data)["cycle"] == cycle
     )
+
+
+def test_a_change_that_cannot_take_effect_is_refused(
+    recorded: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run sets the executor's mode itself; a change of it would be listed and do nothing."""
+    given = ["what-if", str(recorded), "--plant", "twin", "--set", "executor.mode=shadow"]
+
+    assert ExitCode.BAD_INPUT == main(given)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "executor.mode=shadow: leave it out: with --plant twin the run itself sets it" in line
 
 
 def test_both_sides_are_simulated_and_the_changes_alone_tell_them_apart(

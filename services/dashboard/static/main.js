@@ -70,10 +70,12 @@ function drawHead(head) {
     head.simulated ? h("span", { class: "badge simulated", "data-testid": "simulated", title: "The embedded cluster says all of this" }, "SIMULATED") : null,
     head.mode ? h("span", { class: "badge", "data-testid": "mode", title: head.mode === "shadow" ? "Writes are sent as dry runs" : "Writes take effect" }, head.mode) : null,
     head.early ? h("span", { class: "badge simulated", "data-testid": "early", title: "Active mode on a real cluster is early" }, head.early) : null,
-    head.hold ? h("span", { class: "badge hold", "data-testid": "hold" }, head.hold === "kill" ? "KILLED" : "PAUSED") : null);
+    head.replay ? h("span", { class: "badge simulated", "data-testid": "replay" }, head.replay) : null,
+    head.hold ? h("span", { class: "badge hold", "data-testid": "hold", title: head.hold_text }, head.hold === "kill" ? "KILLED" : "PAUSED") : null);
   const notice = byId("notice");
-  notice.hidden = !head.error;
-  write(notice, head.error ?? "");
+  const notes = [head.outage, head.error].filter(Boolean);
+  notice.hidden = !notes.length;
+  write(notice, notes.join("; "));
   document.title = head.hold ? `${head.hold === "kill" ? "killed" : "paused"}: ${head.cluster}, Foresail` : `${head.cluster}, Foresail`;
 }
 
@@ -104,8 +106,8 @@ function tick() {
   const seconds = clock.secondsSince(head.newest_ms);
   const offline = document.body.classList.contains("offline");
   const late = seconds !== null && head.interval_ms && seconds * 1000 > layers.STALE_INTERVALS * head.interval_ms;
-  byId("live").dataset.state = offline ? "offline" : seconds === null ? "waiting" : late ? "stale" : "live";
-  write(byId("live-word"), offline ? "connection lost" : late ? "nothing new" : "live");
+  byId("live").dataset.state = offline || head.outage ? "offline" : seconds === null ? "waiting" : late ? "stale" : "live";
+  write(byId("live-word"), offline ? "connection lost" : head.outage ? "cluster down" : late ? "nothing new" : "live");
   write(byId("newest-age"), seconds === null ? "no event yet" : `${age(seconds)} ago`);
 }
 

@@ -1,0 +1,57 @@
+"""Whether the cluster answers, as the newest snapshot of its nodes, or observation, says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemas.envelope import rfc3339
+from schemas.observation import Observation
+from schemas.signals import SignalStatus
+from schemas.snapshot import SnapshotNodes
+
+NEEDED = ("nodes", "pods")
+"""Without these lists there is nothing to decide on; the others may be missing for good, as metrics are
+where no Metrics Server runs."""
+
+NEEDED_SIGNAL = "node_requests"
+"""The signal of an observation that is made from both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """The cluster cannot be read."""
+
+    since_seconds: float
+    """Cluster time of the first cycle that could not read it."""
+    sources: tuple[str, ...]
+    """Every source that fails, needed or not."""
+    message: str
+    """What the first of them says."""
+
+    def text(self) -> str:
+        """Return it as one line for people."""
+        since = rfc3339(self.since_seconds)[:19].replace("T", " ")
+        return (
+            f"the cluster cannot be read since {since} cluster time "
+            f"({', '.join(self.sources)}: {self.message})"
+        )
+
+
+def outage_of(snapshot: SnapshotNodes) -> Outage | None:
+    """Return the outage that a snapshot was made in; None while what is needed can be read."""
+    failed = [one for one in snapshot.sources if not one.ok]
+    needed = [one for one in failed if one.source in NEEDED]
+    if not needed:
+        return None
+    known = [one.failing_since_seconds for one in needed if one.failing_since_seconds is not None]
+    since = min(known, default=snapshot.cluster_time_seconds)
+    message = needed[0].message or str(needed[0].reason or "no answer")
+    return Outage(since, tuple(one.source for one in failed), message)
+
+
+def is_without_nodes(observation: Observation) -> bool:
+    """Return whether an observation was made while nodes or pods could not be read."""
+    return any(
+        signal.name == NEEDED_SIGNAL and signal.status is SignalStatus.MISSING
+        for signal in observation.signals
+    )

@@ -1,0 +1,152 @@
+"""What a new user meets in the first hour with a stack that runs: one stack, each stumble of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bus.exit_codes import ExitCode
+from foresail import doctor
+from tests.e2e.conftest import Cli, wait_until
+
+pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(180)]
+SMALL = ("--workload", "idle", "--nodes", "3", "--interval", "1s", "--dashboard-port", "0")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
+    """Give a stack in shadow mode that has decided at least twice."""
+    cli = Cli(tmp_path_factory.mktemp("first-hour"))
+    process = cli.start("up", *SMALL, "--mode", "shadow")
+    try:
+        wait_until((cli.state / "stack.json").exists, 60, "the stack is up")
+        wait_until(lambda: len(events(cli, "decision")) >= 2, 60, "two decisions")
+        yield cli
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(60)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def events(cli: Cli, subject: str) -> list[dict[str, Any]]:
+    """Return everything that is stored on a subject."""
+    done = cli.run("tap", subject, "--since", "100000", "--no-follow", "--json")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_misspelt_layer_names_the_near_one(running: Cli) -> None:
+    """An error and exit code 2; a layer that simply has no event yet is none."""
+    wrong = running.run("tap", "decison")
+    assert wrong.returncode == ExitCode.BAD_INPUT
+    assert "did you mean decision?" in wrong.stderr
+
+    empty = running.run("tap", "stimulus", "--no-follow")
+    assert (empty.returncode, empty.stdout) == (ExitCode.GOOD, "")
+
+
+def test_a_second_up_offers_to_attach_to_the_first(running: Cli) -> None:
+    """It names the running stack; `--attach` shows it and leaves it running."""
+    refused = running.run("up", *SMALL)
+    assert refused.returncode == ExitCode.BAD_INPUT
+    (line,) = refused.stderr.splitlines()
+    for word in ("foresail up --attach", "http://127.0.0.1:", "foresail status", "foresail tap"):
+        assert word in line
+
+    attached = running.run("up", "--attach", "--for", "4s")
+    assert attached.returncode == ExitCode.GOOD, attached.stderr
+    assert "mode shadow" in attached.stdout
+    assert re.search(r"cycle +\d+", attached.stdout)
+    assert "the stack goes on running" in attached.stdout
+    assert running.json("status")["running"]
+
+
+def test_mode_and_configuration_are_those_in_force(running: Cli) -> None:
+    """`status`, the executor and the stack's own announcement agree."""
+    assert running.json("status")["mode"] == "shadow"
+    (stack,) = events(running, "config.stack")
+    (executor,) = events(running, "config.executor")
+    (collector,) = events(running, "config.collector")
+    assert executor["data"]["settings"]["mode"] == "shadow"
+    assert stack["data"]["settings"]["executor"] == executor["data"]["settings"]
+    assert stack["data"]["settings"]["collector"] == collector["data"]["settings"]
+
+
+def test_a_pause_is_seen_where_people_look(running: Cli) -> None:
+    """In `status` with since when and why, until `resume`."""
+    assert ExitCode.GOOD == running.run("pause", "--reason", "lunch").returncode
+    hold = running.json("status")["hold"]
+    assert (hold["command"], hold["reason"]) == ("pause", "lunch")
+    assert hold["text"] in running.run("status").stdout
+    assert ExitCode.GOOD == running.run("resume").returncode
+    assert running.json("status")["hold"] is None
+
+
+def test_doctor_knows_the_port_of_the_running_stack(running: Cli) -> None:
+    """A port that is taken by our own dashboard is no fault."""
+    url = running.json("status")["dashboard_url"]
+    port = int(url.rsplit(":", 1)[1])
+    finding = doctor.dashboard_port(port, running.state)
+    assert finding.ok
+    assert "the running stack's" in finding.found
+    assert not doctor.dashboard_port(port, running.folder / "elsewhere").ok
+
+
+def test_a_cluster_that_dies_is_said_everywhere(tmp_path: Path) -> None:
+    """`status`, the terminal and the exit code of `up --for` say so, with since when."""
+    cli = Cli(tmp_path)
+    twin = subprocess.Popen(
+        [sys.executable, "-m", "foresail", "twin", "up", "--json", "--workload", "idle", "--nodes", "3",
+         "--state", str(tmp_path / "twin")],
+        env=cli.environment(), stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert twin.stdout is not None
+        ready = json.loads(twin.stdout.readline())
+        stack = cli.start(
+            "up", "--kubeconfig", ready["kubeconfig"], "--interval", "1s", "--for", "40s",
+            "--dashboard-port", "0",
+        )  # fmt: skip
+        wait_until((cli.state / "stack.json").exists, 60, "the stack is up")
+        wait_until(lambda: events(cli, "decision"), 60, "a decision")
+        assert cli.json("status")["cluster_outage"] is None
+        _kill_with_children(twin.pid)
+        twin.wait(30)
+
+        outage = wait_until(lambda: cli.json("status")["cluster_outage"], 30, "status says so")
+        assert "cannot be read since 20" in outage["text"]
+        done = cli.run("status")
+        assert done.returncode == ExitCode.DIFFERS
+        assert outage["text"] in done.stdout
+        said, _ = stack.communicate(timeout=90)
+        assert stack.returncode == ExitCode.DIFFERS
+        assert said.count("the cluster cannot be read since") >= 2
+    finally:
+        if twin.poll() is None:
+            twin.kill()
+            twin.wait()
+        assert twin.stdout is not None
+        twin.stdout.close()
+
+
+def _kill_with_children(pid: int) -> None:
+    """Kill a twin's command and the process that serves its API."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    for one in (pid, *map(int, children)):
+        os.kill(one, signal.SIGKILL)
+
+
+def test_without_a_stack_attaching_is_one_line(cli: Any) -> None:
+    """There is nothing to attach to."""
+    done = cli.run("up", "--attach")
+    assert done.returncode == ExitCode.BAD_INPUT
+    assert "no stack has run here" in done.stderr
