@@ -21,10 +21,11 @@ from bus.exit_codes import ExitCode
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json
 from foresail.workspace import workspace
-from lab.forecast.dataset_build import ANCHORS, READERS, DatasetPlan, build_dataset
+from lab.forecast.dataset_build import ANCHORS, DatasetPlan, build_dataset
 from lab.forecast.dataset_build import Progress as Told
-from lab.forecast.events import ENDS, failure_kinds
 from lab.forecast.labels import LabelChoice
+from lab.traces.events import ENDS, failure_kinds
+from lab.traces.registry import event_names
 
 PERCENT = 100
 NOT_USED = {
@@ -38,7 +39,7 @@ SECONDS_PER_MINUTE = 60
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("--trace", required=True, choices=READERS, help="the input's form")
+    parser.add_argument("--trace", required=True, choices=event_names(), help="the input's form")
     parser.add_argument(
         "--input",
         required=True,

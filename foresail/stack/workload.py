@@ -46,11 +46,11 @@ def choose_workload(run: RunSettings, folder: Path) -> ChosenWorkload:
     kind: Literal["fitted_model", "trace_file", "file", "idle"] = "file"
     if name == IDLE:
         kind = "idle"
+    elif run.data is not None and _is_trace(name):
+        kind = "trace_file"
+        name = str(_convert(run, folder))
     elif name in FITTED:
         kind = "fitted_model"
-        if run.data is not None:
-            kind = "trace_file"
-            name = str(_convert(run, folder))
     elif Path(name).suffix == PARQUET_SUFFIX:
         name = str(_from_parquet(Path(name), run.nodes, folder))
     workload = open_workload(name, nodes=run.nodes, seed=run.seed)
@@ -58,6 +58,12 @@ def choose_workload(run: RunSettings, folder: Path) -> ChosenWorkload:
     return ChosenWorkload(
         name, kind, tuple(workload.description), speed, workload.arrivals_per_hour
     )
+
+
+def _is_trace(name: str) -> bool:
+    from lab.traces.registry import workload_names  # noqa: PLC0415 - polars is loaded only when traces are converted
+
+    return name in workload_names()
 
 
 def _from_parquet(path: Path, nodes: int, folder: Path) -> Path:

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lab.forecast.events import MINUTE_US, TASK_EVENTS, Kind, Schema
 from lab.forecast.labels import LabelChoice, label, with_ends
 from lab.forecast.parts import PartWriter
+from lab.traces.events import MINUTE_US, TASK_EVENTS, Kind, Schema
 
 GRID_US = 5 * MINUTE_US
 EVENTS_AT_A_TIME = 200_000

@@ -12,8 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from lab.forecast.builds import Json
-from lab.forecast.events import ENDS, MINUTE_US
 from lab.forecast.labels import CENSORED, NO_END, LabelChoice, label_name
+from lab.traces.events import ENDS, MINUTE_US
 
 COUNTED_ROWS = 500_000
 ENDED_BEFORE = (pl.col("end_us") != NO_END) & (pl.col("end_us") < pl.col("time_us"))

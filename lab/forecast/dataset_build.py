@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
@@ -20,7 +18,6 @@ from features.history import FEATURE_SETS
 from lab.forecast import features
 from lab.forecast.anchors import Grid, schedule_anchors, write_attempts
 from lab.forecast.builds import Build, Json, finished, provenance, sha256_of
-from lab.forecast.codes import CODES_FILE, Codes
 from lab.forecast.counting import COUNTED_ROWS, count_file, count_rows
 from lab.forecast.labels import LabelChoice
 from lab.forecast.normalise import (
@@ -30,20 +27,13 @@ from lab.forecast.normalise import (
     write_usage,
 )
 from lab.forecast.parts import write_table
-from lab.forecast.readers.source import Reader, TraceInput
-from lab.forecast.repair import Ledger, SchemaDrift
 from lab.forecast.window_anchors import write_windows
 from lab.forecast.workspace import PARTIAL
+from lab.traces.codes import CODES_FILE, Codes
+from lab.traces.event_reader import EventReader, TraceInput
+from lab.traces.registry import event_reader
+from lab.traces.repair import Ledger, SchemaDrift
 
-READERS = {
-    "google2011": "google2011",
-    "google2019": "google2019",
-    "kaggle2019": "kaggle2019",
-    "common": "cloud_neutral",
-    "recording": "recording",
-}
-"""Form of trace -> its file under readers/."""
-_READERS = "lab.forecast.readers"
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
 DATASET_VERSION = 2
 """Goes up when the same input gives other tables or another manifest."""
@@ -67,19 +57,6 @@ class DatasetPlan:
     replace: bool = False
 
 
-def reader_of(trace: str) -> Reader:
-    """Return the reader of a form of trace.
-
-    Raises:
-        ConfigError: there is none.
-    """
-    known = [name for name, file in READERS.items() if find_spec(f"{_READERS}.{file}")]
-    if trace not in known:
-        raise ConfigError("--trace", trace, f"give one of {', '.join(known)}")
-    reader: Reader = import_module(f"{_READERS}.{READERS[trace]}").READER
-    return reader
-
-
 def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tuple[Json, bool]:
     """Build, or find built; returns the manifest and whether it was there already.
 
@@ -87,7 +64,7 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
         SchemaDrift: the input is not in its trace's form.
         ConfigError: the name is taken by another build.
     """
-    reader = reader_of(plan.trace)
+    reader = event_reader(plan.trace)
     if plan.anchor == "window" and reader.windows is None:
         raise ConfigError(
             "--anchor", "window", f"{plan.trace} has no windows of its own; take grid"
@@ -110,7 +87,7 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
     return build.finish(_described(plan, reader, source, read, labelled, features)), False
 
 
-def _check(plan: DatasetPlan, reader: Reader) -> None:
+def _check(plan: DatasetPlan, reader: EventReader) -> None:
     if plan.anchor == "window" and reader.windows is None:
         raise ConfigError(
             "--anchor", "window", f"{plan.trace} has no windows of its own; take grid"
@@ -150,7 +127,7 @@ def _version(feature_set: str) -> int:
 
 
 def _read(
-    plan: DatasetPlan, reader: Reader, source: TraceInput, folder: Path, progress: Progress
+    plan: DatasetPlan, reader: EventReader, source: TraceInput, folder: Path, progress: Progress
 ) -> Json:
     ledger, codes = Ledger(plan.repair), Codes()
     for note in reader.notes:
@@ -175,7 +152,7 @@ def _read(
 
 def _label(
     plan: DatasetPlan,
-    reader: Reader,
+    reader: EventReader,
     source: TraceInput,
     events: int,
     segments: dict[int, tuple[int, int]],
@@ -213,7 +190,7 @@ def _features(plan: DatasetPlan, folder: Path, progress: Progress) -> Json:
 
 def _described(
     plan: DatasetPlan,
-    reader: Reader,
+    reader: EventReader,
     source: TraceInput,
     read: Json,
     labelled: Json,

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lab.forecast.events import ENDS, MINUTE_US, Kind
+from lab.traces.events import ENDS, HORIZON_MINUTES, MINUTE_US, Kind
 
-HORIZON_MINUTES = (5, 15, 30, 45, 60)
 CENSORED = -1
 NO_END = -1
 _TASK = ("segment", "job", "task")

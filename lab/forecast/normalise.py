@@ -13,11 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.forecast.codes import UNKNOWN, Codes
-from lab.forecast.events import ENDS, JOB_EVENTS, MACHINE_EVENTS, TASK_EVENTS, USAGE, Kind
 from lab.forecast.parts import PartWriter
-from lab.forecast.readers.source import Frames, Reader, TraceInput
-from lab.forecast.repair import Ledger
+from lab.traces.codes import UNKNOWN, Codes
+from lab.traces.event_reader import EventReader, Frames, TraceInput
+from lab.traces.events import ENDS, JOB_EVENTS, MACHINE_EVENTS, TASK_EVENTS, USAGE, Kind
+from lab.traces.repair import Ledger
 
 SORTED_ROWS = 250_000
 """Rows that are sorted at a time."""
@@ -26,7 +26,7 @@ _TASK = ("segment", "job", "task")
 
 
 def write_job_events(
-    reader: Reader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
+    reader: EventReader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
 ) -> pl.DataFrame:
     """Write job_events.parquet; returns each job's first logical name and user, and when they came."""
     writer = PartWriter(folder / "job_events.parquet", JOB_EVENTS)
@@ -50,7 +50,7 @@ def write_job_events(
 
 
 def write_machine_events(
-    reader: Reader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
+    reader: EventReader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
 ) -> int:
     """Write machine_events.parquet; returns its rows."""
     writer = PartWriter(folder / "machine_events.parquet", MACHINE_EVENTS)
@@ -63,7 +63,7 @@ def write_machine_events(
 
 
 def write_usage(
-    reader: Reader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
+    reader: EventReader, source: TraceInput, ledger: Ledger, codes: Codes, folder: Path
 ) -> int:
     """Write usage.parquet where the trace has usage windows; returns its rows."""
     if reader.usage is None:
@@ -80,7 +80,7 @@ def write_usage(
 
 
 def write_task_events(
-    reader: Reader,
+    reader: EventReader,
     source: TraceInput,
     ledger: Ledger,
     codes: Codes,
@@ -150,7 +150,7 @@ def _extend(segments: dict[int, list[int]], frame: pl.DataFrame) -> None:
         known[2] += count
 
 
-def in_order(frames: Frames, folder: Path, reader: Reader) -> Iterator[pl.DataFrame]:
+def in_order(frames: Frames, folder: Path, reader: EventReader) -> Iterator[pl.DataFrame]:
     """Yield frames in the order of (time_us, row); no moment is split between two frames."""
     return _whole_moments(frames if reader.ordered else _sorted(frames, folder))
 

@@ -12,19 +12,19 @@ from pathlib import Path
 import polars as pl
 
 from lab.forecast.anchors import ANCHOR, failed_before, job_facts
-from lab.forecast.codes import CODES_FILE, Codes
-from lab.forecast.events import Kind
 from lab.forecast.labels import LabelChoice, label, label_name
 from lab.forecast.normalise import in_order, task_keys
 from lab.forecast.parts import PartWriter
-from lab.forecast.readers.source import Reader, TraceInput
-from lab.forecast.repair import Ledger
+from lab.traces.codes import CODES_FILE, Codes
+from lab.traces.event_reader import EventReader, TraceInput
+from lab.traces.events import Kind
+from lab.traces.repair import Ledger
 
 NO_NAMES = pl.DataFrame(schema={"job": pl.Int64, "named_us": pl.Int64})
 
 
 def write_windows(
-    reader: Reader,
+    reader: EventReader,
     source: TraceInput,
     choice: LabelChoice,
     segment_ends: Mapping[int, int],
@@ -58,7 +58,7 @@ def _starts(events: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-def _coded(reader: Reader, source: TraceInput, folder: Path) -> Iterator[pl.DataFrame]:
+def _coded(reader: EventReader, source: TraceInput, folder: Path) -> Iterator[pl.DataFrame]:
     if reader.windows is None:
         return
     codes = Codes.of(pl.read_parquet(folder / CODES_FILE))

@@ -23,7 +23,7 @@ from lab.openb_fidelity.play import SETTLED_SECONDS, Played, denser, play
 from lab.openb_fidelity.plots import load_plotting, plot_shares, plot_waits
 from lab.openb_fidelity.report import Findings, Side, markdown
 from lab.openb_fidelity.trace_side import TraceWaits, trace_waits
-from lab.workloads.openb import read_openb
+from lab.traces.openb import read_openb
 from lab.workloads.prepare import cut
 from twin.workloads.arrival import WorkloadArrival
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lab.workloads.trace import Trace
+from lab.traces.workload_trace import WorkloadTrace
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.workloads.room import Room
 
@@ -27,7 +27,7 @@ class TraceWaits:
     """Of these: time from creation to deletion."""
 
 
-def trace_waits(trace: Trace, nodes: Sequence[NodeShape]) -> TraceWaits:
+def trace_waits(trace: WorkloadTrace, nodes: Sequence[NodeShape]) -> TraceWaits:
     """Read waits from the trace form."""
     pods = trace.pods
     placed = pods.filter(pl.col("start_seconds").is_not_null())

@@ -23,10 +23,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bus.errors import InputError
+from lab.traces.registry import read_workload_trace, workload_names
+from lab.traces.workload_trace import SECONDS_PER_HOUR, WorkloadTrace
 from lab.workloads.figures import OPEN_RUN_SECONDS
 from lab.workloads.fit import pods_near
-from lab.workloads.trace import SECONDS_PER_HOUR, Trace
-from lab.workloads.traces import READERS, read_trace
 from twin.workloads.arrival import WorkloadArrival
 from twin.workloads.catalog import load_model, open_workload
 from twin.workloads.workload import CARRIED_IN_SECONDS
@@ -50,7 +50,7 @@ class Figures:
     failure_share: float
 
 
-def trace_figures(trace: Trace) -> Figures:
+def trace_figures(trace: WorkloadTrace) -> Figures:
     """Figures of the trace, scaled to its reference cluster."""
     hour, busiest = trace.busiest_hour()
     start = hour * SECONDS_PER_HOUR
@@ -131,9 +131,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     console = Console()
     try:
-        for name in READERS:
+        for name in workload_names():
             plays = [model_figures(name, nodes=options.nodes, seed=seed) for seed in SEEDS]
-            trace = trace_figures(read_trace(name, options.data))
+            trace = trace_figures(read_workload_trace(name, options.data))
             console.print(_table(name, options.nodes, trace, mean_figures(plays)))
     except InputError as error:
         sys.stderr.write(f"{error}\n")

@@ -19,6 +19,8 @@ from rich.console import Console
 from rich.progress import Progress
 
 from bus.errors import InputError
+from lab.traces.registry import read_workload_trace, workload_names
+from lab.traces.workload_trace import SECONDS_PER_HOUR, WorkloadTrace
 from lab.workloads.figures import (
     arrival_endings,
     batch_rows,
@@ -27,8 +29,6 @@ from lab.workloads.figures import (
 )
 from lab.workloads.prepare import GPU_MODEL_LABEL, SHAPE_LABEL
 from lab.workloads.provenance import provenance
-from lab.workloads.trace import SECONDS_PER_HOUR, Trace
-from lab.workloads.traces import READERS, read_trace
 from lab.workloads.usage import USAGE_FILE, fit_usage, own_usage
 from twin.workloads.model import (
     HOURS_PER_DAY,
@@ -44,7 +44,7 @@ SECONDS_BEFORE = 48 * SECONDS_PER_HOUR
 SECONDS_AFTER = 24 * SECONDS_PER_HOUR
 
 
-def fit_model(trace: Trace, data_dir: Path, usage: Usage) -> FittedModel:
+def fit_model(trace: WorkloadTrace, data_dir: Path, usage: Usage) -> FittedModel:
     """All figures of `trace`; `data_dir` is read again for the checksums only."""
     hour, busiest = trace.busiest_hour()
     start = hour * SECONDS_PER_HOUR
@@ -74,7 +74,7 @@ def fit_model(trace: Trace, data_dir: Path, usage: Usage) -> FittedModel:
     )
 
 
-def pods_near(trace: Trace, start_seconds: float) -> tuple[pl.DataFrame, float]:
+def pods_near(trace: WorkloadTrace, start_seconds: float) -> tuple[pl.DataFrame, float]:
     """Arrivals around `start_seconds` and the hours that the trace covers there."""
     low = max(start_seconds - SECONDS_BEFORE, 0.0)
     high = min(start_seconds + SECONDS_AFTER, trace.end_seconds)
@@ -104,7 +104,7 @@ def _node_rows(nodes: pl.DataFrame) -> list[NodeRow]:
     return rows
 
 
-def _classes(trace: Trace, near: pl.DataFrame) -> list[WorkClass]:
+def _classes(trace: WorkloadTrace, near: pl.DataFrame) -> list[WorkClass]:
     rows = []
     for entry in trace.classes:
         members = near.filter(pl.col("class_name") == entry.name)
@@ -124,7 +124,7 @@ def _classes(trace: Trace, near: pl.DataFrame) -> list[WorkClass]:
     return rows
 
 
-def _running(trace: Trace, running: pl.DataFrame) -> list[RunningClass]:
+def _running(trace: WorkloadTrace, running: pl.DataFrame) -> list[RunningClass]:
     groups = []
     for entry in trace.classes:
         members = running.filter(pl.col("class_name") == entry.name)
@@ -158,11 +158,11 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console()
     try:
         with Progress(console=console) as progress:
-            step = progress.add_task("usage", total=len(READERS) + 1)
+            step = progress.add_task("usage", total=len(workload_names()) + 1)
             usage = fit_usage(options.data)
-            for name in READERS:
+            for name in workload_names():
                 progress.update(step, advance=1, description=name)
-                model = fit_model(read_trace(name, options.data), options.data, usage)
+                model = fit_model(read_workload_trace(name, options.data), options.data, usage)
                 path = write_model(model, options.out)
                 progress.console.print(f"{path} {path.stat().st_size} bytes")
             progress.update(step, advance=1, description="done")

@@ -16,11 +16,11 @@ from typing import Any
 import polars as pl
 
 from bus.errors import InputError
+from lab.traces.registry import read_workload_trace
+from lab.traces.workload_trace import SECONDS_PER_HOUR, WorkloadTrace
 from lab.workloads.thinning import every_kth, sample_machines
-from lab.workloads.trace import SECONDS_PER_HOUR, Trace
-from lab.workloads.traces import read_trace
 from twin.workloads.arrival import NodeShape, UsageWindow, WorkloadArrival
-from twin.workloads.catalog import load_model
+from twin.workloads.catalog import FITTED, load_model
 from twin.workloads.model import Usage
 from twin.workloads.quantiles import at_rank
 from twin.workloads.room import Room
@@ -30,6 +30,8 @@ from twin.workloads.workload import CARRIED_IN_SECONDS, carried_in_time
 GPU_MODEL_LABEL = "foresail.dev/gpu-model"
 SHAPE_LABEL = "node.kubernetes.io/instance-type"
 CLASS_LABEL = "foresail.dev/workload-class"
+GENERAL_USAGE = "openb"
+"""The fitted model whose use is drawn for a trace that nothing was fitted to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +54,19 @@ class TracePart:
 def prepare(
     name: str, data_dir: Path, out_file: Path, *, nodes: int, seed: int
 ) -> PreparedWorkload:
-    """Convert trace `name` (see `lab.workloads.traces`) in `data_dir` to `out_file` (.jsonl).
+    """Convert trace `name` (see `lab.traces.registry`) in `data_dir` to `out_file` (.jsonl).
 
     `nodes` is the cluster's size. Raises InputError for an unknown name, a missing trace file or
     a bad size.
     """
-    trace = read_trace(name, data_dir)
+    trace = read_workload_trace(name, data_dir)
     start = trace.busiest_hour()[0] * SECONDS_PER_HOUR
     part = cut(trace, nodes=nodes, seed=seed, start_seconds=start)
     write_trace_file(out_file, part.machines, part.arrivals, part.description)
     return PreparedWorkload(path=out_file, description=part.description)
 
 
-def cut(trace: Trace, *, nodes: int, seed: int, start_seconds: float) -> TracePart:
+def cut(trace: WorkloadTrace, *, nodes: int, seed: int, start_seconds: float) -> TracePart:
     """Take `nodes` machines and their share of the pods, from `start_seconds` of the trace on.
 
     Raises InputError for a bad size.
@@ -74,7 +76,7 @@ def cut(trace: Trace, *, nodes: int, seed: int, start_seconds: float) -> TracePa
     chosen = sample_machines(trace.nodes, nodes, Random(f"{seed}/nodes"))
     machines = [_machine(row) for row in chosen.iter_rows(named=True)]
     share = min(1.0, len(machines) / trace.reference_nodes)
-    usage = load_model(trace.name).usage
+    usage = load_model(trace.name if trace.name in FITTED else GENERAL_USAGE).usage
     arrivals = list(_arrivals(trace, start_seconds, share, seed, usage))
     room = Room(machines)
     kept = [arrival for arrival in arrivals if room.holds(arrival)]
@@ -99,7 +101,7 @@ def _machine(row: dict[str, Any]) -> NodeShape:
 
 
 def _arrivals(
-    trace: Trace, start: float, share: float, seed: int, usage: Usage
+    trace: WorkloadTrace, start: float, share: float, seed: int, usage: Usage
 ) -> Iterator[WorkloadArrival]:
     running = trace.running_at(start).sort("cpu_millicores", "memory_bytes", "name")
     kept = every_kth(range(len(running)), share, Random(f"{seed}/carried-in"))
@@ -119,7 +121,7 @@ def _arrivals(
 
 
 def _arrival(
-    time_seconds: float, row: dict[str, Any], trace: Trace, usage: Usage, seed: int
+    time_seconds: float, row: dict[str, Any], trace: WorkloadTrace, usage: Usage, seed: int
 ) -> WorkloadArrival:
     entry = next(known for known in trace.classes if known.name == row["class_name"])
     rng = Random(f"{seed}/usage/{row['name']}")
@@ -162,7 +164,7 @@ def _later(
 
 
 def _describe(
-    trace: Trace,
+    trace: WorkloadTrace,
     start: float,
     machines: list[NodeShape],
     share: float,
@@ -193,7 +195,7 @@ def _describe(
     ]
 
 
-def _since(trace: Trace, start: float) -> str:
+def _since(trace: WorkloadTrace, start: float) -> str:
     hour, count = trace.busiest_hour()
     if start == hour * SECONDS_PER_HOUR:
         why = "busiest" if trace.busiest_by == "arrivals" else "fullest"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import polars as pl
 
+from lab.traces.workload_trace import TraceFile, WorkloadTrace, require
 from lab.workloads.figures import quantiles
-from lab.workloads.trace import Trace, TraceFile, require
 from twin.workloads.model import LifeProfile, Usage
 
 USAGE_FILE = TraceFile("google2019/instance_usage_5min.parquet", "use over limit of cpu and memory")
@@ -49,7 +49,7 @@ def _ratio_quantiles(ratios: pl.Series) -> list[float]:
     return quantiles(ratios.filter(ratios <= highest).to_list(), digits=4)
 
 
-def own_usage(trace: Trace, general: Usage) -> Usage:
+def own_usage(trace: WorkloadTrace, general: Usage) -> Usage:
     """The trace's own cpu use where it has some, `general` for the rest."""
     if not trace.cpu_ratios:
         return general

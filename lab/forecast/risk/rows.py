@@ -20,7 +20,6 @@ from lab.forecast.risk.past import Events
 
 MICROSECONDS = 1_000_000
 SECONDS_PER_MINUTE = 60
-HORIZON_MINUTES = (5, 15, 30, 45, 60)
 EXCLUDED = -1
 ROWS_PER_CHUNK = 1_000_000
 COLUMNS = {

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from lab.forecast.codes import Codes
-from lab.forecast.events import Kind
 from lab.forecast.normalise import write_job_events, write_task_events
-from lab.forecast.readers.source import Frames, Reader, TraceInput
-from lab.forecast.repair import Ledger
+from lab.traces.codes import Codes
+from lab.traces.event_reader import EventReader, Frames, TraceInput
+from lab.traces.events import Kind
+from lab.traces.repair import Ledger
 
 MINUTE_US = 60_000_000
 
@@ -76,7 +76,7 @@ def made_reader(
     at_a_time: int = 7,
     starts_at_us: int = 0,
     uncertain_jobs: Sequence[int] | None = None,
-) -> Reader:
+) -> EventReader:
     """Return a reader of these events, equal ones left out; SCHEDULEs of some jobs are uncertain."""
 
     def read(_source: TraceInput, _ledger: Ledger) -> Frames:
@@ -88,7 +88,7 @@ def made_reader(
                 flag = starts.then(pl.col("job").is_in(uncertain_jobs))
                 yield frame.with_columns(flag.alias("uncertain"))
 
-    return Reader("made", lambda path: TraceInput(path, {}), read, starts_at_us=starts_at_us)
+    return EventReader("made", lambda path: TraceInput(path, {}), read, starts_at_us=starts_at_us)
 
 
 def _without_repeats(events: Sequence[Event]) -> list[Event]:

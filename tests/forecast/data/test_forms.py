@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from lab.forecast.dataset_build import DatasetPlan, build_dataset
-from lab.forecast.events import GOOGLE_2011, GOOGLE_2019, Kind
-from lab.forecast.readers.google2011 import READER as GOOGLE2011
-from lab.forecast.repair import Ledger, SchemaDrift
+from lab.traces.events import GOOGLE_2011, GOOGLE_2019, Kind
+from lab.traces.google2011 import READER as GOOGLE2011
+from lab.traces.repair import Ledger, SchemaDrift
 
 SECOND_US = 1_000_000
 INSTANCES = [

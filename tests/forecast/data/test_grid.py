@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.forecast.anchors import GRID_US, Grid, write_attempts
-from lab.forecast.events import Kind
 from lab.forecast.labels import LabelChoice
+from lab.traces.events import Kind
 from tests.forecast.data.made import MINUTE_US, Event, drawn, write_events
 
 CHOICE = LabelChoice((Kind.FAIL,), 15)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lab.forecast.anchors import schedule_anchors, write_attempts
-from lab.forecast.events import ENDS, Kind
 from lab.forecast.labels import LabelChoice
+from lab.traces.events import ENDS, Kind
 from tests.forecast.data.made import MINUTE_US, Event, drawn, write_events
 
 CHOICE = LabelChoice((Kind.EVICT, Kind.FAIL), 15)

@@ -21,7 +21,7 @@ from tests.forecast.live.world import World
 JOB = "default/Job/report-1"
 
 
-class Reader:
+class EventReader:
     """Follows a world as inference does."""
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class Reader:
         self.live = Live()
         self.view: ObservationView | None = None
 
-    def read(self, events: list[Any], *, asked: bool = True) -> Reader:
+    def read(self, events: list[Any], *, asked: bool = True) -> EventReader:
         """Fold one cycle's events."""
         placements, workloads, observation = events
         self.live = self.live.with_placements(placements.data).with_workloads(workloads.data)
@@ -59,7 +59,7 @@ def world() -> World:
 
 def test_a_pod_that_fails_is_one_start_and_one_failure(world: World) -> None:
     """Seen pending, running and Failed over three cycles it counts once."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     world.start("a")
     reader.read(world.told())
     assert (reader.value("job_starts"), reader.value("job_running")) == (1.0, 1.0)
@@ -75,7 +75,7 @@ def test_a_pod_that_fails_is_one_start_and_one_failure(world: World) -> None:
 
 def test_a_pod_that_starts_and_ends_between_two_looks_counts(world: World) -> None:
     """It never was in a placement, and is known by its row alone."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     world.start("a", phase="Succeeded", ended=2)
     reader.read(world.told())
 
@@ -85,7 +85,7 @@ def test_a_pod_that_starts_and_ends_between_two_looks_counts(world: World) -> No
 
 def test_a_restarted_container_is_a_failure_and_a_start(world: World) -> None:
     """The pod stays, the attempt does not."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     world.start("a")
     reader.read(world.told())
     world.change("a", restarts=2)
@@ -98,7 +98,7 @@ def test_a_restarted_container_is_a_failure_and_a_start(world: World) -> None:
 
 def test_a_pod_that_goes_unseen_was_killed(world: World) -> None:
     """Nothing lists it any more, and the sum on its node is one less."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     world.start("a")
     reader.read(world.told())
     world.vanish("a")
@@ -109,7 +109,7 @@ def test_a_pod_that_goes_unseen_was_killed(world: World) -> None:
 
 def test_a_pod_lost_with_its_node_was_evicted(world: World) -> None:
     """The node is not ready: that is no decision about the pod."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     world.start("a")
     reader.read(world.told())
     world.ready["n1"] = False
@@ -121,7 +121,7 @@ def test_a_pod_lost_with_its_node_was_evicted(world: World) -> None:
 
 def test_a_deleted_pod_counts_once(world: World) -> None:
     """Listed as ending for some cycles, then gone: one KILL."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     world.start("a")
     reader.read(world.told())
     for _ in range(2):
@@ -139,7 +139,7 @@ def test_pods_that_ran_before_anybody_looked_run(world: World) -> None:
     """They count as running, and as started long ago."""
     world.start("a")
     world.start("b")
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
 
     assert reader.value("job_running") == 2.0
     assert reader.value("job_starts_60m") == 0.0
@@ -147,7 +147,7 @@ def test_pods_that_ran_before_anybody_looked_run(world: World) -> None:
 
 def test_a_cycle_without_pods_changes_nothing(world: World) -> None:
     """A failed read is no mass death; what happened meanwhile is caught up."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     world.start("a")
     reader.read(world.told())
     reader.read(world.told(pods_missing=True))
@@ -160,7 +160,7 @@ def test_a_cycle_without_pods_changes_nothing(world: World) -> None:
 
 def test_a_lost_frame_is_noticed_and_mended_by_the_next_keyframe(world: World) -> None:
     """Between the two nothing is counted; afterwards everything that is left."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     world.start("a")
     world.told()
     world.start("b")
@@ -193,7 +193,7 @@ def busy(world: World, cycles: int) -> list[list[Any]]:
     return told
 
 
-def matrix(reader: Reader) -> Any:
+def matrix(reader: EventReader) -> Any:
     """Return every feature of every placed row."""
     assert reader.live.seen is not None
     assert reader.view is not None
@@ -203,7 +203,7 @@ def matrix(reader: Reader) -> Any:
 
 def test_frames_and_keyframes_give_the_same_history() -> None:
     """The history does not depend on which cycles travelled whole."""
-    by_delta, whole = Reader(), Reader()
+    by_delta, whole = EventReader(), EventReader()
     for events in busy(World(keyframe_every=50), 30):
         by_delta.read(events)
     for events in busy(World(keyframe_every=1), 30):
@@ -215,7 +215,7 @@ def test_frames_and_keyframes_give_the_same_history() -> None:
 
 def test_counting_later_gives_the_same_history() -> None:
     """What is held back while no model asks changes no value."""
-    at_once, later = Reader(), Reader()
+    at_once, later = EventReader(), EventReader()
     for number, events in enumerate(busy(World(), 31)):
         at_once.read(events)
         later.read(events, asked=number % 5 == 0)
@@ -226,7 +226,7 @@ def test_counting_later_gives_the_same_history() -> None:
 def test_a_restored_history_goes_on_as_if_nothing_had_been() -> None:
     """Packed into a checkpoint at any cycle and unpacked, every later feature is the same."""
     told = busy(World(), 45)
-    whole, restored = Reader(), Reader()
+    whole, restored = EventReader(), EventReader()
     for number, events in enumerate(told):
         whole.read(events, asked=number % 2 == 0)
         restored.read(events, asked=number % 2 == 0)
@@ -243,7 +243,7 @@ def test_a_restored_history_goes_on_as_if_nothing_had_been() -> None:
 
 def test_events_lie_before_the_snapshot_that_showed_them(world: World) -> None:
     """A feature never counts what was recorded at its own moment or later."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     for events in busy(world, 12):
         reader.read(events, asked=False)
 
@@ -255,7 +255,7 @@ def test_events_lie_before_the_snapshot_that_showed_them(world: World) -> None:
 
 def test_a_clock_that_goes_back_loses_nothing(world: World) -> None:
     """What happens while the cluster's clock repeats itself counts, at the newest moment."""
-    reader = Reader().read(world.told())
+    reader = EventReader().read(world.told())
     world.start("a")
     world.start("b")
     reader.read(world.told())

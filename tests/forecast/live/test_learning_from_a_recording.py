@@ -17,7 +17,7 @@ from features.live.live_history import FEATURE_SET, Live
 from lab.forecast import features
 from lab.forecast.dataset_build import DatasetPlan, build_dataset
 from lab.forecast.parts import write_table
-from lab.forecast.readers.recording import Told
+from lab.traces.recording import Told
 from schemas.actions import ActionKind, Agent
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb

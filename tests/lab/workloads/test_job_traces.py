@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from lab.workloads.azure import read_azure
-from lab.workloads.machines import MachineKind, machine_rows
-from lab.workloads.philly import read_philly
-from lab.workloads.surf import read_surf
-from lab.workloads.trace import POD_COLUMNS
+from lab.traces.azure import read_azure
+from lab.traces.machines import MachineKind, machine_rows
+from lab.traces.philly import read_philly
+from lab.traces.surf import read_surf
+from lab.traces.workload_trace import POD_COLUMNS
 from lab.workloads.usage import PARTS, life_profiles
 
 HOUR = 3600

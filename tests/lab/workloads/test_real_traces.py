@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from lab.traces.openb import read_openb
+from lab.traces.registry import read_workload_trace
 from lab.workloads import prepare
 from lab.workloads.check import mean_figures, model_figures, trace_figures
 from lab.workloads.fit import fit_model
-from lab.workloads.openb import read_openb
-from lab.workloads.traces import read_trace
 from lab.workloads.usage import fit_usage
 from twin.workloads import open_workload
 from twin.workloads.catalog import load_model
@@ -72,7 +72,7 @@ def test_converted_load_ratio_is_the_traces(
 def test_shipped_models_are_what_the_command_makes(name: str) -> None:
     """Fitting the files again gives the model in the repository, figure by figure."""
     folder = data_dir()
-    model = fit_model(read_trace(name, folder), folder, fit_usage(folder))
+    model = fit_model(read_workload_trace(name, folder), folder, fit_usage(folder))
     assert model == load_model(name)
 
 

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from bus.errors import InputError
+from lab.traces.google2011 import read_google2011
+from lab.traces.openb import read_openb
 from lab.workloads import check, fit, prepare
 from lab.workloads.figures import arrival_endings, batch_rows, quantiles, request_rows
-from lab.workloads.google2011 import read_google2011
-from lab.workloads.openb import read_openb
 from lab.workloads.thinning import every_kth, sample_machines
 from twin.workloads import open_workload
 
@@ -68,7 +68,9 @@ def google_dir(tmp_path: Path) -> Path:
             "time": [row[0] * SECOND for row in rows],
             "job_id": [row[1] for row in rows],
             "task_index": [row[2] for row in rows],
+            "machine_id": [None] * len(rows),
             "event_type": [row[3] for row in rows],
+            "user": ["ann"] * len(rows),
             "scheduling_class": [row[4] for row in rows],
             "priority": [row[5] for row in rows],
             "cpu_request": [0.125] * len(rows),
@@ -85,9 +87,16 @@ def google_dir(tmp_path: Path) -> Path:
             "memory": [0.5],
         }
     ).write_parquet(folder / "machine_events.parquet")
-    pl.DataFrame({"time": [HOUR * SECOND], "event_type": [SUBMIT]}).write_parquet(
-        folder / "job_events.parquet"
-    )
+    pl.DataFrame(
+        {
+            "time": [HOUR * SECOND],
+            "job_id": [2],
+            "event_type": [SUBMIT],
+            "user": ["ann"],
+            "scheduling_class": [0],
+            "logical_job_name": ["report"],
+        }
+    ).write_parquet(folder / "job_events.parquet")
     return tmp_path
 
 

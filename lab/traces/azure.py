@@ -15,13 +15,14 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.workloads.machines import MachineKind, machine_rows
-from lab.workloads.trace import (
+from lab.traces.machines import MachineKind, machine_rows
+from lab.traces.trace_reader import CC_BY, CC_BY_URL, REDUCED, Publication, TraceReader
+from lab.traces.workload_trace import (
     POD_COLUMNS,
     SECONDS_PER_HOUR,
     PodClass,
-    Trace,
     TraceFile,
+    WorkloadTrace,
     hour_weights,
     require,
 )
@@ -35,12 +36,12 @@ GOLDEN = 0.618033988749895  # multiples of it, without their whole part, spread 
 CLASSES = (PodClass("vm", "service", 0),)
 
 
-def read_azure(data_dir: Path) -> Trace:
+def read_azure(data_dir: Path) -> WorkloadTrace:
     """Read the VMs whose durations are known; raises InputError when the file is missing."""
     raw = pl.scan_parquet(require(data_dir, VM_FILE))
     known = raw.filter(pl.col("duration_lo_s").is_not_null()).collect()
     total = int(raw.select(pl.len()).collect().item())
-    trace = Trace(
+    trace = WorkloadTrace(
         name="azure",
         nodes=machine_rows("azure-host", [MachineKind(1, CORES, MEMORY_GIB, 0, "")]),
         pods=_pods(known),
@@ -55,7 +56,7 @@ def read_azure(data_dir: Path) -> Trace:
     return _on_enough_machines(trace)
 
 
-def _on_enough_machines(trace: Trace) -> Trace:
+def _on_enough_machines(trace: WorkloadTrace) -> WorkloadTrace:
     """The trace on so many machines that BUSY_RATIO of their cores is requested at its busiest."""
     there, _ = trace.load_ratio(trace.busiest_hour()[0] * SECONDS_PER_HOUR)
     count = max(1, ceil(there / BUSY_RATIO))
@@ -107,3 +108,23 @@ def _pods(vms: pl.DataFrame) -> pl.DataFrame:
         .sort("arrive_seconds", maintain_order=True)
         .select(POD_COLUMNS)
     )
+
+
+TRACE = TraceReader(
+    name="azure",
+    read_workload=read_azure,
+    publication=Publication(
+        title="Azure Public Dataset V1 (2017), VM arrivals",
+        publisher="github.com/Azure/AzurePublicDataset; as sequences by "
+        "github.com/huaweicloud/trace_generation_rnn",
+        licence=CC_BY,
+        licence_url=CC_BY_URL,
+        attribution="Azure Public Dataset V1, Cortez et al., SOSP'17, Microsoft; processed by "
+        "Huawei Cloud",
+        changes=(
+            REDUCED,
+            "durations are known as bins only and spread evenly within them",
+            "machines assumed; 20 % of the VMs were held out beforehand",
+        ),
+    ),
+)

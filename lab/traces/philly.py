@@ -13,12 +13,13 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.workloads.machines import BYTES_PER_GIB, MachineKind, machine_rows
-from lab.workloads.trace import (
+from lab.traces.machines import BYTES_PER_GIB, MachineKind, machine_rows
+from lab.traces.trace_reader import CC_BY, CC_BY_URL, REDUCED, Publication, TraceReader
+from lab.traces.workload_trace import (
     POD_COLUMNS,
     PodClass,
-    Trace,
     TraceFile,
+    WorkloadTrace,
     hour_weights,
     require,
 )
@@ -31,12 +32,12 @@ BYTES_PER_GPU = 32 * BYTES_PER_GIB
 CLASSES = (PodClass("training", "task", 0),)
 
 
-def read_philly(data_dir: Path) -> Trace:
+def read_philly(data_dir: Path) -> WorkloadTrace:
     """Read the job list; raises InputError when it is missing."""
     nodes = machine_rows("philly-machine", MACHINES)
     jobs = _jobs(pl.read_parquet(require(data_dir, JOB_FILE)))
     pods = _pods(jobs)
-    return Trace(
+    return WorkloadTrace(
         name="philly",
         nodes=nodes,
         pods=pods,
@@ -94,3 +95,22 @@ def _pods(jobs: pl.DataFrame) -> pl.DataFrame:
         )
         .select(POD_COLUMNS)
     )
+
+
+TRACE = TraceReader(
+    name="philly",
+    read_workload=read_philly,
+    publication=Publication(
+        title="Microsoft Philly traces (2017)",
+        publisher="github.com/msr-fiddle/philly-traces; as a job list by github.com/pkusys/ElasticFlow",
+        licence=CC_BY,
+        licence_url=CC_BY_URL,
+        attribution="msr-fiddle/philly-traces, Microsoft; Jeon et al., Analysis of Large-Scale "
+        "Multi-Tenant GPU Clusters for DNN Training Workloads, USENIX ATC'19",
+        changes=(
+            REDUCED,
+            "jobs of more than 8 GPUs as several pods; cpu and memory assumed from the GPUs",
+            "20 % of the jobs were held out beforehand",
+        ),
+    ),
+)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.forecast.repair import Ledger, SchemaDrift
+from lab.traces.repair import Ledger, SchemaDrift
 
 Frames = Iterator[pl.DataFrame]
-"""Frames in the columns of lab.forecast.events, with texts where that has codes, and `row`, the
+"""Frames in the columns of lab.traces.events, with texts where that has codes, and `row`, the
 row's number over all files of its table (from 0)."""
 _TABLE_SUFFIXES = (
     ".parquet",
@@ -52,7 +52,7 @@ class TraceInput:
 
 
 @dataclass(frozen=True)
-class Reader:
+class EventReader:
     """How one form of trace is read."""
 
     trace: str

@@ -20,14 +20,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lab.forecast.codes import Codes
-from lab.forecast.events import ENDS, Kind
-from lab.forecast.readers.checks import amount_checks, checked_rows, key_checks, time_checks
-from lab.forecast.readers.source import Frames, Reader, TraceInput, missing_table
-from lab.forecast.readers.tables import Column, TableForm
-from lab.forecast.repair import Check, Ledger
+from lab.traces.checks import amount_checks, checked_rows, key_checks, time_checks
+from lab.traces.codes import Codes
+from lab.traces.event_reader import EventReader, Frames, TraceInput, missing_table
+from lab.traces.events import ENDS, Kind
+from lab.traces.repair import Check, Ledger
+from lab.traces.tables import Column, TableForm
+from lab.traces.trace_reader import TraceReader
 
-TRACE = "common"
+NAME = "common"
 TABLE = "windows"
 END_CODES = {kind.name: kind.value for kind in ENDS}
 
@@ -37,7 +38,7 @@ def _optional(name: str, dtype: type[pl.DataType], *also: str) -> Column:
 
 
 FORM = TableForm(
-    TRACE,
+    NAME,
     TABLE,
     (
         Column("source_cluster_id", pl.String),
@@ -220,11 +221,16 @@ def _usage(source: TraceInput, _ledger: Ledger) -> Iterator[pl.DataFrame]:
         )
 
 
-READER = Reader(
-    trace=TRACE,
+READER = EventReader(
+    trace=NAME,
     find=_find,
     task_events=_task_events,
     usage=_usage,
     windows=_windows,
     ordered=False,
+)
+
+TRACE = TraceReader(
+    name=NAME,
+    events=READER,
 )

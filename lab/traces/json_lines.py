@@ -15,8 +15,8 @@ import numpy as np
 import orjson
 import polars as pl
 
-from lab.forecast.readers.delimited import Choose, blocks, open_binary
-from lab.forecast.repair import SchemaDrift
+from lab.traces.delimited import Choose, blocks, open_binary
+from lab.traces.repair import SchemaDrift
 
 ROWS = 50_000
 

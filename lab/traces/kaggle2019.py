@@ -16,19 +16,20 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.forecast.events import GOOGLE_2019, TRACE_START_US
-from lab.forecast.readers.checks import (
+from lab.traces.checks import (
     amount_checks,
     checked_rows,
     code_checks,
     key_checks,
     time_checks,
 )
-from lab.forecast.readers.source import Frames, Reader, TraceInput, missing_table
-from lab.forecast.readers.tables import Column, TableForm
-from lab.forecast.repair import Check, Ledger
+from lab.traces.event_reader import EventReader, Frames, TraceInput, missing_table
+from lab.traces.events import GOOGLE_2019, TRACE_START_US
+from lab.traces.repair import Check, Ledger
+from lab.traces.tables import Column, TableForm
+from lab.traces.trace_reader import TraceReader
 
-TRACE = "kaggle2019"
+NAME = "kaggle2019"
 EVENTS = "instance_events"
 TRAP = (
     "the column `failed` marks ENABLE events (type 2), not failures; it is not used, and labels "
@@ -40,7 +41,7 @@ SAMPLED = (
 )
 _WHOLE = ("time", "collection_id", "instance_index", "machine_id", "start_time", "end_time")
 FORM = TableForm(
-    TRACE,
+    NAME,
     EVENTS,
     (
         # Spreadsheets wrote large numbers as 1.68846E+11, so they are read as numbers first.
@@ -66,7 +67,7 @@ _CHECKS = (
     ),
     *time_checks("time"),
     *key_checks("collection_id", "instance_index", "cluster"),
-    *code_checks("instance_events_type", GOOGLE_2019, TRACE),
+    *code_checks("instance_events_type", GOOGLE_2019, NAME),
 )
 
 
@@ -157,12 +158,17 @@ def _usage(source: TraceInput, _ledger: Ledger) -> Frames:
         ).filter(pl.col("time_us").is_not_null())
 
 
-READER = Reader(
-    trace=TRACE,
+READER = EventReader(
+    trace=NAME,
     find=_find,
     task_events=_task_events,
     usage=_usage,
     ordered=False,
     starts_at_us=TRACE_START_US,
     notes=(TRAP, SAMPLED),
+)
+
+TRACE = TraceReader(
+    name=NAME,
+    events=READER,
 )

@@ -16,24 +16,27 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lab.forecast.events import (
-    GOOGLE_2011,
-    GOOGLE_2011_MACHINE,
-    MINUTE_US,
-    TRACE_START_US,
-)
-from lab.forecast.readers.checks import (
+from lab.traces.checks import (
     amount_checks,
     checked_rows,
     code_checks,
     key_checks,
     time_checks,
 )
-from lab.forecast.readers.source import Frames, Reader, TraceInput, find_tables
-from lab.forecast.readers.tables import Column, TableForm
-from lab.forecast.repair import Check, Ledger
+from lab.traces.event_reader import EventReader, Frames, TraceInput, find_tables
+from lab.traces.events import (
+    GOOGLE_2011,
+    GOOGLE_2011_MACHINE,
+    MINUTE_US,
+    TRACE_START_US,
+)
+from lab.traces.google2011_lives import workload_of
+from lab.traces.repair import Check, Ledger
+from lab.traces.tables import Column, TableForm
+from lab.traces.trace_reader import CC_BY, CC_BY_URL, REDUCED, Publication, TraceReader
+from lab.traces.workload_trace import WorkloadTrace
 
-TRACE = "google2011"
+NAME = "google2011"
 PAUSE_US = 15 * MINUTE_US
 FOREIGN = {
     "collection_id": "google2019",
@@ -42,7 +45,7 @@ FOREIGN = {
     "source_workload_id": "common",
 }
 TASKS = TableForm(
-    TRACE,
+    NAME,
     "task_events",
     (
         Column("time", pl.Int64),
@@ -63,7 +66,7 @@ TASKS = TableForm(
     foreign=FOREIGN,
 )
 JOBS = TableForm(
-    TRACE,
+    NAME,
     "job_events",
     (
         Column("time", pl.Int64),
@@ -79,7 +82,7 @@ JOBS = TableForm(
     foreign=FOREIGN,
 )
 MACHINES = TableForm(
-    TRACE,
+    NAME,
     "machine_events",
     (
         Column("time", pl.Int64),
@@ -93,7 +96,7 @@ MACHINES = TableForm(
     foreign=FOREIGN,
 )
 TASKS_WITH_PART = TableForm(
-    TRACE,
+    NAME,
     "task_events",
     (*TASKS.columns, Column("part", pl.Int32, required=False)),
     foreign=FOREIGN,
@@ -110,7 +113,7 @@ def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
     checks = [
         *time_checks("time"),
         *key_checks("job_id", "task_index"),
-        *code_checks("event_type", GOOGLE_2011, TRACE),
+        *code_checks("event_type", GOOGLE_2011, NAME),
         *amount_checks("cpu_request", "memory_request"),
     ]
     paths = source.tables["task_events"]
@@ -181,7 +184,7 @@ def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
     checks = [
         *time_checks("time"),
         *key_checks("job_id"),
-        *code_checks("event_type", GOOGLE_2011, TRACE),
+        *code_checks("event_type", GOOGLE_2011, NAME),
     ]
     paths = source.tables.get("job_events", ())
     for _, before, frame in checked_rows(paths, JOBS, ledger, checks, "time"):
@@ -200,7 +203,7 @@ def _machine_events(source: TraceInput, ledger: Ledger) -> Iterator[pl.DataFrame
     checks = [
         *time_checks("time"),
         *key_checks("machine_id"),
-        *code_checks("event_type", GOOGLE_2011_MACHINE, TRACE),
+        *code_checks("event_type", GOOGLE_2011_MACHINE, NAME),
         *amount_checks("cpus", "memory"),
     ]
     paths = source.tables.get("machine_events", ())
@@ -215,11 +218,36 @@ def _machine_events(source: TraceInput, ledger: Ledger) -> Iterator[pl.DataFrame
         )
 
 
-READER = Reader(
-    trace=TRACE,
+READER = EventReader(
+    trace=NAME,
     find=_find,
     task_events=_task_events,
     job_events=_job_events,
     machine_events=_machine_events,
     starts_at_us=TRACE_START_US,
+)
+
+
+def read_google2011(data_dir: Path) -> WorkloadTrace:
+    """Read machines and pods from the folder of all trace files; raises InputError for a missing one."""
+    return workload_of(READER, data_dir)
+
+
+TRACE = TraceReader(
+    name=NAME,
+    read_workload=read_google2011,
+    events=READER,
+    publication=Publication(
+        title="Google cluster-usage traces, clusterdata-2011-2",
+        publisher="github.com/google/cluster-data",
+        licence=CC_BY,
+        licence_url=CC_BY_URL,
+        attribution="Google cluster-usage traces (clusterdata-2011-2), J. Wilkes and C. Reiss, "
+        "Google",
+        changes=(
+            REDUCED,
+            "requests scaled to a largest machine of 64 cores and 256 GiB",
+            "parts 0 to 13 of 500 of the task events; 20 % of the jobs were held out beforehand",
+        ),
+    ),
 )

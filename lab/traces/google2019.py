@@ -13,19 +13,20 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.forecast.events import GOOGLE_2019, GOOGLE_2019_MACHINE, TRACE_START_US
-from lab.forecast.readers.checks import (
+from lab.traces.checks import (
     amount_checks,
     checked_rows,
     code_checks,
     key_checks,
     time_checks,
 )
-from lab.forecast.readers.source import Frames, Reader, TraceInput, find_tables
-from lab.forecast.readers.tables import Column, TableForm
-from lab.forecast.repair import Check, Ledger
+from lab.traces.event_reader import EventReader, Frames, TraceInput, find_tables
+from lab.traces.events import GOOGLE_2019, GOOGLE_2019_MACHINE, TRACE_START_US
+from lab.traces.repair import Check, Ledger
+from lab.traces.tables import Column, TableForm
+from lab.traces.trace_reader import CC_BY, CC_BY_URL, REDUCED, Publication, TraceReader
 
-TRACE = "google2019"
+NAME = "google2019"
 INSTANCES, COLLECTIONS = "instance_events", "collection_events"
 MACHINES, USAGE = "machine_events", "instance_usage"
 FOREIGN = {
@@ -40,7 +41,7 @@ COLLECTIONS_AS_TASKS = (
 
 
 def _form(table: str, *columns: Column) -> TableForm:
-    return TableForm(TRACE, table, columns, foreign=FOREIGN)
+    return TableForm(NAME, table, columns, foreign=FOREIGN)
 
 
 def _optional(name: str, dtype: type[pl.DataType], *also: str) -> Column:
@@ -100,7 +101,7 @@ def _event_checks(*keys: str) -> list[Check]:
     return [
         *time_checks("time"),
         *key_checks(*keys),
-        *code_checks("type", GOOGLE_2019, TRACE),
+        *code_checks("type", GOOGLE_2019, NAME),
     ]
 
 
@@ -183,7 +184,7 @@ def _machine_events(source: TraceInput, ledger: Ledger) -> Frames:
     checks = [
         *time_checks("time"),
         *key_checks("machine_id"),
-        *code_checks("type", GOOGLE_2019_MACHINE, TRACE),
+        *code_checks("type", GOOGLE_2019_MACHINE, NAME),
         *amount_checks("cpus", "memory"),
     ]
     kinds = pl.col("type").replace_strict(GOOGLE_2019_MACHINE, return_dtype=pl.Int8)
@@ -219,8 +220,8 @@ def _usage(source: TraceInput, ledger: Ledger) -> Frames:
         )
 
 
-READER = Reader(
-    trace=TRACE,
+READER = EventReader(
+    trace=NAME,
     find=_find,
     task_events=_task_events,
     job_events=_job_events,
@@ -228,4 +229,18 @@ READER = Reader(
     usage=_usage,
     ordered=False,
     starts_at_us=TRACE_START_US,
+)
+
+TRACE = TraceReader(
+    name=NAME,
+    events=READER,
+    publication=Publication(
+        title="Google cluster-usage traces v3, 2019",
+        publisher="github.com/google/cluster-data; windows joined with requests by "
+        "github.com/muse-research-lab/cloud-traces-comparison",
+        licence=CC_BY,
+        licence_url=CC_BY_URL,
+        attribution="Google cluster-usage traces v3, Google, 2019",
+        changes=(REDUCED, "average use divided by limit"),
+    ),
 )

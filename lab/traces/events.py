@@ -24,6 +24,10 @@ AFTER_THE_END_US = 2**63 - 1
 """Google's mark for "after the trace ended"."""
 
 
+HORIZON_MINUTES = (5, 15, 30, 45, 60)
+"""How far ahead ends are labelled."""
+
+
 class Kind(IntEnum):
     """What happened to a task or job."""
 

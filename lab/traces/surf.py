@@ -15,12 +15,13 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.workloads.machines import BYTES_PER_GIB, MachineKind, machine_rows
-from lab.workloads.trace import (
+from lab.traces.machines import BYTES_PER_GIB, MachineKind, machine_rows
+from lab.traces.trace_reader import MIT, MIT_URL, REDUCED, Publication, TraceReader
+from lab.traces.workload_trace import (
     POD_COLUMNS,
     PodClass,
-    Trace,
     TraceFile,
+    WorkloadTrace,
     hour_weights,
     require,
 )
@@ -43,13 +44,13 @@ MILLISECONDS = 1000.0
 CLASSES = (PodClass("job", "task", 0),)
 
 
-def read_surf(data_dir: Path) -> Trace:
+def read_surf(data_dir: Path) -> WorkloadTrace:
     """Read jobs and fragments; raises InputError when a file is missing."""
     nodes = machine_rows("lisa", MACHINES)
     tasks = _tasks(pl.read_parquet(require(data_dir, TASK_FILE)))
     windows = _windows(pl.read_parquet(require(data_dir, FRAGMENT_FILE)), tasks)
     pods = _pods(tasks)
-    return Trace(
+    return WorkloadTrace(
         name="surf",
         nodes=nodes,
         pods=pods,
@@ -145,3 +146,21 @@ def _pods(tasks: pl.DataFrame) -> pl.DataFrame:
         )
         .select(POD_COLUMNS)
     )
+
+
+TRACE = TraceReader(
+    name="surf",
+    read_workload=read_surf,
+    publication=Publication(
+        title="SURF Lisa cluster, October 2022, in the form of OpenDC",
+        publisher="github.com/atlarge-research/trace-archive",
+        licence=MIT,
+        licence_url=MIT_URL,
+        attribution="SURF Lisa workload trace, trace-archive, (c) 2024 AtLarge Research",
+        changes=(
+            REDUCED,
+            "memory requests assumed; machines from SURF's page on Lisa's hardware",
+            "20 % of the jobs were held out beforehand",
+        ),
+    ),
+)

@@ -1,6 +1,6 @@
 """One trace in the form that conversion, fitting and checking share.
 
-Problem: each publisher has its own tables and codes. Guarantee: a `Trace` holds machines and
+Problem: each publisher has its own tables and codes. Guarantee: a `WorkloadTrace` holds machines and
 pods in Kubernetes units (millicores, bytes, seconds), one row per pod life, whatever the source.
 """
 
@@ -53,7 +53,7 @@ class TraceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class WorkloadTrace:
     """Machines and pods of one trace; times in seconds of the trace.
 
     `reference_nodes` is the cluster size at which every pod of the trace is played.

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.workloads.trace import (
+from lab.traces.trace_reader import APACHE, APACHE_URL, REDUCED, Publication, TraceReader
+from lab.traces.workload_trace import (
     NODE_COLUMNS,
     POD_COLUMNS,
     PodClass,
-    Trace,
     TraceFile,
+    WorkloadTrace,
     hour_weights,
     require,
 )
@@ -34,11 +35,11 @@ CLASSES = (
 )
 
 
-def read_openb(data_dir: Path) -> Trace:
+def read_openb(data_dir: Path) -> WorkloadTrace:
     """Read both lists; raises InputError when a file is missing."""
     nodes = _nodes(pl.read_csv(require(data_dir, NODE_FILE)))
     raw = pl.read_csv(require(data_dir, POD_FILE))
-    return Trace(
+    return WorkloadTrace(
         name="openb",
         nodes=nodes,
         pods=_pods(raw),
@@ -102,3 +103,23 @@ def _pods(raw: pl.DataFrame) -> pl.DataFrame:
         (pl.col("deletion_time") - began).cast(pl.Float64).alias("running_seconds"),
         outcome.alias("outcome"),
     ).select(POD_COLUMNS)
+
+
+TRACE = TraceReader(
+    name="openb",
+    read_workload=read_openb,
+    publication=Publication(
+        title="Alibaba cluster-trace-gpu-v2023 (openb)",
+        publisher="github.com/alibaba/clusterdata, github.com/hkust-adsl/"
+        "kubernetes-scheduler-simulator",
+        licence=APACHE,
+        licence_url=APACHE_URL,
+        attribution="Weng et al., Beware of Fragmentation, USENIX ATC'23; Alibaba "
+        "cluster-trace-gpu-v2023",
+        changes=(
+            REDUCED,
+            "a share of one GPU is counted as one GPU",
+            "20 % of the pods were held out beforehand",
+        ),
+    ),
+)

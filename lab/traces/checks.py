@@ -7,9 +7,9 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.forecast.events import AFTER_THE_END_US
-from lab.forecast.readers.tables import TableForm, read_table
-from lab.forecast.repair import Check, Ledger
+from lab.traces.events import AFTER_THE_END_US
+from lab.traces.repair import Check, Ledger
+from lab.traces.tables import TableForm, read_table
 
 
 def time_checks(name: str) -> list[Check]:

@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 import numpy as np
 import polars as pl
 
-from lab.forecast.repair import Check, Ledger, SchemaDrift
+from lab.traces.repair import Check, Ledger, SchemaDrift
 
 BLOCK_BYTES = 16 * 2**20
 QUOTED_ROWS = 20_000

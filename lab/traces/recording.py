@@ -24,17 +24,17 @@ from bus.recording import open_recording
 from features.codes import parts_of, program_of
 from features.live.live_history import Live, Machines, machine_events
 from features.live.pod_changes import MICROSECONDS, Change, Scale
-from lab.forecast.events import MINUTE_US, Kind
-from lab.forecast.labels import HORIZON_MINUTES
-from lab.forecast.readers.source import Frames, Reader, TraceInput
-from lab.forecast.repair import Ledger, SchemaDrift
+from lab.traces.event_reader import EventReader, Frames, TraceInput
+from lab.traces.events import HORIZON_MINUTES, MINUTE_US, Kind
+from lab.traces.repair import Ledger, SchemaDrift
+from lab.traces.trace_reader import TraceReader
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
 from schemas.registry import UnknownEvent, decode
 from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
 from schemas.view import ObservationView, view_of
 
-TRACE = "recording"
+NAME = "recording"
 SUFFIX = ".fslog"
 LONGEST_US = max(HORIZON_MINUTES) * MINUTE_US
 ENDS = frozenset({Kind.EVICT, Kind.FAIL, Kind.FINISH, Kind.KILL})
@@ -244,10 +244,15 @@ def _frames(rows: tuple[Row, ...], schema: dict[str, Any]) -> Iterator[pl.DataFr
         yield pl.DataFrame(numbered, schema=schema)
 
 
-READER = Reader(
-    trace=TRACE,
+READER = EventReader(
+    trace=NAME,
     find=_find,
     task_events=_task_events,
     machine_events=_machine_events,
     notes=("attempts are told by snapshots: a pod that came and went unseen counts as killed",),
+)
+
+TRACE = TraceReader(
+    name=NAME,
+    events=READER,
 )

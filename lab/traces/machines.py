@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from lab.workloads.trace import NODE_COLUMNS
+from lab.traces.workload_trace import NODE_COLUMNS
 
 BYTES_PER_GIB = 2**30
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import polars as pl
 
-from lab.forecast.readers.delimited import delimited_rows
-from lab.forecast.readers.json_lines import json_rows
-from lab.forecast.repair import Check, Ledger, SchemaDrift
+from lab.traces.delimited import delimited_rows
+from lab.traces.json_lines import json_rows
+from lab.traces.repair import Check, Ledger, SchemaDrift
 
 BATCH_ROWS = 250_000
 
