@@ -164,8 +164,8 @@ LOG = (
     Defect(
         "a cancellation that is lost is not sent again",
         "bus/ending.py",
-        "    while not task.done():\n        task.cancel()\n        await asyncio.wait({task}, timeout=AGAIN_SECONDS)",
-        "    task.cancel()\n    await asyncio.wait({task})",
+        "            task.cancel()\n        await asyncio.wait(pending, timeout=AGAIN_SECONDS)",
+        "            task.cancel()\n        await asyncio.wait(pending)",
         "tests/bus/test_ending.py::test_a_service_that_lost_its_subject_ends_although_its_reader_is_deaf",
     ),
 )
