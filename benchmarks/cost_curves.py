@@ -23,13 +23,13 @@ from benchmarks.layers import REPOSITORY, rebased
 from benchmarks.machine import parser, percentile, progress, report
 from benchmarks.scene import CLUSTER, INCARNATION, messages_of
 from bus.clock import SystemClock
-from bus.follow import Follower, Speaker
+from bus.follow import Follower, Publisher
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.port import Message
 from bus.streams import StreamDeclaration
 from schemas.identity import Origin
-from services.inference.service import InferenceFold, build
+from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
 
@@ -96,15 +96,15 @@ async def length_curve(
         written = 0
         try:
             for length in sorted(given.lengths):
-                fold = build(InferenceSettings(), Origin(CLUSTER, INCARNATION))
-                await _write(bus, fold, observations[written:length])
+                handler = build(InferenceSettings(), Origin(CLUSTER, INCARNATION))
+                await _write(bus, handler, observations[written:length])
                 written = length
                 for name, version in (
-                    ("from the checkpoint", fold.state_version),
+                    ("from the checkpoint", handler.state_version),
                     ("from the start", NO_VERSION),
                 ):
-                    fold.state_version = version
-                    took = await _live(bus, fold)
+                    handler.state_version = version
+                    took = await _live(bus, handler)
                     curves[name].append((float(length), round(took * 1e3, 1)))
         finally:
             await bus.close()
@@ -112,9 +112,9 @@ async def length_curve(
     return curves
 
 
-async def _write(bus: NatsBus, fold: InferenceFold, observations: Sequence[Message]) -> None:
+async def _write(bus: NatsBus, handler: InferenceHandler, observations: Sequence[Message]) -> None:
     """Publish observations, each followed by what inference says about it."""
-    follower = _follower(bus, fold)
+    follower = _follower(bus, handler)
     task = asyncio.create_task(follower.run())
     for message in observations:
         await bus.publish([message])
@@ -133,10 +133,10 @@ def _answered(state: InferenceState, cycle: int) -> bool:
     return seen and not state.risk_open and not state.demand_open
 
 
-async def _live(bus: NatsBus, fold: InferenceFold) -> float:
+async def _live(bus: NatsBus, handler: InferenceHandler) -> float:
     """Return seconds until a new follower of the log is live."""
     live = asyncio.Event()
-    follower = _follower(bus, fold, live)
+    follower = _follower(bus, handler, live)
     began = time.perf_counter()
     task = asyncio.create_task(follower.run())
     await asyncio.wait_for(live.wait(), LIVE_SECONDS)
@@ -147,15 +147,15 @@ async def _live(bus: NatsBus, fold: InferenceFold) -> float:
 
 
 def _follower(
-    bus: NatsBus, fold: InferenceFold, live: asyncio.Event | None = None
+    bus: NatsBus, handler: InferenceHandler, live: asyncio.Event | None = None
 ) -> Follower[InferenceState]:
     def note(state: str, seq: int) -> None:
         del seq
         if live is not None and state == "live":
             live.set()
 
-    speaker = Speaker(bus, Origin(CLUSTER, INCARNATION), fold.name)
-    return Follower(fold, bus, SystemClock(), speaker, on_progress=note)
+    publisher = Publisher(bus, Origin(CLUSTER, INCARNATION), handler.name)
+    return Follower(handler, bus, SystemClock(), publisher, on_progress=note)
 
 
 if __name__ == "__main__":

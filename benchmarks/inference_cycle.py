@@ -29,7 +29,7 @@ from schemas.observation import Observation
 from schemas.registry import decode
 from services.inference.booster import Matrix
 from services.inference.risk_model import RiskModel, node_risks
-from services.inference.service import InferenceFold, build
+from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import DEMAND, RISK
 from services.model_directory import ModelDirectory, read_model
@@ -71,8 +71,8 @@ def cycle_rows(
     origin = Origin(CLUSTER, INCARNATION)
     none = InferenceSettings(shadow_models=(), explain_targets=0)
     plain, formula = times(build(none, origin), events, DEMAND, lambda: None)
-    fold = build(none.model_copy(update={"model": model}), origin)
-    follow, predict = times(fold, events, RISK, tick)
+    handler = build(none.model_copy(update={"model": model}), origin)
+    follow, predict = times(handler, events, RISK, tick)
     history = [max(0.0, one - other) for one, other in zip(follow, plain, strict=True)]
     whole = [sum(pair) for pair in zip(history, predict, strict=True)]
     return [
@@ -85,25 +85,25 @@ def cycle_rows(
 
 
 def times(
-    fold: InferenceFold, events: list[Event[EventData]], output: str, tick: Callable[[], None]
+    handler: InferenceHandler, events: list[Event[EventData]], output: str, tick: Callable[[], None]
 ) -> tuple[list[float], list[float]]:
-    """Return milliseconds of folding, and of deciding one output, for each cycle but the first two."""
-    state, folding = fold.initial(), 0.0
+    """Return milliseconds of applying, and of deciding one output, for each cycle but the first two."""
+    state, applying = handler.initial(), 0.0
     follow: list[float] = []
     predict: list[float] = []
     for event in events:
         begin = time.process_time()
-        state = fold.evolve(state, event)
-        folding += time.process_time() - begin
+        state = handler.evolve(state, event)
+        applying += time.process_time() - begin
         if not isinstance(event.data, Observation):
             continue
         asked = state.model_copy(update={"owed": {output: state.owed[output]}})
         begin = time.process_time()
-        drafts = fold.decide(asked, overdue=False)
+        new_events = handler.decide(asked, overdue=False)
         predict.append((time.process_time() - begin) * MILLISECONDS)
-        assert len(drafts) == 1
-        follow.append(folding * MILLISECONDS)
-        folding = 0.0
+        assert len(new_events) == 1
+        follow.append(applying * MILLISECONDS)
+        applying = 0.0
         state = state.model_copy(update={"owed": {}})
         tick()
     return follow[2:], predict[2:]

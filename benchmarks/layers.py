@@ -107,8 +107,8 @@ def _variables(url: str, stream: str) -> dict[str, str]:
 
 
 async def _until_live(bus: NatsBus, names: set[str]) -> None:
-    async with aclosing(bus.beats()) as beats:
-        async for name, payload in beats:
+    async with aclosing(bus.heartbeats()) as heartbeats:
+        async for name, payload in heartbeats:
             if json.loads(payload)["state"] == "live":
                 names.discard(name)
             if not names:

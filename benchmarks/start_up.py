@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.layers import REPOSITORY
 from benchmarks.machine import parser, progress, report
-from bus.login import stored_logins
+from bus.login import read_logins
 from bus.nats_adapter import NatsBus
 from schemas import subjects
 
@@ -105,7 +105,7 @@ async def _decided(folder: Path, began: float) -> int:
     while not path.exists() and time.monotonic() - began < READY_SECONDS:  # noqa: ASYNC110 - a file
         await asyncio.sleep(POLL_SECONDS)
     file = json.loads(path.read_bytes())
-    logins = stored_logins(folder / "state" / "incarnations" / file["incarnation"])
+    logins = read_logins(folder / "state" / "incarnations" / file["incarnation"])
     bus = await NatsBus.connect(
         file["nats_url"], cluster=file["cluster"], stream=file["stream"], login=logins["reader"]
     )

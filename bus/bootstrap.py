@@ -33,7 +33,7 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
         BusUnavailable: no server answered in time.
     """
     url, cluster, incarnation = (
-        _required(environment, f"FORESAIL_{part}")
+        _required_variable(environment, f"FORESAIL_{part}")
         for part in ("NATS_URL", "CLUSTER", "INCARNATION")
     )
     replicas = environment.get("FORESAIL_REPLICAS") or "1"
@@ -42,7 +42,7 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
     declaration = StreamDeclaration.of(cluster, incarnation, replicas=int(replicas))
     if environment.get("FORESAIL_STREAM", declaration.name) != declaration.name:
         raise ConfigError("FORESAIL_STREAM", environment["FORESAIL_STREAM"], declaration.name)
-    deadline = clock.monotonic() + _seconds(environment)
+    deadline = clock.monotonic() + _wait_seconds(environment)
     while True:
         try:
             await NatsBus.declare(url, declaration, login=Login.from_environment(environment))
@@ -54,7 +54,7 @@ async def declare_log(environment: Mapping[str, str], clock: Clock) -> str:
             return declaration.name
 
 
-def _seconds(environment: Mapping[str, str]) -> float:
+def _wait_seconds(environment: Mapping[str, str]) -> float:
     text = environment.get("FORESAIL_WAIT_SECONDS", WAIT_SECONDS)
     try:
         seconds = float(text)
@@ -67,7 +67,7 @@ def _seconds(environment: Mapping[str, str]) -> float:
     return seconds
 
 
-def _required(environment: Mapping[str, str], variable: str) -> str:
+def _required_variable(environment: Mapping[str, str], variable: str) -> str:
     if not environment.get(variable):
         raise ConfigError(variable, "(unset)", "set it")
     return environment[variable]

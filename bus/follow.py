@@ -1,9 +1,9 @@
-"""Following the log: how every folding service starts, catches up, stays live and speaks.
+"""Following the log: how every service starts, catches up, stays live and publishes.
 
-A service is a pure fold. The `Follower` drives it: restore the newest checkpoint, fold the log in
-order without speaking, then follow the tail. It asks `decide` only when everything that has arrived
-is folded, so after an outage the service acts on the newest observation alone. What the log already
-holds is never said twice: the fold sees its own output, and identities are computed from what an
+A service is a pure handler of events. The `Follower` drives it: restore the newest checkpoint, apply
+the log in order without publishing, then follow the tail. It asks `decide` only once every message
+that has arrived is applied, so after an outage the service acts on the newest observation alone. No
+event is published twice: a handler reads its own output, and an event's id is computed from what the
 event is about.
 """
 
@@ -18,34 +18,35 @@ from typing import Any, Generic, Protocol, TypeVar
 import structlog
 from pydantic import ValidationError
 
+from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
-from bus.ending import end
 from bus.errors import LogWentBack
 from bus.port import Bus, Message, Messages, StoredMessage
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.envelope import Draft, Event, stamp
+from schemas.envelope import Event, NewEvent, stamp
 from schemas.frames import FramedData
 from schemas.identity import Origin
-from schemas.model import EventData, Part
+from schemas.model import DataModel, EventData
 from schemas.registry import UnknownEvent, decode, encode, to_json
 
-S = TypeVar("S", bound=Part)
+S = TypeVar("S", bound=DataModel)
 AnyEvent = Event[Any]
 
 BACKLOG = 900
-"""Messages read ahead of the fold, which are taken at once; more wait in the bus. Fewer than the cycles
-that a fold keeps open (`schemas.view.OPEN_LIMIT`), so that none is forgotten before it is answered."""
+"""Most messages read ahead of the handler, which takes them all at once; more wait in the bus. Fewer
+than the cycles that a handler keeps open (`schemas.view.OPEN_LIMIT`), so that it answers each of them
+before it drops the oldest."""
 LARGE_BYTES = 128 * 1024
-"""Bytes of a message that takes long enough to read that others should have their turn after it."""
+"""A message of more bytes takes long to decode, so other tasks get a turn after it."""
 CHECKPOINT_BYTES_A_CYCLE = 4_000
-"""Most bytes a cycle that one process spends on checkpoints: large states are stored less often."""
+"""Most bytes per cycle that one process spends on checkpoints: large states are stored less often."""
 REMEMBERED_IDS = 20_000
-"""Own ids kept so that an event waiting in the bus is not published again."""
+"""Ids of own events kept, so that an event still on its way back is not published again."""
 
 
-class Fold(Protocol[S]):
+class Handler(Protocol[S]):
     """A service's behaviour: pure, and the same live, in re-runs and in simulation."""
 
     @property
@@ -76,7 +77,7 @@ class Fold(Protocol[S]):
         """Return the state after one stored event."""
         ...
 
-    def decide(self, state: S, *, overdue: bool) -> tuple[Draft, ...]:
+    def decide(self, state: S, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return everything owed in this state that the log does not hold yet."""
         ...
 
@@ -85,13 +86,13 @@ class Fold(Protocol[S]):
         ...
 
 
-class Speaker:
-    """Stamps drafts and publishes them in order, each id at most once; tables of one cycle (a
+class Publisher:
+    """Stamps new events and publishes them in order, each id at most once; the tables of one cycle (a
     snapshot's) go as one atomic batch.
     """
 
     def __init__(self, bus: Bus, origin: Origin, producer: str) -> None:
-        """Speak as `producer`; `announce` must come before the first draft."""
+        """Publish as `producer`; `publish_config` must come before the first event."""
         self._bus = bus
         self.origin = origin
         self.producer = producer
@@ -110,39 +111,48 @@ class Speaker:
             default=0,
         )
 
-    async def announce(self, config: Config, time_seconds: float) -> None:
+    async def publish_config(self, config: Config, time_seconds: float) -> None:
         """Publish the effective settings unless they are the newest already, and name their hash
         from now on.
         """
         self._config_hash = config.config_hash
         stored = await self._bus.last(subjects.build(self.origin.cluster, config.tokens()))
         if stored is not None:
-            newest = _decoded(stored)
+            newest = _decode(stored)
             if newest.data.config_hash == config.config_hash:
                 return
             config = config.model_copy(update={"replaces": newest.id})
-        draft = Draft(config, 0, time_seconds)
-        await self._publish([stamp(draft, self.origin, self.producer, config.config_hash)])
+        new_event = NewEvent(config, 0, time_seconds)
+        await self._publish_batch(
+            [stamp(new_event, self.origin, self.producer, config.config_hash)]
+        )
 
-    async def say(self, drafts: Sequence[Draft]) -> tuple[Event[EventData], ...]:
-        """Publish drafts that were not published before; return the events that went out, stored."""
-        events = [stamp(draft, self.origin, self.producer, self._config_hash) for draft in drafts]
-        one_each = {event.id: event for event in reversed(events)}  # of two of one id the first
-        fresh = [one for one in events if one is one_each[one.id] and one.id not in self._published]
-        whole: dict[str, list[Event[EventData]]] = {}
-        for event in fresh:
+    async def publish(self, new_events: Sequence[NewEvent]) -> tuple[Event[EventData], ...]:
+        """Publish the events that were not published before; return those once they are stored."""
+        events = [
+            stamp(new_event, self.origin, self.producer, self._config_hash)
+            for new_event in new_events
+        ]
+        first_of_id = {event.id: event for event in reversed(events)}
+        unpublished = [
+            event
+            for event in events
+            if event is first_of_id[event.id] and event.id not in self._published
+        ]
+        batches: dict[str, list[Event[EventData]]] = {}
+        for event in unpublished:
             # An atomic batch costs the server twenty times a single message (ADR 0010), so only
-            # parts of one state that nobody would complete after a crash go as one.
+            # tables that together form one state, and that no restart would complete, go as one.
             key = event.correlation_id if isinstance(event.data, FramedData) else event.id
-            whole.setdefault(key, []).append(event)
-        for batch in whole.values():
-            await self._publish(batch)
-        return tuple(fresh)
+            batches.setdefault(key, []).append(event)
+        for batch in batches.values():
+            await self._publish_batch(batch)
+        return tuple(unpublished)
 
-    async def _publish(self, events: Sequence[Event[EventData]]) -> None:
+    async def _publish_batch(self, events: Sequence[Event[EventData]]) -> None:
         encoded = [encode(event) for event in events]
         stored = await self._bus.publish(
-            [Message(one.subject, one.headers, one.data) for one in encoded]
+            [Message(message.subject, message.headers, message.data) for message in encoded]
         )
         for event, seq in zip(events, stored, strict=True):
             self._published[event.id] = None
@@ -152,53 +162,55 @@ class Speaker:
 
 
 class Follower(Generic[S]):
-    """Runs one fold over the log, from the newest checkpoint to the live tail."""
+    """Runs one handler over the log, from the newest checkpoint to the live tail."""
 
     def __init__(
         self,
-        fold: Fold[S],
+        handler: Handler[S],
         bus: Bus,
         clock: Clock,
-        speaker: Speaker,
+        publisher: Publisher,
         *,
         act: Callable[[S], Awaitable[None]] | None = None,
         checkpoint_cycles: int = 20,
         on_progress: Callable[[str, int], None] | None = None,
     ) -> None:
-        """Follow `fold`; `act` is called with the newest state after each step of a live service
+        """Drive `handler`; `act` is called with the newest state after each step of a live service
         that has effects.
         """
-        self._fold = fold
+        self._handler = handler
         self._bus = bus
         self._clock = clock
-        self._speaker = speaker
+        self._publisher = publisher
         self._act = act
         self._least_spacing = self._spacing = checkpoint_cycles
         self._on_progress = on_progress or (lambda _state, _seq: None)
-        self._log = structlog.get_logger(fold.name)
-        self._state = fold.initial()
+        self._log = structlog.get_logger(handler.name)
+        self._state = handler.initial()
         self._seq = 0
         self._checkpoint_cycle = 0
         self._newest_cycle = 0
         self._time_seconds = 0.0
-        self._patterns = [subjects.pattern(speaker.origin.cluster, tokens) for tokens in fold.reads]
+        self._patterns = [
+            subjects.pattern(publisher.origin.cluster, tokens) for tokens in handler.reads
+        ]
         self._opened: tuple[int, float] | None = None
-        self._told: int | None = None
+        self._overdue_cycle: int | None = None
 
     @property
     def state(self) -> S:
-        """The state after the newest folded event."""
+        """The state after the newest applied event."""
         return self._state
 
     async def run(self) -> None:
-        """Catch up silently, then follow the tail until cancelled."""
+        """Catch up without publishing, then follow the tail until cancelled."""
         await self._restore()
         patterns = self._patterns
         tail = (await self._bus.info()).last_seq
         self._on_progress("catching_up", self._seq)
         if tail > self._seq:
             async for message in self._bus.history(patterns, start_seq=self._seq + 1, end_seq=tail):
-                self._fold_message(message)
+                self._apply_message(message)
         if tail < self._seq:
             raise LogWentBack(self._seq, tail)
         self._seq = tail
@@ -209,31 +221,31 @@ class Follower(Generic[S]):
 
     async def _follow(self, messages: Messages) -> None:
         backlog = _Backlog()
-        reader = asyncio.create_task(backlog.fill(messages), name=f"{self._fold.name}-reader")
+        reader = asyncio.create_task(backlog.fill(messages), name=f"{self._handler.name}-reader")
         reader.add_done_callback(backlog.end)
         try:
             while True:
                 for message in await backlog.take(self._wait_seconds()):
-                    self._fold_message(message)
+                    self._apply_message(message)
                     if len(message.data) > LARGE_BYTES:
                         await asyncio.sleep(0)  # heartbeats go out between two large messages
                 self._on_progress("live", self._seq)
                 await self._step()
         finally:
-            await end(reader)
+            await cancel_and_wait(reader)
 
-    def _fold_message(self, message: StoredMessage) -> None:
+    def _apply_message(self, message: StoredMessage) -> None:
         if message.seq <= self._seq:
             return
         self._seq = message.seq
         try:
-            event = _decoded(message)
+            event = _decode(message)
         except UnknownEvent as error:
             self._log.warning(
                 "skipped a message that is no event", seq=message.seq, error=str(error)
             )
             return
-        self._state = self._fold.evolve(self._state, event)
+        self._state = self._handler.evolve(self._state, event)
         cycle_time = getattr(event.data, "cluster_time_seconds", None)
         if cycle_time is not None:
             self._time_seconds = max(self._time_seconds, cycle_time)
@@ -241,72 +253,72 @@ class Follower(Generic[S]):
 
     async def _step(self) -> None:
         if self._behind_itself:
-            # Its own events are on their way back: a state without them would act twice, or
-            # without regard to what was done a moment ago.
+            # Its own events are still on their way back. Deciding without them could do the same
+            # thing twice, or contradict what was done a moment ago.
             return
-        cycle = self._fold.open_cycle(self._state)
+        cycle = self._handler.open_cycle(self._state)
         if cycle is None:
             self._opened = None
         elif self._opened is None or self._opened[0] != cycle:
             self._opened = (cycle, self._clock.monotonic())
         overdue = self._until_deadline() == 0.0
         if overdue:
-            self._told = cycle
-        drafts = self._fold.decide(self._state, overdue=overdue)
-        if drafts:
-            await self._speaker.say(drafts)
+            self._overdue_cycle = cycle
+        new_events = self._handler.decide(self._state, overdue=overdue)
+        if new_events:
+            await self._publisher.publish(new_events)
         if self._act is not None:
             await self._act(self._state)
         await self._checkpoint()
 
     @property
     def _behind_itself(self) -> bool:
-        """Whether an event that this process published is not folded yet."""
-        return self._seq < self._speaker.newest_stored(self._patterns)
+        """Whether an event that this process published is not applied yet."""
+        return self._seq < self._publisher.newest_stored(self._patterns)
 
     def _wait_seconds(self) -> float | None:
-        """Return how long to wait for a message; None when only a message can change anything."""
+        """Return how many seconds to wait for a message; None: until one comes."""
         if self._behind_itself:
             return None
-        if self._opened is not None and self._opened[0] == self._told:
+        if self._opened is not None and self._opened[0] == self._overdue_cycle:
             return None
         return self._until_deadline()
 
     def _until_deadline(self) -> float | None:
-        """Return wall seconds left for the open cycle, 0.0 when overdue; None when nothing waits."""
-        if self._opened is None or self._fold.deadline_seconds is None:
+        """Return the wall seconds left for the open cycle, 0.0 when overdue; None when no cycle waits."""
+        if self._opened is None or self._handler.deadline_seconds is None:
             return None
-        return max(0.0, self._opened[1] + self._fold.deadline_seconds - self._clock.monotonic())
+        return max(0.0, self._opened[1] + self._handler.deadline_seconds - self._clock.monotonic())
 
     async def _checkpoint(self) -> None:
         if self._newest_cycle - self._checkpoint_cycle < self._spacing:
             return
         self._checkpoint_cycle = self._newest_cycle
         data = Checkpoint(
-            process=self._fold.name,
+            process=self._handler.name,
             cycle=self._newest_cycle,
             folded_seq=self._seq,
-            state_version=self._fold.state_version,
+            state_version=self._handler.state_version,
             state=self._state.model_dump(mode="json"),
         )
-        self._space(len(to_json(data.state)))
-        await self._speaker.say([Draft(data, self._newest_cycle, self._time_seconds)])
+        self._set_spacing(len(to_json(data.state)))
+        await self._publisher.publish([NewEvent(data, self._newest_cycle, self._time_seconds)])
 
-    def _space(self, state_bytes: int) -> None:
+    def _set_spacing(self, state_bytes: int) -> None:
         """Choose how many cycles lie between two checkpoints of that size."""
         self._spacing = max(self._least_spacing, state_bytes // CHECKPOINT_BYTES_A_CYCLE)
 
     async def _restore(self) -> None:
-        subject = subjects.build(self._speaker.origin.cluster, ("checkpoint", self._fold.name))
+        subject = subjects.build(self._publisher.origin.cluster, ("checkpoint", self._handler.name))
         stored = await self._bus.last(subject)
         if stored is None:
             return
-        data = _decoded(stored).data
+        data = _decode(stored).data
         if isinstance(data, Checkpoint) and data.folded_seq >= stored.seq:
-            # It tells of a log that went on further than this one.
+            # It was made from a longer log than this one.
             self._log.warning("ignored a checkpoint of another log", seq=data.folded_seq)
             return
-        if isinstance(data, Checkpoint) and data.state_version == self._fold.state_version:
+        if isinstance(data, Checkpoint) and data.state_version == self._handler.state_version:
             try:
                 self._state = type(self._state).model_validate(data.state, extra="ignore")
             except ValidationError as error:
@@ -314,18 +326,18 @@ class Follower(Generic[S]):
                 return
             self._seq = data.folded_seq
             self._checkpoint_cycle = self._newest_cycle = data.cycle
-            self._space(len(to_json(data.state)))
+            self._set_spacing(len(to_json(data.state)))
             self._log.info("restored", seq=self._seq, cycle=data.cycle)
 
 
-def _decoded(message: StoredMessage) -> AnyEvent:
+def _decode(message: StoredMessage) -> AnyEvent:
     return decode(
         message.subject, message.headers, message.data, seq=message.seq, recorded_ns=message.time_ns
     )
 
 
 class _Backlog:
-    """Messages between the bus and the fold: read ahead up to BACKLOG, taken all at once."""
+    """Messages between the bus and the handler: read ahead up to BACKLOG, taken all at once."""
 
     def __init__(self) -> None:
         self._messages: list[StoredMessage] = []
@@ -343,12 +355,12 @@ class _Backlog:
                 await self._room.wait()
 
     def end(self, reader: asyncio.Task[None]) -> None:
-        """Note that nothing more comes; `take` says why, after what came before."""
+        """Note that the feed ended; `take` raises the reason once it has returned what came before."""
         self._reader = reader
         self._change.set()
 
     async def take(self, wait_seconds: float | None) -> list[StoredMessage]:
-        """Return what has arrived, waiting for at least one message; nothing when the time is up.
+        """Return all that has arrived, waiting for at least one message; nothing when the time is up.
 
         Raises:
             ForesailError: what ended the bus' feed.

@@ -19,13 +19,13 @@ from contextlib import asynccontextmanager
 from bus.clock import Clock
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
-from bus.health import Pulse
-from bus.silence import Sign, Silence
+from bus.failure_detector import FailureDetector, LivenessReport
+from bus.health import LoopMonitor
 
 VARIABLE = "FORESAIL_HANG_SECONDS"
 HANG_SECONDS = 10.0
 ROUND_SECONDS = 0.5
-EARLIER = 0.75
+SHARE_OF_OUTSIDE_LIMIT = 0.75
 """Share of the patience of whoever watches from outside."""
 
 End = Callable[[float], None]
@@ -47,15 +47,15 @@ def hang_seconds(environment: Mapping[str, str]) -> float:
     return seconds
 
 
-def hang_environment(frozen_seconds: float) -> dict[str, str]:
+def hang_variables(frozen_seconds: float) -> dict[str, str]:
     """Return the environment of a process that somebody outside takes for frozen after
     `frozen_seconds`: it ends by itself before, so that its log shows where it hung.
     """
-    return {VARIABLE: f"{EARLIER * frozen_seconds:g}"}
+    return {VARIABLE: f"{SHARE_OF_OUTSIDE_LIMIT * frozen_seconds:g}"}
 
 
 @asynccontextmanager
-async def ending_hangs(
+async def hang_watchdog(
     environment: Mapping[str, str],
     clock: Clock,
     ready: Callable[[], bool],
@@ -79,38 +79,45 @@ async def ending_hangs(
     if not seconds:
         yield
         return
-    pulse, over = Pulse(clock), threading.Event()
-    turning = asyncio.create_task(pulse.beat(), name="hang-watch")
-    words = (clock, pulse, Silence(seconds), ready, over, end or show_and_end)
-    threading.Thread(target=_watch, args=words, name="hang-watch", daemon=True).start()
+    monitor, stopped = LoopMonitor(clock), threading.Event()
+    turning = asyncio.create_task(monitor.run(), name="hang-watch")
+    arguments = (
+        clock,
+        monitor,
+        FailureDetector(seconds),
+        ready,
+        stopped,
+        end or dump_stacks_and_exit,
+    )
+    threading.Thread(target=_watch_loop, args=arguments, name="hang-watch", daemon=True).start()
     try:
         yield
     finally:
-        over.set()
+        stopped.set()
         turning.cancel()
         await asyncio.gather(turning, return_exceptions=True)
 
 
-def _watch(
+def _watch_loop(
     clock: Clock,
-    pulse: Pulse,
-    silence: Silence,
+    monitor: LoopMonitor,
+    detector: FailureDetector,
     ready: Callable[[], bool],
-    over: threading.Event,
+    stopped: threading.Event,
     end: End,
 ) -> None:
     while True:
         began = clock.monotonic()
-        if over.wait(ROUND_SECONDS):
+        if stopped.wait(ROUND_SECONDS):
             return
-        took = clock.monotonic() - began
-        silence.listen(ROUND_SECONDS, took, Sign(pulse.age_seconds, ready()))
-        if silence.frozen:
-            end(silence.seconds)
+        elapsed = clock.monotonic() - began
+        detector.observe(ROUND_SECONDS, elapsed, LivenessReport(monitor.age_seconds, ready()))
+        if detector.frozen:
+            end(detector.seconds)
             return
 
 
-def show_and_end(seconds: float) -> None:
+def dump_stacks_and_exit(seconds: float) -> None:
     """Write every thread's stack to standard error and end at once, without any cleanup: what hangs
     may hold any lock.
     """

@@ -27,7 +27,7 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 
 from bus.clock import Clock
 from bus.errors import ConfigError
-from bus.metrics import Measures
+from bus.metrics import ProcessMetrics
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -36,7 +36,7 @@ PORT_VARIABLE = "FORESAIL_HEALTH_PORT"
 HOST_VARIABLE = "FORESAIL_HEALTH_HOST"
 LOOPBACK = "127.0.0.1"
 TURN_SECONDS = 0.5
-ALIVE_SECONDS = 5.0
+LOOP_STALL_SECONDS = 5.0
 """An event loop that did not turn for so long hangs."""
 ANSWER_SECONDS = 5.0
 """How long one client may take to ask, from the connection to the end of its headers, and then to
@@ -48,7 +48,7 @@ MOST_CLIENTS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class HealthState:
     """How a process is, at one moment."""
 
     ready: bool
@@ -56,13 +56,13 @@ class Condition:
     """What `/readyz` says besides: state, position, lag."""
 
 
-class Pulse:
+class LoopMonitor:
     """When the event loop last turned."""
 
-    def __init__(self, clock: Clock, measures: Measures | None = None) -> None:
+    def __init__(self, clock: Clock, metrics: ProcessMetrics | None = None) -> None:
         """Begin alive."""
         self._clock = clock
-        self._measures = measures
+        self._metrics = metrics
         self._turned = clock.monotonic()
 
     @property
@@ -70,13 +70,13 @@ class Pulse:
         """Seconds since the loop last turned."""
         return self._clock.monotonic() - self._turned
 
-    async def beat(self) -> None:
+    async def run(self) -> None:
         """Turn with the loop until cancelled."""
         while True:
             self._turned = self._clock.monotonic()
             await self._clock.sleep(TURN_SECONDS)
-            if self._measures is not None:
-                self._measures.loop_delay_seconds.set(max(0.0, self.age_seconds - TURN_SECONDS))
+            if self._metrics is not None:
+                self._metrics.loop_delay_seconds.set(max(0.0, self.age_seconds - TURN_SECONDS))
 
 
 def address_from(environment: Mapping[str, str]) -> tuple[str, int] | None:
@@ -92,7 +92,7 @@ def address_from(environment: Mapping[str, str]) -> tuple[str, int] | None:
 
 
 def health_app(
-    registry: CollectorRegistry, pulse: Pulse, condition: Callable[[], Condition]
+    registry: CollectorRegistry, monitor: LoopMonitor, condition: Callable[[], HealthState]
 ) -> WSGIApplication:
     """Return the three answers as one WSGI application."""
     metrics = make_wsgi_app(registry)
@@ -100,31 +100,31 @@ def health_app(
     def answer(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
         if environ.get("REQUEST_METHOD") not in {"GET", "HEAD"}:
-            return _say(start, "405 Method Not Allowed", {"error": "this page only reads"})
+            return _respond(start, "405 Method Not Allowed", {"error": "this page only reads"})
         if path == "/metrics":
             page: Iterable[bytes] = metrics(environ, start)
             return page
         if path == "/healthz":
-            age = pulse.age_seconds
-            status = "200 OK" if age < ALIVE_SECONDS else "503 Service Unavailable"
+            age = monitor.age_seconds
+            status = "200 OK" if age < LOOP_STALL_SECONDS else "503 Service Unavailable"
             alive = {"loop_age_seconds": round(age, 3), "pid": os.getpid()}
-            return _say(start, status, {**alive, "ready": condition().ready})
+            return _respond(start, status, {**alive, "ready": condition().ready})
         if path == "/readyz":
             now = condition()
-            ready = now.ready and pulse.age_seconds < ALIVE_SECONDS
+            ready = now.ready and monitor.age_seconds < LOOP_STALL_SECONDS
             status = "200 OK" if ready else "503 Service Unavailable"
-            return _say(start, status, {"ready": ready, **now.detail})
-        return _say(start, "404 Not Found", {"error": "ask /healthz, /readyz or /metrics"})
+            return _respond(start, status, {"ready": ready, **now.detail})
+        return _respond(start, "404 Not Found", {"error": "ask /healthz, /readyz or /metrics"})
 
     return answer
 
 
 @asynccontextmanager
-async def answering(
+async def health_server(
     environment: Mapping[str, str],
     clock: Clock,
-    measures: Measures,
-    condition: Callable[[], Condition],
+    metrics: ProcessMetrics,
+    condition: Callable[[], HealthState],
 ) -> AsyncIterator[None]:
     """Answer while the block runs, where the environment asks for it.
 
@@ -135,11 +135,11 @@ async def answering(
     if address is None:
         yield
         return
-    pulse = Pulse(clock, measures)
-    measures.watch("ready", "1 when caught up and connected", lambda: float(condition().ready))
-    turning = asyncio.create_task(pulse.beat(), name="pulse")
+    monitor = LoopMonitor(clock, metrics)
+    metrics.register("ready", "1 when caught up and connected", lambda: float(condition().ready))
+    turning = asyncio.create_task(monitor.run(), name="pulse")
     try:
-        with _serving(address, health_app(measures.registry, pulse, condition), clock):
+        with _serve_in_thread(address, health_app(metrics.registry, monitor, condition), clock):
             yield
     finally:
         turning.cancel()
@@ -147,7 +147,9 @@ async def answering(
 
 
 @contextmanager
-def _serving(address: tuple[str, int], app: WSGIApplication, clock: Clock) -> Iterator[None]:
+def _serve_in_thread(
+    address: tuple[str, int], app: WSGIApplication, clock: Clock
+) -> Iterator[None]:
     try:
         server = _Server(address, _Handler)
         server.clock = clock
@@ -165,7 +167,7 @@ def _serving(address: tuple[str, int], app: WSGIApplication, clock: Clock) -> It
         threading.Thread(target=server.end, name="health-end", daemon=True).start()
 
 
-def _say(start: StartResponse, status: str, body: Mapping[str, Any]) -> Iterable[bytes]:
+def _respond(start: StartResponse, status: str, body: Mapping[str, Any]) -> Iterable[bytes]:
     data = json.dumps(body).encode() + b"\n"
     headers = [("Content-Type", "application/json"), ("Content-Length", str(len(data)))]
     start(status, [*headers, ("Cache-Control", "no-store")])
@@ -227,7 +229,7 @@ class _Handler(WSGIRequestHandler):
         """Take the whole question first, within one time and size, then answer it."""
         assert isinstance(self.server, _Server)
         try:
-            head = _head_of(self.connection, self.server.clock)
+            head = _read_request_head(self.connection, self.server.clock)
         except TimeoutError:
             self.wfile.write(b"HTTP/1.0 408 Request Timeout\r\n\r\n")
             return
@@ -256,7 +258,7 @@ class _LastLine(io.StringIO):
             structlog.get_logger("health").warning("no answer", error=text.splitlines()[-1][:200])
 
 
-def _head_of(connection: socket, clock: Clock) -> bytes:
+def _read_request_head(connection: socket, clock: Clock) -> bytes:
     """Return a question and its headers: none when the client leaves, more than `HEAD_BYTES` when they
     do not end before.
 

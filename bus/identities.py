@@ -46,10 +46,10 @@ class Identity:
     """Subject tokens after the cluster, without wildcards."""
     reads: bool = True
     """Whether it may read the log: direct get, the stream's state, and the live feed."""
-    beats: bool = False
+    sends_heartbeats: bool = False
     """Whether it may say on `health.<cluster>.<its name>` that it lives."""
-    hears_beats: bool = False
-    """Whether it may listen to everybody's beats."""
+    receives_heartbeats: bool = False
+    """Whether it may listen to everybody's heartbeats."""
     replays: bool = False
     """Whether it may publish everything of a replayed cluster (and nothing of any other)."""
     administers: bool = False
@@ -62,28 +62,28 @@ class Identity:
         return tuple(subjects.build(cluster, tokens) for tokens in self.publishes)
 
 
-def _own(name: str, *kinds: Kind) -> tuple[Tokens, ...]:
+def _subjects_of(name: str, *kinds: Kind) -> tuple[Tokens, ...]:
     """Return the subjects of some types, with `name` where the data names who speaks."""
     return tuple(tuple(name if token == "*" else token for token in kind.PATTERN) for kind in kinds)
 
 
-def _process(name: str, purpose: str, *kinds: Kind, keeps: bool = True) -> Identity:
+def _service_identity(name: str, purpose: str, *kinds: Kind, keeps: bool = True) -> Identity:
     """Return a service's identity: its events, its settings, its checkpoint if it `keeps` one, its
-    beat.
+    heartbeat.
     """
     said = (Config, Checkpoint) if keeps else (Config,)
-    return Identity(name, purpose, _own(name, *kinds, *said), beats=True)
+    return Identity(name, purpose, _subjects_of(name, *kinds, *said), sends_heartbeats=True)
 
 
-def _agent(agent: Agent) -> Identity:
+def _agent_identity(agent: Agent) -> Identity:
     name = f"agent-{agent.value}"
-    published = (*_own(agent.value, Proposal), *_own(name, Config, Checkpoint))
-    return Identity(name, f"proposes what {agent.value} wants", published, beats=True)
+    published = (*_subjects_of(agent.value, Proposal), *_subjects_of(name, Config, Checkpoint))
+    return Identity(name, f"proposes what {agent.value} wants", published, sends_heartbeats=True)
 
 
-def _inference() -> Identity:
+def _inference_identity() -> Identity:
     """Return the identity of inference: besides its own subjects one for each shadow model."""
-    base = _process("inference", "predicts", PredictionRisk, PredictionDemand)
+    base = _service_identity("inference", "predicts", PredictionRisk, PredictionDemand)
     slots = (str(slot) for slot in range(1, SHADOW_SLOTS + 1))
     shadows = tuple((*PredictionShadow.PATTERN[:-1], slot) for slot in slots)
     return replace(base, publishes=(*base.publishes, *shadows))
@@ -93,25 +93,27 @@ _RUN = (RunStage, RunDataSource, RunArtifact, RunTrial, RunError, RunComplete)
 
 IDENTITIES: tuple[Identity, ...] = (
     Identity("bootstrap", "declares the log, then leaves", reads=False, administers=True),
-    Identity("stack", "`foresail up` itself: run events, watching", _own("stack", Config, *_RUN)),
-    _process(
+    Identity(
+        "stack", "`foresail up` itself: run events, watching", _subjects_of("stack", Config, *_RUN)
+    ),
+    _service_identity(
         "collector",
         "reads the cluster",
         *(SnapshotNodes, SnapshotPlacements, SnapshotWorkloads, Observation, Reaction),
         keeps=False,
     ),
-    _inference(),
-    *(_agent(agent) for agent in Agent),
-    _process("referee", "decides", Decision),
-    _process("executor", "acts", OutcomeExecution, OutcomeVerification),
-    _process("scoreboard", "scores", OutcomeReward, OutcomeForecast),
-    _process("exerciser", "stirs its own namespace", Stimulus),
-    Identity("dashboard", "shows the log to browsers", beats=True),
-    Identity("tracing", "turns cycles into traces", beats=True),
+    _inference_identity(),
+    *(_agent_identity(agent) for agent in Agent),
+    _service_identity("referee", "decides", Decision),
+    _service_identity("executor", "acts", OutcomeExecution, OutcomeVerification),
+    _service_identity("scoreboard", "scores", OutcomeReward, OutcomeForecast),
+    _service_identity("exerciser", "stirs its own namespace", Stimulus),
+    Identity("dashboard", "shows the log to browsers", sends_heartbeats=True),
+    Identity("tracing", "turns cycles into traces", sends_heartbeats=True),
     Identity("recorder", "writes the log to a file"),
     Identity("replayer", "publishes a recording again, as a cluster of its own", replays=True),
-    Identity("operator", "kill, pause, resume, mode, undo", _own("", Control)),
-    Identity("reader", "tap, explain, status, and whoever gives no name", hears_beats=True),
+    Identity("operator", "kill, pause, resume, mode, undo", _subjects_of("", Control)),
+    Identity("reader", "tap, explain, status, and whoever gives no name", receives_heartbeats=True),
 )
 """Everybody who connects to a log of ours."""
 

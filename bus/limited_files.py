@@ -68,12 +68,12 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise BadFile(f"it is nested deeper than {TOML_DEPTH}") from error
     except ValueError as error:
         raise BadFile(" ".join(str(error).split())[:200]) from error
-    if _deeper(content, TOML_DEPTH):
+    if _is_deeper_than(content, TOML_DEPTH):
         raise BadFile(f"it is nested deeper than {TOML_DEPTH}")
     return content
 
 
-def _deeper(value: Any, levels: int) -> bool:
+def _is_deeper_than(value: Any, levels: int) -> bool:
     """Say whether a value has more levels than that, without recursion."""
     level: list[Any] = [value]
     for _ in range(levels + 1):

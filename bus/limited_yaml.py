@@ -81,7 +81,7 @@ def load_yaml(text: str | bytes, limits: YamlLimits = FILE_LIMITS) -> Any:
         if size > limits.most_bytes:
             raise BadYaml(f"it has {size} bytes; at most {limits.most_bytes} are read")
         plain = text if isinstance(text, str) else text.decode()
-        _check(plain, limits)
+        _check_limits(plain, limits)
         return yaml.load(plain, Loader=_JsonTypes)  # noqa: S506 - a safe loader with fewer types
 
 
@@ -108,7 +108,7 @@ def _one_error(text: str | bytes) -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenCollection:
     """A list or mapping whose end has not come yet."""
 
     anchor: str | None
@@ -119,17 +119,17 @@ class _Open:
 
 
 @dataclass(slots=True)
-class _Counter:
+class _EventCounter:
     """Counts nodes and depth while the events of a text go by."""
 
     limits: YamlLimits
-    open: list[_Open] = field(default_factory=list)
+    open: list[_OpenCollection] = field(default_factory=list)
     anchors: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     """Nodes and height of what an anchor names; None while it is still open."""
     nodes: int = 0
     documents: int = 0
 
-    def see(self, event: yaml.Event) -> None:
+    def count_event(self, event: yaml.Event) -> None:
         """Count one event; raises BadYaml where a limit is passed."""
         if isinstance(event, yaml.ScalarEvent):
             self._check_scalar(event)
@@ -145,14 +145,14 @@ class _Counter:
         elif isinstance(event, yaml.DocumentStartEvent):
             self.documents += 1
             if self.documents > 1:
-                raise BadYaml("a second document begins; one is read", _line(event))
+                raise BadYaml("a second document begins; one is read", _line_number(event))
 
     def _begin(self, event: yaml.CollectionStartEvent) -> None:
         _check_tag(event)
         if event.anchor is not None:
             self.anchors[event.anchor] = None
         self._count(1, event)
-        self.open.append(_Open(event.anchor, isinstance(event, yaml.MappingStartEvent)))
+        self.open.append(_OpenCollection(event.anchor, isinstance(event, yaml.MappingStartEvent)))
         self._check_depth(0, event)
 
     def _end(self) -> None:
@@ -164,10 +164,12 @@ class _Counter:
 
     def _alias(self, event: yaml.AliasEvent) -> None:
         if event.anchor not in self.anchors:
-            raise BadYaml(f"*{event.anchor:.40} stands for nothing", _line(event))
+            raise BadYaml(f"*{event.anchor:.40} stands for nothing", _line_number(event))
         known = self.anchors[event.anchor]
         if known is None:
-            raise BadYaml(f"*{event.anchor:.40} stands inside what it stands for", _line(event))
+            raise BadYaml(
+                f"*{event.anchor:.40} stands inside what it stands for", _line_number(event)
+            )
         self._check_depth(known[1], event)
         self._add(event, *known)
 
@@ -188,11 +190,11 @@ class _Counter:
             why = (
                 f"more than {self.limits.most_nodes} values, aliases counted as what they stand for"
             )
-            raise BadYaml(why, _line(event))
+            raise BadYaml(why, _line_number(event))
 
     def _check_depth(self, height: int, event: yaml.Event) -> None:
         if len(self.open) + height > self.limits.deepest:
-            raise BadYaml(f"nested deeper than {self.limits.deepest}", _line(event))
+            raise BadYaml(f"nested deeper than {self.limits.deepest}", _line_number(event))
 
     def _check_scalar(self, event: yaml.ScalarEvent) -> None:
         _check_tag(event)
@@ -202,26 +204,26 @@ class _Counter:
         if self.open and self.open[-1].mapping and self.open[-1].children % 2 == 0:
             longest = LONGEST_NUMERIC_KEY
         if len(event.value) > longest and _NUMERIC.fullmatch(event.value):
-            raise BadYaml(f"a number has more than {longest} characters", _line(event))
+            raise BadYaml(f"a number has more than {longest} characters", _line_number(event))
 
 
-def _check(text: str, limits: YamlLimits) -> None:
+def _check_limits(text: str, limits: YamlLimits) -> None:
     """Raise BadYaml where a text passes a limit; reads no further than there."""
     directives = sum(1 for _ in islice(_DIRECTIVE.finditer(text), MOST_DIRECTIVES + 1))
     if directives > MOST_DIRECTIVES:
         raise BadYaml(f"more than {MOST_DIRECTIVES} lines begin with %")
-    counter = _Counter(limits)
+    counter = _EventCounter(limits)
     for event in yaml.parse(text, Loader=_Loader):
-        counter.see(event)
+        counter.count_event(event)
 
 
 def _check_tag(event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
     tag = event.tag
     if tag not in (None, "!") and tag not in _TAGS:
-        raise BadYaml(f"the tag {tag:.80} names no type that is read here", _line(event))
+        raise BadYaml(f"the tag {tag:.80} names no type that is read here", _line_number(event))
 
 
-def _line(event: yaml.Event) -> int | None:
+def _line_number(event: yaml.Event) -> int | None:
     return None if event.start_mark is None else int(event.start_mark.line) + 1
 
 

@@ -26,10 +26,10 @@ class LinkCounts:
     highest: int = 0
     """Highest position that this connection has read or stored."""
 
-    def see(self, seq: int) -> None:
+    def note_seq(self, seq: int) -> None:
         """Note a position that the log holds."""
         self.highest = max(self.highest, seq)
 
-    def lose(self) -> None:
+    def note_loss(self) -> None:
         """Note a lost connection."""
         self.losses += 1

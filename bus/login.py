@@ -59,7 +59,7 @@ class Login:
             ConfigError: the file cannot be read.
         """
         if file := environment.get(FILE_VARIABLE):
-            environment = _variables_in(Path(file))
+            environment = _read_variables(Path(file))
         given = {name: environment.get(variable) for name, variable in _VARIABLES.items()}
         return cls(
             user=given["user"] or None,
@@ -92,7 +92,7 @@ def store_logins(logins: Logins, folder: Path) -> Path:
     return path
 
 
-def stored_logins(folder: Path) -> dict[str, Login]:
+def read_logins(folder: Path) -> dict[str, Login]:
     """Read what `store_logins` wrote; empty when that server has no accounts.
 
     Raises:
@@ -115,16 +115,16 @@ def env_lines(login: Login) -> str:
     return "".join(f"{name}={value}\n" for name, value in login.environment().items())
 
 
-def login_in(path: Path) -> Login:
+def read_login(path: Path) -> Login:
     """Read a `login.env`.
 
     Raises:
         ConfigError: it cannot be read.
     """
-    return Login.from_environment(_variables_in(path))
+    return Login.from_environment(_read_variables(path))
 
 
-def _variables_in(path: Path) -> dict[str, str]:
+def _read_variables(path: Path) -> dict[str, str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         return dict(line.split("=", 1) for line in lines if line)

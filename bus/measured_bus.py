@@ -15,9 +15,9 @@ from typing import Any
 from bus.clock import Clock
 from bus.errors import ForesailError
 from bus.link import LinkCounts
-from bus.metrics import Measures
-from bus.ordered_read import wanted
-from bus.port import Beats, Bus, LogInfo, Message, Messages, StoredMessage
+from bus.metrics import ProcessMetrics
+from bus.ordered_read import matches_any
+from bus.port import Bus, Heartbeats, LogInfo, Message, Messages, StoredMessage
 from schemas.decision import Decision
 from schemas.identity import cycle_of
 from schemas.outcome import OutcomeExecution
@@ -32,12 +32,12 @@ class MeasuredBus:
     """A bus that counts; implements `bus.port.Bus` and says nothing different from the one inside."""
 
     def __init__(
-        self, inner: Bus, link: Callable[[], LinkCounts], measures: Measures, clock: Clock
+        self, inner: Bus, link: Callable[[], LinkCounts], metrics: ProcessMetrics, clock: Clock
     ) -> None:
         """Count what passes through `inner` into `measures`."""
         self._inner = inner
         self._link = link
-        self._measures = measures
+        self._metrics = metrics
         self._clock = clock
         self._patterns: tuple[str, ...] = ()
         self._end_seq = 0
@@ -50,14 +50,14 @@ class MeasuredBus:
 
     def lag(self, folded_seq: int) -> int:
         """Return how many positions the newest event meant for this process is ahead of what it
-        has folded; 0 for a process that reads nothing.
+        has applied; 0 for a process that reads nothing.
         """
         if not self._patterns and not self._end_seq:
             return 0
         seqs = (
             seq
             for subject, seq in self.link.newest.copy().items()
-            if wanted(self._patterns, subject)
+            if matches_any(self._patterns, subject)
         )
         return max(0, max(seqs, default=0) - folded_seq, self._end_seq - folded_seq)
 
@@ -67,11 +67,11 @@ class MeasuredBus:
         try:
             stored = await self._inner.publish(messages)
         except ForesailError as error:
-            self._measures.failures.labels(type(error).__name__).inc()
+            self._metrics.failures.labels(type(error).__name__).inc()
             raise
-        self._measures.publish_seconds.observe(self._clock.monotonic() - began)
+        self._metrics.publish_seconds.observe(self._clock.monotonic() - began)
         for message in messages:
-            self._measures.published.labels(self._seen(message.headers)).inc()
+            self._metrics.published.labels(self._note_event(message.headers)).inc()
             self._count_outcome(message)
         return stored
 
@@ -80,7 +80,7 @@ class MeasuredBus:
         self._patterns = tuple(subjects)
         async with aclosing(self._inner.read(subjects, start_seq=start_seq)) as messages:
             async for message in messages:
-                self._measures.folded.labels(self._seen(message.headers)).inc()
+                self._metrics.events_read.labels(self._note_event(message.headers)).inc()
                 yield message
 
     async def history(
@@ -91,7 +91,7 @@ class MeasuredBus:
         stored = self._inner.history(subjects, start_seq=start_seq, end_seq=end_seq)
         async with aclosing(stored) as messages:
             async for message in messages:
-                self._measures.folded.labels(self._seen(message.headers)).inc()
+                self._metrics.events_read.labels(self._note_event(message.headers)).inc()
                 yield message
 
     async def last(self, subject: str) -> StoredMessage | None:
@@ -102,19 +102,19 @@ class MeasuredBus:
         """Return the log in numbers."""
         return await self._inner.info()
 
-    async def beat(self, process: str, payload: bytes) -> None:
-        """Send a beat outside the log."""
-        await self._inner.beat(process, payload)
+    async def send_heartbeat(self, process: str, payload: bytes) -> None:
+        """Send a heartbeat outside the log."""
+        await self._inner.send_heartbeat(process, payload)
 
-    def beats(self, process: str = "*") -> Beats:
-        """Yield (process, payload) of beats."""
-        return self._inner.beats(process)
+    def heartbeats(self, process: str = "*") -> Heartbeats:
+        """Yield (process, payload) of heartbeats."""
+        return self._inner.heartbeats(process)
 
     async def close(self) -> None:
         """Send what waits, then disconnect."""
         await self._inner.close()
 
-    def _seen(self, headers: Mapping[str, str]) -> str:
+    def _note_event(self, headers: Mapping[str, str]) -> str:
         """Note the cycle of an event; return its type."""
         try:
             cycle = cycle_of(headers.get("ce-correlationid", "0"))
@@ -122,26 +122,28 @@ class MeasuredBus:
             cycle = 0
         if cycle > self._cycle:
             self._cycle = cycle
-            self._measures.newest_cycle.set(cycle)
+            self._metrics.newest_cycle.set(cycle)
         name = headers.get("ce-type", "none")
         return name if name in _LABELS else "other"
 
     def _count_outcome(self, message: Message) -> None:
         kind = message.headers.get("ce-type")
         if kind == Decision.TYPE:
-            data = _data(message)
-            self._measures.decisions.labels(data["rule"], data["action"]["kind"]).inc()
+            data = _decode_data(message)
+            self._metrics.decisions.labels(data["rule"], data["action"]["kind"]).inc()
         elif kind == OutcomeExecution.TYPE:
-            data = _data(message)
-            self._measures.executions.labels(_outcome(data), data.get("reason") or "").inc()
+            data = _decode_data(message)
+            self._metrics.executions.labels(
+                _execution_outcome(data), data.get("reason") or ""
+            ).inc()
 
 
-def _data(message: Message) -> dict[str, Any]:
+def _decode_data(message: Message) -> dict[str, Any]:
     data: dict[str, Any] = json.loads(message.data)
     return data
 
 
-def _outcome(data: Mapping[str, Any]) -> str:
+def _execution_outcome(data: Mapping[str, Any]) -> str:
     """Say how far an execution is; a finished one says whether every operation held."""
     if data["phase"] != "finished":
         return str(data["phase"])

@@ -13,8 +13,8 @@ from random import Random
 
 from bus.errors import BusUnavailable, MessageTooLarge
 from bus.expectations import message_id, settle_refusal
-from bus.ordered_read import read_ordered, wanted
-from bus.port import HEADER_ROOM_BYTES, Beats, LogInfo, Message, Messages, StoredMessage
+from bus.ordered_read import matches_any, read_ordered
+from bus.port import HEADER_ROOM_BYTES, Heartbeats, LogInfo, Message, Messages, StoredMessage
 from bus.streams import DUPLICATE_WINDOW_SECONDS, NANOSECONDS
 from schemas.subjects import health as health_subject
 from schemas.subjects import matches, unescape
@@ -64,7 +64,7 @@ class MemoryLog:
         """Position of the newest message."""
         return self.first_seq + len(self.messages) - 1
 
-    def expected(self, subject: str) -> int:
+    def newest_seq(self, subject: str) -> int:
         """Return the position of the newest message of a subject; 0 when there is none."""
         newest = self.newest.get(subject)
         return 0 if newest is None else newest.seq
@@ -74,7 +74,7 @@ class MemoryLog:
         self._forget_ids()
         known = [self.recent_ids.get(message_id(dict(message.headers))) for message in messages]
         for message, seq in zip(messages, expected, strict=True):
-            if self.expected(message.subject) != seq:
+            if self.newest_seq(message.subject) != seq:
                 return None
         if known and all(one is not None for one in known):
             return tuple(one.seq for one in known if one is not None)
@@ -144,7 +144,7 @@ class MemoryBus:
         async for message in self.fetch(
             start_seq, self._log.last_seq if end_seq is None else end_seq
         ):
-            if wanted(subjects, message.subject):
+            if matches_any(subjects, message.subject):
                 yield message
 
     async def last(self, subject: str) -> StoredMessage | None:
@@ -164,15 +164,15 @@ class MemoryBus:
         await asyncio.sleep(0)
         return self._log.last_seq
 
-    async def beat(self, process: str, payload: bytes) -> None:
-        """Send a beat outside the log."""
+    async def send_heartbeat(self, process: str, payload: bytes) -> None:
+        """Send a heartbeat outside the log."""
         subject = health_subject(self._cluster, process)
         for pattern, queue in self._log.listeners:
             if matches(pattern, subject):
                 queue.put_nowait((unescape(subject.rsplit(".", 1)[-1]), payload))
 
-    async def beats(self, process: str = "*") -> Beats:
-        """Yield (process, payload) of beats."""
+    async def heartbeats(self, process: str = "*") -> Heartbeats:
+        """Yield (process, payload) of heartbeats."""
         listener = (health_subject(self._cluster, process), asyncio.Queue[tuple[str, bytes]]())
         self._log.listeners.append(listener)
         try:
@@ -188,7 +188,7 @@ class MemoryBus:
     def leave_in_flight(self, messages: Sequence[Message], delay_seconds: float) -> None:
         """Let messages arrive after their sender has died: they were on the wire already."""
         expected = [
-            self._expected.get(message.subject, self._log.expected(message.subject))
+            self._expected.get(message.subject, self._log.newest_seq(message.subject))
             for message in messages
         ]
         loop = asyncio.get_running_loop()
@@ -207,7 +207,7 @@ class MemoryBus:
             if self._happens(self._faults.drop_before_store):
                 continue
             expected = [
-                self._expected.setdefault(message.subject, self._log.expected(message.subject))
+                self._expected.setdefault(message.subject, self._log.newest_seq(message.subject))
                 for message in messages
             ]
             seqs = self._log.store(messages, expected)
@@ -239,7 +239,7 @@ class MemoryBus:
             if not feed.full():
                 feed.put_nowait(message)
 
-        def take(message: StoredMessage) -> None:
+        def on_message(message: StoredMessage) -> None:
             if loop.time() < self._down_until or self._happens(self._faults.lose_live):
                 return
             copies = 2 if self._happens(self._faults.duplicate_live) else 1
@@ -249,12 +249,12 @@ class MemoryBus:
                 else:
                     put(message)
 
-        self._log.feeds.append(take)
+        self._log.feeds.append(on_message)
         try:
             async for message in read_ordered(self, feed, patterns, start_seq):
                 yield message
         finally:
-            self._log.feeds.remove(take)
+            self._log.feeds.remove(on_message)
 
     def _happens(self, probability: float) -> bool:
         return probability > 0 and self._random.random() < probability

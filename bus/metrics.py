@@ -33,7 +33,7 @@ PUBLISH_FAILURES: tuple[type[ForesailError], ...] = (
 shows Prometheus no increase."""
 
 
-class Measures:
+class ProcessMetrics:
     """The metrics of one process."""
 
     def __init__(self, process: str, cluster: str, incarnation: str) -> None:
@@ -45,7 +45,7 @@ class Measures:
         self.published = Counter(
             "foresail_events_published_total", "Events stored", ["type"], registry=registry
         )
-        self.folded = Counter(
+        self.events_read = Counter(
             "foresail_events_folded_total", "Events read", ["type"], registry=registry
         )
         self.publish_seconds = Histogram(
@@ -74,14 +74,14 @@ class Measures:
             registry=registry,
         )
 
-    def watch(
+    def register(
         self, name: str, text: str, value: Callable[[], float], *, counts: bool = False
     ) -> None:
         """Add a number that is asked for when it is scraped; `counts`: one that only grows."""
-        self.registry.register(_Asked(f"{PREFIX}_{name}", text, value, counts=counts))
+        self.registry.register(_GaugeOnScrape(f"{PREFIX}_{name}", text, value, counts=counts))
 
 
-class _Asked(Collector):
+class _GaugeOnScrape(Collector):
     """A number that somebody else keeps."""
 
     def __init__(self, name: str, text: str, value: Callable[[], float], *, counts: bool) -> None:

@@ -38,23 +38,23 @@ from bus.nats_connection import (
     RESPONDER_SECONDS,
     TRIES,
     connect_client,
-    short_text,
+    short_error,
 )
-from bus.nats_publish import Newest, Publisher
+from bus.nats_publish import JetStreamPublisher, NewestMessage
 from bus.nats_wire import (
     BATCH_END,
     NOT_FOUND,
     SIGNATURE,
     STREAM_NOT_FOUND,
     TEMPORARY,
-    message_got,
-    place_of,
+    parse_got_message,
+    position_only,
     status_of,
     stored_message,
 )
-from bus.ordered_read import read_ordered, wanted
-from bus.port import Beats, LogInfo, Message, Messages, StoredMessage
-from bus.replica_reads import Patience, is_led, read_whole
+from bus.ordered_read import matches_any, read_ordered
+from bus.port import Heartbeats, LogInfo, Message, Messages, StoredMessage
+from bus.replica_reads import Patience, is_led, read_without_holes
 from bus.streams import NANOSECONDS
 from schemas import subjects
 
@@ -80,7 +80,7 @@ class NatsBus:
         self._stream = stream
         self._everything = subjects.pattern(cluster, (">",))
         self._link = link
-        self._publisher = Publisher(client, self, link)
+        self._publisher = JetStreamPublisher(client, self, link)
 
     @classmethod
     async def connect(
@@ -99,7 +99,9 @@ class NatsBus:
         """
         await (await connect_client(url, name=name, login=login, retry=False)).close()
         link = LinkCounts()
-        client = await connect_client(url, name=name, login=login, retry=True, on_loss=link.lose)
+        client = await connect_client(
+            url, name=name, login=login, retry=True, on_loss=link.note_loss
+        )
         bus = cls(client, cluster, stream, link, login.api_prefix)
         try:
             await bus.info()
@@ -132,14 +134,14 @@ class NatsBus:
         single = len(subjects) == 1 and not self._replicated
         pattern = subjects[0] if single else self._everything
         async for message in self.fetch(start_seq, end, pattern):
-            if wanted(subjects, message.subject):
+            if matches_any(subjects, message.subject):
                 yield message
 
     async def last(self, subject: str) -> StoredMessage | None:
         """Return the newest message of one subject."""
         return (await self.newest(subject)).message
 
-    async def newest(self, subject: str, at_least: int = 0) -> Newest:
+    async def newest(self, subject: str, at_least: int = 0) -> NewestMessage:
         """Return the newest message of one subject with its signature.
 
         A replicated log is asked through its leader, since a follower may lag. One that was leader
@@ -149,17 +151,17 @@ class NatsBus:
             return await self._newest_of_leader(subject, at_least)
         reply = await self._request(f"{self._get}.{subject}")
         if status_of(reply.headers) == NOT_FOUND:
-            return Newest(None)
+            return NewestMessage(None)
         signature = (reply.headers or {}).get(SIGNATURE, "")
-        return Newest(stored_message(reply.headers, reply.data), signature)
+        return NewestMessage(stored_message(reply.headers, reply.data), signature)
 
-    async def _newest_of_leader(self, subject: str, at_least: int) -> Newest:
+    async def _newest_of_leader(self, subject: str, at_least: int) -> NewestMessage:
         wish = json.dumps({"last_by_subj": subject}).encode()
         patience = self._patience()
         while True:
             losses = self._link.losses
-            found = message_got(await self._ask(self._get_of_leader, wish))
-            newest = Newest(None) if found is None else Newest(*found)
+            found = parse_got_message(await self._call_api(self._get_of_leader, wish))
+            newest = NewestMessage(None) if found is None else NewestMessage(*found)
             await self.info()  # whoever answered is still the one leader
             if losses == self._link.losses and (newest.seq >= at_least or patience.spent):
                 return newest
@@ -174,7 +176,7 @@ class NatsBus:
         """
         patience = self._patience()
         while True:
-            answer = await self._ask(self._info)
+            answer = await self._call_api(self._info)
             self._replicated = answer["config"]["num_replicas"] > 1
             led = not self._replicated or is_led(answer.get("cluster") or {})
             behind = self._replicated and answer["state"]["last_seq"] < self._link.highest
@@ -185,7 +187,7 @@ class NatsBus:
             await patience.wait()
 
     def _patience(self) -> Patience:
-        return Patience(asyncio.sleep, self._client.move_on)
+        return Patience(asyncio.sleep, self._client.switch_server)
 
     @staticmethod
     def _log_info(answer: dict[str, Any]) -> LogInfo:
@@ -204,19 +206,19 @@ class NatsBus:
         """Return the position of the newest message."""
         return (await self.info()).last_seq
 
-    async def beat(self, process: str, payload: bytes) -> None:
-        """Send a beat outside the log; one that cannot be sent is lost, the next follows."""
+    async def send_heartbeat(self, process: str, payload: bytes) -> None:
+        """Send a heartbeat outside the log; one that cannot be sent is lost, the next follows."""
         with suppress(NatsError):
             await self._client.publish(subjects.health(self._cluster, process), payload)
 
-    async def beats(self, process: str = "*") -> Beats:
-        """Yield (process, payload) of beats."""
+    async def heartbeats(self, process: str = "*") -> Heartbeats:
+        """Yield (process, payload) of heartbeats."""
         subscription = await self._client.subscribe(subjects.health(self._cluster, process))
         try:
             async for message in subscription.messages:
                 yield subjects.unescape(message.subject.rsplit(".", 1)[-1]), message.data
         finally:
-            await self._forget(subscription)
+            await self._unsubscribe(subscription)
 
     async def close(self) -> None:
         """Send what waits, then disconnect; without a server nothing can be sent, and none is awaited."""
@@ -231,8 +233,10 @@ class NatsBus:
     async def fetch(self, start_seq: int, end_seq: int, pattern: str = "") -> Messages:
         """Yield what is stored between two positions, both included, by direct get in batches."""
         if self._replicated:
-            async for message in read_whole(self, start_seq, end_seq, patience=self._patience()):
-                self._link.see(message.seq)
+            async for message in read_without_holes(
+                self, start_seq, end_seq, patience=self._patience()
+            ):
+                self._link.note_seq(message.seq)
                 yield message
             return
         next_seq = max(1, start_seq)
@@ -257,20 +261,20 @@ class NatsBus:
 
         everything = subjects.live("")
 
-        def take(raw_subject: bytes, raw_headers: bytes, data: bytes) -> None:
+        def on_message(raw_subject: bytes, raw_headers: bytes, data: bytes) -> None:
             if feed.full():
                 return
             with suppress(BusUnavailable, ValueError):  # unreadable: a hole, fetched by position
                 subject = raw_subject.decode().removeprefix(everything)
-                if wanted(patterns, subject):
-                    stored = stored_message(LightClient.headers_in(raw_headers), data)
+                if matches_any(patterns, subject):
+                    stored = stored_message(LightClient.parse_headers(raw_headers), data)
                 else:
-                    stored = place_of(subject, raw_headers)
+                    stored = position_only(subject, raw_headers)
                 self._link.newest[stored.subject] = stored.seq
-                self._link.see(stored.seq)
+                self._link.note_seq(stored.seq)
                 feed.put_nowait(stored)
 
-        subscription = await self._client.feed(subjects.live(self._everything), take)
+        subscription = await self._client.feed(subjects.live(self._everything), on_message)
         try:
             await self._client.flush()
             async for message in read_ordered(
@@ -278,7 +282,7 @@ class NatsBus:
             ):
                 yield message
         finally:
-            await self._forget(subscription)
+            await self._unsubscribe(subscription)
 
     async def _fetch_batch(
         self, start_seq: int, count: int, pattern: str
@@ -312,12 +316,12 @@ class NatsBus:
                 if batch:
                     return batch, True
             finally:
-                await self._forget(subscription)
+                await self._unsubscribe(subscription)
         raise BusUnavailable(
-            f"the nats-server does not answer reads of {self._stream} ({short_text(error)})"
+            f"the nats-server does not answer reads of {self._stream} ({short_error(error)})"
         )
 
-    async def _ask(self, subject: str, body: bytes = b"") -> dict[str, Any]:
+    async def _call_api(self, subject: str, body: bytes = b"") -> dict[str, Any]:
         """Call the JetStream API; wait out a log without a leader.
 
         Raises:
@@ -343,7 +347,7 @@ class NatsBus:
         error: Exception | None = None
         for number in range(TRIES):
             if number == MOVE_ON_TRIES:
-                await self._client.move_on()
+                await self._client.switch_server()
             try:
                 return await self._client.request(subject, body, timeout=ACK_SECONDS)
             except NoRespondersError as failure:
@@ -357,9 +361,9 @@ class NatsBus:
                 await asyncio.sleep(0.1)
         if isinstance(error, JetStreamMissing) and not self._replicated:
             raise error
-        raise BusUnavailable(f"the nats-server does not answer {subject} ({short_text(error)})")
+        raise BusUnavailable(f"the nats-server does not answer {subject} ({short_error(error)})")
 
-    async def _forget(self, subscription: Any) -> None:
+    async def _unsubscribe(self, subscription: Any) -> None:
         if not self._client.is_closed and not self._client.is_draining:
             with suppress(NatsError):
                 await subscription.unsubscribe()

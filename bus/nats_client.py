@@ -40,14 +40,14 @@ class LightClient(Client):
         self._feeds: dict[int, Feed] = {}
         self._refused: set[str] = set()
 
-    async def feed(self, subject: str, take: Feed) -> Subscription:
+    async def feed(self, subject: str, on_message: Feed) -> Subscription:
         """Subscribe with a callback that runs while the connection is read."""
 
         async def late(message: Any) -> None:
             raise AssertionError(f"a feed has no queue: {message.subject}")
 
         sid = self._sid + 1  # what the library gives to the next subscription
-        self._feeds[sid] = take
+        self._feeds[sid] = on_message
         subscription = await self.subscribe(subject, cb=late)
         if self._subs.get(sid) is not subscription:
             raise AssertionError("nats-py numbers its subscriptions in another way now")
@@ -56,13 +56,13 @@ class LightClient(Client):
     async def _process_msg(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes
     ) -> None:
-        take = self._feeds.get(sid)
-        if take is None:
+        on_message = self._feeds.get(sid)
+        if on_message is None:
             await super()._process_msg(sid, subject, reply, data, headers)
         elif sid in self._subs:
             self.stats["in_msgs"] += 1
             self.stats["in_bytes"] += len(data)
-            take(subject, headers, data)
+            on_message(subject, headers, data)
         else:
             del self._feeds[sid]
 
@@ -76,7 +76,7 @@ class LightClient(Client):
             self._refused.add(found.group(1))
         await super()._process_err(err_msg)
 
-    async def move_on(self) -> None:
+    async def switch_server(self) -> None:
         """Connect to another server of the same cluster, where one is known."""
         if len(self._server_pool) > 1:
             await self.force_reconnect()
@@ -87,7 +87,7 @@ class LightClient(Client):
         self._pending_data_size = 0
 
     @staticmethod
-    def headers_in(raw: bytes) -> dict[str, str]:
+    def parse_headers(raw: bytes) -> dict[str, str]:
         """Read headers as they came, the protocol's line first."""
         return LightClient._parse_header_lines(raw.partition(b"\r\n")[2])
 
@@ -96,13 +96,13 @@ class LightClient(Client):
         headers: dict[str, str] = {}
         for line in raw.split(b"\r\n"):
             before, colon, value = line.partition(b":")
-            if colon and (name := _name(before)) is not None:
+            if colon and (name := _header_name(before)) is not None:
                 headers[name] = value.strip().decode("utf-8", "replace")
         return headers
 
 
 @lru_cache(maxsize=1_024)
-def _name(raw: bytes) -> str | None:
+def _header_name(raw: bytes) -> str | None:
     """Return a header's name; None for one that the library ignores, too."""
     try:
         name = raw.strip().decode("ascii")

@@ -4,7 +4,7 @@ Permissions inside one account check the subject that is published, never the re
 body, so a reader there can have the server write into the log (docs/identities.md). Here every
 identity lives in an account of its own. The account MAIN, which holds the stream, lets each in through
 imports only: its own subjects as services (the server replaces the reply subject), direct get and
-the stream's state as services, the live feed as a stream. Beats go from account to account.
+the stream's state as services, the live feed as a stream. Heartbeats go from account to account.
 
     python -m bus.nats_conf --cluster twin --incarnation i1 --out FOLDER
 
@@ -30,8 +30,8 @@ from bus.login import (
     Login,
     Logins,
     env_lines,
-    login_in,
     new_logins,
+    read_login,
     write_private,
 )
 from bus.streams import StreamDeclaration
@@ -72,13 +72,13 @@ def accounts_conf(
     """
     logs = [(cluster, stream), *([] if replay is None else [replay])]
     members = [one for one in IDENTITIES if not one.administers]
-    accounts = [_main(logs, logins)]
-    accounts += [_member(one, logs, logins) for one in members]
+    accounts = [_main_account(logs, logins)]
+    accounts += [_member_account(one, logs, logins) for one in members]
     first = f"no_auth_user: {ANYBODY}\n" if anonymous else ""
     return f"{first}accounts {{\n" + "".join(accounts) + "}\n"
 
 
-def _main(logs: Logs, logins: Logins) -> str:
+def _main_account(logs: Logs, logins: Logins) -> str:
     bootstrap = next(one for one in IDENTITIES if one.administers)
     user = _user(bootstrap, logins, [f"{API}.>"], [f"{logins[bootstrap.name].inbox_prefix}.>"])
     exports = [line for number, log in enumerate(logs) for line in _exports(*log, number > 0)]
@@ -86,21 +86,21 @@ def _main(logs: Logs, logins: Logins) -> str:
 
 
 def _exports(cluster: str, stream: str, beside: bool) -> Iterator[str]:
-    readers = [one.name for one in IDENTITIES if _reads(one, beside)]
+    readers = [one.name for one in IDENTITIES if _may_read(one, beside)]
     for identity in IDENTITIES:
         for subject in identity.subjects(cluster):
             yield _entry("service", subject, [identity.name])
     for call, more in _read_calls(stream).items():
         yield _entry("service", f"{API}.{call}", readers, more)
-    yield _entry("stream", _live(cluster), readers)
+    yield _entry("stream", _live_pattern(cluster), readers)
 
 
-def _reads(identity: Identity, beside: bool) -> bool:
+def _may_read(identity: Identity, beside: bool) -> bool:
     """Say whether an identity reads a log; one that stands beside the main one only shows."""
     return identity.reads and (not beside or identity.name in REPLAY_READERS)
 
 
-def _member(identity: Identity, logs: Logs, logins: Logins) -> str:
+def _member_account(identity: Identity, logs: Logs, logins: Logins) -> str:
     cluster = logs[0][0]
     publish, subscribe = [], [f"{logins[identity.name].inbox_prefix}.>"]
     imports, exports = [], []
@@ -110,22 +110,22 @@ def _member(identity: Identity, logs: Logs, logins: Logins) -> str:
         for subject in identity.subjects(name):
             publish.append(subject)
             imports.append(_import("service", MAIN, subject))
-        if not _reads(identity, number > 0):
+        if not _may_read(identity, number > 0):
             continue
         for call in _read_calls(stream):
             publish.append(f"{IMPORTED_API}.{call}")
             imports.append(_import("service", MAIN, f"{API}.{call}", f"{IMPORTED_API}.{call}"))
-        imports.append(_import("stream", MAIN, _live(name)))
-    if identity.beats:
+        imports.append(_import("stream", MAIN, _live_pattern(name)))
+    if identity.sends_heartbeats:
         publish.append(subjects.health(cluster, identity.name))
-        hearing = [one.name for one in IDENTITIES if one.hears_beats]
+        hearing = [one.name for one in IDENTITIES if one.receives_heartbeats]
         exports.append(_entry("stream", subjects.health(cluster, identity.name), hearing))
-    if identity.hears_beats:
+    if identity.receives_heartbeats:
         subscribe.append(subjects.health(cluster, "*"))
         for other in IDENTITIES:
-            if other.beats:
-                beat = subjects.health(cluster, other.name)
-                imports.append(_import("stream", other.name, beat))
+            if other.sends_heartbeats:
+                heartbeat = subjects.health(cluster, other.name)
+                imports.append(_import("stream", other.name, heartbeat))
     if identity is BY_NAME[ANYBODY]:
         subscribe.append(f"{INBOX}.>")
     return _account(identity.name, _user(identity, logins, publish, subscribe), exports, imports)
@@ -145,7 +145,7 @@ def _read_calls(stream: str) -> dict[str, str]:
     }
 
 
-def _live(cluster: str) -> str:
+def _live_pattern(cluster: str) -> str:
     return subjects.live(subjects.pattern(cluster, (">",)))
 
 
@@ -217,7 +217,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _kept(folder: Path) -> dict[str, Login]:
     files = {one.name: folder / one.name / LOGIN_FILE for one in IDENTITIES}
-    return {name: login_in(file) for name, file in files.items() if file.exists()}
+    return {name: read_login(file) for name, file in files.items() if file.exists()}
 
 
 def _write(path: Path, text: str, mode: int) -> None:

@@ -80,9 +80,9 @@ async def connect_client(
             pending_size=64 * 1024**2,
         )
     except (NatsError, OSError, ValueError, TimeoutError) as error:
-        await _give_up(client)
+        await _close_quietly(client)
         raise BusUnavailable(
-            f"nats.url = {url}: no nats-server answers there; start one or leave the URL out ({short_text(error)})"
+            f"nats.url = {url}: no nats-server answers there; start one or leave the URL out ({short_error(error)})"
         ) from error
     version = client.connected_server_version
     if (version.major, version.minor) < OLDEST_SERVER:
@@ -94,7 +94,7 @@ async def connect_client(
     return client
 
 
-async def _give_up(client: Client) -> None:
+async def _close_quietly(client: Client) -> None:
     """Close what a refused connection left open; the library leaves its socket to the collector."""
     with suppress(NatsError, OSError, TimeoutError):
         await client.close()
@@ -117,7 +117,7 @@ async def api_call(client: Client, call: str, body: dict[str, Any]) -> dict[str,
         ) from error
     except (NatsError, NatsTimeout, TimeoutError) as error:
         raise BusUnavailable(
-            f"the nats-server does not answer {call} ({short_text(error)})"
+            f"the nats-server does not answer {call} ({short_error(error)})"
         ) from error
     answer: dict[str, Any] = json.loads(reply.data)
     return answer
@@ -130,7 +130,7 @@ async def _ignore_error(error: Exception) -> None:
     _log.debug("nats", error=str(error))
 
 
-def short_text(error: object) -> str:
+def short_error(error: object) -> str:
     """Return an error in a few words, without the library's prefix."""
     text = str(error) or type(error).__name__
     return text.removeprefix("nats: ")

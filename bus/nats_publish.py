@@ -30,7 +30,7 @@ from bus.errors import (
 from bus.expectations import check_newest, check_signature, settle_refusal
 from bus.link import LinkCounts
 from bus.nats_client import LightClient
-from bus.nats_connection import ACK_SECONDS, MOVE_ON_TRIES, TRIES, short_text
+from bus.nats_connection import ACK_SECONDS, MOVE_ON_TRIES, TRIES, short_error
 from bus.nats_wire import (
     DUPLICATE_IN_BATCH,
     EXPECTED,
@@ -59,7 +59,7 @@ _log = structlog.get_logger("bus")
 
 
 @dataclass(frozen=True, slots=True)
-class Newest:
+class NewestMessage:
     """The newest message of a subject, and who signed it."""
 
     message: StoredMessage | None
@@ -72,7 +72,7 @@ class Newest:
 
 
 @dataclass(slots=True)
-class _Tries:
+class _RetryState:
     """How often one publish was tried, and how long it may still wait."""
 
     patience: Patience
@@ -83,10 +83,10 @@ class _Tries:
     pause: float = FIRST_ROOM_SECONDS
 
 
-class Reads(Protocol):
+class LogQueries(Protocol):
     """What the publisher has to know of the log."""
 
-    async def newest(self, subject: str, at_least: int = 0) -> Newest:
+    async def newest(self, subject: str, at_least: int = 0) -> NewestMessage:
         """Return the newest message of one subject; a replica that lags behind `at_least` is given
         time.
         """
@@ -97,19 +97,19 @@ class Reads(Protocol):
         ...
 
 
-class Publisher:
+class JetStreamPublisher:
     """The writing half of one connection."""
 
-    def __init__(self, client: LightClient, reads: Reads, link: LinkCounts) -> None:
+    def __init__(self, client: LightClient, reads: LogQueries, link: LinkCounts) -> None:
         """Publish over `client`; what happens is counted in `link`."""
         self._client = client
         self._reads = reads
         self._link = link
-        self._signature = self._unique()
+        self._signature = self._unique_token()
         self._expected: dict[str, int] = {}
         self._locks: dict[str, asyncio.Lock] = {}
         self._window = asyncio.Semaphore(WINDOW)
-        self._compared = link.losses
+        self._losses_checked = link.losses
         """Lost connections after which the log was compared."""
 
     async def publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
@@ -131,44 +131,44 @@ class Publisher:
 
     async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
         own = {one.subject for one in messages if one.subject in self._expected}
-        tries = _Tries(Patience(asyncio.sleep, self._client.move_on))
+        tries = _RetryState(Patience(asyncio.sleep, self._client.switch_server))
         while tries.refusals < TRIES:
             self._link.retries += tries.failures + tries.refusals > 0
-            await self._compare()
-            expected = {one.subject: await self._expectation(one.subject) for one in messages}
-            if self._compared != self._link.losses:
+            await self._check_after_reconnect()
+            expected = {one.subject: await self._expected_seq(one.subject) for one in messages}
+            if self._losses_checked != self._link.losses:
                 continue  # the connection was lost while the positions were asked for
-            ack = await self._try(messages, expected, tries)
+            ack = await self._send_once(messages, expected, tries)
             if ack is None:
                 continue
             if ack.error_code == 0:
                 self._link.trouble = ""
-                return self._stored(messages, ack)
+                return self._note_stored(messages, ack)
             if ack.error_code not in WRONG_LAST_SEQUENCE and ack.error_code != DUPLICATE_IN_BATCH:
                 raise Permanent(
                     f"the log refused {messages[0].subject}: {ack.description} ({ack.error_code})"
                 )
             in_flight = ack.error_code in WRONG_LAST_SEQUENCE
-            settled = await self._settle(messages, expected, own, in_flight=in_flight)
+            settled = await self._resolve_refusal(messages, expected, own, in_flight=in_flight)
             if settled is not None:
                 return settled
             if in_flight and self._expected.items() >= expected.items():
                 # Nothing newer is stored: an earlier try of the same messages is still on its way
                 # to the replicas, or the refusal came from one that is leader no more.
-                await self._wait_out(messages[0].subject, tries, ack.description)
+                await self._wait_and_retry(messages[0].subject, tries, ack.description)
             else:
                 tries.refusals += 1
         raise BusUnavailable(f"{messages[0].subject} was refused {TRIES} times as out of date")
 
-    async def _try(
-        self, messages: Sequence[Message], expected: dict[str, int], tries: _Tries
+    async def _send_once(
+        self, messages: Sequence[Message], expected: dict[str, int], tries: _RetryState
     ) -> PublishAck | None:
         """Send once; return what was answered, None when it said only to try again."""
         subject = messages[0].subject
         try:
             ack = await self._send(messages, expected)
         except NoRespondersError as failure:
-            await self._without_leader(subject, tries, failure)
+            await self._wait_for_leader(subject, tries, failure)
             return None
         except (NatsError, NatsTimeout, TimeoutError, OSError) as failure:
             tries.failures += 1
@@ -176,7 +176,7 @@ class Publisher:
                 if not self._client.may_publish(name):
                     raise NotPermitted(name) from failure
             if tries.failures == MOVE_ON_TRIES:
-                await self._client.move_on()
+                await self._client.switch_server()
             if tries.failures >= UNANSWERED_TRIES:
                 await self._check_alive(subject, failure)
                 tries.pause = await self._wait_for_room("it acknowledges nothing", tries.pause)
@@ -184,12 +184,12 @@ class Publisher:
         if ack.error_code in NO_ROOM:
             tries.pause = await self._wait_for_room(ack.description, tries.pause)
         elif ack.error_code in TEMPORARY:
-            await self._wait_out(subject, tries, ack.description)
+            await self._wait_and_retry(subject, tries, ack.description)
         else:
             return ack
         return None
 
-    async def _without_leader(self, subject: str, tries: _Tries, failure: Exception) -> None:
+    async def _wait_for_leader(self, subject: str, tries: _RetryState, failure: Exception) -> None:
         """Wait a moment: a server that has just come back answers before its streams do, and a
         replicated log stores nothing until its next leader is elected.
 
@@ -200,11 +200,11 @@ class Publisher:
         if tries.patience.waited_seconds > RECOVERY_SECONDS:
             await self._reads.info()
         try:
-            await self._wait_out(subject, tries, "nobody stores it")
+            await self._wait_and_retry(subject, tries, "nobody stores it")
         except BusUnavailable as error:
             raise error from failure
 
-    async def _wait_out(self, subject: str, tries: _Tries, why: str) -> None:
+    async def _wait_and_retry(self, subject: str, tries: _RetryState, why: str) -> None:
         """Wait a moment for what passes by itself; raises BusUnavailable when it lasts."""
         tries.failures += 1
         if tries.patience.spent:
@@ -221,7 +221,7 @@ class Publisher:
             await self._reads.info()
         except BusUnavailable as error:
             raise BusUnavailable(
-                f"{subject} was not acknowledged by the nats-server ({short_text(failure)})"
+                f"{subject} was not acknowledged by the nats-server ({short_error(failure)})"
             ) from error
 
     async def _wait_for_room(self, why: str, pause: float) -> float:
@@ -232,7 +232,7 @@ class Publisher:
         await asyncio.sleep(pause)
         return min(2 * pause, LONGEST_ROOM_SECONDS)
 
-    async def _settle(
+    async def _resolve_refusal(
         self,
         messages: Sequence[Message],
         expected: dict[str, int],
@@ -268,7 +268,7 @@ class Publisher:
             self._expected[message.subject] = one.seq
         return settled
 
-    async def _compare(self) -> None:
+    async def _check_after_reconnect(self) -> None:
         """After a lost connection, check that the newest message we read or stored is still there.
 
         What was caused by a lost message must not be published, not even on a subject that has
@@ -278,7 +278,7 @@ class Publisher:
             LogWentBack: it is gone.
         """
         losses = self._link.losses
-        if losses == self._compared:
+        if losses == self._losses_checked:
             return
         for known in (self._expected, self._link.newest):
             subject = max(known, key=known.__getitem__, default="")
@@ -287,9 +287,9 @@ class Publisher:
                 newest = await self._reads.newest(subject, seq)
                 if newest.seq < seq:
                     check_newest(seq, newest.message, await self._reads.info())
-        self._compared = losses
+        self._losses_checked = losses
 
-    async def _expectation(self, subject: str) -> int:
+    async def _expected_seq(self, subject: str) -> int:
         if subject not in self._expected:
             self._expected[subject] = (await self._reads.newest(subject)).seq
         return self._expected[subject]
@@ -306,7 +306,7 @@ class Publisher:
                 message.subject, message.data, timeout=ACK_SECONDS, headers=headers
             )
             return read_ack(reply.data)
-        headers_of = batch_headers(signed, self._unique(), expected)
+        headers_of = batch_headers(signed, self._unique_token(), expected)
         for message, headers in zip(signed[:-1], headers_of[:-1], strict=True):
             await self._client.publish(message.subject, message.data, headers=headers)
         last = signed[-1]
@@ -315,14 +315,14 @@ class Publisher:
         )
         return read_ack(reply.data)
 
-    def _unique(self) -> str:
+    def _unique_token(self) -> str:
         """Return a word that no other connection, and not this one again, will use."""
         return self._client.new_inbox().rsplit(".", 1)[-1]
 
-    def _stored(self, messages: Sequence[Message], ack: PublishAck) -> tuple[int, ...]:
+    def _note_stored(self, messages: Sequence[Message], ack: PublishAck) -> tuple[int, ...]:
         first = ack.seq - len(messages) + 1
         seqs = tuple(range(first, ack.seq + 1))
         for message, seq in zip(messages, seqs, strict=True):
             self._expected[message.subject] = seq
-        self._link.see(ack.seq)
+        self._link.note_seq(ack.seq)
         return seqs

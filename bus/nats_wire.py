@@ -115,12 +115,12 @@ def stored_message(headers: Mapping[str, str] | None, data: bytes) -> StoredMess
         seq=seq,
         time_ns=time_ns,
         subject=subject,
-        headers={name: value for name, value in given.items() if not _is_servers(name)},
+        headers={name: value for name, value in given.items() if not _is_server_header(name)},
         data=data,
     )
 
 
-def message_got(answer: Mapping[str, Any]) -> tuple[StoredMessage, str] | None:
+def parse_got_message(answer: Mapping[str, Any]) -> tuple[StoredMessage, str] | None:
     """Read the leader's answer to STREAM.MSG.GET: the message with its writer's signature; None when
     there is no such message.
 
@@ -151,7 +151,7 @@ def header_lines(raw: bytes) -> Iterator[tuple[str, str]]:
             yield name.decode("utf-8", "replace"), value.strip().decode("utf-8", "replace")
 
 
-def place_of(subject: str, headers: bytes) -> StoredMessage:
+def position_only(subject: str, headers: bytes) -> StoredMessage:
     """Return a republished message without its own headers and payload: where it stands, no more.
 
     Raises:
@@ -181,15 +181,15 @@ def nanoseconds(stamp: str) -> int:
     if match is None:
         raise ValueError(f"no time stamp in UTC: {stamp[:40]!r}")
     whole, rest = match.groups()
-    return _seconds(whole) * 1_000_000_000 + int((rest or "").ljust(9, "0"))
+    return _parse_seconds(whole) * 1_000_000_000 + int((rest or "").ljust(9, "0"))
 
 
 @lru_cache(maxsize=64)  # thousands of messages share a second
-def _seconds(stamp: str) -> int:
+def _parse_seconds(stamp: str) -> int:
     return int(datetime.fromisoformat(f"{stamp}+00:00").timestamp())
 
 
 @lru_cache(maxsize=1_024)  # the same few names on every message
-def _is_servers(name: str) -> bool:
+def _is_server_header(name: str) -> bool:
     lowered = name.lower()
     return lowered in _SERVER_HEADERS or lowered.startswith(_PUBLISH_HEADERS)

@@ -27,7 +27,7 @@ message.
 """
 
 
-class Log(Protocol):
+class OrderedSource(Protocol):
     """What an adapter can do for an ordered reader."""
 
     def fetch(self, start_seq: int, end_seq: int) -> Messages:
@@ -39,13 +39,13 @@ class Log(Protocol):
         ...
 
 
-def wanted(subjects: Sequence[str], subject: str) -> bool:
+def matches_any(subjects: Sequence[str], subject: str) -> bool:
     """Say whether a subject falls under one of the patterns."""
     return any(matches(pattern, subject) for pattern in subjects)
 
 
 async def read_ordered(
-    log: Log,
+    log: OrderedSource,
     feed: asyncio.Queue[StoredMessage],
     subjects: Sequence[str],
     start_seq: int,
@@ -65,32 +65,32 @@ async def read_ordered(
         LogWentBack: the log does not hold any more what was read from it.
     """
     next_seq, newest, lost = start_seq, None, losses()
-    end_seq = await _end(log, next_seq - 1)
+    end_seq = await _checked_end(log, next_seq - 1)
     while True:
         if end_seq >= next_seq:
             async for message in log.fetch(next_seq, end_seq):
                 newest = message
-                if wanted(subjects, message.subject):
+                if matches_any(subjects, message.subject):
                     yield message
             next_seq = end_seq + 1
-        fresh = await _next(feed)
+        fresh = await _next_live(feed)
         if lost != losses() or _contradicts(fresh, newest):
             lost = losses()
-            await _compare(log, newest)
-            end_seq = await _end(log, next_seq - 1)
+            await _check_unchanged(log, newest)
+            end_seq = await _checked_end(log, next_seq - 1)
         elif fresh is None:
-            end_seq = await _end(log, next_seq - 1)
+            end_seq = await _checked_end(log, next_seq - 1)
         elif fresh.seq == next_seq:
             next_seq += 1
             end_seq = next_seq - 1
             newest = fresh
-            if wanted(subjects, fresh.subject):
+            if matches_any(subjects, fresh.subject):
                 yield fresh
         else:
             end_seq = max(end_seq, fresh.seq)
 
 
-async def _end(log: Log, read_seq: int) -> int:
+async def _checked_end(log: OrderedSource, read_seq: int) -> int:
     """Return the position of the log's newest message; raises LogWentBack when we read beyond it."""
     end_seq = await log.last_seq()
     if end_seq < read_seq:
@@ -98,7 +98,7 @@ async def _end(log: Log, read_seq: int) -> int:
     return end_seq
 
 
-async def _compare(log: Log, newest: StoredMessage | None) -> None:
+async def _check_unchanged(log: OrderedSource, newest: StoredMessage | None) -> None:
     """Raise LogWentBack when the newest message that was read is not where it was read.
 
     A server that lost the end of its store may remember how far it had counted: then nothing stands
@@ -106,16 +106,16 @@ async def _compare(log: Log, newest: StoredMessage | None) -> None:
     """
     if newest is None:
         return
-    at = await _first(log, newest.seq, newest.seq)
+    at = await _first_message(log, newest.seq, newest.seq)
     if at is None:
-        lost = await _first(log, 1, newest.seq) is not None
+        lost = await _first_message(log, 1, newest.seq) is not None
     else:
         lost = (at.time_ns, at.subject) != (newest.time_ns, newest.subject)
     if lost:
         raise LogWentBack(newest.seq, await log.last_seq())
 
 
-async def _first(log: Log, start_seq: int, end_seq: int) -> StoredMessage | None:
+async def _first_message(log: OrderedSource, start_seq: int, end_seq: int) -> StoredMessage | None:
     async with aclosing(log.fetch(start_seq, end_seq)) as found:
         return await anext(found, None)
 
@@ -127,7 +127,7 @@ def _contradicts(fresh: StoredMessage | None, newest: StoredMessage | None) -> b
     return fresh.seq <= newest.seq and fresh.time_ns > newest.time_ns
 
 
-async def _next(feed: asyncio.Queue[StoredMessage]) -> StoredMessage | None:
+async def _next_live(feed: asyncio.Queue[StoredMessage]) -> StoredMessage | None:
     """Return the next live message, or None when the feed was silent for a while."""
     if not feed.empty():
         return feed.get_nowait()

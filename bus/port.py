@@ -36,7 +36,7 @@ class StoredMessage:
 
 Messages = AsyncGenerator[StoredMessage, None]
 """Stored messages one by one; close it (`contextlib.aclosing`) when leaving early."""
-Beats = AsyncGenerator[tuple[str, bytes], None]
+Heartbeats = AsyncGenerator[tuple[str, bytes], None]
 """(process, payload) one by one."""
 
 
@@ -89,12 +89,12 @@ class Bus(Protocol):
         """Return the log in numbers."""
         ...
 
-    async def beat(self, process: str, payload: bytes) -> None:
-        """Send a beat on `health.<cluster>.<process>`, outside the log."""
+    async def send_heartbeat(self, process: str, payload: bytes) -> None:
+        """Send a heartbeat on `health.<cluster>.<process>`, outside the log."""
         ...
 
-    def beats(self, process: str = "*") -> Beats:
-        """Yield (process, payload) of beats."""
+    def heartbeats(self, process: str = "*") -> Heartbeats:
+        """Yield (process, payload) of heartbeats."""
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""One service as a process: settings from the environment, signals, beats, JSON log lines, and exit
+"""One service as a process: settings from the environment, signals, heartbeats, JSON log lines, and exit
 codes that mean something.
 
 Exit code 0: told to stop. 2: bad input, one line on stderr. 3: another process writes its subjects.
@@ -24,21 +24,21 @@ from typing import Any, TypeVar
 import structlog
 from pydantic import BaseModel, ValidationError
 
+from bus.cancellation import cancel_and_wait
 from bus.clock import Clock, SystemClock
-from bus.ending import end
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.exit_codes import ExitCode
-from bus.hang_watch import ending_hangs
-from bus.health import Condition, answering
+from bus.hang_watch import hang_watchdog
+from bus.health import HealthState, health_server
 from bus.login import Login
 from bus.measured_bus import MeasuredBus
-from bus.metrics import Measures
+from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
 from bus.nats_server import die_with_parent
 from bus.port import Bus
 from schemas.identity import Origin
 
-BEAT_SECONDS = 1.0
+HEARTBEAT_SECONDS = 1.0
 CANCEL_AGAIN_SECONDS = 0.5
 BAD_INPUT = ExitCode.BAD_INPUT
 FAILED = ExitCode.FAILED
@@ -50,7 +50,7 @@ AnySettings = TypeVar("AnySettings", bound=BaseModel)
 
 @dataclass
 class Progress:
-    """What a beat tells of a process."""
+    """What a heartbeat tells of a process."""
 
     state: str = "starting"
     """starting, catching_up, live or stopping."""
@@ -128,7 +128,7 @@ def configure_logging() -> None:
 async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> None:
     environment = os.environ
     cluster, incarnation, stream, url = (
-        _required(environment, f"FORESAIL_{part}")
+        _required_variable(environment, f"FORESAIL_{part}")
         for part in ("CLUSTER", "INCARNATION", "STREAM", "NATS_URL")
     )
     stop = asyncio.Event()
@@ -136,7 +136,7 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     clock, progress = SystemClock(), Progress()
-    async with ending_hangs(environment, clock, lambda: progress.state == "live"):
+    async with hang_watchdog(environment, clock, lambda: progress.state == "live"):
         connection = await NatsBus.connect(
             url,
             cluster=cluster,
@@ -144,12 +144,14 @@ async def _run(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> 
             name=name,
             login=Login.from_environment(environment),
         )
-        measures, origin = Measures(name, cluster, incarnation), Origin(cluster, incarnation)
-        bus = MeasuredBus(connection, connection.link, measures, clock)
+        metrics, origin = ProcessMetrics(name, cluster, incarnation), Origin(cluster, incarnation)
+        bus = MeasuredBus(connection, connection.link, metrics, clock)
         context = ProcessContext(name, bus, clock, origin, dict(environment), progress)
-        watch(measures, context, bus)
+        register_process_metrics(metrics, context, bus)
         try:
-            async with answering(environment, clock, measures, lambda: _condition(context, bus)):
+            async with health_server(
+                environment, clock, metrics, lambda: _health_state(context, bus)
+            ):
                 await _run_until(stop, main, context, bus)
         finally:
             await bus.close()
@@ -161,14 +163,14 @@ async def _run_until(
     context: ProcessContext,
     bus: MeasuredBus,
 ) -> None:
-    task = asyncio.create_task(_main(main, context), name=context.name)
-    beating = asyncio.create_task(_beat(context, bus), name="beat")
+    task = asyncio.create_task(_run_main(main, context), name=context.name)
+    heartbeats = asyncio.create_task(_send_heartbeats(context, bus), name="heartbeat")
     stopping = asyncio.create_task(_cancel_when(stop, task, context.progress), name="stop")
     try:
         with suppress(asyncio.CancelledError):
             await task
     finally:
-        await end(beating, stopping)
+        await cancel_and_wait(heartbeats, stopping)
 
 
 async def _cancel_when(stop: asyncio.Event, task: asyncio.Task[None], progress: Progress) -> None:
@@ -184,18 +186,20 @@ async def _cancel_when(stop: asyncio.Event, task: asyncio.Task[None], progress: 
         await asyncio.wait({task}, timeout=CANCEL_AGAIN_SECONDS)
 
 
-async def _main(main: Callable[[ProcessContext], Awaitable[None]], context: ProcessContext) -> None:
+async def _run_main(
+    main: Callable[[ProcessContext], Awaitable[None]], context: ProcessContext
+) -> None:
     await main(context)
 
 
-def _required(environment: Mapping[str, str], variable: str) -> str:
+def _required_variable(environment: Mapping[str, str], variable: str) -> str:
     value = environment.get(variable, "")
     if not value:
         raise ConfigError(variable, "(unset)", "set it, or let `foresail up` start this process")
     return value
 
 
-async def _beat(context: ProcessContext, bus: MeasuredBus) -> None:
+async def _send_heartbeats(context: ProcessContext, bus: MeasuredBus) -> None:
     started_ns = context.clock.wall_ns()
     while True:
         payload: dict[str, Any] = {
@@ -205,32 +209,36 @@ async def _beat(context: ProcessContext, bus: MeasuredBus) -> None:
             "seq": context.progress.seq,
             "lag": bus.lag(context.progress.seq),
             "trouble": bus.link.trouble,
-            "rss_bytes": rss_bytes(),
+            "rss_bytes": resident_bytes(),
             "cpu_seconds": round(time.process_time(), 3),
             "started_ns": started_ns,
         }
-        await context.bus.beat(context.name, json.dumps(payload, separators=(",", ":")).encode())
-        await context.clock.sleep(BEAT_SECONDS)
+        await context.bus.send_heartbeat(
+            context.name, json.dumps(payload, separators=(",", ":")).encode()
+        )
+        await context.clock.sleep(HEARTBEAT_SECONDS)
 
 
-def watch(measures: Measures, context: ProcessContext, bus: MeasuredBus) -> None:
+def register_process_metrics(
+    metrics: ProcessMetrics, context: ProcessContext, bus: MeasuredBus
+) -> None:
     """Add what is asked for when somebody scrapes: lag, position, connection, publishes sent again."""
     progress = context.progress
-    measures.watch("lag_positions", "Stored but not folded yet", lambda: bus.lag(progress.seq))
-    measures.watch("folded_seq", "Newest position folded", lambda: progress.seq)
-    measures.watch("connected", "1 while a server answers", lambda: bus.link.connected)
-    measures.watch("publish_retries", "Sent again", lambda: bus.link.retries, counts=True)
-    measures.watch("publish_refusals", "Refused", lambda: bus.link.refusals, counts=True)
+    metrics.register("lag_positions", "Stored but not applied yet", lambda: bus.lag(progress.seq))
+    metrics.register("folded_seq", "Newest position applied", lambda: progress.seq)
+    metrics.register("connected", "1 while a server answers", lambda: bus.link.connected)
+    metrics.register("publish_retries", "Sent again", lambda: bus.link.retries, counts=True)
+    metrics.register("publish_refusals", "Refused", lambda: bus.link.refusals, counts=True)
 
 
-def _condition(context: ProcessContext, bus: MeasuredBus) -> Condition:
+def _health_state(context: ProcessContext, bus: MeasuredBus) -> HealthState:
     """Say whether a process is live: caught up with the log and connected to it."""
     state, seq, connected = context.progress.state, context.progress.seq, bus.link.connected
     detail = {"process": context.name, "state": state, "connected": connected, "seq": seq}
-    return Condition(state == "live" and connected, {**detail, "lag": bus.lag(seq)})
+    return HealthState(state == "live" and connected, {**detail, "lag": bus.lag(seq)})
 
 
-def rss_bytes() -> int:
+def resident_bytes() -> int:
     """Return the resident memory of this process in bytes (its peak where /proc is missing)."""
     try:
         with open("/proc/self/statm", encoding="ascii") as statm:  # noqa: PTH123 - a kernel file, read once a second

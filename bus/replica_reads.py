@@ -47,7 +47,7 @@ def is_led(cluster: Mapping[str, Any]) -> bool:
     return bool(cluster.get("leader")) and 2 * (1 + len(near)) > 1 + len(replicas)
 
 
-class Replicas(Protocol):
+class ReplicaReader(Protocol):
     """What an adapter can ask the servers of a replicated log."""
 
     async def batch(self, start_seq: int, end_seq: int) -> list[StoredMessage]:
@@ -65,12 +65,12 @@ class Patience:
     def __init__(
         self,
         sleep: Sleep,
-        move_on: Callable[[], Awaitable[None]] | None = None,
+        switch_server: Callable[[], Awaitable[None]] | None = None,
         seconds: float = LAG_SECONDS,
     ) -> None:
-        """Wait with `sleep`, `seconds` in all; `move_on` is called every few of them."""
+        """Wait with `sleep`, `seconds` in all; `switch_server` is called every few of them."""
         self._sleep = sleep
-        self._move_on = move_on
+        self._switch_server = switch_server
         self._seconds = seconds
         self.forget()
 
@@ -89,13 +89,13 @@ class Patience:
         await self._sleep(self._pause)
         self.waited_seconds += self._pause
         self._pause = min(2 * self._pause, LONGEST_PAUSE_SECONDS)
-        if self._move_on is not None and self.waited_seconds > self._moves_at:
+        if self._switch_server is not None and self.waited_seconds > self._moves_at:
             self._moves_at += MOVE_ON_SECONDS
-            await self._move_on()
+            await self._switch_server()
 
 
-async def read_whole(
-    replicas: Replicas, start_seq: int, end_seq: int, *, patience: Patience
+async def read_without_holes(
+    replicas: ReplicaReader, start_seq: int, end_seq: int, *, patience: Patience
 ) -> Messages:
     """Yield everything between two positions, both included, in order and without a hole.
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.login import stored_logins, write_private
+from bus.login import read_logins, write_private
 from foresail.output import console, print_json
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
@@ -45,7 +45,7 @@ def show_attachment(state: StateFolder, stack: StackFile, *, as_json: bool) -> E
         out.print("The server is yours: use a login of it that may read.\n")
     out.print(f"  {found['short_command']}\n", markup=False)
     out.print(
-        "Less of it: live.foresail.<cluster>.decision, .outcome.>, .proposal.safety; beats, which are\n"
+        "Less of it: live.foresail.<cluster>.decision, .outcome.>, .proposal.safety; heartbeats, which are\n"
         f"not stored: {found['health_subject']}. Without the nats command: examples/tap_with_nats_py.py,\n"
         "or `foresail tap`.",
         markup=False,
@@ -79,7 +79,7 @@ def attachment(state: StateFolder, stack: StackFile) -> dict[str, Any]:
 def _login_file(state: StateFolder, stack: StackFile) -> Path | None:
     """Write the reader's login for other programs; None when the server asks for none."""
     folder = state.incarnation(stack.incarnation)
-    login = stored_logins(folder).get(READER)
+    login = read_logins(folder).get(READER)
     if login is None:
         return None
     variables = {

@@ -29,7 +29,7 @@ from lab.rerun.diff import diff
 from lab.rerun.plant import Plant, write_plant
 from lab.rerun.what_if import Result
 from schemas.actions import Agent
-from schemas.model import Part
+from schemas.model import DataModel
 
 CLOSED_LOOP = (
     "closed-loop: both sides ran in the simulated cluster, from the state of cycle {cycle} on, "
@@ -174,7 +174,7 @@ def _change(given: dict[str, dict[str, Any]], name: str, value: Any) -> None:
     given[group][field] = value
 
 
-def _group(name: str, fields: Mapping[str, Any]) -> Part:
+def _group(name: str, fields: Mapping[str, Any]) -> DataModel:
     kind = GROUPS[name]
     try:
         return kind.model_validate(

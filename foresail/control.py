@@ -13,12 +13,12 @@ from pathlib import Path
 from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.follow import Speaker
+from bus.follow import Publisher
 from foresail.log_source import connected
 from foresail.output import console, print_json
 from foresail.stack.state_folder import StateFolder
 from schemas.control import Command, Control
-from schemas.envelope import Draft
+from schemas.envelope import NewEvent
 from schemas.identity import Origin
 
 SAID = {
@@ -52,14 +52,14 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         )
     wall_seconds = SystemClock().wall_ns() / 1e9
     async with connected(stack, state, "operator") as bus:
-        speaker = Speaker(bus, Origin(stack.cluster, stack.incarnation), "operator")
+        publisher = Publisher(bus, Origin(stack.cluster, stack.incarnation), "operator")
         control = Control(
             command=command,
             nonce=uuid.uuid4().hex,
             wall_time_seconds=wall_seconds,
             text=arguments.reason,
         )
-        events = await speaker.say([Draft(control, 0, wall_seconds)])
+        events = await publisher.publish([NewEvent(control, 0, wall_seconds)])
     if arguments.json:
         print_json({"command": command, "id": events[0].id, "subject": events[0].subject})
     else:

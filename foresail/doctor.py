@@ -25,7 +25,7 @@ from bus.nats_server import server_binary
 from foresail.log_source import connected
 from foresail.output import console, print_json
 from foresail.stack.state_folder import NoStack, StateFolder
-from foresail.status import hear_beats, troubles
+from foresail.status import collect_heartbeats, troubles
 
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 4 * 1024**3
@@ -163,12 +163,12 @@ async def _stack(path: Path) -> str:
     state = StateFolder(path)
     stack = state.read()
     async with connected(stack, state) as bus:
-        beats = await hear_beats(bus)
-    silent = sorted(set(stack.processes) - set(beats))
-    found = [*(f"{name}: no heartbeat" for name in silent), *troubles(beats)]
+        heartbeats = await collect_heartbeats(bus)
+    silent = sorted(set(stack.processes) - set(heartbeats))
+    found = [*(f"{name}: no heartbeat" for name in silent), *troubles(heartbeats)]
     if found:
         raise Temporary("; ".join(found))
-    if not beats:
+    if not heartbeats:
         raise OSError("no process has sent a heartbeat")
     return "every process sends heartbeats and is well"
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from bus.clock import SystemClock
 from bus.exit_codes import ExitCode, verdict
-from bus.login import Login, stored_logins
+from bus.login import Login, read_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
@@ -243,7 +243,7 @@ async def connected(
     """
     server: NatsServer | None = None
     url, folder = stack.nats_url, state.incarnation(stack.incarnation)
-    logins = stored_logins(folder) if stack.embedded else {}
+    logins = read_logins(folder) if stack.embedded else {}
     login = logins.get(identity) or Login.from_environment(os.environ)
     if not stack.running and stack.embedded:
         accounts = accounts_conf(stack.cluster, stack.stream, logins) if logins else ""

@@ -8,12 +8,12 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from schemas.model import Part
+from schemas.model import DataModel
 
 NameToken = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
 
 
-class RunSettings(Part):
+class RunSettings(DataModel):
     """What runs, on which cluster, for how long."""
 
     cluster: str = Field(default="twin", pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
@@ -77,7 +77,7 @@ class RunSettings(Part):
         return self
 
 
-class NatsSettings(Part):
+class NatsSettings(DataModel):
     """The log and the server that keeps it."""
 
     url: str | None = None

@@ -21,7 +21,7 @@ from bus.limited_files import BadFile, read_toml
 from features.baseline import MODEL_ID
 from foresail.flags import FLAG_OF
 from foresail.run_settings import NatsSettings, RunSettings
-from schemas.model import Part
+from schemas.model import DataModel
 from services.agents.settings import AgentSettings
 from services.collector.settings import CollectorSettings
 from services.dashboard.settings import DashboardSettings
@@ -31,7 +31,7 @@ from services.inference.settings import InferenceSettings
 from services.referee.settings import RefereeSettings
 from services.scoreboard.settings import ScoreboardSettings
 
-GROUPS: Mapping[str, type[Part]] = {
+GROUPS: Mapping[str, type[DataModel]] = {
     "run": RunSettings,
     "nats": NatsSettings,
     "collector": CollectorSettings,
@@ -59,7 +59,7 @@ class Value:
 class StackSettings:
     """Every group, and the origin of every value that is not a default."""
 
-    groups: Mapping[str, Part]
+    groups: Mapping[str, DataModel]
     origins: Mapping[str, str]
 
     @property
@@ -165,7 +165,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Value]:
     return found
 
 
-def _parsed(kind: type[Part], field: str, text: str) -> Any:
+def _parsed(kind: type[DataModel], field: str, text: str) -> Any:
     """Read an environment value as JSON where the field is no plain text (lists, numbers), else as
     it is.
     """
@@ -191,7 +191,7 @@ def _near(word: str, known: Mapping[str, Any]) -> str:
     return ", ".join(difflib.get_close_matches(word, known, n=3, cutoff=0.4) or sorted(known))
 
 
-def _build(name: str, kind: type[Part], given: Mapping[str, Value]) -> Part:
+def _build(name: str, kind: type[DataModel], given: Mapping[str, Value]) -> DataModel:
     fields = {
         key.split(".", 1)[1]: value.value
         for key, value in given.items()

@@ -28,10 +28,10 @@ from schemas.outage import Outage, outage_of
 from schemas.registry import EVENT_TYPES, UnknownEvent, decode
 from schemas.snapshot import SnapshotNodes
 
-BEAT_BYTES = 16_384
-"""Bytes of a beat; one of ours has three hundred."""
+HEARTBEAT_BYTES = 16_384
+"""Bytes of a heartbeat; one of ours has three hundred."""
 LISTEN_SECONDS = 1.6
-"""How long beats are collected; every process beats once a second."""
+"""How long heartbeats are collected; every process sends one a second."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,7 +66,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
 
 async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
     """Return the status as JSON values."""
-    beats = await hear_beats(bus) if stack.running else {}
+    heartbeats = await collect_heartbeats(bus) if stack.running else {}
     info, now_ns = await bus.info(), clock.wall_ns()
     newest: dict[str, Any] = {}
     for kind in EVENT_TYPES:
@@ -81,7 +81,7 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
             }
     outage = await newest_outage(bus, stack.cluster) if stack.running else None
     operating = await read_operating_state(bus, stack.cluster)
-    names = sorted({*stack.processes, *beats})
+    names = sorted({*stack.processes, *heartbeats})
     return {
         "running": stack.running,
         "cluster": stack.cluster,
@@ -99,10 +99,10 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
         "nats_url": stack.nats_url,
         "dashboard_url": stack.dashboard_url,
         "health": stack.health,
-        "processes": {name: beats.get(name, {"state": "down"}) for name in names},
+        "processes": {name: heartbeats.get(name, {"state": "down"}) for name in names},
         "servers": stack.servers,
         "last_ends": stack.last_ends,
-        "troubles": [*troubles(beats), *([] if outage is None else [outage.text()])],
+        "troubles": [*troubles(heartbeats), *([] if outage is None else [outage.text()])],
         "newest": newest,
         "log": {
             "stream": stack.stream,
@@ -150,39 +150,43 @@ async def newest_outage(bus: Bus, cluster: str) -> Outage | None:
     return outage_of(data) if isinstance(data, SnapshotNodes) else None
 
 
-async def hear_beats(bus: Bus) -> dict[str, Any]:
-    """Return the newest beat of each process, with `pids`: everybody who beats under that name."""
+async def collect_heartbeats(bus: Bus) -> dict[str, Any]:
+    """Return the newest heartbeat of each process, with `pids`: everybody who sends them under that name."""
     found: dict[str, Any] = {}
 
     async def listen() -> None:
-        async for process, payload in bus.beats():
-            beat = read_beat(payload)
-            if beat is None:
+        async for process, payload in bus.heartbeats():
+            heartbeat = parse_heartbeat(payload)
+            if heartbeat is None:
                 continue
-            pids = {*found.get(process, {}).get("pids", ()), beat["pid"]}
-            found[process] = {**beat, "pids": sorted(pids)}
+            pids = {*found.get(process, {}).get("pids", ()), heartbeat["pid"]}
+            found[process] = {**heartbeat, "pids": sorted(pids)}
 
     with suppress(TimeoutError):
         await asyncio.wait_for(listen(), LISTEN_SECONDS)
     return found
 
 
-def read_beat(payload: bytes) -> dict[str, Any] | None:
-    """Read a beat; None for what no process of ours sends (beats pass no schema and no log)."""
+def parse_heartbeat(payload: bytes) -> dict[str, Any] | None:
+    """Read a heartbeat; None for what no process of ours sends (heartbeats pass no schema and no log)."""
     try:
-        beat = load_json(payload, most_bytes=BEAT_BYTES)
+        heartbeat = load_json(payload, most_bytes=HEARTBEAT_BYTES)
     except BadJson:
         return None
-    sound = isinstance(beat, dict) and type(beat.get("pid")) is int
-    return beat if sound and isinstance(beat.get("state"), str) else None
+    sound = isinstance(heartbeat, dict) and type(heartbeat.get("pid")) is int
+    return heartbeat if sound and isinstance(heartbeat.get("state"), str) else None
 
 
-def troubles(beats: Mapping[str, Any]) -> list[str]:
-    """Return one line for everything in the beats that an operator should look after."""
-    lines = [f"{name}: {beat['trouble']}" for name, beat in beats.items() if beat.get("trouble")]
-    for name, beat in beats.items():
-        if len(beat["pids"]) > 1:
-            pids = ", ".join(str(pid) for pid in beat["pids"])
+def troubles(heartbeats: Mapping[str, Any]) -> list[str]:
+    """Return one line for everything in the heartbeats that an operator should look after."""
+    lines = [
+        f"{name}: {heartbeat['trouble']}"
+        for name, heartbeat in heartbeats.items()
+        if heartbeat.get("trouble")
+    ]
+    for name, heartbeat in heartbeats.items():
+        if len(heartbeat["pids"]) > 1:
+            pids = ", ".join(str(pid) for pid in heartbeat["pids"])
             lines.append(f"{name}: several processes of this name (pids {pids}); stop all but one")
     return sorted(lines)
 
@@ -200,14 +204,14 @@ def _print(status: dict[str, Any]) -> None:
     table = Table(box=None)
     for column in ("process", "state", "pid", "seq", "lag", "memory", "health port"):
         table.add_column(column)
-    for name, beat in status["processes"].items():
-        memory = beat.get("rss_bytes")
+    for name, heartbeat in status["processes"].items():
+        memory = heartbeat.get("rss_bytes")
         table.add_row(
             name,
-            beat["state"],
-            str(beat.get("pid", "")),
-            str(beat.get("seq", "")),
-            str(beat.get("lag", "")),
+            heartbeat["state"],
+            str(heartbeat.get("pid", "")),
+            str(heartbeat.get("seq", "")),
+            str(heartbeat.get("lag", "")),
             "" if memory is None else f"{memory / 1e6:.0f} MB",
             str(status["health"].get(name, "")),
         )

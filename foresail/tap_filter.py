@@ -19,7 +19,7 @@ from foresail.log_source import cycle_of_message
 from schemas.actions import LETTERS, Agent
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
-from schemas.frames import FramedData, FrameMismatch, FullState, unfold
+from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame
 from schemas.limited_json import BadJson, load_json
 from schemas.model import EventData
 from schemas.prediction import Prediction
@@ -71,7 +71,7 @@ class TapFilter:
     def _row(self, event: Event[Any]) -> str | None:
         """Return the cells of the node's row that changed since they were last shown."""
         try:
-            state = unfold(self._states.get(event.type), event.data)
+            state = apply_frame(self._states.get(event.type), event.data)
         except FrameMismatch:
             return None  # the tap began inside a chain of deltas; the next keyframe comes soon
         self._states[event.type] = state

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Ratio, Rounded, Seconds
 
 
@@ -47,7 +47,7 @@ class TargetKind(StrEnum):
     """A noop has no target."""
 
 
-class Target(Part):
+class Target(DataModel):
     """What an action is aimed at."""
 
     kind: TargetKind
@@ -55,7 +55,7 @@ class Target(Part):
     """The node's name, or the queue's (`pending`); empty for none."""
 
 
-class Parameters(Part):
+class Parameters(DataModel):
     """What to do exactly; only the fields of the kind are set."""
 
     admission: str | None = None
@@ -72,7 +72,7 @@ class Parameters(Part):
     """resource_cap: share of the node's memory that may be used."""
 
 
-class Action(Part):
+class Action(DataModel):
     """What is to be done, to what, by whose wish."""
 
     agent: Agent | None
@@ -91,7 +91,7 @@ class Action(Part):
         return f"{who}:{self.kind}" + (f":{detail}" if detail else "")
 
 
-class Evidence(Part):
+class Evidence(DataModel):
     """One number against its threshold, with the age of the signal behind it."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Checkpoints: the stored state of a service's fold, so that a start need not read the whole log."""
+"""Checkpoints: the stored state of a service's handler, so that a start need not read the whole log."""
 
 from __future__ import annotations
 

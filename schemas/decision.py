@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from schemas.actions import Action, ActionKind, Agent, Evidence, Target
-from schemas.model import EventData, Part
+from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.proposal import ProposalStatus
 from schemas.reasons import Reason
@@ -47,7 +47,7 @@ class RefereeRule(StrEnum):
     """A newer observation was there before the cycle was closed: nothing is done for it."""
 
 
-class Override(Part):
+class Override(DataModel):
     """Why a proposal was not taken: the rule and the numbers that beat it."""
 
     rule: RefereeRule
@@ -60,7 +60,7 @@ class Override(Part):
     loser_priority: int | None = None
 
 
-class Considered(Part):
+class Considered(DataModel):
     """A proposal as the referee read it."""
 
     id: str

@@ -1,7 +1,7 @@
 """The envelope: CloudEvents 1.0 in NATS binary mode, stamped once.
 
-A service makes a `Draft` (what to say, about which cycle, because of which events). `stamp` gives
-it its id, subject, correlation and trace. Attributes travel as `ce-*` headers, data as JSON; values
+A service makes a `NewEvent` (its data, its cycle and the events that caused it). `stamp` gives
+it its id, subject, correlation and trace context. Attributes travel as `ce-*` headers, data as JSON; values
 are percent-encoded as the NATS protocol binding of CloudEvents asks.
 """
 
@@ -33,8 +33,8 @@ D = TypeVar("D", bound=EventData, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """What a service wants to say, before it has an id."""
+class NewEvent:
+    """An event that a service is about to publish, before it has an id."""
 
     data: EventData
     cycle: int
@@ -86,19 +86,19 @@ def schema_uri(event_type: str) -> str:
     return f"urn:foresail:schema:{event_type}"
 
 
-def stamp(draft: Draft, origin: Origin, producer: str, config_hash: str) -> Event[EventData]:
-    """Give a draft its id and attributes; equal drafts give equal events."""
-    data = draft.data
-    identity = event_id(origin, producer, data.TYPE, cycle=draft.cycle, key=data.key())
+def stamp(new_event: NewEvent, origin: Origin, producer: str, config_hash: str) -> Event[EventData]:
+    """Give a new event its id and attributes; equal inputs give equal events."""
+    data = new_event.data
+    identity = event_id(origin, producer, data.TYPE, cycle=new_event.cycle, key=data.key())
     return Event(
         id=identity,
         type=data.TYPE,
         source=origin.source(producer),
         subject=subjects.build(origin.cluster, data.tokens()),
-        time=rfc3339(draft.time_seconds),
-        correlation_id=origin.correlation_id(draft.cycle),
-        causation_ids=draft.causes,
-        traceparent=traceparent(origin, draft.cycle, identity),
+        time=rfc3339(new_event.time_seconds),
+        correlation_id=origin.correlation_id(new_event.cycle),
+        causation_ids=new_event.causes,
+        traceparent=traceparent(origin, new_event.cycle, identity),
         config_hash=config_hash,
         data=data,
     )

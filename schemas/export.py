@@ -67,7 +67,7 @@ def json_schema(kind: type[EventData]) -> dict[str, Any]:
     return {"$schema": DIALECT, "$id": schema_uri(kind.TYPE), **schema, "title": kind.TYPE}
 
 
-def address(kind: type[EventData]) -> tuple[str, dict[str, str]]:
+def channel_address(kind: type[EventData]) -> tuple[str, dict[str, str]]:
     """Return the AsyncAPI channel address of a type and its parameters with a sentence each."""
     parameters = {"cluster": "Name of the cluster, escaped as one token."}
     tokens = []
@@ -93,7 +93,7 @@ def asyncapi() -> dict[str, Any]:
     messages: dict[str, Any] = {}
     for kind in EVENT_TYPES:
         name = kind.__name__
-        where, parameters = address(kind)
+        where, parameters = channel_address(kind)
         channels[name] = {
             "address": where,
             "description": _sentence(kind),
@@ -143,7 +143,7 @@ def events_page() -> str:
         "| --- | --- | --- |",
     ]
     lines += [
-        f"| [`{kind.TYPE}`](#{_anchor(kind)}) | `{address(kind)[0]}` | {_producer(kind)} |"
+        f"| [`{kind.TYPE}`](#{_anchor(kind)}) | `{channel_address(kind)[0]}` | {_producer(kind)} |"
         for kind in EVENT_TYPES
     ]
     for kind in EVENT_TYPES:
@@ -158,7 +158,9 @@ def events_page() -> str:
             "| --- | --- | --- |",
         ]
         for name, field in schema["properties"].items():
-            lines.append(f"| `{name}` | {_form(field)} | {_flat(field.get('description', ''))} |")
+            lines.append(
+                f"| `{name}` | {_field_type(field)} | {_on_one_line(field.get('description', ''))} |"
+            )
     return "\n".join(lines) + "\n"
 
 
@@ -178,7 +180,7 @@ def seed_fields_page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def documents() -> Mapping[Path, str]:
+def generated_files() -> Mapping[Path, str]:
     """Return every generated file, relative to the repository, with its content."""
     files = {
         Path("schemas/exported") / f"{kind.TYPE}.json": _pretty(json_schema(kind))
@@ -192,11 +194,11 @@ def documents() -> Mapping[Path, str]:
 
 def main() -> None:
     """Write every generated file below the repository's root."""
-    for path, text in documents().items():
+    for path, text in generated_files().items():
         target = HERE.parent / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
-    sys.stdout.write(f"wrote {len(documents())} files\n")
+    sys.stdout.write(f"wrote {len(generated_files())} files\n")
 
 
 def _pretty(value: Any) -> str:
@@ -208,10 +210,10 @@ def _producer(kind: type[EventData]) -> str:
 
 
 def _sentence(kind: type[EventData]) -> str:
-    return _flat((kind.__doc__ or "").split("\n\n", maxsplit=1)[0])
+    return _on_one_line((kind.__doc__ or "").split("\n\n", maxsplit=1)[0])
 
 
-def _flat(text: str) -> str:
+def _on_one_line(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -223,17 +225,17 @@ def _anchor(kind: type[EventData]) -> str:
     return kind.TYPE.replace(".", "")
 
 
-def _form(field: Mapping[str, Any]) -> str:
+def _field_type(field: Mapping[str, Any]) -> str:
     if "$ref" in field:
         return str(field["$ref"]).rsplit("/", 1)[-1]
     if "anyOf" in field:
-        return " or ".join(_form(option) for option in field["anyOf"])
+        return " or ".join(_field_type(option) for option in field["anyOf"])
     if "const" in field:
         return f"`{field['const']}`"
     if "enum" in field:
         return ", ".join(f"`{value}`" for value in field["enum"])
     if field.get("type") == "array":
-        return f"list of {_form(field.get('items', {}))}"
+        return f"list of {_field_type(field.get('items', {}))}"
     return str(field.get("type", "any"))
 
 

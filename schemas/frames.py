@@ -1,6 +1,6 @@
-"""Keyframes and deltas: building them, and unfolding them into the full state again.
+"""Keyframes and deltas: building them, and applying them to get the full state back.
 
-A producer calls `frame_of`; a reader keeps a `FullState` and calls `unfold` for every event of the
+A producer calls `frame_of`; a reader keeps a `FullState` and calls `apply_frame` for every event of the
 type. The hash in each frame makes a lost or doubled delta an error at once instead of a wrong state
 later.
 """
@@ -15,7 +15,15 @@ from pydantic import PrivateAttr
 
 from schemas.model import EventData
 from schemas.numbers import Cycle
-from schemas.tables import Frame, Table, TableDelta, check_cells, columns_after, diff, state_hash
+from schemas.tables import (
+    Frame,
+    Table,
+    TableDelta,
+    check_cells,
+    columns_after,
+    diff_tables,
+    state_hash,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +44,17 @@ class FramedData(EventData):
 
     cycle: Cycle
     frame: Frame
-    _unfolded: FullState | None = PrivateAttr(default=None)
-    """The full state after this frame, where a reader of proven bytes has unfolded it already."""
+    _full_state: FullState | None = PrivateAttr(default=None)
+    """The full state after this frame, where a reader of proven bytes has computed it already."""
 
     @property
-    def unfolded(self) -> FullState | None:
-        """The full state after this frame, if somebody has worked it out."""
-        return self._unfolded
+    def full_state(self) -> FullState | None:
+        """The full state after this frame, if a reader has computed it."""
+        return self._full_state
 
-    def carry(self, full: FullState) -> None:
-        """Let this event carry its full state, so that several readers share the work."""
-        self._unfolded = full
+    def attach_full_state(self, full: FullState) -> None:
+        """Attach the full state, so that several readers share the work."""
+        self._full_state = full
 
 
 AnyFramed = TypeVar("AnyFramed", bound=FramedData)
@@ -73,7 +81,7 @@ def frame_of(
     digest = state_hash(tables)
     full = previous is None or cycle - previous.keyframe_cycle >= keyframe_every
     if not full and previous is not None:
-        deltas = {name: diff(previous.tables[name], tables[name]) for name in kind.TABLES}
+        deltas = {name: diff_tables(previous.tables[name], tables[name]) for name in kind.TABLES}
         changed = sum(
             len(change.rows) for delta in deltas.values() for change in delta.cells.values()
         )
@@ -91,7 +99,7 @@ def frame_of(
     return kind(cycle=cycle, frame=frame, **{name: tables[name] for name in kind.TABLES}, **fields)
 
 
-def unfold(previous: FullState | None, data: FramedData, *, prove: bool = True) -> FullState:
+def apply_frame(previous: FullState | None, data: FramedData, *, prove: bool = True) -> FullState:
     """Return the full state after `data`.
 
     Args:
@@ -113,27 +121,28 @@ def unfold(previous: FullState | None, data: FramedData, *, prove: bool = True) 
         raise FrameMismatch(
             f"delta of cycle {data.cycle} builds on {frame.previous_cycle}, not on {have}"
         )
-    elif data.unfolded is None:
+    elif data.full_state is None:
         try:
             tables = {
-                name: _after(previous.tables[name], frame.deltas[name]) for name in data.TABLES
+                name: _table_after(previous.tables[name], frame.deltas[name])
+                for name in data.TABLES
             }
         except (KeyError, ValueError, TypeError) as error:
             raise FrameMismatch(f"delta of cycle {data.cycle} does not fit: {error}") from error
-    if data.unfolded is not None:
-        return data.unfolded
+    if data.full_state is not None:
+        return data.full_state
     state = FullState(data.cycle, frame.keyframe_cycle, tables, frame.state_hash)
-    return _proven(state) if prove else state
+    return _check_hash(state) if prove else state
 
 
-def _after(table: Table, delta: TableDelta) -> Table:
+def _table_after(table: Table, delta: TableDelta) -> Table:
     """Return a table after a delta; the hash says whether it is right."""
     columns = columns_after(table, delta)
     check_cells(type(table), delta, columns)
     return type(table).model_construct(None, **columns)
 
 
-def _proven(state: FullState) -> FullState:
+def _check_hash(state: FullState) -> FullState:
     if state_hash(state.tables) != state.hash:
         raise FrameMismatch(
             f"state after cycle {state.cycle} does not have the hash its frame names"

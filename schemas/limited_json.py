@@ -35,8 +35,8 @@ def load_json(text: str | bytes, *, most_bytes: int = MOST_BYTES, deepest: int =
         raise BadJson(f"it has {size} bytes; at most {most_bytes} are read")
     try:
         plain = text if isinstance(text, str) else text.decode()
-        _check(plain, deepest)
-        value = json.loads(plain, parse_constant=_no_number, parse_float=_finite)
+        _check_limits(plain, deepest)
+        value = json.loads(plain, parse_constant=_no_number, parse_float=_parse_finite)
         if "\\u" in plain:  # half a character cannot be written again
             json.dumps(value, ensure_ascii=False).encode()
     except UnicodeError as error:
@@ -48,7 +48,7 @@ def load_json(text: str | bytes, *, most_bytes: int = MOST_BYTES, deepest: int =
     return value
 
 
-def _check(text: str, deepest: int) -> None:
+def _check_limits(text: str, deepest: int) -> None:
     """Raise BadJson for too deep a text or too long a number, without building anything."""
     depth = 0
     for match in _TOKEN.finditer(text):
@@ -67,7 +67,7 @@ def _no_number(text: str) -> NoReturn:
     raise BadJson(f"{text} is no number in JSON")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
         raise BadJson(f"{text} is no finite number")

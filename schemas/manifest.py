@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import JsonObject, json_values
 
 MANIFEST_FILE = "manifest.json"
@@ -26,23 +26,23 @@ ModelName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")]
 """Lower case, digits and `-`: it becomes part of a subject."""
 
 
-def _finite(value: float) -> float:
+def _require_finite(value: float) -> float:
     json_values({"": value})
     return value
 
 
-Number = Annotated[float, AfterValidator(_finite)]
+Number = Annotated[float, AfterValidator(_require_finite)]
 """A finite float, not rounded: small probabilities need every digit."""
 
 
-class ModelFeature(Part):
+class ModelFeature(DataModel):
     """One input column of a model."""
 
     name: str
     unit: str
 
 
-class Calibration(Part):
+class Calibration(DataModel):
     """How a booster's raw output becomes the number that is published."""
 
     kind: Literal["none", "isotonic", "factor"] = "none"
@@ -62,7 +62,7 @@ class Calibration(Part):
         return self
 
 
-class ModelBooster(Part):
+class ModelBooster(DataModel):
     """One booster of a model: what it predicts, and the file that holds it.
 
     Boosters that share horizon, quantile and resource are one mean: their raw outputs are averaged,
@@ -79,7 +79,7 @@ class ModelBooster(Part):
     calibration: Calibration = Calibration()
 
 
-class TrainingData(Part):
+class TrainingData(DataModel):
     """What a model was trained on."""
 
     dataset: str
@@ -93,7 +93,7 @@ class TrainingData(Part):
     prevalence: Number = 0.0
 
 
-class ModelManifest(Part):
+class ModelManifest(DataModel):
     """`manifest.json` of a model directory."""
 
     FORMAT: ClassVar[int] = 1

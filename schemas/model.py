@@ -28,7 +28,7 @@ MOST_REASON: Final = 300
 """Characters that say why data does not fit."""
 
 
-def _bound(schema: Any) -> None:
+def _bound_input(schema: Any) -> None:
     """Let lists end at their first wrong element, and integers at 64 bits.
 
     Without, a message of 1 MiB of wrong cells made half a million errors: 9 s and 500 MB.
@@ -41,13 +41,13 @@ def _bound(schema: Any) -> None:
             schema.setdefault("ge", -LARGEST_INTEGER - 1)
         for name, inner in schema.items():
             if name not in {"metadata", "ref", "cls"}:
-                _bound(inner)
+                _bound_input(inner)
     elif isinstance(schema, list | tuple):
         for inner in schema:
-            _bound(inner)
+            _bound_input(inner)
 
 
-class Part(BaseModel):
+class DataModel(BaseModel):
     """A piece of an event's data; the same rules as the whole."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
@@ -58,11 +58,11 @@ class Part(BaseModel):
     ) -> CoreSchema:
         """Bound every list and integer inside."""
         schema = handler(source)
-        _bound(schema)
+        _bound_input(schema)
         return schema
 
 
-class EventData(Part):
+class EventData(DataModel):
     """Data of one event type and version.
 
     Subclasses name their CloudEvents type in `TYPE` and the subject tokens after
@@ -107,7 +107,7 @@ def check_counts(data: bytes) -> None:
             raise ValueError(f"{count} {name} are more than an event holds ({most[name]})")
 
 
-def reason_of(error: Exception) -> str:
+def validation_reason(error: Exception) -> str:
     """Return why data does not fit, on one line of bounded length, without listing every cell."""
     if isinstance(error, ValidationError) and error.error_count() <= MOST_REASON:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from schemas.actions import Agent
 from schemas.frames import FramedData
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Count, Ratio, Rounded, Seconds
 from schemas.signals import Signal
 from schemas.tables import Table
@@ -63,7 +63,7 @@ class ObservedPods(Table):
     """How long a Pending pod has waited."""
 
 
-class ClusterTotals(Part):
+class ClusterTotals(DataModel):
     """The cluster in a few numbers."""
 
     nodes: Count

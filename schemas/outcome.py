@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import ClassVar, Literal
 
 from schemas.actions import Action, ActionKind, Agent
-from schemas.model import EventData, Part
+from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.reasons import Reason
 
@@ -44,7 +44,7 @@ class Verb(StrEnum):
     DELETE = "delete"
 
 
-class Operation(Part):
+class Operation(DataModel):
     """One write, stated as an absolute end: doing it twice is doing it once."""
 
     verb: Verb
@@ -68,7 +68,7 @@ class Operation(Part):
     """One line for people."""
 
 
-class OperationResult(Part):
+class OperationResult(DataModel):
     """What the API server answered to one operation."""
 
     status: Literal["applied", "unchanged", "refused", "failed"]
@@ -78,7 +78,7 @@ class OperationResult(Part):
     resource_version: str = ""
 
 
-class GuardCheck(Part):
+class GuardCheck(DataModel):
     """One guard rail with the measured value and its limit."""
 
     guard: str
@@ -159,7 +159,7 @@ class OutcomeVerification(EventData):
     text: str
 
 
-class RewardPart(Part):
+class RewardPart(DataModel):
     """One term of an agent's reward."""
 
     agent: Agent
@@ -169,7 +169,7 @@ class RewardPart(Part):
     text: str = ""
 
 
-class AgentRewards(Part):
+class AgentRewards(DataModel):
     """Rewards by agent, unweighted, and their weighted total."""
 
     safety: Rounded
@@ -211,7 +211,7 @@ class OutcomeReward(EventData):
     reason: Reason | None = None
 
 
-class RunningScore(Part):
+class RunningScore(DataModel):
     """One model's score since the run began, over every certain target."""
 
     targets: Count
@@ -224,7 +224,7 @@ class RunningScore(Part):
     pinball_ratio: Rounded | None = None
 
 
-class ForecastScore(Part):
+class ForecastScore(DataModel):
     """How one kind of prediction did on one cycle's targets."""
 
     targets: Count

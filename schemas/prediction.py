@@ -12,7 +12,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from schemas.model import EventData, Part
+from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
@@ -36,7 +36,7 @@ class DemandTable(Table):
     """Predicted demand / allocatable."""
 
 
-class Contribution(Part):
+class Contribution(DataModel):
     """How much one feature added to one prediction."""
 
     target: str
@@ -48,7 +48,7 @@ class Contribution(Part):
     """In `contributions_unit` of the prediction."""
 
 
-class FeatureSource(Part):
+class FeatureSource(DataModel):
     """Where some of a model's features came from, and how old that was."""
 
     name: str

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
-from schemas.model import EventData, Part
+from schemas.model import DataModel, EventData
 from schemas.numbers import Cycle, Rounded, Seconds
 from schemas.reasons import PendingClass
 
@@ -32,7 +32,7 @@ class ReactionKind(StrEnum):
     POD_RESTARTED = "pod_restarted"
 
 
-class ReactionItem(Part):
+class ReactionItem(DataModel):
     """One thing that happened, when, and how long after what."""
 
     kind: ReactionKind

@@ -18,7 +18,7 @@ from schemas.decision import Decision
 from schemas.envelope import SPEC_VERSION, Event, attributes_of, headers_of
 from schemas.identity import cycle_of
 from schemas.limited_json import load_json
-from schemas.model import EventData, check_counts, reason_of
+from schemas.model import EventData, check_counts, validation_reason
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
@@ -111,7 +111,7 @@ def decode(
     try:
         event_type = attributes["type"]
         if event_type in UPCASTERS:
-            event_type, content = upcast(event_type, _object(data))
+            event_type, content = upcast(event_type, _parse_object(data))
             data = to_json(content)
         read = BY_TYPE[event_type].read(data)
         event = Event(
@@ -132,13 +132,13 @@ def decode(
         raise UnknownEvent(f"{subject}: unknown or missing {error}") from error
     except (ValueError, RecursionError) as error:
         raise UnknownEvent(
-            f"{subject}: data does not fit {attributes.get('type')}: {reason_of(error)}"
+            f"{subject}: data does not fit {attributes.get('type')}: {validation_reason(error)}"
         ) from error
     _check_place(event)
     return event
 
 
-def _object(data: bytes) -> dict[str, Any]:
+def _parse_object(data: bytes) -> dict[str, Any]:
     check_counts(data)
     content = load_json(data)
     if not isinstance(content, dict):

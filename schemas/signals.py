@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Seconds
 from schemas.reasons import Reason
 
@@ -25,7 +25,7 @@ class SignalStatus(StrEnum):
     """A constant of the settings, measured by nobody (for example the energy price)."""
 
 
-class Signal(Part):
+class Signal(DataModel):
     """One source of an observation, and the age of what it said."""
 
     name: str

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from schemas.frames import FramedData
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Count, Rounded, Seconds
 from schemas.reasons import Reason
 from schemas.tables import Table
 
 
-class SourceRead(Part):
+class SourceRead(DataModel):
     """One read from the cluster: when, how much, or why not."""
 
     source: str

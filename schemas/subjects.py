@@ -17,7 +17,7 @@ ROOT = "foresail"
 LIVE_PREFIX = "live"
 """Stored events are republished under `live.foresail.>`; taps read those."""
 HEALTH = "health"
-"""`health.<cluster>.<process>`: beats on core NATS, outside the log."""
+"""`health.<cluster>.<process>`: heartbeats on core NATS, outside the log."""
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_~/:+=@,$")
 
@@ -87,7 +87,7 @@ def live(subject: str) -> str:
 
 
 def health(cluster: str, process: str) -> str:
-    """Return the core NATS subject of a process' beats (`*` for every process)."""
+    """Return the core NATS subject of a process' heartbeats (`*` for every process)."""
     return ".".join((HEALTH, escape(cluster), process if process == "*" else escape(process)))
 
 

@@ -1,8 +1,8 @@
 """Large state is columns: row ids once, one array per signal, and deltas between two tables.
 
 5,000 nodes as columns are about 0.5 MB and 3 ms to validate; as row objects 4 to 5 MB and 100 ms. A
-`Table` has one id column named `ids`, sorted, and further columns of equal length. `diff` and
-`apply` are exact inverses:
+`Table` has one id column named `ids`, sorted, and further columns of equal length. `diff_tables` and
+`apply_delta` are exact inverses:
 `apply(old, diff(old, new)) == new`, byte for byte once encoded.
 """
 
@@ -17,14 +17,14 @@ from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import model_validator
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Cycle
 
 Scalar = bool | int | float | str | None
 """What a cell may hold."""
 
 
-class Table(Part):
+class Table(DataModel):
     """Rows with sorted, unique `ids` and one tuple per column, all of the same length."""
 
     ids: tuple[str, ...] = ()
@@ -53,14 +53,14 @@ class Table(Part):
         return {row_id: number for number, row_id in enumerate(self.ids)}
 
 
-class CellChanges(Part):
+class CellChanges(DataModel):
     """New values of one column: `values[i]` goes to row number `rows[i]` of the new table."""
 
     rows: tuple[int, ...]
     values: tuple[Scalar, ...]
 
 
-class TableDelta(Part):
+class TableDelta(DataModel):
     """What turns one table into the next."""
 
     removed: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ def table_of(kind: type[AnyTable], rows: Mapping[str, Mapping[str, Any]]) -> Any
     return kind.model_validate({"ids": tuple(ids), **columns})
 
 
-def diff(old: AnyTable, new: AnyTable) -> TableDelta:
+def diff_tables(old: AnyTable, new: AnyTable) -> TableDelta:
     """Return the delta from `old` to `new` (two tables of the same kind)."""
     moved = old.ids != new.ids
     before, kept = (old.index(), new.index()) if moved else ({}, {})
@@ -104,18 +104,18 @@ def diff(old: AnyTable, new: AnyTable) -> TableDelta:
                 [
                     number
                     for number, earlier in pairs
-                    if earlier is None or not _same(column[number], previous[earlier])
+                    if earlier is None or not _same_value(column[number], previous[earlier])
                 ]
             )
             if moved
-            else _changed(previous, column)
+            else _changed_rows(previous, column)
         )
         if rows:
             cells[name] = CellChanges(rows=rows, values=tuple(column[number] for number in rows))
     return TableDelta(removed=removed, added=added, cells=cells)
 
 
-def apply(old: AnyTable, delta: TableDelta) -> AnyTable:
+def apply_delta(old: AnyTable, delta: TableDelta) -> AnyTable:
     """Return the table after `delta`.
 
     Raises:
@@ -210,18 +210,18 @@ def _surely_same(old: Sequence[Scalar], new: Sequence[Scalar]) -> bool:
     )
 
 
-def _changed(old: Sequence[Scalar], new: Sequence[Scalar]) -> tuple[int, ...]:
+def _changed_rows(old: Sequence[Scalar], new: Sequence[Scalar]) -> tuple[int, ...]:
     """Return the numbers of the cells that differ in two columns of the same rows."""
     return tuple(
         [
             number
             for number, (left, right) in enumerate(zip(old, new, strict=True))
-            if left is not right and not _same(left, right)
+            if left is not right and not _same_value(left, right)
         ]
     )
 
 
-def _same(left: object, right: object) -> bool:
+def _same_value(left: object, right: object) -> bool:
     return left == right and type(left) is type(right)
 
 
@@ -239,7 +239,7 @@ def state_hash(tables: Mapping[str, Table]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Frame(Part):
+class Frame(DataModel):
     """How full state travels: now and then a keyframe, in between deltas, each with the hash of the
     full state.
     """

@@ -1,7 +1,7 @@
 """What a reader keeps of observations: the newest full one, and the cycles that wait for output.
 
 Both are plain parts, so that they fit into a service's state and its checkpoint. Every service that
-reads observations uses these two; unfolding and bookkeeping exist once.
+reads observations uses these two; applying frames and bookkeeping exist once.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from schemas.actions import Agent
 from schemas.envelope import Event
-from schemas.frames import FrameMismatch, FullState, unfold
-from schemas.model import Part
+from schemas.frames import FrameMismatch, FullState, apply_frame
+from schemas.model import DataModel
 from schemas.numbers import Cycle, Seconds
 from schemas.observation import ClusterTotals, Observation, ObservedNodes, ObservedPods
 from schemas.signals import Signal
@@ -21,7 +21,7 @@ OPEN_LIMIT = 1_000
 """Open cycles kept; a service that was away for longer answers only the newest of them."""
 
 
-class ObservationView(Part):
+class ObservationView(DataModel):
     """One observation with its full tables."""
 
     id: str
@@ -43,7 +43,7 @@ class ObservationView(Part):
         return next((signal for signal in self.signals if signal.name == name), None)
 
 
-def view_of(previous: ObservationView | None, event: Event[Any]) -> ObservationView | None:
+def update_view(previous: ObservationView | None, event: Event[Any]) -> ObservationView | None:
     """Return the full observation after `event`.
 
     None while a reader that began inside a chain of deltas waits for the next keyframe.
@@ -56,7 +56,7 @@ def view_of(previous: ObservationView | None, event: Event[Any]) -> ObservationV
     if not isinstance(data, Observation):
         raise TypeError(f"not an observation: {event.type}")
     try:
-        full = unfold(_full_state(previous), data)
+        full = apply_frame(_full_state(previous), data)
     except FrameMismatch:
         return None
     nodes, pods = full.tables["nodes"], full.tables["pods"]
@@ -85,7 +85,7 @@ def _full_state(view: ObservationView | None) -> FullState | None:
     return FullState(view.cycle, view.keyframe_cycle, tables, view.state_hash)
 
 
-class OpenCycle(Part):
+class OpenCycle(DataModel):
     """A cycle that still waits for the reader's output."""
 
     cycle: Cycle
@@ -93,7 +93,7 @@ class OpenCycle(Part):
     cluster_time_seconds: Seconds
 
 
-def opened(cycles: Sequence[OpenCycle], event: Event[Any]) -> tuple[OpenCycle, ...]:
+def add_open_cycle(cycles: Sequence[OpenCycle], event: Event[Any]) -> tuple[OpenCycle, ...]:
     """Return the open cycles after an observation: its own is the newest."""
     data = event.data
     new = OpenCycle(
@@ -102,6 +102,6 @@ def opened(cycles: Sequence[OpenCycle], event: Event[Any]) -> tuple[OpenCycle, .
     return (*(one for one in cycles if one.cycle < new.cycle), new)[-OPEN_LIMIT:]
 
 
-def closed(cycles: Sequence[OpenCycle], cycle: int) -> tuple[OpenCycle, ...]:
+def remove_open_cycle(cycles: Sequence[OpenCycle], cycle: int) -> tuple[OpenCycle, ...]:
     """Return the open cycles after the reader's own output of `cycle` was seen in the log."""
     return tuple(one for one in cycles if one.cycle != cycle)

@@ -16,7 +16,7 @@ from schemas.actions import Action, ActionKind, Agent, Parameters, Target, Targe
 from schemas.config import Config, config_hash
 from schemas.control import Command, Control
 from schemas.decision import ClosedBy, Considered, Decision, RefereeRule
-from schemas.envelope import Draft, Event, stamp
+from schemas.envelope import Event, NewEvent, stamp
 from schemas.frames import FullState, frame_of
 from schemas.identity import Origin
 from schemas.model import EventData
@@ -78,7 +78,7 @@ def stamped(
     about: int = getattr(data, "cycle", 0) if cycle is None else cycle
     who = producer or producer_of(data)
     time_seconds = getattr(data, "cluster_time_seconds", None) or cycle_time(about)
-    event = stamp(Draft(data, about, time_seconds, tuple(causes)), origin, who, hash_of_config)
+    event = stamp(NewEvent(data, about, time_seconds, tuple(causes)), origin, who, hash_of_config)
     return stored(event, seq=seq) if seq else event
 
 
@@ -169,7 +169,7 @@ def make_observation(
 ) -> Observation:
     """Return an observation; nodes are rows by name, or how many of them.
 
-    A keyframe, unless `previous` (what `schemas.frames.unfold` returned for the one before) is
+    A keyframe, unless `previous` (what `schemas.frames.apply_frame` returned for the one before) is
     given.
     """
     table = observed_nodes(nodes)

@@ -19,9 +19,9 @@ import uvicorn
 
 from bus.clock import Clock, SystemClock
 from bus.errors import ConfigError, InputError
-from bus.hang_watch import ending_hangs
-from bus.health import Condition, address_from, answering
-from bus.metrics import Measures
+from bus.hang_watch import hang_watchdog
+from bus.health import HealthState, address_from, health_server
+from bus.metrics import ProcessMetrics
 from bus.nats_server import die_with_parent
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, server_of
@@ -173,15 +173,15 @@ async def serve(
     announcing = asyncio.create_task(
         _announce(server, settings, tokens, credentials, listener), name="ready"
     )
-    measures = _measures(engine)
+    metrics = _metrics(engine)
 
-    def condition() -> Condition:
-        return Condition(server.started and not driving.done(), {"cluster_seconds": engine.now})
+    def condition() -> HealthState:
+        return HealthState(server.started and not driving.done(), {"cluster_seconds": engine.now})
 
     try:
         async with (
-            ending_hangs(os.environ, clock, lambda: server.started),
-            answering(os.environ, clock, measures, condition),
+            hang_watchdog(os.environ, clock, lambda: server.started),
+            health_server(os.environ, clock, metrics, condition),
         ):
             await server.serve(sockets=[listener])
     finally:
@@ -193,11 +193,11 @@ async def serve(
             raise end
 
 
-def _measures(engine: Engine) -> Measures:
+def _metrics(engine: Engine) -> ProcessMetrics:
     """Return what the twin tells Prometheus."""
-    measures = Measures("twin", os.environ.get("FORESAIL_CLUSTER", ""), "")
-    measures.watch("twin_cluster_time_seconds", "Cluster time", lambda: engine.now)
-    return measures
+    metrics = ProcessMetrics("twin", os.environ.get("FORESAIL_CLUSTER", ""), "")
+    metrics.register("twin_cluster_time_seconds", "Cluster time", lambda: engine.now)
+    return metrics
 
 
 async def drive(

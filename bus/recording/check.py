@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from bus.errors import InputError
-from bus.recording.content import Content, ContentDamaged, taken_apart
-from bus.recording.format import FORMAT, READABLE, VERSION, object_in
-from bus.recording.frames import CUT_OFF, Frame, FrameDamaged, frames, next_whole_frame
-from bus.recording.links import Links, links_of
+from bus.recording.content import Content, ContentDamaged, parse_frame
+from bus.recording.format import FORMAT, READABLE, VERSION, parse_object_line
+from bus.recording.frames import CUT_OFF, Frame, FrameDamaged, next_whole_frame, read_frames
+from bus.recording.links import FrameLinks, links_of
 from bus.recording.reader import BUFFER_BYTES
 
 KEPT_FLAWS = 1_000
@@ -23,7 +23,7 @@ KEPT_FLAWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class DamagedPlace:
     """One damaged place."""
 
     frame: int
@@ -43,7 +43,7 @@ class Flaw:
 
 
 @dataclass(slots=True)
-class Stretch:
+class UsableRange:
     """Whole frames without a flaw between them."""
 
     first_frame: int
@@ -57,7 +57,7 @@ class Stretch:
 
 @dataclass(slots=True)
 class FileCheck:
-    """What the walk found; complete after `contents` was read to its end."""
+    """What the walk found; complete after `usable_frames` was read to its end."""
 
     path: Path
     bytes: int = 0
@@ -67,9 +67,9 @@ class FileCheck:
     messages: int = 0
     """Messages in usable frames."""
     sealed: bool = False
-    flaws: list[Flaw] = field(default_factory=list)
+    flaws: list[DamagedPlace] = field(default_factory=list)
     flaws_left_out: int = 0
-    stretches: list[Stretch] = field(default_factory=list)
+    stretches: list[UsableRange] = field(default_factory=list)
     """What can be used."""
 
     @property
@@ -83,7 +83,7 @@ class FileCheck:
         """Whether every frame is there as it was written, the footer too."""
         return self.sealed and not self.flaws
 
-    def add(self, flaw: Flaw) -> None:
+    def add(self, flaw: DamagedPlace) -> None:
         """Note one damaged place."""
         if len(self.flaws) < KEPT_FLAWS:
             self.flaws.append(flaw)
@@ -91,20 +91,20 @@ class FileCheck:
             self.flaws_left_out += 1
 
 
-class Walk:
-    """One pass over a file; read `contents` to its end, then look at `found`."""
+class FileWalk:
+    """One pass over a file; read `usable_frames` to its end, then look at `found`."""
 
     def __init__(self, path: Path) -> None:
         """Name the file; nothing is read yet."""
         self.found = FileCheck(path)
-        self._links: Links = links_of(VERSION)
+        self._links: FrameLinks = links_of(VERSION)
         self._last_usable = 0
         self._broken = True
         """The next usable frame begins a new stretch."""
         self._unsettled = False
         """The newest flaw does not say yet how many messages are lost."""
 
-    def contents(self) -> Iterator[Content]:
+    def usable_frames(self) -> Iterator[Content]:
         """Yield every usable frame with messages, in the order of the file.
 
         Raises:
@@ -117,9 +117,9 @@ class Walk:
                 for frame in self._frames(file):
                     if found.sealed:
                         found.sealed = False
-                        self._flaw(frame.offset, "it stands behind the footer")
-                    content = self._content(frame)
-                    if content is not None and self._usable(content, frame):
+                        self._add_damage(frame.offset, "it stands behind the footer")
+                    content = self._parse(frame)
+                    if content is not None and self._accept(content, frame):
                         yield content
         except OSError as error:
             remedy = f"give a recording that can be read ({error.strerror})"
@@ -131,7 +131,7 @@ class Walk:
         while offset is not None:
             file.seek(offset)
             try:
-                for frame in frames(file):
+                for frame in read_frames(file):
                     self.found.frames += 1
                     yield frame
             except FrameDamaged as error:
@@ -139,29 +139,29 @@ class Walk:
                 offset = next_whole_frame(file, error.offset + 1)
                 end = self.found.bytes if offset is None else offset
                 why = f"{error.why}; {end - error.offset:,} bytes are lost"
-                self._flaw(error.offset, why, at_end=offset is None and error.why == CUT_OFF)
-                self._links.lose()
+                self._add_damage(error.offset, why, at_end=offset is None and error.why == CUT_OFF)
+                self._links.note_gap()
             else:
                 return
 
-    def _content(self, frame: Frame) -> Content | None:
+    def _parse(self, frame: Frame) -> Content | None:
         """Take a frame apart; None when that cannot be done."""
         number = self.found.frames
         try:
-            content = taken_apart(frame, number, 0)
+            content = parse_frame(frame, number, 0)
             if number == 1 and not content.sealed and not self._read_header(content):
-                self._flaw(frame.offset, "its first line is no header")
-                self._links.lose()
-                content = taken_apart(frame, number + 1, 0)
+                self._add_damage(frame.offset, "its first line is no header")
+                self._links.note_gap()
+                content = parse_frame(frame, number + 1, 0)
         except ContentDamaged as error:
-            self._flaw(frame.offset, error.why)
-            self._links.lose()
+            self._add_damage(frame.offset, error.why)
+            self._links.note_gap()
             return None
         return content
 
     def _read_header(self, content: Content) -> bool:
         try:
-            header = object_in(content.header)
+            header = parse_object_line(content.header)
         except ValueError:
             return False
         if header.get("format") != FORMAT:
@@ -174,42 +174,42 @@ class Walk:
         self._links = links_of(version)
         return True
 
-    def _usable(self, content: Content, frame: Frame) -> bool:
+    def _accept(self, content: Content, frame: Frame) -> bool:
         """Hold a frame against those before it; whether its messages can be used."""
         if content.sealed:
-            self.found.sealed = self._links.ends_with(content)
+            self.found.sealed = self._links.fits_footer(content)
             if not self.found.sealed and not self.found.flaws:
-                self._flaw(frame.offset, "the footer does not fit what stands before it")
+                self._add_damage(frame.offset, "the footer does not fit what stands before it")
             return False
         verdict = self._links.judge(content)
         if verdict.why:
-            self._flaw(frame.offset, verdict.why)
+            self._add_damage(frame.offset, verdict.why)
         elif verdict.missing and self._unsettled:
-            self._settle(verdict.missing, content)
+            self._note_missing(verdict.missing, content)
         self._unsettled = self._unsettled and not verdict.usable
         if verdict.usable:
-            self._extend(content, proven=verdict.proven)
+            self._extend_usable(content, proven=verdict.proven)
         return verdict.usable and bool(content.messages)
 
-    def _flaw(self, offset: int, why: str, *, at_end: bool = False) -> None:
-        self.found.add(Flaw(self.found.frames, offset, self._last_usable, why, at_end))
+    def _add_damage(self, offset: int, why: str, *, at_end: bool = False) -> None:
+        self.found.add(DamagedPlace(self.found.frames, offset, self._last_usable, why, at_end))
         self._broken = self._unsettled = True
 
-    def _settle(self, missing: int, content: Content) -> None:
+    def _note_missing(self, missing: int, content: Content) -> None:
         """Say at the newest flaw how many messages it cost, now that a trailer tells."""
         if self.found.flaws and not self.found.flaws_left_out and content.messages:
             flaw = self.found.flaws[-1]
             lost = f"{missing} messages are lost before seq {content.messages[0].seq}"
             self.found.flaws[-1] = replace(flaw, why=f"{flaw.why}; {lost}")
 
-    def _extend(self, content: Content, *, proven: bool) -> None:
+    def _extend_usable(self, content: Content, *, proven: bool) -> None:
         found = self.found
         found.messages += len(content.messages)
         if not content.messages:
             return
         first, self._last_usable = content.messages[0].seq, content.messages[-1].seq
         if self._broken:
-            stretch = Stretch(content.number, content.number, first, first, 0, proven)
+            stretch = UsableRange(content.number, content.number, first, first, 0, proven)
             found.stretches.append(stretch)
             self._broken = False
         newest = found.stretches[-1]
@@ -219,7 +219,7 @@ class Walk:
 
 def check_file(path: Path) -> FileCheck:
     """Walk over a whole file; see `FileCheck`."""
-    walk = Walk(path)
-    for _ in walk.contents():
+    walk = FileWalk(path)
+    for _ in walk.usable_frames():
         pass
     return walk.found

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from bus.errors import RecordingDamaged
 from bus.port import StoredMessage
-from bus.recording.format import object_in, read_message
+from bus.recording.format import parse_object_line, read_message
 from bus.recording.frames import Frame
 from bus.recording.proof import Proof, Said
 
@@ -44,7 +44,7 @@ class Content:
     """It is the footer."""
 
 
-def taken_apart(frame: Frame, number: int, last_seq: int) -> Content:
+def parse_frame(frame: Frame, number: int, last_seq: int) -> Content:
     """Return a frame's content; nothing is proven yet.
 
     Args:
@@ -59,7 +59,7 @@ def taken_apart(frame: Frame, number: int, last_seq: int) -> Content:
     at = text.rfind(b"\n", 0, -1) + 1
     body, trailer = text[:at], text[at:]
     content = Content(number, body=body, trailer=trailer)
-    kind = _end_of(frame, content, last_seq)
+    kind = _read_last_line(frame, content, last_seq)
     content.sealed = kind == "sealed"
     lines = body.split(b"\n")[:-1]
     if number == 1 and lines:
@@ -71,7 +71,7 @@ def taken_apart(frame: Frame, number: int, last_seq: int) -> Content:
         try:
             message = read_message(line)
         except ValueError as error:
-            why = f"its message {place}, behind seq {last_seq}, is none ({_short(error)})"
+            why = f"its message {place}, behind seq {last_seq}, is none ({_short_error(error)})"
             raise ContentDamaged(why, number, frame, last_seq) from error
         if message.seq <= last_seq:
             why = f"its message {place} has seq {message.seq} behind seq {last_seq}"
@@ -89,21 +89,21 @@ def prove(content: Content, frame: Frame, proof: Proof) -> None:
     """
     before = proof.last_seq
     if content.sealed:
-        expected = proof.end()
+        expected = proof.footer()
     else:
         last_seq = content.messages[-1].seq if content.messages else before
-        expected = proof.frame(content.body, len(content.messages), last_seq)
+        expected = proof.add_frame(content.body, len(content.messages), last_seq)
     if content.said != expected:
         what = "the footer" if content.sealed else "its trailer"
         why = f"it does not have the hash and the counts that {what} names (behind seq {before})"
         raise ContentDamaged(why, content.number, frame, before)
-    proof.trailer(content.trailer)
+    proof.add_trailer(content.trailer)
 
 
-def _end_of(frame: Frame, content: Content, last_seq: int) -> str:
+def _read_last_line(frame: Frame, content: Content, last_seq: int) -> str:
     """Read the last line into `content`; return its kind."""
     try:
-        last = object_in(content.trailer) if content.trailer.endswith(b"\n") else {}
+        last = parse_object_line(content.trailer) if content.trailer.endswith(b"\n") else {}
     except ValueError:
         last = {}
     for kind in ("frame_end", "sealed"):
@@ -114,5 +114,5 @@ def _end_of(frame: Frame, content: Content, last_seq: int) -> str:
     raise ContentDamaged("it has no trailer", content.number, frame, last_seq)
 
 
-def _short(error: Exception) -> str:
+def _short_error(error: Exception) -> str:
     return str(error)[:100]

@@ -1,7 +1,7 @@
 """Cutting a part out of a recording, so that the part can be re-run and looked at like the whole.
 
 Two passes, each holding one frame at a time: the first finds where to begin (see
-`bus.recording.opening`) and to end, the second copies lines as they stand.
+`bus.recording.start_point`) and to end, the second copies lines as they stand.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
-from bus.recording.check import Walk
-from bus.recording.opening import STATEFUL, Beginning, Kept, Opening
+from bus.recording.check import FileWalk
 from bus.recording.reader import NOT_SEALED, Recording, open_recording
+from bus.recording.start_point import STATEFUL, Kept, StartFinder, StartPoint
 from bus.recording.window import Window
-from bus.recording.writer import written
+from bus.recording.writer import writing_recording
 from schemas.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class CutSummary:
     """What was cut."""
 
     first_seq: int
@@ -41,7 +41,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CutSource:
     """A recording to cut from."""
 
     recording: Recording
@@ -62,7 +62,7 @@ class Source:
         without = isinstance(layers, list) and Checkpoint.PATTERN[0] not in layers
         return frozenset() if without else STATEFUL
 
-    def kept(self, first_seq: int = 0) -> Iterator[Kept | None]:
+    def lines(self, first_seq: int = 0) -> Iterator[Kept | None]:
         """Yield messages with their lines, without whole frames before `first_seq`; None where
         messages are missing.
         """
@@ -71,8 +71,8 @@ class Source:
                 if content.messages and content.messages[-1].seq >= first_seq:
                     yield from zip(content.messages, content.lines, strict=True)
             return
-        walk, stretches, last_seq = Walk(self.recording.path), 1, 0
-        for content in walk.contents():
+        walk, stretches, last_seq = FileWalk(self.recording.path), 1, 0
+        for content in walk.usable_frames():
             if content.messages[0].seq <= last_seq:
                 continue  # a frame out of its place
             if len(walk.found.stretches) > stretches:
@@ -86,11 +86,11 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LocatedWindow:
     """Where a window lies in a recording."""
 
-    source: Source
-    beginning: Beginning
+    source: CutSource
+    start: StartPoint
     from_seq: int
     """The window's first position."""
     last_seq: int
@@ -98,73 +98,75 @@ class Part:
     damage: str
     """Why looking for the window's end ended early; empty when it did not."""
 
-    def kept(self) -> Iterator[Kept | None]:
+    def lines(self) -> Iterator[Kept | None]:
         """Yield the heads, then everything from the beginning to the window's end; None for a gap."""
-        yield from self.beginning.heads
+        yield from self.start.heads
         begun = False
-        for kept in self.source.kept(self.beginning.first_seq):
+        for kept in self.source.lines(self.start.first_seq):
             if kept is None:
                 if begun:
                     yield None
             elif kept[0].seq > self.last_seq:
                 return
-            elif kept[0].seq >= self.beginning.first_seq:
+            elif kept[0].seq >= self.start.first_seq:
                 begun = True
                 yield kept
 
 
-def find(source: Source, window: Window) -> Part:
+def locate_window(source: CutSource, window: Window) -> LocatedWindow:
     """Find a window in a recording, and where to begin for it.
 
     Raises:
         InputError: the recording holds nothing of the window.
     """
-    opening = Opening(source.first_seq, stateful=source.stateful)
-    beginning: Beginning | None = None
+    finder = StartFinder(source.first_seq, stateful=source.stateful)
+    start: StartPoint | None = None
     from_seq = last_seq = 0
-    for kept in source.kept():
+    for kept in source.lines():
         if kept is None:
-            if beginning is None:
-                opening.break_off()
+            if start is None:
+                finder.break_off()
             continue
         message, line = kept
         if window.is_past(message):
             break
-        if window.contains(message) and message.seq >= opening.first_seq:
-            if beginning is None:
-                beginning, from_seq = opening.beginning(message.seq), message.seq
+        if window.contains(message) and message.seq >= finder.first_seq:
+            if start is None:
+                start, from_seq = finder.start_for(message.seq), message.seq
             last_seq = message.seq
-        if beginning is None:
-            opening.take(message, line)
-    if beginning is None:
+        if start is None:
+            finder.add(message, line)
+    if start is None:
         remedy = "give a part that it holds; `foresail recording info` says what that is"
         raise InputError("the window", f"{window} of {source.recording.path.name}", remedy)
-    return Part(source, beginning, from_seq, last_seq, source.recording.damage)
+    return LocatedWindow(source, start, from_seq, last_seq, source.recording.damage)
 
 
-def cut(path: Path, target: Path, window: Window, *, past_damage: bool = False) -> Cut:
+def cut_recording(
+    path: Path, target: Path, window: Window, *, past_damage: bool = False
+) -> CutSummary:
     """Write the part of a recording that a window means, sealed, with what it needs in front.
 
     Raises:
         InputError: it is no recording, it holds nothing of the window, or the target is there
             already.
     """
-    source = Source(open_recording(path), past_damage)
-    part = find(source, window)
+    source = CutSource(open_recording(path), past_damage)
+    part = locate_window(source, window)
     messages = gaps = 0
     said: dict[str, Any] = {
-        "first_seq": part.beginning.first_seq,
+        "first_seq": part.start.first_seq,
         "from_seq": part.from_seq,
         "last_seq": part.last_seq,
-        "heads": len(part.beginning.heads),
-        "complete": part.beginning.complete,
+        "heads": len(part.start.heads),
+        "complete": part.start.complete,
     }
     header = {**source.recording.header, "cut": {**said, "window": str(window)}}
-    with written(target, header) as writer:
-        for kept in part.kept():
+    with writing_recording(target, header) as writer:
+        for kept in part.lines():
             if kept is None:
                 gaps += 1
             else:
                 writer.write(*kept)
                 messages += 1
-    return Cut(**said, messages=messages, gaps=gaps, damage=part.damage)
+    return CutSummary(**said, messages=messages, gaps=gaps, damage=part.damage)

@@ -30,7 +30,7 @@ _DATA = b'},"data":'
 escaped, and headers hold texts alone; so its first place in a line is the one."""
 
 
-class _Head(msgspec.Struct, forbid_unknown_fields=True):
+class _MessageFields(msgspec.Struct, forbid_unknown_fields=True):
     """The fields before the data, in the order in which they are written."""
 
     seq: int
@@ -39,7 +39,7 @@ class _Head(msgspec.Struct, forbid_unknown_fields=True):
     headers: dict[str, str]
 
 
-class _Line(msgspec.Struct):
+class _MessageLine(msgspec.Struct):
     """A message line of any form; `data` keeps the bytes that stand there."""
 
     seq: int
@@ -50,8 +50,8 @@ class _Line(msgspec.Struct):
     data_base64: str | None = None
 
 
-_read_head = msgspec.json.Decoder(_Head).decode
-_read_line = msgspec.json.Decoder(_Line).decode
+_read_head = msgspec.json.Decoder(_MessageFields).decode
+_read_line = msgspec.json.Decoder(_MessageLine).decode
 
 
 def header_line(content: Mapping[str, Any]) -> bytes:
@@ -70,11 +70,11 @@ def message_line(message: StoredMessage) -> bytes:
     """
     head = {
         "seq": message.seq,
-        "time": stamp(message.time_ns),
+        "time": rfc3339_nanoseconds(message.time_ns),
         "subject": message.subject,
         "headers": dict(message.headers),
     }
-    if _canonical(message.data):
+    if _is_canonical_json(message.data):
         return to_json(head)[:-1] + b',"data":' + message.data + b"}\n"
     return to_json({**head, "data_base64": base64.b64encode(message.data).decode()}) + b"\n"
 
@@ -124,7 +124,7 @@ def _other_message(line: bytes) -> StoredMessage:
     return StoredMessage(read.seq, nanoseconds(read.time), read.subject, read.headers, data)
 
 
-def object_in(line: bytes) -> dict[str, Any]:
+def parse_object_line(line: bytes) -> dict[str, Any]:
     """Return a header, trailer or footer line as a JSON object.
 
     Raises:
@@ -139,13 +139,13 @@ def object_in(line: bytes) -> dict[str, Any]:
     return content
 
 
-def stamp(time_ns: int) -> str:
+def rfc3339_nanoseconds(time_ns: int) -> str:
     """Write nanoseconds since the Unix epoch as RFC 3339 UTC with nine decimals."""
     seconds, rest = divmod(time_ns, 1_000_000_000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
 
 
-def _canonical(data: bytes) -> bool:
+def _is_canonical_json(data: bytes) -> bool:
     try:
         return to_json(json.loads(data)) == data
     except (ValueError, RecursionError):

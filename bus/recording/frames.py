@@ -53,7 +53,7 @@ class FrameDamaged(RecordingDamaged):
         self.offset = offset
 
 
-def frames(file: BinaryIO) -> Iterator[Frame]:
+def read_frames(file: BinaryIO) -> Iterator[Frame]:
     """Yield every frame from the file's current place to its end.
 
     Raises:
@@ -96,7 +96,7 @@ def _magic_places(file: BinaryIO, offset: int) -> Iterator[int]:
 def _next_frame(file: BinaryIO, unpacker: zstandard.ZstdDecompressor) -> Frame | None:
     """Return the frame at the file's current place; None at the file's end."""
     offset = file.tell()
-    packed, most_bytes = _packed_frame(file, offset)
+    packed, most_bytes = _read_packed_frame(file, offset)
     if not packed:
         return None
     try:
@@ -109,7 +109,7 @@ def _next_frame(file: BinaryIO, unpacker: zstandard.ZstdDecompressor) -> Frame |
     return Frame(offset, offset + len(packed), text)
 
 
-def _packed_frame(file: BinaryIO, offset: int) -> tuple[bytes, int]:
+def _read_packed_frame(file: BinaryIO, offset: int) -> tuple[bytes, int]:
     """Read one frame as it stands in the file; return it and the most that it can unpack to."""
     start = file.read(len(MAGIC) + 1)
     if not start:
@@ -121,24 +121,27 @@ def _packed_frame(file: BinaryIO, offset: int) -> tuple[bytes, int]:
     descriptor = start[-1]
     whole = bool(descriptor & 0x20)
     size_bytes = _SIZE_BYTES[descriptor >> 6] or int(whole)
-    parts = [start, _exactly(file, int(not whole) + _ID_BYTES[descriptor & 3] + size_bytes, offset)]
+    parts = [
+        start,
+        _read_exactly(file, int(not whole) + _ID_BYTES[descriptor & 3] + size_bytes, offset),
+    ]
     blocks, packed_bytes, last = 0, 0, False
     while not last:
-        head = _exactly(file, 3, offset)
+        head = _read_exactly(file, 3, offset)
         field = int.from_bytes(head, "little")
         last, kind, size = bool(field & 1), field >> 1 & 3, field >> 3
         if kind == _RESERVED or size > BLOCK_BYTES:
             raise FrameDamaged("a frame cannot be unpacked (a block of no known form)", offset)
-        parts += [head, _exactly(file, 1 if kind == _REPEATED else size, offset)]
+        parts += [head, _read_exactly(file, 1 if kind == _REPEATED else size, offset)]
         blocks, packed_bytes = blocks + 1, packed_bytes + len(parts[-1])
         if packed_bytes > LARGEST_FRAME_BYTES or blocks > MOST_BLOCKS:
             raise FrameDamaged(f"a frame is longer than {LARGEST_FRAME_BYTES} bytes", offset)
     if descriptor & _CHECKSUM:
-        parts.append(_exactly(file, 4, offset))
+        parts.append(_read_exactly(file, 4, offset))
     return b"".join(parts), min(blocks * BLOCK_BYTES, LARGEST_FRAME_BYTES)
 
 
-def _exactly(file: BinaryIO, size: int, offset: int) -> bytes:
+def _read_exactly(file: BinaryIO, size: int, offset: int) -> bytes:
     found = file.read(size)
     if len(found) < size:
         raise FrameDamaged(CUT_OFF, offset)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bus.recording.content import Content
-from bus.recording.proof import RunningProof, chained
+from bus.recording.proof import RunningProof, extend_chain
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FrameVerdict:
     """What is known of a frame."""
 
     why: str = ""
@@ -23,7 +23,7 @@ class Verdict:
     """Messages that its trailer counts and that were not seen before it."""
 
 
-class Links(Protocol):
+class FrameLinks(Protocol):
     """The frames seen so far."""
 
     total: int
@@ -31,15 +31,15 @@ class Links(Protocol):
     last_seq: int
     """Position of the last message."""
 
-    def judge(self, content: Content) -> Verdict:
+    def judge(self, content: Content) -> FrameVerdict:
         """Take the next frame and say what is known of it."""
         ...
 
-    def ends_with(self, footer: Content) -> bool:
+    def fits_footer(self, footer: Content) -> bool:
         """Say whether the footer fits everything before it."""
         ...
 
-    def lose(self) -> None:
+    def note_gap(self) -> None:
         """Note that frames are lost here."""
         ...
 
@@ -52,36 +52,40 @@ class ChainLinks:
         self.total = self.last_seq = 0
         self._chain: str | None = ""
 
-    def judge(self, content: Content) -> Verdict:
-        """See `Links.judge`."""
+    def judge(self, content: Content) -> FrameVerdict:
+        """See `FrameLinks.judge`."""
         said = content.said
         total, last_seq = said.get("messages"), said.get("last_seq")
         if type(total) is not int or type(last_seq) is not int:
-            self.lose()
-            return Verdict("its trailer has no counts", usable=False)
+            self.note_gap()
+            return FrameVerdict("its trailer has no counts", usable=False)
         digest = hashlib.sha256(content.body).hexdigest()
         own = len(content.messages)
         linked = self._chain is not None
-        continues = linked and said.get("chain") == chained(self._chain or "", said.get("sha256"))
+        continues = linked and said.get("chain") == extend_chain(
+            self._chain or "", said.get("sha256")
+        )
         missing = total - own - self.total
         if digest != said.get("sha256"):
-            why = "its lines are not those that its trailer has hashed" + _counted(missing, own)
+            why = "its lines are not those that its trailer has hashed" + _count_missing(
+                missing, own
+            )
             self._chain = said["chain"] if continues else None
             if continues:
                 self.total, self.last_seq = total, last_seq
-            return Verdict(why, usable=False)
+            return FrameVerdict(why, usable=False)
         why = "" if (continues and missing == 0) or not linked else self._why_not(content, missing)
         self._chain = str(said.get("chain"))
         self.total, self.last_seq = total, _last_seq(content, self.last_seq)
-        return Verdict(why, missing=0 if why else max(missing, 0))
+        return FrameVerdict(why, missing=0 if why else max(missing, 0))
 
-    def ends_with(self, footer: Content) -> bool:
-        """See `Links.ends_with`."""
+    def fits_footer(self, footer: Content) -> bool:
+        """See `FrameLinks.fits_footer`."""
         said = {"messages": self.total, "last_seq": self.last_seq, "chain": self._chain}
         return footer.said == said
 
-    def lose(self) -> None:
-        """See `Links.lose`."""
+    def note_gap(self) -> None:
+        """See `FrameLinks.note_gap`."""
         self._chain = None
 
     def _why_not(self, content: Content, missing: int) -> str:
@@ -101,37 +105,37 @@ class RunningLinks:
         self.total = self.last_seq = 0
         self._proof: RunningProof | None = RunningProof()
 
-    def judge(self, content: Content) -> Verdict:
-        """See `Links.judge`."""
+    def judge(self, content: Content) -> FrameVerdict:
+        """See `FrameLinks.judge`."""
         total, own = content.said.get("messages"), len(content.messages)
         if type(total) is not int:
-            self.lose()
-            return Verdict("its trailer has no counts", usable=False)
+            self.note_gap()
+            return FrameVerdict("its trailer has no counts", usable=False)
         missing = total - own - self.total
         last_seq = _last_seq(content, self.last_seq)
         if self._proof is not None:
-            if content.said == self._proof.frame(content.body, own, last_seq):
-                self._proof.trailer(content.trailer)
+            if content.said == self._proof.add_frame(content.body, own, last_seq):
+                self._proof.add_trailer(content.trailer)
                 self.total, self.last_seq = total, last_seq
-                return Verdict()
-            self.lose()
+                return FrameVerdict()
+            self.note_gap()
             why = "it, or what stands before it, is not what its trailer has hashed"
-            return Verdict(why + _counted(missing, own), usable=False)
+            return FrameVerdict(why + _count_missing(missing, own), usable=False)
         back = bool(content.messages) and content.messages[0].seq <= self.last_seq
         self.total, self.last_seq = total, last_seq
         why = "its messages belong before those in front of it" if back else ""
-        return Verdict(why, proven=False, missing=max(missing, 0))
+        return FrameVerdict(why, proven=False, missing=max(missing, 0))
 
-    def ends_with(self, footer: Content) -> bool:
-        """See `Links.ends_with`; behind a flaw nothing can be said."""
-        return self._proof is not None and footer.said == self._proof.end()
+    def fits_footer(self, footer: Content) -> bool:
+        """See `FrameLinks.fits_footer`; behind a flaw nothing can be said."""
+        return self._proof is not None and footer.said == self._proof.footer()
 
-    def lose(self) -> None:
-        """See `Links.lose`."""
+    def note_gap(self) -> None:
+        """See `FrameLinks.note_gap`."""
         self._proof = None
 
 
-def links_of(version: int) -> Links:
+def links_of(version: int) -> FrameLinks:
     """Return the links of a format version, before the first frame."""
     return RunningLinks() if version == 1 else ChainLinks()
 
@@ -140,7 +144,7 @@ def _last_seq(content: Content, before: int) -> int:
     return content.messages[-1].seq if content.messages else before
 
 
-def _counted(missing: int, own: int) -> str:
+def _count_missing(missing: int, own: int) -> str:
     if missing == 0 or own + missing < 0:
         return ""
     return f" ({own} messages where its trailer counts {own + missing})"

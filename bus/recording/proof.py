@@ -19,15 +19,15 @@ class Proof(Protocol):
     messages: int
     last_seq: int
 
-    def frame(self, body: bytes, messages: int, last_seq: int) -> Said:
+    def add_frame(self, body: bytes, messages: int, last_seq: int) -> Said:
         """Take one frame's lines before its trailer and say what the trailer must hold."""
         ...
 
-    def trailer(self, line: bytes) -> None:
+    def add_trailer(self, line: bytes) -> None:
         """Take the trailer as it stands in the file."""
         ...
 
-    def end(self) -> Said:
+    def footer(self) -> Said:
         """Say what the footer must hold."""
         ...
 
@@ -40,19 +40,19 @@ class RunningProof:
         self.messages = self.last_seq = 0
         self._digest = hashlib.sha256()
 
-    def frame(self, body: bytes, messages: int, last_seq: int) -> Said:
-        """See `Proof.frame`."""
+    def add_frame(self, body: bytes, messages: int, last_seq: int) -> Said:
+        """See `Proof.add_frame`."""
         self._digest.update(body)
         self.messages += messages
         self.last_seq = last_seq
-        return self.end()
+        return self.footer()
 
-    def trailer(self, line: bytes) -> None:
-        """See `Proof.trailer`; trailers are part of the running hash."""
+    def add_trailer(self, line: bytes) -> None:
+        """See `Proof.add_trailer`; trailers are part of the running hash."""
         self._digest.update(line)
 
-    def end(self) -> Said:
-        """See `Proof.end`."""
+    def footer(self) -> Said:
+        """See `Proof.footer`."""
         digest = self._digest.hexdigest()
         return {"messages": self.messages, "last_seq": self.last_seq, "sha256": digest}
 
@@ -65,10 +65,10 @@ class ChainProof:
         self.messages = self.last_seq = 0
         self.chain = ""
 
-    def frame(self, body: bytes, messages: int, last_seq: int) -> Said:
-        """See `Proof.frame`."""
+    def add_frame(self, body: bytes, messages: int, last_seq: int) -> Said:
+        """See `Proof.add_frame`."""
         digest = hashlib.sha256(body).hexdigest()
-        self.chain = chained(self.chain, digest)
+        self.chain = extend_chain(self.chain, digest)
         self.messages += messages
         self.last_seq = last_seq
         return {
@@ -78,15 +78,15 @@ class ChainProof:
             "chain": self.chain,
         }
 
-    def trailer(self, line: bytes) -> None:
-        """See `Proof.trailer`; what it says is compared whole, so it needs no hash."""
+    def add_trailer(self, line: bytes) -> None:
+        """See `Proof.add_trailer`; what it says is compared whole, so it needs no hash."""
 
-    def end(self) -> Said:
-        """See `Proof.end`."""
+    def footer(self) -> Said:
+        """See `Proof.footer`."""
         return {"messages": self.messages, "last_seq": self.last_seq, "chain": self.chain}
 
 
-def chained(chain: str, digest: object) -> str:
+def extend_chain(chain: str, digest: object) -> str:
     """Return the chain of frame hashes after one more."""
     return hashlib.sha256(f"{chain}{digest}".encode()).hexdigest()
 

@@ -32,10 +32,10 @@ _CLASSES = ("0123456789", "ABCDEF", "GHIJKLMNOPQRSTUVWXYZ", "abcdef", CODE_LETTE
 
 
 @dataclass(slots=True)
-class _Branch:
+class _PrefixNode:
     """A beginning that names share."""
 
-    children: dict[str, _Branch] = field(default_factory=dict)
+    children: dict[str, _PrefixNode] = field(default_factory=dict)
     is_name: bool = False
     in_tail: bool = False
     """Its last character stands in some name's running number."""
@@ -48,31 +48,31 @@ def pseudonyms(names: Iterable[str], salt: bytes) -> Mapping[str, str]:
         names: single names, without `/` and `|`.
         salt: 16 bytes or more; whoever has it and the names can repeat the mapping.
     """
-    root = _Branch()
+    root = _PrefixNode()
     for name in sorted(set(names)):
-        _grow(root, name)
+        _insert(root, name)
     found: dict[str, str] = {}
     waiting = [(root, "", "")]
     while waiting:
         branch, path, said = waiting.pop()
         if branch.is_name:
             found[path] = said
-        for label, code, child in _coded(branch, path, salt):
+        for label, code, child in _codes(branch, path, salt):
             waiting.append((child, path + label, said + code))
     return found
 
 
-def _grow(root: _Branch, name: str) -> None:
+def _insert(root: _PrefixNode, name: str) -> None:
     tail = TAIL.search(name)
     tail_at = len(name) if tail is None else tail.start()
     branch = root
     for place, char in enumerate(name):
-        branch = branch.children.setdefault(char, _Branch())
+        branch = branch.children.setdefault(char, _PrefixNode())
         branch.in_tail = branch.in_tail or place >= tail_at
     branch.is_name = True
 
 
-def _coded(branch: _Branch, path: str, salt: bytes) -> Iterable[tuple[str, str, _Branch]]:
+def _codes(branch: _PrefixNode, path: str, salt: bytes) -> Iterable[tuple[str, str, _PrefixNode]]:
     """Yield (what is added, its code, where it leads) for each way on from a branch."""
     chars = sorted(branch.children)
     words = [char for char in chars if char.isalnum() and char.isascii()]
@@ -84,13 +84,13 @@ def _coded(branch: _Branch, path: str, salt: bytes) -> Iterable[tuple[str, str, 
         return
     drawn = sorted(random.sample(range(len(CODE_LETTERS) ** CODE_LENGTH), len(chars)))
     for char, number in zip(chars, drawn, strict=True):
-        label, end = _unbranched(char, branch.children[char])
+        label, end = _follow_single_path(char, branch.children[char])
         # A separator stays where it is: it sorts before `/`, which may follow a shorter name.
         kept = "" if char in words else char
         yield label, kept + ("" if label == kept else _code(number)), end
 
 
-def _unbranched(label: str, branch: _Branch) -> tuple[str, _Branch]:
+def _follow_single_path(label: str, branch: _PrefixNode) -> tuple[str, _PrefixNode]:
     """Follow a beginning to where names end, part, or get their running numbers."""
     while not branch.is_name and len(branch.children) == 1:
         char, child = next(iter(branch.children.items()))

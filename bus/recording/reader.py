@@ -10,9 +10,9 @@ from typing import Any
 
 from bus.errors import InputError, RecordingDamaged
 from bus.port import StoredMessage
-from bus.recording.content import Content, prove, taken_apart
-from bus.recording.format import FORMAT, READABLE, object_in
-from bus.recording.frames import frames
+from bus.recording.content import Content, parse_frame, prove
+from bus.recording.format import FORMAT, READABLE, parse_object_line
+from bus.recording.frames import read_frames
 from bus.recording.proof import proof_of
 
 BUFFER_BYTES = 256 * 1024
@@ -32,12 +32,12 @@ class Recording:
         self.header: dict[str, Any] = {}
         self._version = 0
         try:
-            self.header = header_of(path)
+            self.header = read_header(path)
             self._version = self.header["version"]
             next(self.contents(), None)
         except (OSError, RecordingDamaged) as error:
             raise InputError(
-                "recording", path, f"give a recording that can be read ({_short(error)})"
+                "recording", path, f"give a recording that can be read ({_short_error(error)})"
             ) from error
         self.sealed = False
         """Whether the footer was seen; known after one whole iteration."""
@@ -70,7 +70,7 @@ class Recording:
                     self.last_seq_read = content.messages[-1].seq
                 yield content
         except (OSError, RecordingDamaged) as error:
-            self.damage = _short(error)
+            self.damage = _short_error(error)
         else:
             self.sealed = sealed
             self.damage = "" if sealed else NOT_SEALED
@@ -85,12 +85,12 @@ class Recording:
         proof = proof_of(self._version)
         sealed = False
         with self.path.open("rb", buffering=BUFFER_BYTES) as file:
-            for number, frame in enumerate(frames(file), start=1):
+            for number, frame in enumerate(read_frames(file), start=1):
                 if sealed:
                     raise RecordingDamaged(
                         f"something stands behind the footer (byte {frame.offset:,})"
                     )
-                content = taken_apart(frame, number, proof.last_seq)
+                content = parse_frame(frame, number, proof.last_seq)
                 prove(content, frame, proof)
                 sealed = content.sealed
                 yield content
@@ -101,7 +101,7 @@ def open_recording(path: Path) -> Recording:
     return Recording(path)
 
 
-def header_of(path: Path) -> dict[str, Any]:
+def read_header(path: Path) -> dict[str, Any]:
     """Return a recording's header, not proven yet: another version may prove it in another way.
 
     Raises:
@@ -109,9 +109,9 @@ def header_of(path: Path) -> dict[str, Any]:
         OSError, RecordingDamaged: it cannot be read.
     """
     with path.open("rb") as file:
-        frame = next(frames(file), None)
+        frame = next(read_frames(file), None)
     try:
-        header = object_in(frame.text.split(b"\n", 1)[0] if frame else b"{}")
+        header = parse_object_line(frame.text.split(b"\n", 1)[0] if frame else b"{}")
     except ValueError as error:
         raise RecordingDamaged("its first line is no header") from error
     if header.get("format") != FORMAT:
@@ -128,5 +128,5 @@ def header_of(path: Path) -> dict[str, Any]:
     return header
 
 
-def _short(error: Exception) -> str:
+def _short_error(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)

@@ -20,7 +20,7 @@ _OF_A_CYCLE = frozenset(
 )
 
 
-class By(StrEnum):
+class WindowUnit(StrEnum):
     """What a window is measured in."""
 
     SEQ = "seq"
@@ -34,7 +34,7 @@ class By(StrEnum):
 class Window:
     """A part of a log; None: open on that side."""
 
-    by: By
+    by: WindowUnit
     first: int | None = None
     last: int | None = None
 
@@ -51,7 +51,7 @@ class Window:
         """Say whether nothing behind this message can be meant."""
         if self.last is None:
             return False
-        if self.by is not By.CYCLE:
+        if self.by is not WindowUnit.CYCLE:
             return bool((self._value(message) or 0) > self.last)
         cycle = self._value(message)
         return cycle is not None and cycle > self.last + PATIENCE_CYCLES
@@ -62,14 +62,14 @@ class Window:
         return f"{self.by} {first}..{last}"
 
     def _value(self, message: StoredMessage) -> int | None:
-        if self.by is By.SEQ:
+        if self.by is WindowUnit.SEQ:
             return message.seq
-        if self.by is By.TIME:
+        if self.by is WindowUnit.TIME:
             return message.time_ns
-        return cycle_in(message)
+        return cycle_of_message(message)
 
 
-def cycle_in(message: StoredMessage) -> int | None:
+def cycle_of_message(message: StoredMessage) -> int | None:
     """Return the cycle that a message of the six layers is about; None for any other message, and
     for a scored forecast, which comes a horizon later.
     """
@@ -89,9 +89,9 @@ def cycle_of_decision(messages: Iterable[StoredMessage], wanted: str) -> int:
     """
     newest = None
     for message in messages:
-        if _layer(message.subject) != "decision":
+        if _layer_of(message.subject) != "decision":
             continue
-        cycle = cycle_in(message)
+        cycle = cycle_of_message(message)
         if str(cycle) == wanted or message.headers.get("ce-id", "").startswith(wanted):
             newest = cycle
             break
@@ -104,7 +104,7 @@ def cycle_of_decision(messages: Iterable[StoredMessage], wanted: str) -> int:
 
 
 @lru_cache(maxsize=4_096)
-def _layer(subject: str) -> str:
+def _layer_of(subject: str) -> str:
     try:
         return subjects.parse(subject).layer
     except ValueError:
@@ -113,4 +113,4 @@ def _layer(subject: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _is_of_a_cycle(subject: str) -> bool:
-    return _layer(subject) in _OF_A_CYCLE and not subject.endswith(".outcome.forecast")
+    return _layer_of(subject) in _OF_A_CYCLE and not subject.endswith(".outcome.forecast")

@@ -88,7 +88,7 @@ class RecordingWriter:
         if not self._frame:
             return
         body = b"".join(self._frame)
-        said = self._proof.frame(body, self._messages, self._last_seq)
+        said = self._proof.add_frame(body, self._messages, self._last_seq)
         self._messages = 0
         self._write_frame(body + trailer_line(said))
 
@@ -97,7 +97,7 @@ class RecordingWriter:
         if self._sealed:
             return
         self.flush()
-        self._write_frame(footer_line(self._proof.end()))
+        self._write_frame(footer_line(self._proof.footer()))
         self._file.close()
         self._sealed = True
 
@@ -120,7 +120,7 @@ class RecordingWriter:
 
 
 @contextmanager
-def written(path: Path, header: Mapping[str, Any]) -> Iterator[RecordingWriter]:
+def writing_recording(path: Path, header: Mapping[str, Any]) -> Iterator[RecordingWriter]:
     """Write a recording that is there whole and sealed, or not at all.
 
     Raises:

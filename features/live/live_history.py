@@ -35,7 +35,7 @@ from features.live.pod_changes import (
 from schemas.observation import ObservedNodes
 from schemas.signals import SignalStatus
 from schemas.snapshot import PodTable, SnapshotPlacements, SnapshotWorkloads
-from schemas.tables import apply
+from schemas.tables import apply_delta
 from schemas.view import ObservationView
 
 FEATURE_SET = FEATURE_SETS["live"]
@@ -184,7 +184,7 @@ def _found(seen: Seen | None, snapshot: Seen, scale: Scale, view: ObservationVie
 
 def _changed(pods: PodTable, data: SnapshotWorkloads) -> PodTable | None:
     try:
-        return apply(pods, (data.frame.deltas or {})["pods"])
+        return apply_delta(pods, (data.frame.deltas or {})["pods"])
     except (KeyError, ValueError):
         return None
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
-from bus.recording.cut import Cut, cut
-from bus.recording.window import By, Window, cycle_of_decision
+from bus.recording.cut import CutSummary, cut_recording
+from bus.recording.window import Window, WindowUnit, cycle_of_decision
 from foresail.output import console, print_json
 from foresail.spans import numbers, times
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> ExitCode:
     """Cut a part out."""
     window = _window(arguments)
-    made = cut(arguments.file, arguments.out, window, past_damage=arguments.past_damage)
+    made = cut_recording(arguments.file, arguments.out, window, past_damage=arguments.past_damage)
     if arguments.json:
         print_json({"file": arguments.out.name, "window": str(window), **asdict(made)})
     else:
@@ -47,18 +47,18 @@ def main(arguments: argparse.Namespace) -> ExitCode:
 
 def _window(arguments: argparse.Namespace) -> Window:
     if arguments.seq is not None:
-        return Window(By.SEQ, *numbers("--seq", arguments.seq))
+        return Window(WindowUnit.SEQ, *numbers("--seq", arguments.seq))
     if arguments.cycle is not None:
-        return Window(By.CYCLE, *numbers("--cycle", arguments.cycle))
+        return Window(WindowUnit.CYCLE, *numbers("--cycle", arguments.cycle))
     recording = open_recording(arguments.file)
     if arguments.decision is not None:
         cycle = cycle_of_decision(recording, arguments.decision)
-        return Window(By.CYCLE, cycle, cycle)
+        return Window(WindowUnit.CYCLE, cycle, cycle)
     first = next(iter(recording), None)
-    return Window(By.TIME, *times("--time", arguments.time, first.time_ns if first else 0))
+    return Window(WindowUnit.TIME, *times("--time", arguments.time, first.time_ns if first else 0))
 
 
-def _print(path: Path, made: Cut) -> None:
+def _print(path: Path, made: CutSummary) -> None:
     out = console()
     out.print(
         f"{made.messages} messages in {path.name}: the part is seq {made.from_seq} to "

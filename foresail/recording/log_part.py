@@ -8,8 +8,8 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.port import Bus, LogInfo, StoredMessage
-from bus.recording.opening import FRAMED, STANDING, STATEFUL, Opening
-from bus.recording.window import cycle_in
+from bus.recording.start_point import FRAMED, STANDING, STATEFUL, StartFinder
+from bus.recording.window import cycle_of_message
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
@@ -66,15 +66,15 @@ async def beginning_for(
     bus: Bus, cluster: str, patterns: list[str], seq: int, first_seq: int
 ) -> LogPart:
     """Return where to begin so that everything from `seq` on can be re-run; see
-    `bus.recording.opening`.
+    `bus.recording.start_point`.
     """
     if seq <= first_seq:
         return LogPart(first_seq, first_seq, complete=first_seq == 1, whole=first_seq == 1)
     back = LOOK_BACK
     while True:
         start = max(first_seq, seq - back)
-        opening = await _seen(bus, cluster, patterns, start, seq)
-        found = opening.beginning(seq)
+        finder = await _seen(bus, cluster, patterns, start, seq)
+        found = finder.start_for(seq)
         if found.complete or start == first_seq:
             heads = tuple(message for message, _ in found.heads)
             whole = found.first_seq == 1 and not heads
@@ -93,7 +93,7 @@ async def first_since(
         nodes = subjects.pattern(cluster, SnapshotNodes.PATTERN)
         async with aclosing(bus.history([nodes], start_seq=info.first_seq)) as messages:
             async for message in messages:
-                if (cycle_in(message) or 0) >= cycle:
+                if (cycle_of_message(message) or 0) >= cycle:
                     return message.seq
         return info.last_seq + 1
     low, high = info.first_seq, info.last_seq + 1
@@ -105,23 +105,25 @@ async def first_since(
     return low
 
 
-async def _seen(bus: Bus, cluster: str, patterns: list[str], start: int, seq: int) -> Opening:
+async def _seen(bus: Bus, cluster: str, patterns: list[str], start: int, seq: int) -> StartFinder:
     """Look at the log before a position, from a start on; of standing messages, from the beginning."""
 
     def is_wanted(subject: str) -> bool:
         return any(subjects.matches(pattern, subject) for pattern in patterns)
 
     checkpoint = subjects.build(cluster, (Checkpoint.PATTERN[0], "x"))
-    opening = Opening(first_seq=start, stateful=STATEFUL if is_wanted(checkpoint) else frozenset())
+    finder = StartFinder(
+        first_seq=start, stateful=STATEFUL if is_wanted(checkpoint) else frozenset()
+    )
 
     for tokens in sorted(FRAMED):
         subject = subjects.build(cluster, tokens)
         if is_wanted(subject) and await bus.last(subject) is not None:
-            opening.keyframes[subject] = None
-    for process in sorted(opening.stateful):
+            finder.keyframes[subject] = None
+    for process in sorted(finder.stateful):
         told = subjects.build(cluster, (Config.PATTERN[0], process))
         if await bus.last(told) is not None:
-            opening.folded[process] = None
+            finder.applied_seqs[process] = None
     standing = [
         subjects.pattern(cluster, tokens)
         for one in STANDING
@@ -132,8 +134,8 @@ async def _seen(bus: Bus, cluster: str, patterns: list[str], start: int, seq: in
     if start > 1 and standing:
         async with aclosing(bus.history(standing, end_seq=start - 1)) as messages:
             async for message in messages:
-                opening.take(message)
+                finder.add(message)
     async with aclosing(bus.history(patterns, start_seq=start, end_seq=seq - 1)) as messages:
         async for message in messages:
-            opening.take(message)
-    return opening
+            finder.add(message)
+    return finder

@@ -14,8 +14,8 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+from bus.cancellation import cancel_and_wait
 from bus.clock import SystemClock
-from bus.ending import end
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from bus.port import Bus, LogInfo
@@ -152,7 +152,7 @@ async def _copy(
     await asyncio.wait(
         {copying, stopping}, timeout=for_seconds, return_when=asyncio.FIRST_COMPLETED
     )
-    await end(copying, stopping)
+    await cancel_and_wait(copying, stopping)
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.remove_signal_handler(number)
     if not copying.cancelled():

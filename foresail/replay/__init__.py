@@ -20,15 +20,15 @@ import structlog
 from rich.live import Live
 from rich.text import Text
 
+from bus.cancellation import cancel_and_wait
 from bus.clock import Clock, SystemClock
-from bus.ending import end
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from bus.port import StoredMessage
 from bus.recording import open_recording
-from bus.recording.cut import Part, Source, find
-from bus.recording.format import stamp
-from bus.recording.window import By, Window
+from bus.recording.cut import CutSource, LocatedWindow, locate_window
+from bus.recording.format import rfc3339_nanoseconds
+from bus.recording.window import Window, WindowUnit
 from foresail.output import console, print_json
 from foresail.replay.keys import HELP, pressed
 from foresail.replay.player import FASTER, Player
@@ -75,7 +75,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     return asyncio.run(_replay(arguments, speed, _part(arguments)))
 
 
-async def _replay(arguments: argparse.Namespace, speed: float | None, part: Part) -> ExitCode:
+async def _replay(
+    arguments: argparse.Namespace, speed: float | None, part: LocatedWindow
+) -> ExitCode:
     clock = SystemClock()
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
@@ -118,25 +120,25 @@ def _speed(text: str) -> float | None:
     return speed
 
 
-def _part(arguments: argparse.Namespace) -> Part:
+def _part(arguments: argparse.Namespace) -> LocatedWindow:
     recording = open_recording(arguments.file)
     if arguments.begin is None:
-        return find(Source(recording), Window(By.SEQ))
+        return locate_window(CutSource(recording), Window(WindowUnit.SEQ))
     found = _FROM.fullmatch(arguments.begin)
     if found is not None:
-        return find(Source(recording), Window(By(found[1]), int(found[2])))
+        return locate_window(CutSource(recording), Window(WindowUnit(found[1]), int(found[2])))
     first = next(iter(recording), None)
     begin_ns = moment("--from", arguments.begin, first.time_ns if first else 0)
-    return find(Source(recording), Window(By.TIME, begin_ns))
+    return locate_window(CutSource(recording), Window(WindowUnit.TIME, begin_ns))
 
 
-def _messages(part: Part) -> Iterator[StoredMessage]:
-    for kept in part.kept():
+def _messages(part: LocatedWindow) -> Iterator[StoredMessage]:
+    for kept in part.lines():
         if kept is not None:
             yield kept[0]
 
 
-async def _until_end(player: Player, part: Part, clock: Clock, *, stay: bool) -> bool:
+async def _until_end(player: Player, part: LocatedWindow, clock: Clock, *, stay: bool) -> bool:
     """Play, show, and take keys until the end or until told to stop; return whether a signal said so."""
     stop, signalled = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -158,7 +160,7 @@ async def _until_end(player: Player, part: Part, clock: Clock, *, stay: bool) ->
             if stay and not stop.is_set():
                 await stop.wait()
     finally:
-        await end(*waiting, showing)
+        await cancel_and_wait(*waiting, showing)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
     return signalled.is_set()
@@ -194,11 +196,13 @@ def _state(player: Player) -> str:
     played = player.played
     pace = "as fast as possible" if player.speed is None else f"{player.speed:g}x"
     state = "at its end" if played.done else "paused" if played.paused else pace
-    moment_text = stamp(played.time_ns)[:19].replace("T", " ") if played.messages else "-"
+    moment_text = (
+        rfc3339_nanoseconds(played.time_ns)[:19].replace("T", " ") if played.messages else "-"
+    )
     return f"{moment_text}  cycle {played.cycle}  seq {played.seq}  {state}\n{HELP}"
 
 
-def _introduce(path: Path, part: Part, stage: Stage) -> None:
+def _introduce(path: Path, part: LocatedWindow, stage: Stage) -> None:
     out = console()
     span = f"seq {part.from_seq} to {part.last_seq}"
     lines = [
@@ -214,7 +218,9 @@ def _introduce(path: Path, part: Part, stage: Stage) -> None:
         out.print(line, markup=False)
 
 
-def _conclude(arguments: argparse.Namespace, player: Player, part: Part, stage: Stage) -> None:
+def _conclude(
+    arguments: argparse.Namespace, player: Player, part: LocatedWindow, stage: Stage
+) -> None:
     played = player.played
     if arguments.json:
         said: dict[str, Any] = {

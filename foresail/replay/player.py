@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from bus.clock import Clock
 from bus.port import Bus, Message, StoredMessage
-from bus.recording.format import stamp
-from bus.recording.window import cycle_in
+from bus.recording.format import rfc3339_nanoseconds
+from bus.recording.window import cycle_of_message
 from schemas import subjects
 
 RECORDED = "Foresail-Recorded"
@@ -89,7 +89,7 @@ class Player:
             played = self.played
             played.messages += 1
             played.seq, played.time_ns = message.seq, message.time_ns
-            played.cycle = max(played.cycle, cycle_in(message) or 0)
+            played.cycle = max(played.cycle, cycle_of_message(message) or 0)
         self.played.done = True
 
     def pause(self) -> None:
@@ -120,7 +120,7 @@ class Player:
 
     async def _turn(self, message: StoredMessage) -> None:
         """Wait until it is this message's turn."""
-        cycle = cycle_in(message)
+        cycle = cycle_of_message(message)
         begins_cycle = cycle is not None and cycle > self.played.cycle
         if begins_cycle and (self.stepping or self._in_step):
             self._in_step, self.played.paused = False, True
@@ -154,5 +154,5 @@ class Player:
 def replayed(message: StoredMessage, cluster: str) -> Message:
     """Return a stored message as it is published again, in another cluster."""
     tokens = subjects.parse(message.subject).tokens
-    headers = {**message.headers, RECORDED: f"{message.seq} {stamp(message.time_ns)}"}
+    headers = {**message.headers, RECORDED: f"{message.seq} {rfc3339_nanoseconds(message.time_ns)}"}
     return Message(subjects.build(cluster, tokens), headers, message.data)

@@ -18,7 +18,7 @@ from pathlib import Path
 from bus.clock import Clock
 from bus.errors import BusUnavailable, InputError, Permanent
 from bus.identities import REPLAY_PREFIX
-from bus.login import Login, Logins, new_logins, store_logins, stored_logins
+from bus.login import Login, Logins, new_logins, read_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer, free_port, reload_accounts
@@ -160,7 +160,7 @@ async def _server(
             login = Login.from_environment(os.environ)
             return _Server(stack.nats_url, same_login(login), "the stack's server", beside=True)
         kept = state.incarnation(stack.incarnation)
-        logins = stored_logins(kept)
+        logins = read_logins(kept)
         store_logins(logins, folder)
         replay = (place.cluster, declaration.name)
         reload_accounts(

@@ -15,8 +15,8 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from bus.clock import Clock
+from bus.failure_detector import FailureDetector, LivenessReport
 from bus.health import LOOPBACK
-from bus.silence import Sign, Silence
 
 ROUND_SECONDS = 1.0
 """Pause between two questions."""
@@ -41,7 +41,7 @@ class Watched(Protocol):
         """Its process id; 0 while it is between two starts."""
         ...
 
-    async def sign(self) -> Sign | None:
+    async def sign(self) -> LivenessReport | None:
         """Ask it for a sign of life; None when what answers is somebody else or nonsense.
 
         Raises:
@@ -76,24 +76,24 @@ async def replacing_frozen(
 
 
 async def _watch(one: Watched, clock: Clock, patience_seconds: float, on_frozen: OnFrozen) -> None:
-    pid, silence = 0, Silence(patience_seconds)
+    pid, detector = 0, FailureDetector(patience_seconds)
     while True:
         if one.pid != pid:
-            pid, silence = one.pid, Silence(patience_seconds)
+            pid, detector = one.pid, FailureDetector(patience_seconds)
         began = clock.monotonic()
         await clock.sleep(ROUND_SECONDS)
         sign = await heard(one) if pid else None
         if not pid or one.pid != pid:
             continue
-        silence.listen(ROUND_SECONDS + ASK_SECONDS, clock.monotonic() - began, sign)
-        if silence.frozen:
-            why = f"frozen: no sign of life for {silence.seconds:.1f} s; killed"
+        detector.observe(ROUND_SECONDS + ASK_SECONDS, clock.monotonic() - began, sign)
+        if detector.frozen:
+            why = f"frozen: no sign of life for {detector.seconds:.1f} s; killed"
             if one.kill(why):
                 on_frozen(one.name, why)
             pid = 0
 
 
-async def heard(one: Watched) -> Sign | None:
+async def heard(one: Watched) -> LivenessReport | None:
     """Return a process' sign of life; None when none came in time."""
     try:
         async with asyncio.timeout(ASK_SECONDS):
@@ -102,7 +102,7 @@ async def heard(one: Watched) -> Sign | None:
         return None
 
 
-async def ask_health(port: int, pid: int) -> Sign | None:
+async def ask_health(port: int, pid: int) -> LivenessReport | None:
     """Ask a process of ours on its health port; None when another process answers there.
 
     Raises:
@@ -119,12 +119,12 @@ async def ask_health(port: int, pid: int) -> Sign | None:
     return read_health(answer.partition(b"\r\n\r\n")[2], pid)
 
 
-def read_health(body: bytes, pid: int) -> Sign | None:
+def read_health(body: bytes, pid: int) -> LivenessReport | None:
     """Read what `/healthz` answers; None for what process `pid` would not say."""
     try:
         told: Mapping[str, Any] = json.loads(body)
         if told["pid"] != pid:
             return None
-        return Sign(float(told["loop_age_seconds"]), told["ready"] is True)
+        return LivenessReport(float(told["loop_age_seconds"]), told["ready"] is True)
     except (ValueError, TypeError, KeyError, RecursionError):
         return None

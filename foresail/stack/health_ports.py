@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from bus.hang_watch import hang_environment
+from bus.hang_watch import hang_variables
 from bus.health import LOOPBACK, PORT_VARIABLE
 from foresail.stack.processes import ProcessSpec
 
@@ -27,7 +27,7 @@ def answering_specs(
     """Give each process a port, and the time after which it may not hang any longer; return the
     processes and the ports by name.
     """
-    hanging = hang_environment(frozen_seconds)
+    hanging = hang_variables(frozen_seconds)
     ports = {spec.name: port for spec, port in zip(specs, free_ports(len(specs)), strict=True)}
     given = tuple(
         replace(

@@ -8,8 +8,8 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from bus.clock import Clock
-from bus.fold_process import config_of, run_fold
-from bus.follow import Fold
+from bus.follow import Handler
+from bus.handler_process import config_of, run_handler
 from bus.port import Bus
 from foresail.settings import StackSettings
 from schemas.actions import Agent
@@ -32,7 +32,7 @@ EFFECTFUL: Mapping[str, Run] = {
     "exerciser": run_exerciser,
 }
 """Services that touch the cluster."""
-BUILD: Mapping[str, Callable[[Any, Origin], Fold[Any]]] = {
+BUILD: Mapping[str, Callable[[Any, Origin], Handler[Any]]] = {
     "inference": build_inference,
     "referee": build_referee,
     "scoreboard": build_scoreboard,
@@ -57,12 +57,14 @@ def service(
     group: Any = settings.groups["agents" if name in AGENTS else name]
     if name in EFFECTFUL:
         return EFFECTFUL[name](group, bus, clock, origin, transport, code_version=CODE_VERSION)
-    fold, announcement = _fold(name, group, origin)
-    models = getattr(fold, "model_ids", ())
-    return run_fold(fold, bus, clock, origin, config_of(name, announcement, CODE_VERSION, models))
+    handler, announcement = _build_handler(name, group, origin)
+    models = getattr(handler, "model_ids", ())
+    return run_handler(
+        handler, bus, clock, origin, config_of(name, announcement, CODE_VERSION, models)
+    )
 
 
-def _fold(name: str, group: Any, origin: Origin) -> tuple[Fold[Any], dict[str, Any]]:
+def _build_handler(name: str, group: Any, origin: Origin) -> tuple[Handler[Any], dict[str, Any]]:
     if name in AGENTS:
         return build_agent(group, origin, AGENTS[name]), group.announcement(AGENTS[name])
     return BUILD[name](group, origin), group.announcement()

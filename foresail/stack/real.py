@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bus.cancellation import cancel_and_wait
 from bus.clock import Clock, SystemClock
-from bus.ending import end
 from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
@@ -341,7 +341,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
             task.result()
         return "interrupted" if stop.is_set() else "complete"
     finally:
-        await end(*(waits - {watching}))
+        await cancel_and_wait(*(waits - {watching}))
 
 
 async def _shown(stack: RunningStack, *, quiet: bool) -> None:
@@ -372,7 +372,7 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
     await stack.supervisor.stop()
     stack.running = False
     _store(stack)
-    await end(watching)
+    await cancel_and_wait(watching)
     with contextlib.suppress(BusUnavailable, Permanent):
         await stack.watch.finish()
 

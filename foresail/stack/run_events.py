@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from bus.follow import Speaker
+from bus.follow import Publisher
 from bus.port import Bus
 from foresail.settings import StackSettings
 from foresail.stack.workload import ChosenWorkload
 from schemas.config import CODE_VERSION, Config, config_hash
-from schemas.envelope import Draft
+from schemas.envelope import NewEvent
 from schemas.identity import Origin
 from schemas.run import RunComplete, RunDataSource, RunError, RunStage
 
@@ -56,9 +56,9 @@ async def announce_start(
     values = effective(settings)
     if workload is not None:
         values["run"]["speed"] = workload.speed
-    speaker = Speaker(bus, origin, PRODUCER)
+    publisher = Publisher(bus, origin, PRODUCER)
     digest = config_hash(values, CODE_VERSION)
-    await speaker.announce(
+    await publisher.publish_config(
         Config(process=PRODUCER, settings=values, config_hash=digest, code_version=CODE_VERSION),
         time_seconds,
     )
@@ -69,8 +69,8 @@ async def announce_start(
         run_id=origin.incarnation, process=PRODUCER, kind=kind, name=name, detail=detail
     )
     stage = RunStage(run_id=origin.incarnation, process=PRODUCER, stage="live", status="started")
-    await speaker.say([Draft(source, 0, time_seconds)])
-    await speaker.say([Draft(stage, 0, time_seconds)])
+    await publisher.publish([NewEvent(source, 0, time_seconds)])
+    await publisher.publish([NewEvent(stage, 0, time_seconds)])
 
 
 async def run_error(
@@ -78,7 +78,7 @@ async def run_error(
 ) -> None:
     """Publish that something failed which people should see; `sequence` counts them in this run."""
     data = RunError(run_id=origin.incarnation, process=PRODUCER, sequence=sequence, text=text)
-    await Speaker(bus, origin, PRODUCER).say([Draft(data, 0, time_seconds)])
+    await Publisher(bus, origin, PRODUCER).publish([NewEvent(data, 0, time_seconds)])
 
 
 async def run_complete(
@@ -90,4 +90,4 @@ async def run_complete(
     )
     kept = {name: value for name, value in summary.items() if name not in {"record", "latency_ms"}}
     data = RunComplete(run_id=origin.incarnation, process=PRODUCER, status=ended, summary=kept)
-    await Speaker(bus, origin, PRODUCER).say([Draft(data, 0, time_seconds)])
+    await Publisher(bus, origin, PRODUCER).publish([NewEvent(data, 0, time_seconds)])

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
-from bus.ending import end
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from bus.nats_server import die_with_parent
@@ -137,7 +137,7 @@ class Supervisor:
                 process.kill()
                 await process.wait()
         if child.task is not None:
-            await end(child.task)
+            await cancel_and_wait(child.task)
         child.pid = 0
 
     async def _keep(self, child: Child) -> None:

@@ -1,4 +1,4 @@
-"""What a run came to: a fold over its events into the summary printed at the end and stored in
+"""What a run came to: a handler over its events into the summary printed at the end and stored in
 `run.complete`.
 """
 
@@ -55,7 +55,7 @@ class Tally:
         self._decided: dict[int, frozenset[str]] = {}
 
     def add(self, event: Event[Any]) -> None:
-        """Fold one stored event."""
+        """Apply one stored event."""
         layer = parse(event.subject).layer
         self.events[layer] += 1
         match event.data:

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from bus.errors import InputError
-from bus.hang_watch import hang_environment
+from bus.hang_watch import hang_variables
 from bus.health import PORT_VARIABLE
 from bus.nats_server import die_with_parent, free_port
 from foresail.settings import StackSettings
@@ -75,7 +75,7 @@ class TwinProcess:
                     **os.environ,
                     "FORESAIL_PARENT": str(os.getpid()),
                     PORT_VARIABLE: str(self.health_port),
-                    **hang_environment(self._settings.run.frozen_seconds),
+                    **hang_variables(self._settings.run.frozen_seconds),
                 },
             )
         assert self._process.stdout is not None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bus.failure_detector import LivenessReport
 from bus.nats_server import NatsServer
-from bus.silence import Sign
 from foresail.stack.frozen import Watched, ask_health
 from foresail.stack.supervisor import Supervisor
 from foresail.stack.twin_process import TwinProcess
@@ -25,7 +25,7 @@ class WatchedService:
         """Its process id; 0 between two starts."""
         return self.supervisor.pids[self.name]
 
-    async def sign(self) -> Sign | None:
+    async def sign(self) -> LivenessReport | None:
         """Ask it; see `frozen.Watched`."""
         return await ask_health(self.port, self.pid)
 
@@ -46,7 +46,7 @@ class WatchedTwin:
         """Its process id."""
         return self.twin.pid
 
-    async def sign(self) -> Sign | None:
+    async def sign(self) -> LivenessReport | None:
         """Ask it; see `frozen.Watched`."""
         return await ask_health(self.twin.health_port, self.pid)
 
@@ -68,9 +68,9 @@ class WatchedLog:
         """Its process id."""
         return self.server.pid
 
-    async def sign(self) -> Sign | None:
+    async def sign(self) -> LivenessReport | None:
         """See whether it greets; see `frozen.Watched`."""
-        return Sign(0.0, ready=True) if await self.server.answers() else None
+        return LivenessReport(0.0, ready=True) if await self.server.answers() else None
 
     def kill(self, why: str) -> bool:
         """Kill it; see `frozen.Watched`."""

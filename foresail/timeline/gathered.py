@@ -1,4 +1,4 @@
-"""What a timeline needs of a log: a fold over reactions, predictions, what we did, and use."""
+"""What a timeline needs of a log: a handler over reactions, predictions, what we did, and use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from schemas.prediction import Prediction, PredictionShadow
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction, ReactionItem
 from schemas.snapshot import SnapshotPlacements
-from schemas.view import ObservationView, view_of
+from schemas.view import ObservationView, update_view
 
 READS = (
     "snapshot.placements",
@@ -139,7 +139,7 @@ class Gathered:
         self.first_seconds = at if self.first_seconds is None else self.first_seconds
         self.last_seconds = max(self.last_seconds, at)
         self.queue.append((at, data.totals.queue_length))
-        self._view = view = view_of(self._view, event)
+        self._view = view = update_view(self._view, event)
         if view is None:
             return
         nodes, pods = view.nodes, view.pods

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from schemas.model import Part
+from schemas.model import DataModel
 
 
 class Lane(StrEnum):
@@ -81,7 +81,7 @@ class Happening:
     damage: bool = False
 
 
-class Step(Part):
+class Step(DataModel):
     """One link of the chain: one thing, or several of one kind."""
 
     lane: Lane
@@ -106,7 +106,7 @@ class Step(Part):
     cycle: int
 
 
-class WaitGroup(Part):
+class WaitGroup(DataModel):
     """How long pods waited for one class of reason."""
 
     pending_class: str
@@ -116,7 +116,7 @@ class WaitGroup(Part):
     still_waiting: int
 
 
-class Span(Part):
+class Span(DataModel):
     """One damage, as it is drawn."""
 
     kind: DamageKind
@@ -126,7 +126,7 @@ class Span(Part):
     end_seconds: float | None
 
 
-class Alarm(Part):
+class Alarm(DataModel):
     """The first time that a model said so."""
 
     model_id: str
@@ -142,7 +142,7 @@ class Alarm(Part):
     seq: int
 
 
-class Curve(Part):
+class Curve(DataModel):
     """Numbers over time, drawn above the lanes."""
 
     name: str
@@ -151,7 +151,7 @@ class Curve(Part):
     values: tuple[float, ...]
 
 
-class Incident(Part):
+class Incident(DataModel):
     """One incident with its chain."""
 
     number: int

@@ -21,7 +21,7 @@ from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.twin.place import find_kubeconfig
 from schemas.envelope import attributes_of
-from schemas.frames import FullState, unfold
+from schemas.frames import FullState, apply_frame
 from schemas.registry import UnknownEvent, decode
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from services.cluster import OfficialClientTransport
@@ -136,7 +136,7 @@ def _unfolded(path: Path, messages: Iterable[StoredMessage]) -> FullState:
         for message in messages:
             event = decode(message.subject, message.headers, message.data, seq=message.seq)
             assert isinstance(event.data, SnapshotNodes | SnapshotPlacements | SnapshotWorkloads)
-            state = unfold(state, event.data)
+            state = apply_frame(state, event.data)
     except (UnknownEvent, ValueError) as error:
         raise InputError("--from", path, f"its snapshots cannot be read ({error})") from error
     assert state is not None, "a kind is only there with a message"

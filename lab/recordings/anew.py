@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bus.errors import InputError
-from bus.follow import Fold
+from bus.follow import Handler
 from bus.port import StoredMessage
 from lab.recordings.redaction import Renaming
 from lab.rerun.settings import NO_CHANGES, Changes, settings_from
@@ -18,10 +18,10 @@ from schemas.config import Config, config_hash
 from schemas.envelope import MESSAGE_ID, Event, attributes_of
 from schemas.frames import FramedData
 from schemas.identity import Origin, cycle_of, event_id, traceparent
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.observation import Observation
 from schemas.registry import decode, to_json
-from schemas.tables import Table, TableDelta, apply, state_hash
+from schemas.tables import Table, TableDelta, apply_delta, state_hash
 from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings
 
@@ -61,14 +61,14 @@ class Anew:
             else:
                 before = self._before(kind, frame["previous_cycle"])
                 tables = {
-                    name: apply(
+                    name: apply_delta(
                         before[name],
                         TableDelta.model_validate_json(to_json(frame["deltas"][name])),
                     )
                     for name in kind.TABLES
                 }
         except (KeyError, TypeError, ValueError, ValidationError):
-            # A delta whose keyframe lies before the recording: nobody can unfold it either.
+            # A delta whose keyframe lies before the recording: nobody can apply it either.
             self._tables.pop(kind.TYPE, None)
             frame["state_hash"] = self._renaming.hidden(str(frame.get("state_hash")))
             return
@@ -132,15 +132,15 @@ class Anew:
 
 
 class Folded:
-    """Inference's state, folded again over the events as they are now."""
+    """Inference's state, applied again over the events as they are now."""
 
     def __init__(self, origin: Origin, *, whole: bool, changes: Changes = NO_CHANGES) -> None:
         """Begin before the first event; `whole` says that the recording holds the log's beginning."""
         self._origin = origin
         self._whole = whole
         self._changes = changes
-        self._fold: Fold[Any] | None = None
-        self._state: Part | None = None
+        self._handler: Handler[Any] | None = None
+        self._state: DataModel | None = None
         self._waiting: deque[Event[Any]] = deque()
         self._patterns: list[str] = []
 
@@ -151,7 +151,7 @@ class Folded:
         if any(subjects.matches(pattern, message.subject) for pattern in self._patterns):
             self._waiting.append(_decoded(message))
             if len(self._waiting) > WAITING_EVENTS:
-                self._fold_to(self._waiting[len(self._waiting) // 2].seq)
+                self._apply_until(self._waiting[len(self._waiting) // 2].seq)
 
     def checkpoint(self, content: dict[str, Any]) -> None:
         """Give inference's checkpoint the state as it is now, where names are packed into it.
@@ -170,24 +170,24 @@ class Folded:
                 "checkpoint.inference",
                 "names are packed into it; redact the whole recording first, then cut",
             )
-        self._fold_to(content["folded_seq"])
+        self._apply_until(content["folded_seq"])
         made = self._state.model_dump(mode="json")
         content["state"] = {**state, **{name: made.get(name) for name in PACKED}}
 
     def _configure(self, message: StoredMessage) -> None:
         config = _decoded(message).data
         settings = settings_from(InferenceSettings, "inference", config, self._changes)
-        self._fold = build_inference(settings, self._origin)
-        self._state = self._state or self._fold.initial()
+        self._handler = build_inference(settings, self._origin)
+        self._state = self._state or self._handler.initial()
         self._patterns = [
-            subjects.pattern(self._origin.cluster, tokens) for tokens in self._fold.reads
+            subjects.pattern(self._origin.cluster, tokens) for tokens in self._handler.reads
         ]
 
-    def _fold_to(self, seq: int) -> None:
-        assert self._fold is not None
+    def _apply_until(self, seq: int) -> None:
+        assert self._handler is not None
         assert self._state is not None
         while self._waiting and self._waiting[0].seq <= seq:
-            self._state = self._fold.evolve(self._state, self._waiting.popleft())
+            self._state = self._handler.evolve(self._state, self._waiting.popleft())
 
 
 def _table_kind(kind: type[FramedData], name: str) -> type[Table]:

@@ -3,7 +3,7 @@
 Names are replaced one way, under a salt; ids, positions, times and numbers stay, so every join holds
 and decisions do not change. Made anew are hashes over names: of full tables, of features (by asking
 inference again) and of settings, with the ids of the events that announce those; and checkpoints
-that hold packed history (by folding again).
+that hold packed history (by applying again).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bus.errors import InputError, Permanent
 from bus.port import StoredMessage
 from bus.recording import Recording, RecordingWriter, open_recording
 from bus.recording.format import message_line
-from bus.recording.writer import written
+from bus.recording.writer import writing_recording
 from lab.recordings.anew import Anew, Folded
 from lab.recordings.redaction import Gathered, Renaming
 from lab.rerun.engine import Plan, Rerun
@@ -72,7 +72,7 @@ def redact(path: Path, target: Path, salt: bytes, changes: Changes = NO_CHANGES)
             views.update(_view_in(content))
     renaming = Renaming(gathered, salt)
     header = {**renaming.take(recording.header), "redacted": True}
-    with written(target, header) as writer:
+    with writing_recording(target, header) as writer:
         rewriting = _Rewriting(recording, renaming, writer, views, changes)
         rewriting.run()
     return Redacted(rewriting.messages, len(renaming.names), recording.damage)

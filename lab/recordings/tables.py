@@ -2,7 +2,7 @@
 
 A family's columns are the fields of its schema: numbers as numbers, texts as texts, nested parts as
 JSON. Every row begins with where the event stands and whose it is. Tables inside events (nodes,
-pods, placements, predictions by node) become families of their own, unfolded from keyframes and
+pods, placements, predictions by node) become families of their own, rebuilt from keyframes and
 deltas, a row for each id.
 """
 
@@ -23,7 +23,7 @@ from bus.nats_wire import nanoseconds
 from bus.port import StoredMessage
 from bus.recording.writer import PARTIAL
 from schemas.envelope import Event
-from schemas.frames import FramedData, FrameMismatch, FullState, unfold
+from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame
 from schemas.model import EventData
 from schemas.registry import UnknownEvent, decode, to_json
 from schemas.tables import Table
@@ -129,7 +129,7 @@ class _Tables:
         data = event.data
         if isinstance(data, FramedData):
             try:
-                state = unfold(self._states.get(event.type), data)
+                state = apply_frame(self._states.get(event.type), data)
             except FrameMismatch:
                 self._states[event.type] = None
                 self._written.unresolved += 1

@@ -1,5 +1,5 @@
 """Compute recorded layers again: verify a recording, or ask what other policies would have decided.
 
-The folds are those that run live. Nothing here reads a clock, a bus or chance: the same recording
+The handlers are those that run live. Nothing here reads a clock, a bus or chance: the same recording
 and the same changes give the same result on every machine.
 """

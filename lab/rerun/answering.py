@@ -1,4 +1,4 @@
-"""Layers 3 and 4 again: folds that owe an answer to each observation (inference and the agents).
+"""Layers 3 and 4 again: handlers that owe an answer to each observation (inference and the agents).
 
 Live, an answer depends on how far the process had read when it answered. The recording says what
 matters of that: an answer to a cycle was made when that cycle was the newest, a superseded one when
@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from bus.follow import Fold
+from bus.follow import Handler
 from lab.rerun.compare import Comparer
 from lab.rerun.stage import (
     WAITING_CYCLES,
@@ -24,7 +24,7 @@ from lab.rerun.stage import (
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.envelope import Draft
+from schemas.envelope import NewEvent
 from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.prediction import Prediction
@@ -33,11 +33,11 @@ from schemas.reasons import Reason
 KEPT_INPUTS = 20_000
 """Inputs kept until a first state is known."""
 MAY_READ: tuple[Pattern, ...] = (("snapshot", "*"), ("observation",), ("prediction", ">"))
-Build = Callable[[Config], Fold[Any]]
+Build = Callable[[Config], Handler[Any]]
 
 
 class AnsweringStage:
-    """A fold that answers observations one by one."""
+    """A handler that answers observations one by one."""
 
     def __init__(
         self,
@@ -54,36 +54,36 @@ class AnsweringStage:
         self._build = build
         self._compare = Comparer(origin, process, layer)
         self._grounded = from_start
-        self._fold: Fold[Any] | None = None
+        self._handler: Handler[Any] | None = None
         self._state: Any = None
         self._waiting: deque[AnyEvent] = deque()
-        """Inputs that are not folded yet, in the log's order."""
+        """Inputs that are not applied yet, in the log's order."""
         self._cycles = 0
         self._passed: list[Recorded] = []
         """Recorded answers to cycles that were passed over; compared with the next real one."""
-        self._drafts: tuple[Draft, ...] = ()
+        self._new_events: tuple[NewEvent, ...] = ()
 
     @property
     def reads(self) -> tuple[Pattern, ...]:
-        """What the fold reads; before it is built, everything that such a fold may read."""
-        return MAY_READ if self._fold is None else self._fold.reads
+        """What the handler reads; before it is built, everything that such a handler may read."""
+        return MAY_READ if self._handler is None else self._handler.reads
 
     @property
     def ready(self) -> bool:
         """Whether it was configured."""
-        return self._fold is not None
+        return self._handler is not None
 
     def configure(self, config: Config) -> None:
-        """Build the fold that the process announced; the state stays."""
-        self._fold = self._build(config)
+        """Build the handler that the process announced; the state stays."""
+        self._handler = self._build(config)
         if self._state is None:
             self._forget_unread()
-        self._drafts = ()
+        self._new_events = ()
         if self._state is None:
-            self._state = self._fold.initial()
+            self._state = self._handler.initial()
 
     def _forget_unread(self) -> None:
-        """Keep of what came before the announcement only what this fold reads."""
+        """Keep of what came before the announcement only what this handler reads."""
         patterns = [subjects.pattern("*", tokens) for tokens in self.reads]
         self._waiting = deque(
             one
@@ -93,10 +93,10 @@ class AnsweringStage:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Begin with a stored state."""
-        fold = self._fold
-        if self._grounded or fold is None or checkpoint.state_version != fold.state_version:
+        handler = self._handler
+        if self._grounded or handler is None or checkpoint.state_version != handler.state_version:
             return
-        self._state = type(fold.initial()).model_validate(checkpoint.state, extra="ignore")
+        self._state = type(handler.initial()).model_validate(checkpoint.state, extra="ignore")
         self._grounded = True
         kept = [one for one in self._waiting if one.seq > checkpoint.folded_seq]
         self._waiting = deque(kept)
@@ -111,7 +111,7 @@ class AnsweringStage:
             while len(self._waiting) > KEPT_INPUTS:
                 self._waiting.popleft()
         elif self._cycles > WAITING_CYCLES:
-            self._fold_first()
+            self._apply_first()
 
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Answer a recorded event's cycle again."""
@@ -122,7 +122,7 @@ class AnsweringStage:
         if reason == Reason.SUPERSEDED:
             self._passed.append(recorded)
             return ()
-        if self._compare.find(self._drafts, recorded) is None:
+        if self._compare.find(self._new_events, recorded) is None:
             self._advance(recorded.cycle, blind=reason == Reason.PREDICTION_MISSING)
         return self._answered((*self._passed, recorded))
 
@@ -137,31 +137,33 @@ class AnsweringStage:
         return self._answered(tuple(self._passed))
 
     def _advance(self, cycle: int, *, blind: bool) -> None:
-        """Fold every input up to a cycle, its prediction excepted when it was `blind`, and ask."""
-        fold = self._fold
-        assert fold is not None
+        """Apply every input up to a cycle, its prediction excepted when it was `blind`, and ask."""
+        handler = self._handler
+        assert handler is not None
         left: deque[AnyEvent] = deque()
         for one in self._waiting:
             hidden = blind and one.cycle == cycle and isinstance(one.data, Prediction)
             if one.cycle > cycle or hidden:
                 left.append(one)
             else:
-                self._state = fold.evolve(self._state, one)
+                self._state = handler.evolve(self._state, one)
         self._waiting = left
         self._cycles = sum(isinstance(one.data, Observation) for one in left)
-        self._drafts = fold.decide(self._state, overdue=blind)
+        self._new_events = handler.decide(self._state, overdue=blind)
 
-    def _fold_first(self) -> None:
-        assert self._fold is not None
+    def _apply_first(self) -> None:
+        assert self._handler is not None
         one = self._waiting.popleft()
         self._cycles -= isinstance(one.data, Observation)
-        self._state = self._fold.evolve(self._state, one)
+        self._state = self._handler.evolve(self._state, one)
 
     def _answered(self, events: Sequence[Recorded]) -> Sequence[Pair]:
         """Compare answers, then let the log hold them."""
-        assert self._fold is not None
-        pairs = [self._compare.pair(one, self._compare.find(self._drafts, one)) for one in events]
+        assert self._handler is not None
+        pairs = [
+            self._compare.pair(one, self._compare.find(self._new_events, one)) for one in events
+        ]
         for one in events:
-            self._state = self._fold.evolve(self._state, one.event)
+            self._state = self._handler.evolve(self._state, one.event)
         self._passed = []
         return pairs

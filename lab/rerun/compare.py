@@ -20,7 +20,7 @@ from features.baseline import MEASURED_ID, MODEL_ID
 from lab.rerun.stage import Pair, Recorded
 from lab.rerun.trusted import attributes_in
 from schemas import subjects
-from schemas.envelope import Draft
+from schemas.envelope import NewEvent
 from schemas.identity import Origin, event_id
 from schemas.prediction import Prediction
 from schemas.registry import to_json
@@ -28,7 +28,7 @@ from schemas.upcast import newest_type
 
 SHOWN_FIELDS = 20
 KEPT_IDS = 64
-"""Each is asked for twice: to find a draft, and to compare it."""
+"""Each is asked for twice: to find a new event, and to compare it."""
 CLOSE_RATIO = 1e-3
 """Floats that a trained model computes and that differ by no more than this share may come from another
 CPU."""
@@ -69,30 +69,33 @@ class Comparer:
         self._layer = layer
         self._ids: dict[tuple[str, int, str], str] = {}
 
-    def pair(self, recorded: Recorded, draft: Draft | None, *, grounded: bool = True) -> Pair:
+    def pair(
+        self, recorded: Recorded, new_event: NewEvent | None, *, grounded: bool = True
+    ) -> Pair:
         """Return both, compared."""
         same = (
-            draft is not None
-            and self.identity(draft, recorded.old_type) == recorded.id
-            and same_place(recorded, draft, self._origin)
-            and _same_bytes(recorded, draft)
+            new_event is not None
+            and self.identity(new_event, recorded.old_type) == recorded.id
+            and same_place(recorded, new_event, self._origin)
+            and _same_bytes(recorded, new_event)
         )
-        if same and draft is not None:
-            recorded.is_said_by(draft)
-        return Pair(self._process, self._layer, recorded, draft, same, grounded)
+        if same and new_event is not None:
+            recorded.is_said_by(new_event)
+        return Pair(self._process, self._layer, recorded, new_event, same, grounded)
 
-    def find(self, drafts: Sequence[Draft], recorded: Recorded) -> Draft | None:
-        """Return the draft that has the recorded event's id."""
+    def find(self, new_events: Sequence[NewEvent], recorded: Recorded) -> NewEvent | None:
+        """Return the new event that has the recorded event's id."""
         return next(
-            (one for one in drafts if self.identity(one, recorded.old_type) == recorded.id), None
+            (one for one in new_events if self.identity(one, recorded.old_type) == recorded.id),
+            None,
         )
 
-    def identity(self, draft: Draft, event_type: str = "") -> str:
-        """Return a draft's id; `event_type` stands for its own type in recordings of an older one."""
-        kind = draft.data.TYPE
+    def identity(self, new_event: NewEvent, event_type: str = "") -> str:
+        """Return a new event's id; `event_type` stands for its own type in recordings of an older one."""
+        kind = new_event.data.TYPE
         if event_type and newest_type(event_type) == kind:
             kind = event_type
-        place = (kind, draft.cycle, draft.data.key())
+        place = (kind, new_event.cycle, new_event.data.key())
         known = self._ids.get(place)
         if known is None:
             if len(self._ids) >= KEPT_IDS:
@@ -107,12 +110,12 @@ def _subject(cluster: str, tokens: tuple[str, ...]) -> str:
     return subjects.build(cluster, tokens)
 
 
-def same_place(recorded: Recorded, draft: Draft, origin: Origin) -> bool:
+def same_place(recorded: Recorded, new_event: NewEvent, origin: Origin) -> bool:
     """Say whether subject and causes are equal."""
     causes = attributes_in(recorded.message.headers).get("causationid", "")
     return (
-        _subject(origin.cluster, draft.data.tokens()) == recorded.message.subject
-        and " ".join(draft.causes) == causes
+        _subject(origin.cluster, new_event.data.tokens()) == recorded.message.subject
+        and " ".join(new_event.causes) == causes
     )
 
 
@@ -122,18 +125,20 @@ def differences(pair: Pair, origin: Origin) -> tuple[FieldDifference, ...]:
 
 
 def _every_difference(pair: Pair, origin: Origin) -> Iterator[FieldDifference]:
-    event, draft = pair.recorded.event, pair.computed
-    if draft is None:
+    event, new_event = pair.recorded.event, pair.computed
+    if new_event is None:
         yield FieldDifference("event", event.type, None)
         return
-    identity = Comparer(origin, pair.process, pair.layer).identity(draft, pair.recorded.old_type)
+    identity = Comparer(origin, pair.process, pair.layer).identity(
+        new_event, pair.recorded.old_type
+    )
     outside = (
         ("id", event.id, identity),
-        ("subject", event.subject, subjects.build(origin.cluster, draft.data.tokens())),
-        ("causes", list(event.causation_ids), list(draft.causes)),
+        ("subject", event.subject, subjects.build(origin.cluster, new_event.data.tokens())),
+        ("causes", list(event.causation_ids), list(new_event.causes)),
     )
     yield from (FieldDifference(name, old, new) for name, old, new in outside if old != new)
-    old, new = json.loads(bytes_of(pair.recorded)), json.loads(computed_bytes(draft))
+    old, new = json.loads(bytes_of(pair.recorded)), json.loads(computed_bytes(new_event))
     yield from _differ("", old, new)
 
 
@@ -141,14 +146,14 @@ def added_fields(pair: Pair) -> tuple[str, ...]:
     """Return the fields that today's form has and the recorded one had not (a compatible change);
     empty when nothing else differs from the recorded bytes in any way.
     """
-    draft = pair.computed
-    if draft is None:
+    new_event = pair.computed
+    if new_event is None:
         return ()
     added: dict[str, None] = {}
-    dumped = draft.data.model_dump(mode="json")
+    dumped = new_event.data.model_dump(mode="json")
     try:
         recorded = json.loads(bytes_of(pair.recorded))
-        older = _in_older_form("", draft.data, dumped, recorded, added)
+        older = _in_older_form("", new_event.data, dumped, recorded, added)
     except ValueError:
         return ()
     return tuple(added) if to_json(older) == bytes_of(pair.recorded) else ()
@@ -201,17 +206,17 @@ def bytes_of(recorded: Recorded) -> bytes:
     return recorded.message.data
 
 
-def computed_bytes(draft: Draft) -> bytes:
+def computed_bytes(new_event: NewEvent) -> bytes:
     """Return the data as it would be published."""
-    return to_json(draft.data.model_dump(mode="json"))
+    return to_json(new_event.data.model_dump(mode="json"))
 
 
-def _same_bytes(recorded: Recorded, draft: Draft) -> bool:
+def _same_bytes(recorded: Recorded, new_event: NewEvent) -> bool:
     data = bytes_of(recorded)
     # Faster than our encoder. Where the two write a number differently they are never equal, and
     # then ours decides; what is equal here says the same values, and those have one form in ours.
-    return draft.data.__pydantic_serializer__.to_json(draft.data) == data or (
-        computed_bytes(draft) == data
+    return new_event.data.__pydantic_serializer__.to_json(new_event.data) == data or (
+        computed_bytes(new_event) == data
     )
 
 

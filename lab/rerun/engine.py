@@ -24,7 +24,7 @@ from schemas import subjects
 from schemas.actions import Agent
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.frames import FramedData, FrameMismatch, FullState, unfold
+from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame
 from schemas.identity import Origin
 from schemas.registry import UnknownEvent
 from services.agents.service import build as build_agent
@@ -164,7 +164,7 @@ class Rerun:
         for stage in self._stages:
             if stage.process == data.process:
                 stage.configure(data)
-                self._routes.clear()  # what a fold reads is known only now
+                self._routes.clear()  # what a handler reads is known only now
 
     def _check_ready(self, stage: Stage) -> None:
         if not stage.ready:
@@ -182,20 +182,20 @@ class Rerun:
         own = next((one for one in answers if one.recorded is recorded), None)
         if own is None or own.computed is None:
             return self._unfolded(recorded.event)
-        draft = own.computed
-        return replace(event_with(recorded.message, draft.data), causation_ids=draft.causes)
+        new_event = own.computed
+        return replace(event_with(recorded.message, new_event.data), causation_ids=new_event.causes)
 
     def _unfolded(self, event: AnyEvent) -> AnyEvent:
         """Unfold a frame once for all who read it; its bytes are proven by the recording."""
         data = event.data
         if isinstance(data, FramedData):
             try:
-                full = unfold(self._full.get(data.TYPE), data, prove=False)
+                full = apply_frame(self._full.get(data.TYPE), data, prove=False)
             except FrameMismatch:
                 self._full.pop(data.TYPE, None)
             else:
                 self._full[data.TYPE] = full
-                data.carry(full)
+                data.attach_full_state(full)
         return event
 
     def _route(self, subject: str) -> _Route:

@@ -13,8 +13,8 @@ from lab.rerun.settings import Changes, settings_from
 from lab.rerun.stage import AnyEvent, Pair, Pattern, Recorded
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.envelope import Draft
-from schemas.frames import FramedData, FrameMismatch, FullState, frame_of, unfold
+from schemas.envelope import NewEvent
+from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame, frame_of
 from schemas.identity import Origin
 from schemas.model import EventData
 from schemas.observation import Observation
@@ -72,7 +72,7 @@ class ObservingStage:
         """Keep the newest snapshot tables."""
         kind = event.type
         try:
-            self._full[kind] = unfold(self._full.get(kind), event.data)
+            self._full[kind] = apply_frame(self._full.get(kind), event.data)
         except FrameMismatch:
             self._full.pop(kind, None)
         self._seen[kind] = event
@@ -80,8 +80,8 @@ class ObservingStage:
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Observe the cycle's snapshot again."""
         made = self._made(recorded)
-        draft = None if made is None else made[0]
-        pair = self._compare.pair(recorded, draft, grounded=draft is not None)
+        new_event = None if made is None else made[0]
+        pair = self._compare.pair(recorded, new_event, grounded=new_event is not None)
         if made is not None and (self._chained or pair.equal):
             self._previous = made[1]
             _carry(made[0].data, made[1])
@@ -93,7 +93,7 @@ class ObservingStage:
         """Nothing waits here."""
         return ()
 
-    def _made(self, recorded: Recorded) -> tuple[Draft, FullState] | None:
+    def _made(self, recorded: Recorded) -> tuple[NewEvent, FullState] | None:
         """Return the observation and the full state after it; None when its snapshot is not there."""
         cycle = recorded.cycle
         if any(
@@ -107,7 +107,7 @@ class ObservingStage:
             return None
         data, full = self._observed(cycle)
         causes = tuple(self._seen[kind.TYPE].id for kind in SNAPSHOTS)
-        return Draft(data, cycle, data.cluster_time_seconds, causes), full
+        return NewEvent(data, cycle, data.cluster_time_seconds, causes), full
 
     def _begins_anew(self, recorded: Recorded) -> bool:
         """Say whether the collector forgot what it had sent: all its tables are whole again."""
@@ -167,11 +167,11 @@ class ObservingStage:
 
     def _remember(self, recorded: Observation) -> None:
         try:
-            self._previous = unfold(self._previous, recorded)
+            self._previous = apply_frame(self._previous, recorded)
         except FrameMismatch:
             self._previous = None
 
 
 def _carry(data: EventData, full: FullState) -> None:
     assert isinstance(data, FramedData)
-    data.carry(full)
+    data.attach_full_state(full)

@@ -16,7 +16,7 @@ from bus.errors import InputError
 from bus.recording import Recording, open_recording
 from lab.rerun.trusted import read_event
 from schemas.envelope import attributes_of
-from schemas.frames import FrameMismatch, FullState, unfold
+from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.registry import UnknownEvent
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads, WorkloadTable
 from twin.workloads.arrival import WorkloadArrival
@@ -169,7 +169,7 @@ def _looks(recording: Recording) -> Iterator[_Look]:
             continue
         try:
             data = read_event(message).data
-            full[data.TYPE] = unfold(full.get(data.TYPE), data, prove=False)
+            full[data.TYPE] = apply_frame(full.get(data.TYPE), data, prove=False)
         except (UnknownEvent, FrameMismatch):
             continue
         time_seconds = data.cluster_time_seconds

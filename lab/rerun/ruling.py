@@ -14,13 +14,13 @@ from lab.rerun.stage import WAITING_CYCLES, AnyEvent, Pair, Pattern, Recorded
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.decision import ClosedBy, Decision
-from schemas.envelope import Draft
+from schemas.envelope import NewEvent
 from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.proposal import Proposal
 from services.referee.rule import Rule
 from services.referee.rules import RULES
-from services.referee.service import RefereeFold, decision_of
+from services.referee.service import RefereeHandler, decision_of
 from services.referee.state import LastDecision, PendingCycle, RefereeState, evolve
 
 KEPT_INPUTS = 20_000
@@ -59,7 +59,7 @@ class RulingStage:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Begin with a stored state."""
-        if self._grounded or checkpoint.state_version != RefereeFold.state_version:
+        if self._grounded or checkpoint.state_version != RefereeHandler.state_version:
             return
         self._state = RefereeState.model_validate(checkpoint.state, extra="ignore")
         self._grounded = True
@@ -80,9 +80,9 @@ class RulingStage:
             return (self._compare.pair(recorded, None, grounded=False),)
         self._advance(recorded)
         cycle = next((one for one in self._state.open if one.cycle == recorded.cycle), None)
-        draft = None if cycle is None else self._ruled(cycle, recorded)
-        pair = self._compare.pair(recorded, draft)
-        said = draft.data if self._chained and draft is not None else recorded.event.data
+        new_event = None if cycle is None else self._ruled(cycle, recorded)
+        pair = self._compare.pair(recorded, new_event)
+        said = new_event.data if self._chained and new_event is not None else recorded.event.data
         assert isinstance(said, Decision)
         self._state = RefereeState(
             open=tuple(one for one in self._state.open if one.cycle != recorded.cycle),
@@ -94,14 +94,14 @@ class RulingStage:
         """Nothing waits here."""
         return ()
 
-    def _ruled(self, cycle: PendingCycle, recorded: Recorded) -> Draft:
+    def _ruled(self, cycle: PendingCycle, recorded: Recorded) -> NewEvent:
         closed_by = ClosedBy(recorded.content["closed_by"])
         data = decision_of(cycle, closed_by, self._state.last, self._rules)
         causes = (cycle.observation_id, *(one.id for one in data.considered))
-        return Draft(data, cycle.cycle, cycle.cluster_time_seconds, causes)
+        return NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, causes)
 
     def _advance(self, recorded: Recorded) -> None:
-        """Fold the inputs up to a decision's cycle; of its proposals those that had arrived."""
+        """Apply the inputs up to a decision's cycle; of its proposals those that had arrived."""
         cycle = recorded.cycle
         arrived = {one["id"] for one in recorded.content["considered"]}
         left: deque[AnyEvent] = deque()

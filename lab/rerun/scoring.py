@@ -1,6 +1,6 @@
 """Layer 6 again: rewards and forecast scores.
 
-The scoreboard settles everything when it folds the observation that settles it, so the log's own
+The scoreboard settles everything when it applies the observation that settles it, so the log's own
 order is all it depends on.
 """
 
@@ -16,7 +16,7 @@ from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.identity import Origin
 from schemas.outcome import OutcomeForecast, OutcomeReward
-from services.scoreboard.service import ScoreboardFold, build
+from services.scoreboard.service import ScoreboardHandler, build
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState
 
@@ -28,7 +28,7 @@ class ScoringStage:
 
     process = "scoreboard"
     layer = "outcome"
-    reads: tuple[Pattern, ...] = ScoreboardFold.reads
+    reads: tuple[Pattern, ...] = ScoreboardHandler.reads
     writes: tuple[Pattern, ...] = (OutcomeReward.PATTERN, OutcomeForecast.PATTERN)
 
     def __init__(self, changes: Changes, origin: Origin, *, from_start: bool) -> None:
@@ -37,7 +37,7 @@ class ScoringStage:
         self._origin = origin
         self._compare = Comparer(origin, self.process, self.layer)
         self._grounded = from_start
-        self._fold: ScoreboardFold | None = None
+        self._handler: ScoreboardHandler | None = None
         self._state = ScoreboardState()
         self._kept: deque[AnyEvent] = deque(maxlen=KEPT_INPUTS)
         """Inputs since the recording's beginning, until a first state is known."""
@@ -45,7 +45,7 @@ class ScoringStage:
     @property
     def ready(self) -> bool:
         """Whether it was configured."""
-        return self._fold is not None
+        return self._handler is not None
 
     def configure(self, config: Config) -> None:
         """Take the scoreboard's settings.
@@ -54,41 +54,41 @@ class ScoringStage:
             InputError: they are not what today's scoreboard knows.
         """
         settings = settings_from(ScoreboardSettings, "scoreboard", config, self._changes)
-        self._fold = build(settings, self._origin)
+        self._handler = build(settings, self._origin)
         if self._grounded:
-            self._fold_kept(after_seq=0)
+            self._apply_kept(after_seq=0)
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Begin with a stored state."""
-        fold = self._fold
-        if self._grounded or fold is None or checkpoint.state_version != fold.state_version:
+        handler = self._handler
+        if self._grounded or handler is None or checkpoint.state_version != handler.state_version:
             return
         self._state = ScoreboardState.model_validate(checkpoint.state, extra="ignore")
         self._grounded = True
-        self._fold_kept(after_seq=checkpoint.folded_seq)
+        self._apply_kept(after_seq=checkpoint.folded_seq)
 
-    def _fold_kept(self, after_seq: int) -> None:
-        assert self._fold is not None
+    def _apply_kept(self, after_seq: int) -> None:
+        assert self._handler is not None
         for one in self._kept:
             if one.seq > after_seq:
-                self._state = self._fold.evolve(self._state, one)
+                self._state = self._handler.evolve(self._state, one)
         self._kept.clear()
 
     def take(self, event: AnyEvent) -> None:
-        """Fold an input."""
-        if not self._grounded or self._fold is None:
+        """Apply an input."""
+        if not self._grounded or self._handler is None:
             self._kept.append(event)
         else:
-            self._state = self._fold.evolve(self._state, event)
+            self._state = self._handler.evolve(self._state, event)
 
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Return what is owed at this place of the log."""
-        if not self._grounded or self._fold is None:
+        if not self._grounded or self._handler is None:
             self._kept.append(recorded.event)
             return (self._compare.pair(recorded, None, grounded=False),)
-        drafts = self._fold.decide(self._state, overdue=False)
-        pair = self._compare.pair(recorded, self._compare.find(drafts, recorded))
-        self._state = self._fold.evolve(self._state, recorded.event)
+        new_events = self._handler.decide(self._state, overdue=False)
+        pair = self._compare.pair(recorded, self._compare.find(new_events, recorded))
+        self._state = self._handler.evolve(self._state, recorded.event)
         return (pair,)
 
     def finish(self) -> Sequence[Pair]:

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from bus.errors import ConfigError, InputError
 from schemas.actions import Agent
 from schemas.config import Config
-from schemas.model import Part
+from schemas.model import DataModel
 from services.agents.settings import AgentSettings
 
-S = TypeVar("S", bound=Part)
+S = TypeVar("S", bound=DataModel)
 Changes = Mapping[str, Any]
 """`group.field` or `agents.<agent>.<field>` to the value that it shall have."""
 NO_CHANGES: Changes = {}

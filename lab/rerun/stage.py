@@ -17,7 +17,7 @@ from bus.port import StoredMessage
 from lab.rerun.trusted import event_with, read_event
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
-from schemas.envelope import Draft, Event
+from schemas.envelope import Event, NewEvent
 from schemas.identity import cycle_of
 from schemas.registry import UnknownEvent
 from schemas.upcast import UPCASTERS
@@ -26,7 +26,7 @@ AnyEvent = Event[Any]
 Pattern = tuple[str, ...]
 
 WAITING_CYCLES = 1_000
-"""Cycles of input that wait for the output they belong to; as many as a fold keeps open."""
+"""Cycles of input that wait for the output they belong to; as many as a handler keeps open."""
 
 
 class Recorded:
@@ -66,10 +66,10 @@ class Recorded:
             self._event = read_event(self.message)
         return self._event
 
-    def is_said_by(self, draft: Draft) -> None:
-        """Note that a draft is this event, to the last byte."""
+    def is_said_by(self, new_event: NewEvent) -> None:
+        """Note that a new event is this event, to the last byte."""
         if self._event is None:
-            self._event = event_with(self.message, draft.data)
+            self._event = event_with(self.message, new_event.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Pair:
     process: str
     layer: str
     recorded: Recorded
-    computed: Draft | None
+    computed: NewEvent | None
     """None: today's code says nothing here."""
     equal: bool
     """Equal in id, subject, causes and data bytes."""

@@ -115,7 +115,7 @@ def _model(kind: type[BaseModel]) -> Reader:
         default = _MISSING if field.is_required() else field.get_default(call_default_factory=True)
         fields.append((name, _reader(field.annotation), default))
     nested = [(name, reader) for name, reader, _ in fields if reader is not None]
-    private = {"_unfolded": None} if issubclass(kind, FramedData) else None
+    private = {"_full_state": None} if issubclass(kind, FramedData) else None
     put, new = object.__setattr__, kind.__new__
     names = {name for name, _, _ in fields}
 

@@ -189,8 +189,8 @@ def as_json(report: Report) -> dict[str, Any]:
 
 def _equal_in_older_form(pair: Pair, rerun: Rerun, report: Report) -> bool:
     """Say whether only fields differ that did not exist when the recording was made; note them."""
-    draft = pair.computed
-    placed = draft is not None and same_place(pair.recorded, draft, rerun.origin)
+    new_event = pair.computed
+    placed = new_event is not None and same_place(pair.recorded, new_event, rerun.origin)
     fields = added_fields(pair) if placed else ()
     if fields:
         report.added.setdefault(pair.recorded.event.type, set()).update(fields)

@@ -32,7 +32,7 @@ from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
 from schemas.registry import UnknownEvent, decode
 from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
-from schemas.view import ObservationView, view_of
+from schemas.view import ObservationView, update_view
 
 NAME = "recording"
 SUFFIX = ".fslog"
@@ -102,7 +102,7 @@ class Told:
             case OutcomeExecution() as data:
                 self._act(data)
             case Observation():
-                self.view = view_of(self.view, event)
+                self.view = update_view(self.view, event)
                 if self.view is not None:
                     self._observe(self.view)
 

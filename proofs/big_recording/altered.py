@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bus.port import StoredMessage
 from bus.recording import open_recording
-from bus.recording.writer import written
+from bus.recording.writer import writing_recording
 
 OTHER_TARGET = "somewhere-else"
 
@@ -38,7 +38,7 @@ def write_altered(path: Path, target: Path, late: StoredMessage) -> int:
     data["action"]["target"]["name"] = OTHER_TARGET
     changed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
     recording = open_recording(path)
-    with written(target, recording.header) as writer:
+    with writing_recording(target, recording.header) as writer:
         for content in recording.whole_frames():
             for message, line in zip(content.messages, content.lines, strict=True):
                 if message.seq == late.seq:

@@ -21,7 +21,7 @@ from typing import Any
 
 import psutil
 
-from bus.login import ANONYMOUS, Login, stored_logins
+from bus.login import ANONYMOUS, Login, read_logins
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import StoredMessage
@@ -88,7 +88,7 @@ class LiveStack:
     def login(self, identity: str) -> Login:
         """Return the login of one identity on the stack's own server."""
         folder = self.folder / "state" / "incarnations" / self.file["incarnation"]
-        return stored_logins(folder).get(identity, ANONYMOUS)
+        return read_logins(folder).get(identity, ANONYMOUS)
 
     def launch(self) -> None:
         """Start `foresail up` and return at once."""
@@ -182,7 +182,7 @@ class LiveStack:
         """Read the whole log from disk, after the stack has ended, through a server of our own."""
         file = self.file
         folder = self.folder / "state" / "incarnations" / file["incarnation"] / "nats"
-        logins = stored_logins(folder.parent)
+        logins = read_logins(folder.parent)
         accounts = accounts_conf(file["cluster"], file["stream"], logins) if logins else ""
         server = NatsServer(folder, accounts=accounts)
         url = await server.start()

@@ -19,11 +19,11 @@ from bus.limited_yaml import BadYaml, load_yaml
 from bus.nats_wire import nanoseconds, read_ack
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
-from bus.recording.format import object_in, read_message
-from bus.recording.frames import FrameDamaged, frames
+from bus.recording.format import parse_object_line, read_message
+from bus.recording.frames import FrameDamaged, read_frames
 from features.live import checkpoint, node_usage
 from foresail.stack.state_folder import StateFolder
-from foresail.status import read_beat
+from foresail.status import parse_heartbeat
 from foresail.tap_filter import event_json
 from proofs.fuzzing.entry import Entry
 from schemas.decision import Decision
@@ -159,10 +159,10 @@ def read_limited_yaml(content: bytes) -> None:
         _one_line(error)
 
 
-def read_frames(content: bytes) -> None:
+def read_all_frames(content: bytes) -> None:
     """Unpack the frames of a file."""
     try:
-        for frame in frames(BytesIO(content)):
+        for frame in read_frames(BytesIO(content)):
             assert frame.end <= len(content)
     except FrameDamaged as error:
         _one_line(error)
@@ -170,7 +170,7 @@ def read_frames(content: bytes) -> None:
 
 def read_lines(content: bytes) -> None:
     """Read a recording whose one frame holds these bytes."""
-    for reader in (read_message, object_in):
+    for reader in (read_message, parse_object_line):
         try:
             reader(content)
         except (ValueError, BusUnavailable):
@@ -222,7 +222,7 @@ def read_server(content: bytes) -> None:
     """Read what a NATS server, or somebody beside the log, answers."""
     with suppress(BusUnavailable):
         read_ack(content)
-    read_beat(content)
+    parse_heartbeat(content)
     try:
         nanoseconds(content.decode("latin-1"))
     except ValueError:
@@ -265,7 +265,7 @@ ENTRIES = (
     Entry(
         "limited-yaml", read_limited_yaml, (SCENARIO, KUBECONFIG, ALIASES, b"a: &a {<<: {b: 1}}\n")
     ),
-    Entry("recording-frames", read_frames, (_sealed(),)),
+    Entry("recording-frames", read_all_frames, (_sealed(),)),
     Entry(
         "recording-lines",
         read_lines,

@@ -90,8 +90,8 @@ def publishes(identity: Identity) -> Iterator[Attempt]:
     for one in (*sorted(own), f"foresail.{CLUSTER}.decision", "x"):
         yield Attempt("the live feed", subjects.live(one))
     for other in IDENTITIES:
-        if other is not identity or not identity.beats:
-            yield Attempt("another's beat", subjects.health(CLUSTER, other.name))
+        if other is not identity or not identity.sends_heartbeats:
+            yield Attempt("another's heartbeat", subjects.health(CLUSTER, other.name))
         if other is not identity:
             yield Attempt("another's inbox", f"{INBOX}_{other.name}.a.b")
     for subject in (f"{INBOX}.a.b", "_R_.a", OTHER_SUBJECT, "cmd.run"):
@@ -125,7 +125,7 @@ def subscriptions(identity: Identity) -> Iterator[str]:
     yield from (">", "*", "*.>", "foresail.>", f"foresail.{CLUSTER}.>", "live.>", "health.>")
     yield from (f"foresail.{CLUSTER}.decision", f"foresail.{CLUSTER}.control", OTHER_SUBJECT)
     yield from ("$SYS.>", "$JS.>", f"{API}.>", "$JS.ACK.>", f"{IMPORTED_API}.>", "_R_.>", "cmd.>")
-    if not identity.hears_beats:
+    if not identity.receives_heartbeats:
         yield subjects.health(CLUSTER, "*")
     if identity.name != "reader":
         yield f"{INBOX}.>"

@@ -174,8 +174,14 @@ async def permissions(ground: Ground, identity: Identity) -> AsyncIterator[Check
     if identity.reads:
         for what, held in [one async for one in _may_read(ground, identity)]:
             yield Check(identity.name, "permission", "read", what, held)
-    if identity.beats:
-        yield Check(identity.name, "permission", "beat", "is heard", await _beats(ground, identity))
+    if identity.sends_heartbeats:
+        yield Check(
+            identity.name,
+            "permission",
+            "heartbeat",
+            "is heard",
+            await _heartbeats(ground, identity),
+        )
     if identity.administers:
         for what, held in [one async for one in _may_administer(ground, identity)]:
             yield Check(identity.name, "permission", "administer", what, held)
@@ -218,8 +224,8 @@ async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[s
     await feed.unsubscribe()
 
 
-async def _beats(ground: Ground, identity: Identity) -> bool:
-    listener = next(one.name for one in IDENTITIES if one.hears_beats)
+async def _heartbeats(ground: Ground, identity: Identity) -> bool:
+    listener = next(one.name for one in IDENTITIES if one.receives_heartbeats)
     heard: asyncio.Queue[Msg] = asyncio.Queue()
     subscription = await ground.callers[listener].client.subscribe(
         subjects.health(CLUSTER, "*"), cb=heard.put

@@ -24,8 +24,8 @@ LOG = (
     Defect(
         "the memory bus stores a first message anyhow",
         "bus/memory_adapter.py",
-        "if self.expected(message.subject) != seq:",
-        "if seq and self.expected(message.subject) != seq:",
+        "if self.newest_seq(message.subject) != seq:",
+        "if seq and self.newest_seq(message.subject) != seq:",
         "tests/bus/test_bus_contract.py::test_a_writer_that_believes_a_subject_empty_is_refused[memory-single]",
     ),
     Defect(
@@ -33,19 +33,19 @@ LOG = (
         "bus/follow.py",
         "self._seq = data.folded_seq",
         "self._seq = stored.seq",
-        "tests/bus/test_follow.py::test_a_restore_goes_on_exactly_behind_what_was_folded",
+        "tests/bus/test_follow.py::test_a_restore_goes_on_exactly_behind_what_was_applied",
     ),
     Defect(
-        "a restore folds its last event again",
+        "a restore handlers its last event again",
         "bus/follow.py",
         "self._seq = data.folded_seq",
         "self._seq = data.folded_seq - 1",
-        "tests/bus/test_follow.py::test_a_restore_goes_on_exactly_behind_what_was_folded",
+        "tests/bus/test_follow.py::test_a_restore_goes_on_exactly_behind_what_was_applied",
     ),
     Defect(
         "a service acts before it has read itself",
         "bus/follow.py",
-        "return self._seq < self._speaker.newest_stored(self._patterns)",
+        "return self._seq < self._publisher.newest_stored(self._patterns)",
         "return False",
         "tests/bus/test_follow.py::test_nothing_is_decided_or_done_before_own_events_are_read",
     ),
@@ -59,8 +59,8 @@ LOG = (
     Defect(
         "a service speaks while it catches up",
         "bus/follow.py",
-        "                self._fold_message(message)\n        if tail",
-        "                self._fold_message(message)\n                await self._step()\n        if tail",
+        "                self._apply_message(message)\n        if tail",
+        "                self._apply_message(message)\n                await self._step()\n        if tail",
         "tests/bus/test_follow.py::test_catching_up_is_silent_and_the_first_question_is_about_the_newest",
     ),
     Defect(
@@ -74,8 +74,8 @@ LOG = (
     Defect(
         "a cycle is overdue again and again",
         "bus/follow.py",
-        "            self._told = cycle",
-        "            self._told = None",
+        "            self._overdue_cycle = cycle",
+        "            self._overdue_cycle = None",
         "tests/bus/test_follow.py::test_a_cycle_that_stays_open_is_told_overdue_once",
     ),
     Defect(
@@ -95,7 +95,7 @@ LOG = (
     Defect(
         "a checkpoint of another form is taken",
         "bus/follow.py",
-        " and data.state_version == self._fold.state_version",
+        " and data.state_version == self._handler.state_version",
         "",
         "tests/bus/test_follow.py::test_a_checkpoint_that_does_not_belong_here_is_ignored",
     ),
@@ -130,42 +130,42 @@ LOG = (
     Defect(
         "effects come before what was decided is stored",
         "bus/follow.py",
-        "        if drafts:\n"
-        "            await self._speaker.say(drafts)\n"
+        "        if new_events:\n"
+        "            await self._publisher.publish(new_events)\n"
         "        if self._act is not None:\n"
         "            await self._act(self._state)\n",
         "        if self._act is not None:\n"
         "            await self._act(self._state)\n"
-        "        if drafts:\n"
-        "            await self._speaker.say(drafts)\n",
-        "tests/bus/test_follow.py::test_each_live_step_folds_says_then_acts",
+        "        if new_events:\n"
+        "            await self._publisher.publish(new_events)\n",
+        "tests/bus/test_follow.py::test_each_live_step_applies_publishes_then_acts",
     ),
     Defect(
         "an event is published as often as it is owed",
         "bus/follow.py",
-        "one is one_each[one.id] and one.id not in self._published",
-        "one is one_each[one.id]",
-        "tests/bus/test_speaker.py::test_an_event_is_published_once_however_often_it_is_owed",
+        "event is first_of_id[event.id] and event.id not in self._published",
+        "event is first_of_id[event.id]",
+        "tests/bus/test_publisher.py::test_an_event_is_published_once_however_often_it_is_owed",
     ),
     Defect(
         "of two events of one identity the last counts",
         "bus/follow.py",
         "for event in reversed(events)}",
         "for event in events}",
-        "tests/bus/test_speaker.py::test_of_two_drafts_of_one_identity_the_first_counts",
+        "tests/bus/test_publisher.py::test_of_two_events_of_one_identity_the_first_counts",
     ),
     Defect(
         "a snapshot's tables are stored one by one",
         "bus/follow.py",
         "event.correlation_id if isinstance(event.data, FramedData) else event.id",
         "event.id",
-        "tests/bus/test_speaker.py::test_the_tables_of_one_cycle_go_as_one_batch_and_nothing_else_does",
+        "tests/bus/test_publisher.py::test_the_tables_of_one_cycle_go_as_one_batch_and_nothing_else_does",
     ),
     Defect(
         "a cancellation that is lost is not sent again",
-        "bus/ending.py",
+        "bus/cancellation.py",
         "            task.cancel()\n        await asyncio.wait(pending, timeout=AGAIN_SECONDS)",
         "            task.cancel()\n        await asyncio.wait(pending)",
-        "tests/bus/test_ending.py::test_a_service_that_lost_its_subject_ends_although_its_reader_is_deaf",
+        "tests/bus/test_cancellation.py::test_a_service_that_lost_its_subject_ends_although_its_reader_is_deaf",
     ),
 )

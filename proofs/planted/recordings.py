@@ -20,14 +20,14 @@ _FOOTERS = (
     Defect(
         "the reader believes a footer",
         "bus/recording/content.py",
-        "expected = proof.end()",
+        "expected = proof.footer()",
         "expected = content.said",
         f"{FOOTER}::test_a_footer_over_a_missing_last_frame_is_not_believed",
     ),
     Defect(
         "check believes a footer",
         "bus/recording/check.py",
-        "self.found.sealed = self._links.ends_with(content)",
+        "self.found.sealed = self._links.fits_footer(content)",
         "self.found.sealed = True",
         f"{FOOTER}::test_a_footer_over_a_missing_last_frame_is_not_believed",
     ),
@@ -175,8 +175,8 @@ _EXIT_CODES = (
     Defect(
         "doctor calls a silent stack well",
         "foresail/doctor.py",
-        "    if not beats:\n",
-        "    if beats is None:\n",
+        "    if not heartbeats:\n",
+        "    if heartbeats is None:\n",
         f"{CODES}::test_doctor_does_not_call_a_silent_stack_well",
     ),
     Defect(

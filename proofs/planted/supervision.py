@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proofs.planted.defect import Defect
 
-SILENCE = "tests/bus/test_silence.py"
+DETECTOR = "tests/bus/test_failure_detector.py"
 FROZEN = "tests/stack/test_frozen.py"
 HANG = "tests/bus/test_hang_watch.py"
 REPLICAS = "tests/bus/test_replicas.py"
@@ -13,31 +13,31 @@ RESULTS = "tests/faults/test_results.py"
 SUPERVISION = (
     Defect(
         "a process that never answered is killed for it",
-        "bus/silence.py",
+        "bus/failure_detector.py",
         "return self._heard and self.seconds >= limit",
         "return self.seconds >= limit",
-        f"{SILENCE}::test_a_process_that_starts_has_time",
+        f"{DETECTOR}::test_a_process_that_starts_has_time",
     ),
     Defect(
         "a machine that slept has frozen processes",
-        "bus/silence.py",
-        "took_seconds if took_seconds <= planned_seconds + LATE_SECONDS else 0.0",
-        "took_seconds",
-        f"{SILENCE}::test_nobody_is_frozen_after_the_listener_was_away",
+        "bus/failure_detector.py",
+        "elapsed_seconds if elapsed_seconds <= planned_seconds + LATE_SECONDS else 0.0",
+        "elapsed_seconds",
+        f"{DETECTOR}::test_nobody_is_frozen_after_the_listener_was_away",
     ),
     Defect(
         "an answering thread hides a hanging loop",
-        "bus/silence.py",
-        "min(self.seconds, max(0.0, sign.loop_age_seconds))",
+        "bus/failure_detector.py",
+        "min(self.seconds, max(0.0, report.loop_age_seconds))",
         "0.0",
-        f"{SILENCE}::test_a_loop_that_does_not_turn_is_silence_although_a_thread_answers",
+        f"{DETECTOR}::test_a_loop_that_does_not_turn_is_silence_although_a_thread_answers",
     ),
     Defect(
         "no grace at the start",
-        "bus/silence.py",
+        "bus/failure_detector.py",
         "limit = self._patience_seconds if self._ready else START_SECONDS",
         "limit = self._patience_seconds",
-        f"{SILENCE}::test_a_process_that_starts_has_time",
+        f"{DETECTOR}::test_a_process_that_starts_has_time",
     ),
     Defect(
         "another process on the port answers for a frozen one",
@@ -49,7 +49,7 @@ SUPERVISION = (
     Defect(
         "a process that starts anew inherits its predecessor's silence",
         "foresail/stack/frozen.py",
-        "            pid, silence = one.pid, Silence(patience_seconds)\n        began",
+        "            pid, detector = one.pid, FailureDetector(patience_seconds)\n        began",
         "            pid = one.pid\n        began",
         f"{FROZEN}::test_silence_is_answered_once_and_said",
     ),
@@ -70,8 +70,8 @@ SUPERVISION = (
     Defect(
         "a hanging loop ends nobody",
         "bus/hang_watch.py",
-        "if silence.frozen:",
-        "if silence.frozen and ready is None:",
+        "if detector.frozen:",
+        "if detector.frozen and ready is None:",
         f"{HANG}::test_a_deadlocked_loop_ends_its_process_and_says_where",
     ),
     Defect(

@@ -19,13 +19,13 @@ import bus.memory_adapter
 import services.executor.service
 import services.referee.service
 from bus.errors import AnotherWriter
-from bus.follow import Speaker
+from bus.follow import Publisher
 from bus.memory_adapter import Faults
 from proofs.faults.log_check import check
 from proofs.simulation.plan import DERIVED, Plan
 from proofs.simulation.world import Ran, run
 from schemas.decision import ClosedBy
-from schemas.envelope import Draft, Event, stamp
+from schemas.envelope import Event, NewEvent, stamp
 from services.executor.guards import BEFORE_READING, stale_decision
 
 SEEDS = range(1, 13)
@@ -45,17 +45,19 @@ class Defect:
 
 @contextmanager
 def ack_before_publish() -> Iterator[None]:
-    """What was said counts as stored before it is."""
-    say = Speaker.say
+    """What was published counts as stored before it is."""
+    publish = Publisher.publish
 
-    async def say_later(self: Speaker, drafts: Sequence[Draft]) -> tuple[Event[Any], ...]:
+    async def publish_later(
+        self: Publisher, new_events: Sequence[NewEvent]
+    ) -> tuple[Event[Any], ...]:
         if self.producer != "executor":
-            return await say(self, drafts)
-        events = [stamp(one, self.origin, self.producer, "") for one in drafts]
-        _later.add(asyncio.ensure_future(_tried(say(self, drafts))))
+            return await publish(self, new_events)
+        events = [stamp(one, self.origin, self.producer, "") for one in new_events]
+        _later.add(asyncio.ensure_future(_tried(publish(self, new_events))))
         return tuple(events)
 
-    with patch.object(Speaker, "say", say_later):
+    with patch.object(Publisher, "publish", publish_later):
         yield
 
 
@@ -73,9 +75,9 @@ async def _tried(said: Any) -> None:
 def id_from_causes() -> Iterator[None]:
     """An event's id depends on its causes, which can differ after a restart."""
 
-    def stamped(draft: Draft, *given: Any) -> Event[Any]:
-        event = stamp(draft, *given)
-        name = f"{event.id} {' '.join(draft.causes)}"
+    def stamped(new_event: NewEvent, *given: Any) -> Event[Any]:
+        event = stamp(new_event, *given)
+        name = f"{event.id} {' '.join(new_event.causes)}"
         return replace(event, id=str(uuid.uuid5(uuid.NAMESPACE_OID, name)))
 
     with patch.object(bus.follow, "stamp", stamped):
@@ -112,12 +114,12 @@ def retry_treated_as_failure() -> Iterator[None]:
 
 @contextmanager
 def cool_down_forgotten_on_restart() -> Iterator[None]:
-    """The executor begins at the end of the log instead of folding it."""
+    """The executor begins at the end of the log instead of applying it."""
     follower = bus.follow.Follower
     restore = follower._restore
 
     async def forget(self: Any) -> None:
-        if self._fold.name != "executor":
+        if self._handler.name != "executor":
             await restore(self)
             return
         self._seq = (await self._bus.info()).last_seq

@@ -19,8 +19,8 @@ from foresail.settings import StackSettings, resolve
 from foresail.stack.in_process import service, service_names
 from foresail.stack.virtual import INCARNATION, START_WALL_NS
 from proofs.simulation.door import Crash, JumpingClock, SteppedBus, SteppedTransport, Steps
+from proofs.simulation.log_monitor import LogMonitor, late_cycles
 from proofs.simulation.plan import INTERVAL_SECONDS, SOURCES, Plan
-from proofs.simulation.watchman import Watchman, late_cycles
 from schemas.identity import Origin
 from services.cluster import TwinTransport
 from services.executor.settings import ExecutorSettings
@@ -60,7 +60,7 @@ class World:
     origin: Origin
     log: MemoryLog
     twin: InProcessTwin
-    watchman: Watchman
+    monitor: LogMonitor
     starts: dict[str, int] = field(default_factory=dict)
     living: dict[str, Steps] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ class World:
         transport = SteppedTransport(
             TwinTransport(self.twin),
             steps,
-            self.watchman.written if process == "executor" else lambda _method, _path: None,
+            self.monitor.written if process == "executor" else lambda _method, _path: None,
         )
         clock = JumpingClock(START_WALL_NS, steps)
         task = asyncio.ensure_future(
@@ -171,8 +171,8 @@ async def _run(plan: Plan, settings: StackSettings, trouble_cycles: int) -> Ran:
     pauses = plan.pause_seconds if plan.pause else 0.0
     slack = late_cycles(pauses + 8 * plan.jitter_seconds, INTERVAL_SECONDS)
     twin = InProcessTwin.of(workload, seed=plan.world, speed=1.0, clock=clock)
-    world = World(plan, settings, origin, log, twin, Watchman(origin, executor, slack))
-    log.feeds.append(world.watchman.stored)
+    world = World(plan, settings, origin, log, twin, LogMonitor(origin, executor, slack))
+    log.feeds.append(world.monitor.stored)
     names = service_names(settings)
     tasks = {name: asyncio.create_task(world.keep(name), name=name) for name in names}
     trouble = _trouble(world)
@@ -183,7 +183,7 @@ async def _run(plan: Plan, settings: StackSettings, trouble_cycles: int) -> Ran:
         tasks.pop(name).cancel()
     await asyncio.sleep(SETTLE_SECONDS)
     await _end(world, tasks)
-    problems = [*world.watchman.problems, *world.problems]
+    problems = [*world.monitor.problems, *world.problems]
     return Ran(plan, log.messages, problems, world.starts, world.crashes, world.another_writer)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from bus.fold_process import config_of, run_fold
+from bus.handler_process import config_of, run_handler
 from bus.process import ProcessContext, run_process, settings_from
 from schemas.actions import Agent
 from schemas.config import CODE_VERSION
@@ -21,10 +21,15 @@ def main() -> int:
 
     async def run(context: ProcessContext) -> None:
         settings = settings_from(context.environment, AgentSettings)
-        fold = build(settings, context.origin, agent)
-        config = config_of(fold.name, settings.announcement(agent), CODE_VERSION)
-        await run_fold(
-            fold, context.bus, context.clock, context.origin, config, on_progress=context.progress
+        handler = build(settings, context.origin, agent)
+        config = config_of(handler.name, settings.announcement(agent), CODE_VERSION)
+        await run_handler(
+            handler,
+            context.bus,
+            context.clock,
+            context.origin,
+            config,
+            on_progress=context.progress,
         )
 
     return run_process(f"agent-{agent}", run)

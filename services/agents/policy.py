@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from schemas.actions import ActionKind, Agent, Evidence, Parameters, Target, TargetKind
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.thresholds import Thresholds
@@ -23,7 +23,7 @@ NOTHING = Target(kind=TargetKind.NONE)
 QUEUE = Target(kind=TargetKind.QUEUE, name="pending")
 
 
-class Prediction(Part):
+class Prediction(DataModel):
     """The prediction of one cycle as an agent keeps it: one ratio per node."""
 
     id: str

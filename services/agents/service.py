@@ -1,4 +1,4 @@
-"""An agent as a fold.
+"""An agent as a handler.
 
 One proposal per cycle, as soon as what its policy needs is there, at the latest at the deadline.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.actions import Agent
-from schemas.envelope import Draft, Event
+from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.agents.judging import answer, proposal, superseded
 from services.agents.policies import POLICIES
@@ -17,8 +17,8 @@ from services.agents.settings import AgentSettings
 from services.agents.state import AgentState, evolve
 
 
-class AgentFold:
-    """The behaviour of the process `agent-<agent>`; see `bus.follow.Fold`."""
+class AgentHandler:
+    """The behaviour of the process `agent-<agent>`; see `bus.follow.Handler`."""
 
     state_version = 1
 
@@ -59,13 +59,13 @@ class AgentFold:
         """Return the newest cycle without a proposal."""
         return state.open[-1].cycle if state.open else None
 
-    def decide(self, state: AgentState, *, overdue: bool) -> tuple[Draft, ...]:
+    def decide(self, state: AgentState, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return the proposals owed.
 
         Superseded for older cycles, a judgement for the newest unless it should wait.
         """
-        drafts = [
-            Draft(
+        new_events = [
+            NewEvent(
                 superseded(self._policy, self._profile, cycle),
                 cycle.cycle,
                 cycle.cluster_time_seconds,
@@ -74,10 +74,10 @@ class AgentFold:
             for cycle in state.open[:-1]
         ]
         if state.open:
-            drafts.extend(self._newest(state, overdue=overdue))
-        return tuple(drafts)
+            new_events.extend(self._newest(state, overdue=overdue))
+        return tuple(new_events)
 
-    def _newest(self, state: AgentState, *, overdue: bool) -> tuple[Draft, ...]:
+    def _newest(self, state: AgentState, *, overdue: bool) -> tuple[NewEvent, ...]:
         cycle = state.open[-1]
         found = answer(
             self._policy,
@@ -92,10 +92,10 @@ class AgentFold:
             return ()
         data = proposal(self._policy, self._profile, cycle, found.judgement)
         causes = (cycle.observation_id, *found.prediction_ids)
-        return (Draft(data, cycle.cycle, cycle.cluster_time_seconds, causes),)
+        return (NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, causes),)
 
 
-def build(settings: AgentSettings, origin: Origin, agent: Agent) -> AgentFold:
-    """Return the fold of one agent; the same one live, in re-runs and in simulation."""
+def build(settings: AgentSettings, origin: Origin, agent: Agent) -> AgentHandler:
+    """Return the handler of one agent; the same one live, in re-runs and in simulation."""
     del origin  # events get their origin when they are stamped
-    return AgentFold(POLICIES[agent], settings)
+    return AgentHandler(POLICIES[agent], settings)

@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from schemas.actions import Agent
-from schemas.model import Part
+from schemas.model import DataModel
 from services.agents.profiles import (
     FORECAST,
     check_order,
@@ -24,7 +24,7 @@ from services.agents.thresholds import (
 )
 
 
-class AgentSettings(Part):
+class AgentSettings(DataModel):
     """Thresholds, and how long an agent waits for what it needs.
 
     Raises:

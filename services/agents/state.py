@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.envelope import Event
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.observation import Observation
 from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.proposal import Proposal
 from schemas.reasons import Reason
-from schemas.view import ObservationView, OpenCycle, closed, opened, view_of
+from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
 from services.agents.policy import Prediction
 
 
-class AgentState(Part):
+class AgentState(DataModel):
     """The newest observation and prediction, and what is owed."""
 
     view: ObservationView | None = None
@@ -26,13 +26,13 @@ class AgentState(Part):
 
 
 def evolve(state: AgentState, event: Event[Any]) -> AgentState:
-    """Return the state after one stored event; the fold reads no other agent's proposals."""
+    """Return the state after one stored event; the handler reads no other agent's proposals."""
     data = event.data
     if isinstance(data, Observation):
         return AgentState.model_construct(
-            view=view_of(state.view, event),
+            view=update_view(state.view, event),
             prediction=state.prediction,
-            open=opened(state.open, event),
+            open=add_open_cycle(state.open, event),
         )
     if isinstance(data, PredictionRisk | PredictionDemand):
         return state.model_copy(update={"prediction": _kept(event)})
@@ -44,7 +44,9 @@ def evolve(state: AgentState, event: Event[Any]) -> AgentState:
 def _answered(state: AgentState, cycle: int) -> AgentState:
     """Close a cycle and forget its prediction: nobody asks again, and checkpoints stay small."""
     kept = state.prediction if state.prediction and state.prediction.cycle > cycle else None
-    return state.model_copy(update={"open": closed(state.open, cycle), "prediction": kept})
+    return state.model_copy(
+        update={"open": remove_open_cycle(state.open, cycle), "prediction": kept}
+    )
 
 
 def _kept(event: Event[Any]) -> Prediction:

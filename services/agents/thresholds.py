@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from schemas.model import Part
+from schemas.model import DataModel
 
 
-class Thresholds(Part):
+class Thresholds(DataModel):
     """What all thresholds share: which of them must be in order."""
 
     DESCENDING: ClassVar[tuple[tuple[str, ...], ...]] = ()

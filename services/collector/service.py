@@ -17,12 +17,12 @@ import structlog
 
 from bus.clock import Clock
 from bus.errors import Temporary
-from bus.fold_process import config_of
-from bus.follow import Speaker
+from bus.follow import Publisher
+from bus.handler_process import config_of
 from bus.port import Bus
 from schemas import subjects
 from schemas.config import CODE_VERSION
-from schemas.envelope import Draft
+from schemas.envelope import NewEvent
 from schemas.frames import FramedData, FullState, frame_of
 from schemas.identity import Origin
 from schemas.model import EventData
@@ -104,7 +104,7 @@ class Collector:
         self._origin = origin
         self._transport = transport
         self._code_version = code_version
-        self._speaker = Speaker(bus, origin, NAME)
+        self._publisher = Publisher(bus, origin, NAME)
         self._log = structlog.get_logger(NAME)
         self._announced = False
         self._simulated: bool | None = None
@@ -189,8 +189,8 @@ class Collector:
         at = snapshot.cluster_time_seconds
         await self._announce(at)
         layer1 = self._snapshot_data(snapshot)
-        drafts = [Draft(data, self.cycle, at) for data in layer1]
-        causes = tuple(event.id for event in await self._speaker.say(drafts))
+        new_events = [NewEvent(data, self.cycle, at) for data in layer1]
+        causes = tuple(event.id for event in await self._publisher.publish(new_events))
         observed = observe(snapshot, self._settings)
         observation = self._framed(
             Observation,
@@ -202,12 +202,12 @@ class Collector:
             totals=observed.totals,
             signals=observed.signals,
         )
-        await self._speaker.say([Draft(observation, self.cycle, at, causes)])
+        await self._publisher.publish([NewEvent(observation, self.cycle, at, causes)])
         listed, omitted = reactions(self._seen, snapshot, self._settings.listed_reactions)
         reaction = Reaction(
             cycle=self.cycle, cluster_time_seconds=at, reactions=listed, omitted=omitted
         )
-        await self._speaker.say([Draft(reaction, self.cycle, at, causes)])
+        await self._publisher.publish([NewEvent(reaction, self.cycle, at, causes)])
 
     def _snapshot_data(self, snapshot: Snapshot) -> tuple[EventData, ...]:
         at = snapshot.cluster_time_seconds
@@ -256,5 +256,5 @@ class Collector:
         if self._announced:
             return
         config = config_of(NAME, self._settings.announcement(), self._code_version)
-        await self._speaker.announce(config, time_seconds)
+        await self._publisher.publish_config(config, time_seconds)
         self._announced = True

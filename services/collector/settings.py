@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import Field
 
 from schemas.actions import Agent
-from schemas.model import Part
+from schemas.model import DataModel
 
 
-class PowerModel(Part):
+class PowerModel(DataModel):
     """Watts of one node: `idle + cpu_scale * cpu_ratio * clock_scale + mem_scale * memory_ratio`.
 
     Defaults are the seed's constants; the other names are those of its calibration file.
@@ -28,7 +28,7 @@ class PowerModel(Part):
     """Where the coefficients come from; change it together with them."""
 
 
-class AgeLimits(Part):
+class AgeLimits(DataModel):
     """Age in cluster seconds from which a signal counts as stale."""
 
     kubernetes_api_seconds: float = Field(default=30.0, gt=0)
@@ -37,7 +37,7 @@ class AgeLimits(Part):
     """Metrics Server samples every 15 to 60 s and answers up to one window late."""
 
 
-class CollectorSettings(Part):
+class CollectorSettings(DataModel):
     """What the collector can be told."""
 
     interval_seconds: float = Field(default=5.0, gt=0)

@@ -1,4 +1,4 @@
-"""The page's state: a pure fold of everything that arrives, of bounded size.
+"""The page's state: a pure handler of everything that arrives, of bounded size.
 
 The same arrivals give the same state, so the page can be tested without a bus and will be able to
 show any moment of a recording.
@@ -27,7 +27,7 @@ from schemas.registry import LAYERS
 from schemas.run import RunDataSource, RunError
 from schemas.snapshot import SnapshotNodes
 from schemas.stimulus import Stimulus
-from schemas.view import ObservationView, view_of
+from schemas.view import ObservationView, update_view
 from services.dashboard.arrival import Arrival
 from services.dashboard.gist import gist_of
 from services.dashboard.node_cells import cells_of
@@ -147,7 +147,7 @@ def _learnt(page: Page, event: Event[Any]) -> Page:
             return replace(page, outage=outage_of(event.data))
         case Observation():
             observed_ns = (*page.observed_ns, event.recorded_ns)[-BEATS:]
-            view = view_of(page.observation, event)
+            view = update_view(page.observation, event)
             outage = page.outage if is_without_nodes(event.data) else None
             page = replace(page, observed_ns=observed_ns, observation=view, outage=outage)
             return _coloured(page)

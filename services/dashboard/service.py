@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import structlog
 import uvicorn
 
+from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
-from bus.ending import end
 from bus.errors import ConfigError
 from bus.port import Bus
 from schemas.identity import Origin
@@ -103,5 +103,5 @@ async def _stop(
 ) -> None:
     hub.close()
     server.should_exit = True
-    await end(*tasks)
+    await cancel_and_wait(*tasks)
     await asyncio.gather(serving, return_exceptions=True)

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
-from schemas.model import Part
+from schemas.model import DataModel
 
 
-class DashboardSettings(Part):
+class DashboardSettings(DataModel):
     """Where the page is served, how often it is brought up to date, and how much it remembers."""
 
     host: str = "127.0.0.1"

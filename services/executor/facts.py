@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Count, Seconds
 
 
-class NodeFacts(Part):
+class NodeFacts(DataModel):
     """The target node as it is now; `raw` holds the fields that patches touch."""
 
     name: str
@@ -24,7 +24,7 @@ class NodeFacts(Part):
     """Not struck out: no guard forbade to write it."""
 
 
-class PodFacts(Part):
+class PodFacts(DataModel):
     """A pod on the target node, or one that is pending."""
 
     namespace: str
@@ -41,7 +41,7 @@ class PodFacts(Part):
     created_time_seconds: Seconds = 0.0
 
 
-class WorkloadFacts(Part):
+class WorkloadFacts(DataModel):
     """A Deployment or Job that an action may change."""
 
     id: str
@@ -61,7 +61,7 @@ class WorkloadFacts(Part):
     created_time_seconds: Seconds = 0.0
 
 
-class Facts(Part):
+class Facts(DataModel):
     """Everything a plan may look at."""
 
     time_seconds: Seconds

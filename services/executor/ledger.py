@@ -1,5 +1,5 @@
 """What the executor knows: decisions that wait, what was executed and how it went. Pure, and part
-of the log's fold.
+of the log.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from schemas.actions import Action
 from schemas.control import Command, Control
 from schemas.decision import Decision
 from schemas.envelope import Event
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Cycle, Rounded, Seconds
 from schemas.observation import Observation
 from schemas.outcome import (
@@ -28,7 +28,7 @@ KEPT_EXECUTIONS = 250
 KEPT_DECISIONS = 1_000
 
 
-class Due(Part):
+class Due(DataModel):
     """A decision without an execution."""
 
     cycle: Cycle
@@ -39,7 +39,7 @@ class Due(Part):
     cluster_time_seconds: Seconds
 
 
-class Execution(Part):
+class Execution(DataModel):
     """One execution and how far it is."""
 
     cycle: Cycle
@@ -67,7 +67,7 @@ class Execution(Part):
     """Pods pending for lack of capacity when it was decided."""
 
 
-class Seen(Part):
+class Seen(DataModel):
     """What the newest observation says of the whole cluster."""
 
     id: str = ""
@@ -80,7 +80,7 @@ class Seen(Part):
     """Pods pending for lack of capacity."""
 
 
-class Ledger(Part):
+class Ledger(DataModel):
     """The executor's state."""
 
     seen: Seen = Seen()

@@ -5,7 +5,7 @@ Read just before each write, so that guards judge the cluster as it is, not as i
 
 from __future__ import annotations
 
-from schemas.model import Part
+from schemas.model import DataModel
 
 WRITTEN = {
     "nodes": "/api/v1",
@@ -16,7 +16,7 @@ WRITTEN = {
 """The only kinds that are ever written, and where the API keeps them."""
 
 
-class Marked(Part):
+class Marked(DataModel):
     """An object that asks to be left alone, or of which nobody can know."""
 
     what: str
@@ -25,7 +25,7 @@ class Marked(Part):
     """The annotation or label, or why it could not be read."""
 
 
-class ReachedPod(Part):
+class ReachedPod(DataModel):
     """A pod that would be removed, or that runs on a node to be written."""
 
     namespace: str
@@ -49,7 +49,7 @@ class ReachedPod(Part):
         return f"{self.namespace}/{self.name}"
 
 
-class ReachedNode(Part):
+class ReachedNode(DataModel):
     """A node to be written, or one whose pods would be removed."""
 
     name: str
@@ -61,7 +61,7 @@ class ReachedNode(Part):
     """What marks it do-not-disrupt; empty: nothing."""
 
 
-class Reach(Part):
+class Reach(DataModel):
     """Everything that one operation touches."""
 
     resource: str

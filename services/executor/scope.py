@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.outcome import Mode
 from services.executor.settings import ExecutorSettings
 
 
-class Scope(Part):
+class Scope(DataModel):
     """What may be written."""
 
     namespaces: tuple[str, ...] | None

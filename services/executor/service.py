@@ -16,13 +16,13 @@ import structlog
 
 from bus.clock import Clock
 from bus.errors import Permanent, Temporary
-from bus.fold_process import config_of
-from bus.follow import Follower, Speaker
+from bus.follow import Follower, Publisher
+from bus.handler_process import config_of
 from bus.port import Bus
 from schemas import subjects
 from schemas.actions import ActionKind
 from schemas.control import Control
-from schemas.envelope import Draft
+from schemas.envelope import NewEvent
 from schemas.identity import Origin
 from schemas.outcome import (
     ExecutionPhase,
@@ -37,9 +37,9 @@ from schemas.registry import decode
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.executor.cluster import read_facts, read_object
 from services.executor.facts import Facts
-from services.executor.fold import NAME, ExecutorFold
 from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask
 from services.executor.guards.question import Question
+from services.executor.handler import NAME, ExecutorHandler
 from services.executor.ledger import Due, Execution, Ledger
 from services.executor.planning import plan_within
 from services.executor.plans.planned import Planned, Refusal
@@ -48,7 +48,7 @@ from services.executor.settings import ExecutorSettings
 from services.executor.verify import due_for_verification, end_reached, rollback, verdict
 from services.executor.writing import Writer
 
-__all__ = ["NAME", "Executor", "ExecutorFold", "run"]
+__all__ = ["NAME", "Executor", "ExecutorHandler", "run"]
 REMEMBERED = 10_000
 """Things done by this process; older ones are long in the log."""
 
@@ -64,8 +64,8 @@ async def run(
     on_progress: Callable[[str, int], None] | None = None,
 ) -> None:
     """Execute decisions until cancelled."""
-    speaker = Speaker(bus, origin, NAME)
-    await speaker.announce(
+    publisher = Publisher(bus, origin, NAME)
+    await publisher.publish_config(
         config_of(NAME, settings.announcement(), code_version), clock.wall_ns() / 1e9
     )
 
@@ -78,9 +78,9 @@ async def run(
         found = None if stored is None else decode(stored.subject, stored.headers, stored.data).data
         return found if isinstance(found, Control) else None
 
-    executor = Executor(settings, speaker, transport, newest_control)
+    executor = Executor(settings, publisher, transport, newest_control)
     await Follower(
-        ExecutorFold(), bus, clock, speaker, act=executor.act, on_progress=on_progress
+        ExecutorHandler(), bus, clock, publisher, act=executor.act, on_progress=on_progress
     ).run()
 
 
@@ -90,13 +90,13 @@ class Executor:
     def __init__(
         self,
         settings: ExecutorSettings,
-        speaker: Speaker,
+        publisher: Publisher,
         transport: Transport,
         newest_control: Callable[[], Awaitable[Control | None]] | None = None,
     ) -> None:
         """Execute through `transport`; `newest_control` is asked before every single write."""
         self._settings = settings
-        self._speaker = speaker
+        self._publisher = publisher
         self._transport = transport
         self._writer = Writer(settings, transport, newest_control)
         self._log = structlog.get_logger(NAME)
@@ -305,10 +305,10 @@ class Executor:
             reason=found.reason,
             text=found.text,
         )
-        draft = Draft(
+        new_event = NewEvent(
             data, data.cycle, data.cluster_time_seconds, (execution.execution_id, state.seen.id)
         )
-        await self._speaker.say([draft])
+        await self._publisher.publish([new_event])
 
     async def _roll_back(self, state: Ledger, execution: Execution, why: str) -> None:
         """Undo what still stands; what others changed since is left to them."""
@@ -356,8 +356,8 @@ class Executor:
 
     async def _say(self, data: OutcomeExecution, causes: tuple[str, ...]) -> str:
         """Publish one execution event and return its id once it is stored."""
-        draft = Draft(data, data.cycle, data.cluster_time_seconds, causes)
-        return (await self._speaker.say([draft]))[0].id
+        new_event = NewEvent(data, data.cycle, data.cluster_time_seconds, causes)
+        return (await self._publisher.publish([new_event]))[0].id
 
 
 def _passed(checks: tuple[GuardCheck, ...]) -> bool:

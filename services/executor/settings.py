@@ -8,7 +8,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from schemas.actions import ActionKind
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.outcome import Mode
 
 DISRUPTIVE = (ActionKind.POWER_STATE, ActionKind.MIGRATE, ActionKind.RESOURCE_CAP)
@@ -16,7 +16,7 @@ NODE_LABEL = r"^$|^[A-Za-z0-9][A-Za-z0-9_./-]{0,316}=[A-Za-z0-9_.-]{0,63}$"
 _WINDOW = re.compile(r"^([01]\d|2[0-3]):[0-5]\d-([01]\d|2[0-3]):[0-5]\d$")
 
 
-class Budget(Part):
+class Budget(DataModel):
     """How many nodes may be disrupted within a window; of several that apply, the strictest counts."""
 
     nodes: str = Field(default="10%", pattern=r"^\d+%?$")
@@ -41,7 +41,7 @@ class Budget(Part):
         return int(self.nodes)
 
 
-class Caps(Part):
+class Caps(DataModel):
     """Most executions within `window_seconds` on one thing."""
 
     window_seconds: float = Field(default=600.0, gt=0)
@@ -54,7 +54,7 @@ class Caps(Part):
     """On one workload, so that repeated replicate cannot run away."""
 
 
-class ExecutorSettings(Part):
+class ExecutorSettings(DataModel):
     """Mode and guard rails. Defaults are conservative and documented by the tools they come from."""
 
     mode: Mode = Mode.SHADOW

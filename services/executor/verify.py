@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from schemas.actions import ActionKind
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.outcome import GuardCheck, Mode, Operation, Verb, VerificationStatus
 from schemas.reasons import Reason
 from services.executor.facts import shows
@@ -18,7 +18,7 @@ TAKES_CAPACITY = frozenset({ActionKind.POWER_STATE, ActionKind.RESOURCE_CAP})
 """Kinds that can make pods wait for capacity."""
 
 
-class Verdict(Part):
+class Verdict(DataModel):
     """What verification found."""
 
     status: VerificationStatus

@@ -94,7 +94,7 @@ class Writer:
         return tuple(one for one in ask(BEFORE_WRITING, question) if not one.passed)
 
     async def _killed(self, state: Ledger) -> bool:
-        """Ask the log itself: the operator may have spoken since `state` was folded."""
+        """Ask the log itself: the operator may have spoken since `state` was applied."""
         newest = None if self._newest_control is None else await self._newest_control()
         if newest is not None and newest.command in {Command.KILL, Command.RESUME}:
             return newest.command is Command.KILL

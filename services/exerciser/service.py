@@ -15,11 +15,11 @@ import structlog
 
 from bus.clock import Clock
 from bus.errors import Temporary
-from bus.fold_process import config_of
-from bus.follow import Follower, Speaker
+from bus.follow import Follower, Publisher
+from bus.handler_process import config_of
 from bus.port import Bus
 from schemas.config import CODE_VERSION
-from schemas.envelope import Draft, Event
+from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.reasons import Reason
@@ -35,7 +35,7 @@ NAME = "exerciser"
 Status = Literal["applied", "skipped", "cleaned_up", "failed"]
 
 
-class ExerciserFold:
+class ExerciserHandler:
     """The pure part; everything that is said depends on the cluster, so `decide` owes nothing."""
 
     name = NAME
@@ -51,7 +51,7 @@ class ExerciserFold:
         """Return the state after one stored event."""
         return evolve(state, event)
 
-    def decide(self, state: ExerciserState, *, overdue: bool) -> tuple[Draft, ...]:
+    def decide(self, state: ExerciserState, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return nothing."""
         del state, overdue
         return ()
@@ -73,10 +73,10 @@ async def run(
     on_progress: Callable[[str, int], None] | None = None,
 ) -> None:
     """Go through the phases until cancelled, then remove the load."""
-    speaker = Speaker(bus, origin, NAME)
-    exerciser = Exerciser(settings, speaker, transport, code_version)
+    publisher = Publisher(bus, origin, NAME)
+    exerciser = Exerciser(settings, publisher, transport, code_version)
     follower = Follower(
-        ExerciserFold(), bus, clock, speaker, act=exerciser.act, on_progress=on_progress
+        ExerciserHandler(), bus, clock, publisher, act=exerciser.act, on_progress=on_progress
     )
     try:
         await follower.run()
@@ -90,13 +90,13 @@ class Exerciser:
     def __init__(
         self,
         settings: ExerciserSettings,
-        speaker: Speaker,
+        publisher: Publisher,
         transport: Transport,
         code_version: str = CODE_VERSION,
     ) -> None:
         """Exercise through `transport`."""
         self._settings = settings
-        self._speaker = speaker
+        self._publisher = publisher
         self._transport = transport
         self._code_version = code_version
         self._log = structlog.get_logger(NAME)
@@ -187,13 +187,13 @@ class Exerciser:
         self._log.info("phase", phase=phase.name, status=status, text=plan.text)
         causes = (state.observation_id,) if state.observation_id else ()
         at = state.cluster_time_seconds
-        await self._speaker.say([Draft(data, state.cycle, at, causes)])
+        await self._publisher.publish([NewEvent(data, state.cycle, at, causes)])
 
     async def _announce(self, time_seconds: float) -> None:
         if self._announced:
             return
         config = config_of(NAME, self._settings.announcement(), self._code_version)
-        await self._speaker.announce(config, time_seconds)
+        await self._publisher.publish_config(config, time_seconds)
         self._announced = True
 
 

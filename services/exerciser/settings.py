@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import Field
 
-from schemas.model import Part
+from schemas.model import DataModel
 
 
-class ExerciserSettings(Part):
+class ExerciserSettings(DataModel):
     """What the exerciser can be told."""
 
     phase_cycles: int = Field(default=3, ge=2)

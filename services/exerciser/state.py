@@ -1,18 +1,18 @@
-"""Which phase is on, since when, and what comes next: a pure fold over observations and stimuli."""
+"""Which phase is on, since when, and what comes next: a pure handler over observations and stimuli."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from schemas.envelope import Event
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Count, Cycle, Seconds
 from schemas.observation import Observation
 from schemas.stimulus import Stimulus
 from services.exerciser.phases import PHASES
 
 
-class ExerciserState(Part):
+class ExerciserState(DataModel):
     """What the log says about the exercise."""
 
     cycle: Cycle = 0

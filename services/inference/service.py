@@ -1,4 +1,4 @@
-"""Inference as a fold: on each observation what every model says of it.
+"""Inference as a handler: on each observation what every model says of it.
 
 Older open cycles are superseded.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.envelope import Draft, Event
+from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from schemas.model import EventData
 from schemas.reasons import Reason
@@ -26,8 +26,8 @@ from services.inference.state import (
 )
 
 
-class InferenceFold:
-    """The behaviour of the process `inference`; see `bus.follow.Fold`."""
+class InferenceHandler:
+    """The behaviour of the process `inference`; see `bus.follow.Handler`."""
 
     name = "inference"
     state_version = 2
@@ -76,7 +76,7 @@ class InferenceFold:
         """Return the newest cycle without all its predictions."""
         return max((cycles[-1].cycle for cycles in state.owed.values() if cycles), default=None)
 
-    def decide(self, state: InferenceState, *, overdue: bool) -> tuple[Draft, ...]:
+    def decide(self, state: InferenceState, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return the predictions owed.
 
         A result for the newest observation, superseded for older open cycles.
@@ -84,20 +84,20 @@ class InferenceFold:
         del overdue  # nothing is ever waited for
         cycles = open_cycles(state.owed)
         newest = max(cycles, default=None)
-        drafts: list[Draft] = []
+        new_events: list[NewEvent] = []
         for number in sorted(cycles):
             reason = Reason.SUPERSEDED if number != newest else None
             teller = Teller(self._models, self._limits, cycles[number], state, reason)
-            drafts.extend(
+            new_events.extend(
                 _draft(teller.told(output), cycles[number])
                 for output in self._wanted.outputs
                 if any(one.cycle == number for one in state.owed.get(output, ()))
             )
-        return tuple(drafts)
+        return tuple(new_events)
 
 
-def _draft(data: EventData, cycle: OpenCycle) -> Draft:
-    return Draft(data, cycle.cycle, cycle.cluster_time_seconds, (cycle.observation_id,))
+def _draft(data: EventData, cycle: OpenCycle) -> NewEvent:
+    return NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, (cycle.observation_id,))
 
 
 def check_models(settings: InferenceSettings) -> None:
@@ -112,8 +112,8 @@ def check_models(settings: InferenceSettings) -> None:
 
 def build(
     settings: InferenceSettings, origin: Origin, registry: Registry = MODELS
-) -> InferenceFold:
-    """Return the fold that the settings describe; the same one live, in re-runs and in simulation.
+) -> InferenceHandler:
+    """Return the handler that the settings describe; the same one live, in re-runs and in simulation.
 
     Raises:
         ConfigError: the settings name no known model.
@@ -127,4 +127,4 @@ def build(
         settings.explain_shadow_targets,
         settings.shadow_targets,
     )
-    return InferenceFold(load(settings, registry), limits, settings.shadow_cycles)
+    return InferenceHandler(load(settings, registry), limits, settings.shadow_cycles)

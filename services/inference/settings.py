@@ -8,13 +8,13 @@ from pydantic import Field
 
 from features.baseline import MODEL_ID
 from schemas.manifest import ModelManifest
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.prediction import SHADOW_SLOTS
 from schemas.view import OPEN_LIMIT
 from services.model_folders import folder_of, model_id_of, read_manifest
 
 
-class InferenceSettings(Part):
+class InferenceSettings(DataModel):
     """Which models predict, which run beside them as shadows, and how much is explained."""
 
     model: str = MODEL_ID

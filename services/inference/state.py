@@ -17,11 +17,11 @@ from features.live import checkpoint, node_usage
 from features.live.live_history import Live
 from features.live.node_usage import Usage
 from schemas.envelope import Event
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.observation import Observation
 from schemas.prediction import PredictionDemand, PredictionRisk, PredictionShadow
 from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
-from schemas.view import ObservationView, OpenCycle, closed, opened, view_of
+from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
 
 RISK, DEMAND = "risk", "demand"
 CHECKPOINT_BYTES = 980_000
@@ -68,7 +68,7 @@ class Wanted:
         return cycle % self.shadow_cycles == 0
 
 
-class InferenceState(Part):
+class InferenceState(DataModel):
     """The newest observation, what led there, and what is owed."""
 
     view: ObservationView | None = None
@@ -118,7 +118,7 @@ def evolve(state: InferenceState, event: Event[Any], wanted: Wanted) -> Inferenc
 
 
 def _observed(state: InferenceState, event: Event[Any], wanted: Wanted) -> InferenceState:
-    view = view_of(state.view, event)
+    view = update_view(state.view, event)
     live, followed = state.live, state.usage
     if view is not None and wanted.history:
         asked = wanted.history_each_cycle or wanted.shadows_speak(view.cycle)
@@ -127,7 +127,7 @@ def _observed(state: InferenceState, event: Event[Any], wanted: Wanted) -> Infer
         followed = node_usage.used(followed, view)
     new = wanted.owed(event.data.cycle)
     kept = ((name, state.owed.get(name, ())) for name in wanted.outputs)
-    owed = {name: opened(cycles, event) if name in new else cycles for name, cycles in kept}
+    owed = {name: add_open_cycle(cycles, event) if name in new else cycles for name, cycles in kept}
     return InferenceState.model_construct(
         view=view,
         owed=owed,
@@ -138,7 +138,9 @@ def _observed(state: InferenceState, event: Event[Any], wanted: Wanted) -> Infer
 
 def _said(state: InferenceState, output: str, cycle: int) -> InferenceState:
     cycles = state.owed.get(output, ())
-    return state.model_copy(update={"owed": {**state.owed, output: closed(cycles, cycle)}})
+    return state.model_copy(
+        update={"owed": {**state.owed, output: remove_open_cycle(cycles, cycle)}}
+    )
 
 
 def open_cycles(owed: Mapping[str, Sequence[OpenCycle]]) -> dict[int, OpenCycle]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bus.fold_process import config_of, run_fold
+from bus.handler_process import config_of, run_handler
 from bus.process import ProcessContext, run_process, settings_from
 from schemas.config import CODE_VERSION
 from services.referee.service import build
@@ -14,10 +14,10 @@ from services.referee.settings import RefereeSettings
 async def main(context: ProcessContext) -> None:
     """Decide until told to stop."""
     settings = settings_from(context.environment, RefereeSettings)
-    fold = build(settings, context.origin)
-    config = config_of(fold.name, settings.announcement(), CODE_VERSION)
-    await run_fold(
-        fold, context.bus, context.clock, context.origin, config, on_progress=context.progress
+    handler = build(settings, context.origin)
+    config = config_of(handler.name, settings.announcement(), CODE_VERSION)
+    await run_handler(
+        handler, context.bus, context.clock, context.origin, config, on_progress=context.progress
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from schemas.actions import Action, ActionKind, Agent
 from schemas.decision import Considered
 from schemas.envelope import Event
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.reasons import Reason
 
 ORDER = {Agent.SAFETY: 1, Agent.ADMISSION: 2, Agent.EFFICIENCY: 3}
@@ -26,7 +26,7 @@ UNJUDGED = frozenset(
 """Reasons of a noop whose agent could not look, as against one that looked and wants nothing."""
 
 
-class Candidate(Part):
+class Candidate(DataModel):
     """One proposal of an open cycle."""
 
     considered: Considered

@@ -1,4 +1,4 @@
-"""The referee as a fold: each cycle gets exactly one decision, whoever is missing."""
+"""The referee as a handler: each cycle gets exactly one decision, whoever is missing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from schemas.decision import ClosedBy, Decision
-from schemas.envelope import Draft, Event
+from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.referee.closing import closings
 from services.referee.rule import Rule
@@ -16,8 +16,8 @@ from services.referee.settings import RefereeSettings
 from services.referee.state import LastDecision, PendingCycle, RefereeState, evolve
 
 
-class RefereeFold:
-    """The behaviour of the process `referee`; see `bus.follow.Fold`."""
+class RefereeHandler:
+    """The behaviour of the process `referee`; see `bus.follow.Handler`."""
 
     name = "referee"
     reads: tuple[tuple[str, ...], ...] = (("observation",), ("proposal", "*"), ("decision",))
@@ -44,16 +44,16 @@ class RefereeFold:
         """Return the newest cycle without a decision."""
         return state.open[-1].cycle if state.open else None
 
-    def decide(self, state: RefereeState, *, overdue: bool) -> tuple[Draft, ...]:
+    def decide(self, state: RefereeState, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return the decisions owed, oldest cycle first."""
         last = state.last
-        drafts: list[Draft] = []
+        new_events: list[NewEvent] = []
         for cycle, closed_by in closings(state.open, overdue=overdue):
             data = decision_of(cycle, closed_by, last)
             last = LastDecision(action=data.action, repeat_count=data.repeat_count)
             causes = (cycle.observation_id, *(one.id for one in data.considered))
-            drafts.append(Draft(data, cycle.cycle, cycle.cluster_time_seconds, causes))
-        return tuple(drafts)
+            new_events.append(NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, causes))
+        return tuple(new_events)
 
 
 def decision_of(
@@ -100,10 +100,10 @@ def _profile(ruling: Ruling) -> str:
     return ",".join(dict.fromkeys(one.profile for one in ruling.considered))
 
 
-def build(settings: RefereeSettings, origin: Origin) -> RefereeFold:
-    """Return the fold that the settings describe.
+def build(settings: RefereeSettings, origin: Origin) -> RefereeHandler:
+    """Return the handler that the settings describe.
 
     The same one live, in re-runs and in simulation.
     """
     del origin  # events get their origin when they are stamped
-    return RefereeFold(settings.deadline_seconds)
+    return RefereeHandler(settings.deadline_seconds)

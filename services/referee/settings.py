@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.view import OPEN_LIMIT
 
 
-class RefereeSettings(Part):
+class RefereeSettings(DataModel):
     """How long the referee waits for proposals."""
 
     wall_interval_seconds: float = Field(default=5.0, gt=0)

@@ -10,7 +10,7 @@ from typing import Any
 from schemas.actions import Action, Agent
 from schemas.decision import Decision
 from schemas.envelope import Event
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Count, Cycle, Seconds
 from schemas.observation import Observation
 from schemas.proposal import Proposal
@@ -18,7 +18,7 @@ from schemas.view import OPEN_LIMIT
 from services.referee.candidate import ORDER, Candidate, candidate_of
 
 
-class PendingCycle(Part):
+class PendingCycle(DataModel):
     """A cycle without a decision."""
 
     cycle: Cycle
@@ -35,14 +35,14 @@ class PendingCycle(Part):
         return tuple(agent for agent in self.expected if agent not in filed)
 
 
-class LastDecision(Part):
+class LastDecision(DataModel):
     """What the row of equal decisions is counted from."""
 
     action: Action
     repeat_count: Count
 
 
-class RefereeState(Part):
+class RefereeState(DataModel):
     """Open cycles, oldest first, and the newest decision."""
 
     open: tuple[PendingCycle, ...] = ()

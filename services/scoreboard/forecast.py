@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Count, Rounded, rounded
 from schemas.outcome import ForecastScore, OutcomeForecast, RunningScore
 from schemas.prediction import DemandTable
@@ -22,7 +22,7 @@ from services.scoreboard.pending import PendingForecast
 from services.scoreboard.predicted import demand_ratios
 
 
-class Running(Part):
+class Running(DataModel):
     """Sums over everything that one model was scored on, of one kind of prediction."""
 
     slot: Count

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeVar
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds
 from schemas.observation import ObservedNodes, ObservedPods
 from schemas.prediction import (
@@ -28,7 +28,7 @@ Failures = Mapping[str, frozenset[str]]
 """What counts as a failure, to the nodes that show it."""
 
 
-class PendingForecast(Part):
+class PendingForecast(DataModel):
     """The predictions of one cycle and horizon, until the horizon has passed."""
 
     cycle: Cycle

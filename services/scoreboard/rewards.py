@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from schemas.actions import Action, ActionKind, Agent
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Count, Ratio, Rounded, rounded
 from schemas.outcome import AgentRewards, RewardPart
 
@@ -36,7 +36,7 @@ BUSY_QUEUE, FULL_QUEUE, IDLE_QUEUE = 80, 120, 60
 COMPLETED_PER_POINT, COMPLETED_LIMIT = 10, 10.0
 
 
-class Situation(Part):
+class Situation(DataModel):
     """What the terms read of an observation, seen or predicted."""
 
     queue_length: Count

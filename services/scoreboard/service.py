@@ -1,17 +1,17 @@
-"""The scoreboard as a fold: each decision is paid once, each prediction is scored once."""
+"""The scoreboard as a handler: each decision is paid once, each prediction is scored once."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from schemas.envelope import Draft, Event
+from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import Owed, ScoreboardState, evolve
 
 
-class ScoreboardFold:
-    """The behaviour of the process `scoreboard`; see `bus.follow.Fold`."""
+class ScoreboardHandler:
+    """The behaviour of the process `scoreboard`; see `bus.follow.Handler`."""
 
     name = "scoreboard"
     reads: tuple[tuple[str, ...], ...] = (
@@ -41,22 +41,22 @@ class ScoreboardFold:
         """Return the newest cycle with an outcome that is owed."""
         return max((one.cycle for one in state.owed), default=None)
 
-    def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[Draft, ...]:
+    def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return the outcomes owed, in the order in which they were settled."""
         del overdue  # nothing is ever waited for
         return tuple(_draft(one) for one in state.owed)
 
 
-def _draft(owed: Owed) -> Draft:
+def _draft(owed: Owed) -> NewEvent:
     data = owed.reward or owed.forecast
     assert data is not None
-    return Draft(data, owed.cycle, owed.cluster_time_seconds, owed.causes)
+    return NewEvent(data, owed.cycle, owed.cluster_time_seconds, owed.causes)
 
 
-def build(settings: ScoreboardSettings, origin: Origin) -> ScoreboardFold:
-    """Return the fold that the settings describe.
+def build(settings: ScoreboardSettings, origin: Origin) -> ScoreboardHandler:
+    """Return the handler that the settings describe.
 
     The same one live, in re-runs and in simulation.
     """
     del origin  # events get their origin when they are stamped
-    return ScoreboardFold(settings)
+    return ScoreboardHandler(settings)

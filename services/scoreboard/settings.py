@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import Field
 
-from schemas.model import Part
+from schemas.model import DataModel
 from services.scoreboard.rewards import SCALE, Weights
 
 
-class ScoreboardSettings(Part):
+class ScoreboardSettings(DataModel):
     """How rewards are weighted, when they are read and how much waits at once."""
 
     alpha: float = Field(default=1.0, ge=0)

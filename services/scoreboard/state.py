@@ -1,6 +1,6 @@
 """What the scoreboard knows between two events.
 
-Everything is settled when the observation that settles it is folded; what is then owed waits here,
+Everything is settled when the observation that settles it is applied; what is then owed waits here,
 small, until the log holds it.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from schemas.actions import Action, Agent
 from schemas.decision import Decision
 from schemas.envelope import Event
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.numbers import Count, Cycle, Ratio, Rounded, Seconds, rounded
 from schemas.observation import Observation, ObservedPods
 from schemas.outcome import (
@@ -29,7 +29,7 @@ from schemas.prediction import (
     PredictionShadow,
 )
 from schemas.reasons import Reason
-from schemas.view import ObservationView, view_of
+from schemas.view import ObservationView, update_view
 from services.scoreboard.forecast import Running, scored
 from services.scoreboard.pending import (
     PendingForecast,
@@ -45,7 +45,7 @@ from services.scoreboard.rewards import SCALE, Situation, agent_rewards, reward_
 from services.scoreboard.settings import ScoreboardSettings
 
 
-class Before(Part):
+class Before(DataModel):
     """A cycle as it was judged, until its decision is known."""
 
     cycle: Cycle
@@ -55,7 +55,7 @@ class Before(Part):
     """Highest risk predicted for it; None as long as there is no prediction."""
 
 
-class PendingDecision(Part):
+class PendingDecision(DataModel):
     """A decision that waits for the observation after it."""
 
     cycle: Cycle
@@ -68,7 +68,7 @@ class PendingDecision(Part):
     predicted: Situation
 
 
-class Owed(Part):
+class Owed(DataModel):
     """An outcome that the log does not hold yet; one of the two is set."""
 
     cycle: Cycle
@@ -78,7 +78,7 @@ class Owed(Part):
     forecast: OutcomeForecast | None = None
 
 
-class ScoreboardState(Part):
+class ScoreboardState(DataModel):
     """The newest observation, what waits for later ones, and what is owed; oldest first."""
 
     view: ObservationView | None = None
@@ -120,7 +120,7 @@ def evolve(
 def _observed(
     state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
 ) -> ScoreboardState:
-    view = view_of(state.view, event)
+    view = update_view(state.view, event)
     if view is None:
         return state.model_copy(update={"view": None})
     situation = situation_of(view)

@@ -13,8 +13,8 @@ from contextlib import aclosing
 
 import structlog
 
+from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
-from bus.ending import end
 from bus.port import Bus, Messages
 from schemas import subjects
 from services.tracing.export import SpanSender
@@ -72,7 +72,7 @@ async def trace(
         await batch.add(teller.finish())
         await batch.flush()
     finally:
-        await end(ticking)
+        await cancel_and_wait(ticking)
 
 
 class _Batch:

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.actions import ActionKind, Agent, TargetKind
 from schemas.reasons import Reason
-from schemas.view import ObservationView, view_of
+from schemas.view import ObservationView, update_view
 from services.agents.policies import POLICIES, admission, efficiency, example, safety
 from services.agents.policy import Judgement, Prediction
 from services.agents.settings import AgentSettings
@@ -18,7 +18,7 @@ from tests.builders import Rows, make_observation, stamped
 
 def seen(nodes: Rows | int = 3, **options: Any) -> ObservationView:
     """Return the full view of an observation."""
-    view = view_of(None, stamped(make_observation(nodes, **options)))
+    view = update_view(None, stamped(make_observation(nodes, **options)))
     assert view is not None
     return view
 

@@ -1,4 +1,4 @@
-"""A log in virtual time, and a small fold that writes down what a follower does with it."""
+"""A log in virtual time, and a small handler that writes down what a follower does with it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bus.clock import LoopClock
-from bus.follow import AnyEvent, Follower, Speaker
+from bus.follow import AnyEvent, Follower, Publisher
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import Message, Messages, StoredMessage
 from bus.virtual_loop import run_virtual
 from schemas.checkpoint import Checkpoint
 from schemas.decision import Decision
-from schemas.envelope import Draft
-from schemas.model import Part
+from schemas.envelope import NewEvent
+from schemas.model import DataModel
 from schemas.observation import Observation
 from schemas.registry import decode
 from schemas.subjects import build
@@ -28,16 +28,16 @@ MOST_QUESTIONS = 200
 """A follower that asks more often than this turns in a circle."""
 
 
-class Tally(Part):
-    """Which positions were folded, and which cycles wait for a decision."""
+class Tally(DataModel):
+    """Which positions were applied, and which cycles wait for a decision."""
 
-    folded: tuple[int, ...] = ()
+    applied: tuple[int, ...] = ()
     open: tuple[int, ...] = ()
     decided: tuple[int, ...] = ()
 
 
 @dataclass
-class TallyFold:
+class TallyHandler:
     """Owes one decision per observed cycle; a patient one only when it is overdue."""
 
     patient: bool = False
@@ -48,7 +48,7 @@ class TallyFold:
     asked: list[tuple[float, Tally, bool]] = field(default_factory=list)
     """Each question: at which virtual second, in which state, and whether it was overdue."""
     evolved: list[int] = field(default_factory=list)
-    """Positions folded by this process, in order."""
+    """Positions applied by this process, in order."""
 
     def initial(self) -> Tally:
         """Return the state before any event."""
@@ -57,21 +57,21 @@ class TallyFold:
     def evolve(self, state: Tally, event: AnyEvent) -> Tally:
         """Note the position, open an observed cycle, close a decided one."""
         self.evolved.append(event.seq)
-        noted = state.model_copy(update={"folded": (*state.folded, event.seq)})
+        noted = state.model_copy(update={"applied": (*state.applied, event.seq)})
         cycle = event.cycle
         if isinstance(event.data, Observation):
             return noted.model_copy(update={"open": (*state.open, cycle)})
         left = tuple(one for one in state.open if one != cycle)
         return noted.model_copy(update={"open": left, "decided": (*state.decided, cycle)})
 
-    def decide(self, state: Tally, *, overdue: bool) -> tuple[Draft, ...]:
+    def decide(self, state: Tally, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return a decision for every open cycle, unless there is time to wait."""
         assert len(self.asked) < MOST_QUESTIONS, "the follower asks without end"
         self.asked.append((asyncio.get_running_loop().time(), state, overdue))
         if self.patient and not overdue:
             return ()
         return tuple(
-            Draft(make_decision(cycle=cycle), cycle, cycle_time(cycle)) for cycle in state.open
+            NewEvent(make_decision(cycle=cycle), cycle, cycle_time(cycle)) for cycle in state.open
         )
 
     def open_cycle(self, state: Tally) -> int | None:
@@ -131,27 +131,29 @@ class World:
         self.stored_when_acting: list[int] = []
         """How many messages the log held at each of these."""
         self.progress: list[tuple[str, int]] = []
-        self._collector = Speaker(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "collector")
+        self._collector = Publisher(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "collector")
 
     async def observe(self, *cycles: int) -> None:
         """Store one observation per cycle."""
         for cycle in cycles:
             data = make_observation(1, cycle=cycle)
-            await self._collector.say([Draft(data, cycle, cycle_time(cycle))])
+            await self._collector.publish([NewEvent(data, cycle, cycle_time(cycle))])
 
     async def decided(self, *cycles: int) -> None:
         """Store decisions that an earlier process made."""
-        speaker = Speaker(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, NAME)
+        publisher = Publisher(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, NAME)
         for cycle in cycles:
-            await speaker.say([Draft(make_decision(cycle=cycle), cycle, cycle_time(cycle))])
+            await publisher.publish(
+                [NewEvent(make_decision(cycle=cycle), cycle, cycle_time(cycle))]
+            )
 
     async def checkpoint(self, cycle: int, folded_seq: int, state: Any, version: int = 1) -> None:
         """Store a checkpoint that an earlier process made."""
         data = Checkpoint(
             process=NAME, cycle=cycle, folded_seq=folded_seq, state_version=version, state=state
         )
-        speaker = Speaker(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, NAME)
-        await speaker.say([Draft(data, cycle, cycle_time(cycle))])
+        publisher = Publisher(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, NAME)
+        await publisher.publish([NewEvent(data, cycle, cycle_time(cycle))])
 
     async def junk(self, name: str) -> None:
         """Store a message on the observations' subject that is no event."""
@@ -161,14 +163,14 @@ class World:
 
     @asynccontextmanager
     async def following(
-        self, fold: TallyFold, *, acts: bool = False, checkpoint_cycles: int = 100
+        self, handler: TallyHandler, *, acts: bool = False, checkpoint_cycles: int = 100
     ) -> AsyncIterator[asyncio.Task[None]]:
         """Run a follower inside the block."""
         follower = Follower(
-            fold,
+            handler,
             self.bus,
             LoopClock(0),
-            Speaker(self.bus, ORIGIN, NAME),
+            Publisher(self.bus, ORIGIN, NAME),
             act=self._act if acts else None,
             checkpoint_cycles=checkpoint_cycles,
             on_progress=lambda state, seq: self.progress.append((state, seq)),

@@ -1,4 +1,4 @@
-"""What is read ahead of a fold: everything, in order, and what ended it."""
+"""What is read ahead of a handler: everything, in order, and what ended it."""
 
 from __future__ import annotations
 
@@ -51,5 +51,5 @@ async def test_waiting_ends_with_the_time() -> None:
 
 
 def test_one_reading_forgets_no_open_cycle() -> None:
-    """A fold that gets a full backlog of observations at once still knows each of their cycles."""
+    """A handler that gets a full backlog of observations at once still knows each of their cycles."""
     assert BACKLOG < OPEN_LIMIT

@@ -237,13 +237,13 @@ async def test_publishes_on_many_subjects_run_side_by_side(connect: Callable[[],
         assert [f"s{index}-{number}" for number in range(20)] == own
 
 
-async def test_beats_travel_outside_the_log(connect: Callable[[], Connect]) -> None:
-    """A beat reaches listeners and leaves no trace in the log."""
+async def test_heartbeats_travel_outside_the_log(connect: Callable[[], Connect]) -> None:
+    """A heartbeat reaches listeners and leaves no trace in the log."""
     bus, listener = await connect(), await connect()
-    async with aclosing(listener.beats()) as beats:
-        first = asyncio.ensure_future(anext(beats))
+    async with aclosing(listener.heartbeats()) as heartbeats:
+        first = asyncio.ensure_future(anext(heartbeats))
         while not first.done():
-            await bus.beat("referee", b"alive")
+            await bus.send_heartbeat("referee", b"alive")
             await asyncio.sleep(0.01)
         heard = first.result()
 

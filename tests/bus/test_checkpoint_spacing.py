@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bus.clock import SystemClock
-from bus.follow import CHECKPOINT_BYTES_A_CYCLE, Follower, Speaker
+from bus.follow import CHECKPOINT_BYTES_A_CYCLE, Follower, Publisher
 from bus.memory_adapter import MemoryBus, MemoryLog
 from schemas.identity import Origin
 from services.inference.service import build
@@ -19,9 +19,9 @@ def test_a_checkpoint_costs_a_bounded_number_of_bytes_a_cycle(
     """The spacing is the one asked for until the state costs more than its bytes a cycle."""
     origin = Origin("bench", "1")
     bus = MemoryBus(MemoryLog(), origin.cluster)
-    fold = build(InferenceSettings(), origin)
-    speaker = Speaker(bus, origin, fold.name)
-    follower = Follower(fold, bus, SystemClock(), speaker, checkpoint_cycles=20)
-    follower._space(state_bytes)
+    handler = build(InferenceSettings(), origin)
+    publisher = Publisher(bus, origin, handler.name)
+    follower = Follower(handler, bus, SystemClock(), publisher, checkpoint_cycles=20)
+    follower._set_spacing(state_bytes)
     assert follower._spacing == cycles
     assert state_bytes / follower._spacing <= CHECKPOINT_BYTES_A_CYCLE

@@ -12,22 +12,29 @@ import pytest
 from bus.errors import LogWentBack
 from bus.port import LogInfo
 from schemas.checkpoint import Checkpoint
-from tests.bus.followed import DEADLINE_SECONDS, HeldBus, Tally, TallyFold, World, in_virtual_time
+from tests.bus.followed import (
+    DEADLINE_SECONDS,
+    HeldBus,
+    Tally,
+    TallyHandler,
+    World,
+    in_virtual_time,
+)
 
 
 def test_catching_up_is_silent_and_the_first_question_is_about_the_newest() -> None:
-    """What the log holds at the start is folded whole before anything is asked, said or done."""
+    """What the log holds at the start is applied whole before anything is asked, said or done."""
 
     async def scenario(world: World) -> None:
         await world.observe(1, 2, 3)
         await world.decided(1, 2)
         await world.observe(4)
-        fold = TallyFold()
-        async with world.following(fold, acts=True):
+        handler = TallyHandler()
+        async with world.following(handler, acts=True):
             await asyncio.sleep(1)
 
-        first = fold.asked[0][1]
-        assert (first.folded, first.open) == ((1, 2, 3, 4, 5, 6), (3, 4))
+        first = handler.asked[0][1]
+        assert (first.applied, first.open) == ((1, 2, 3, 4, 5, 6), (3, 4))
         assert world.acted[0] == first
         assert world.decisions() == [1, 2, 3, 4]
         assert world.progress[:2] == [("catching_up", 0), ("live", 6)]
@@ -36,40 +43,40 @@ def test_catching_up_is_silent_and_the_first_question_is_about_the_newest() -> N
 
 
 def test_after_an_outage_a_service_acts_on_the_newest_alone() -> None:
-    """Observations that arrive together are folded together; there is one question, not one each."""
+    """Observations that arrive together are applied together; there is one question, not one each."""
 
     async def scenario(world: World) -> None:
-        fold = TallyFold(patient=True)
-        async with world.following(fold, acts=True):
-            asked = len(fold.asked)
+        handler = TallyHandler(patient=True)
+        async with world.following(handler, acts=True):
+            asked = len(handler.asked)
             world.bus.release.clear()
             await world.decided(0)  # holds the feed as an outage does
             await world.observe(1, 2, 3, 4)
             await asyncio.sleep(1)
-            assert len(fold.asked) == asked
+            assert len(handler.asked) == asked
             world.bus.release.set()
             await asyncio.sleep(1)
 
-        assert fold.questions()[asked:] == [((1, 2, 3, 4), False)]
+        assert handler.questions()[asked:] == [((1, 2, 3, 4), False)]
         assert [state.open for state in world.acted][asked:] == [(1, 2, 3, 4)]
 
     in_virtual_time(scenario)
 
 
-def test_each_live_step_folds_says_then_acts() -> None:
+def test_each_live_step_applies_publishes_then_acts() -> None:
     """One observation gives one decision; effects see the state that was decided upon, and what was
     said about it is stored by then.
     """
 
     async def scenario(world: World) -> None:
-        fold = TallyFold()
-        async with world.following(fold, acts=True):
+        handler = TallyHandler()
+        async with world.following(handler, acts=True):
             await world.observe(1)
             await asyncio.sleep(1)
             await world.observe(2)
             await asyncio.sleep(1)
 
-        assert fold.evolved == [1, 2, 3, 4]
+        assert handler.evolved == [1, 2, 3, 4]
         assert world.decisions() == [1, 2]
         assert [state.decided for state in world.acted] == [(), (), (1,), (1,), (1, 2)]
         assert world.stored_when_acting == [0, 2, 2, 4, 4]
@@ -81,28 +88,28 @@ def test_an_open_cycle_is_overdue_once_at_its_own_deadline() -> None:
     """Waiting ends exactly at the deadline, is not told again, and a newer cycle waits anew."""
 
     async def scenario(world: World) -> None:
-        fold = TallyFold(patient=True)
-        async with world.following(fold):
+        handler = TallyHandler(patient=True)
+        async with world.following(handler):
             await world.observe(1)
             opened = asyncio.get_running_loop().time()
             await asyncio.sleep(3 * DEADLINE_SECONDS)
 
-        assert [overdue for _, _, overdue in fold.asked if overdue] == [True]
-        at, state, _ = next(one for one in fold.asked if one[2])
+        assert [overdue for _, _, overdue in handler.asked if overdue] == [True]
+        at, state, _ = next(one for one in handler.asked if one[2])
         assert at == pytest.approx(opened + DEADLINE_SECONDS, abs=1e-3)
         assert state.open == (1,)
         assert world.decisions() == [1]
 
     async def newer(world: World) -> None:
-        fold = TallyFold(patient=True)
-        async with world.following(fold):
+        handler = TallyHandler(patient=True)
+        async with world.following(handler):
             await world.observe(1)
             await asyncio.sleep(DEADLINE_SECONDS - 1)
             await world.observe(2)
             opened = asyncio.get_running_loop().time()
             await asyncio.sleep(3 * DEADLINE_SECONDS)
 
-        assert [(at, state.open) for at, state, overdue in fold.asked if overdue] == [
+        assert [(at, state.open) for at, state, overdue in handler.asked if overdue] == [
             (pytest.approx(opened + DEADLINE_SECONDS, abs=1e-3), (1, 2))
         ]
 
@@ -111,21 +118,21 @@ def test_an_open_cycle_is_overdue_once_at_its_own_deadline() -> None:
 
 
 def test_a_cycle_that_stays_open_is_told_overdue_once() -> None:
-    """A fold that owes nothing even then is left in peace until something arrives."""
+    """A handler that owes nothing even then is left in peace until something arrives."""
 
-    class Silent(TallyFold):
+    class Silent(TallyHandler):
         def decide(self, state: Tally, *, overdue: bool) -> tuple[Any, ...]:
             """Note the question and owe nothing."""
             super().decide(state, overdue=overdue)
             return ()
 
     async def scenario(world: World) -> None:
-        fold = Silent()
-        async with world.following(fold):
+        handler = Silent()
+        async with world.following(handler):
             await world.observe(1)
             await asyncio.sleep(100 * DEADLINE_SECONDS)
 
-        assert [overdue for _, overdue in fold.questions()] == [False, False, True]
+        assert [overdue for _, overdue in handler.questions()] == [False, False, True]
 
     in_virtual_time(scenario)
 
@@ -134,36 +141,36 @@ def test_a_service_without_a_deadline_is_never_overdue() -> None:
     """Only a message wakes it."""
 
     async def scenario(world: World) -> None:
-        fold = TallyFold(patient=True, deadline_seconds=None)
-        async with world.following(fold):
+        handler = TallyHandler(patient=True, deadline_seconds=None)
+        async with world.following(handler):
             await world.observe(1)
             await asyncio.sleep(100 * DEADLINE_SECONDS)
 
-        assert fold.questions() == [((), False), ((1,), False)]
+        assert handler.questions() == [((), False), ((1,), False)]
 
     in_virtual_time(scenario)
 
 
 def test_nothing_is_decided_or_done_before_own_events_are_read() -> None:
     """An observation that stands before the own decision wakes a service that is behind itself: it
-    folds, and waits until it has read what it said.
+    applies, and waits until it has read what it said.
     """
 
     async def scenario(world: World) -> None:
-        fold = TallyFold()
-        async with world.following(fold, acts=True):
+        handler = TallyHandler()
+        async with world.following(handler, acts=True):
             world.bus.release.clear()
             world.bus.before_publish = lambda: world.observe(2)
             await world.observe(1)
             await asyncio.sleep(100 * DEADLINE_SECONDS)
             assert world.decisions() == [1]
-            assert fold.evolved == [1, 2]
-            assert fold.questions() == [((), False), ((1,), False)]
+            assert handler.evolved == [1, 2]
+            assert handler.questions() == [((), False), ((1,), False)]
             assert len(world.acted) == 2
             world.bus.release.set()
             await asyncio.sleep(1)
 
-        assert fold.questions()[2] == ((2,), False)
+        assert handler.questions()[2] == ((2,), False)
         assert world.acted[2].decided == (1,)
         assert world.decisions() == [1, 2]
 
@@ -171,29 +178,29 @@ def test_nothing_is_decided_or_done_before_own_events_are_read() -> None:
 
 
 def test_own_events_that_are_not_read_do_not_hold_a_service_up() -> None:
-    """A checkpoint is no event of the fold: the deadline of the cycle before it still counts."""
+    """A checkpoint is no event of the handler: the deadline of the cycle before it still counts."""
 
     async def scenario(world: World) -> None:
-        fold = TallyFold(patient=True)
-        async with world.following(fold, checkpoint_cycles=1):
+        handler = TallyHandler(patient=True)
+        async with world.following(handler, checkpoint_cycles=1):
             await world.observe(1)
             await asyncio.sleep(2 * DEADLINE_SECONDS)
 
         assert [one.seq for one, _ in world.stored(Checkpoint)] == [2]
-        assert fold.questions()[:3] == [((), False), ((1,), False), ((1,), True)]
+        assert handler.questions()[:3] == [((), False), ((1,), False), ((1,), True)]
         assert world.decisions() == [1]
 
     in_virtual_time(scenario)
 
 
 def test_a_checkpoint_states_what_it_covers() -> None:
-    """Every so many cycles the state is stored with the position up to which it was folded, not the
+    """Every so many cycles the state is stored with the position up to which it was applied, not the
     checkpoint's own.
     """
 
     async def scenario(world: World) -> None:
-        fold = TallyFold(patient=True)
-        async with world.following(fold, checkpoint_cycles=3):
+        handler = TallyHandler(patient=True)
+        async with world.following(handler, checkpoint_cycles=3):
             world.bus.before_publish = lambda: world.observe(4, 5)
             for cycle in (1, 2, 3):
                 await world.observe(cycle)
@@ -207,18 +214,18 @@ def test_a_checkpoint_states_what_it_covers() -> None:
             (6, 3, 3),
             (8, 6, 7),
         ]
-        assert [Tally(**data.state).folded for _, data in found] == [(1, 2, 3), (1, 2, 3, 4, 5, 7)]
+        assert [Tally(**data.state).applied for _, data in found] == [(1, 2, 3), (1, 2, 3, 4, 5, 7)]
 
     in_virtual_time(scenario)
 
 
 def test_a_late_event_of_an_old_cycle_does_not_turn_the_count_back() -> None:
-    """Checkpoints count by the newest cycle, whatever is folded after it."""
+    """Checkpoints count by the newest cycle, whatever is applied after it."""
 
     async def scenario(world: World) -> None:
         await world.observe(1, 2, 3)
         await world.decided(1)
-        async with world.following(TallyFold(patient=True), checkpoint_cycles=3):
+        async with world.following(TallyHandler(patient=True), checkpoint_cycles=3):
             ((_, data),) = world.stored(Checkpoint)
         assert (data.cycle, data.folded_seq) == (3, 4)
 
@@ -227,11 +234,11 @@ def test_a_late_event_of_an_old_cycle_does_not_turn_the_count_back() -> None:
 
 def checkpointed(folded_seq: int = 2) -> dict[str, Any]:
     """Return the state after the first cycles as a checkpoint holds it."""
-    return Tally(folded=tuple(range(1, folded_seq + 1)), decided=(1,)).model_dump(mode="json")
+    return Tally(applied=tuple(range(1, folded_seq + 1)), decided=(1,)).model_dump(mode="json")
 
 
-def test_a_restore_goes_on_exactly_behind_what_was_folded() -> None:
-    """The checkpoint stands far behind the position it covers: what lies between is folded, once."""
+def test_a_restore_goes_on_exactly_behind_what_was_applied() -> None:
+    """The checkpoint stands far behind the position it covers: what lies between is applied, once."""
 
     async def scenario(world: World) -> None:
         await world.observe(1)
@@ -240,12 +247,12 @@ def test_a_restore_goes_on_exactly_behind_what_was_folded() -> None:
         await world.decided(2)
         await world.checkpoint(1, folded_seq=2, state=checkpointed())
         await world.observe(4)
-        fold = TallyFold(patient=True)
-        async with world.following(fold):
+        handler = TallyHandler(patient=True)
+        async with world.following(handler):
             assert world.bus.history_starts == [3]
-            assert fold.evolved == [3, 4, 5, 7]
-            state = fold.asked[0][1]
-            assert (state.folded, state.decided) == ((1, 2, 3, 4, 5, 7), (1, 2))
+            assert handler.evolved == [3, 4, 5, 7]
+            state = handler.asked[0][1]
+            assert (state.applied, state.decided) == ((1, 2, 3, 4, 5, 7), (1, 2))
             assert state.open == (3, 4)
             await asyncio.sleep(2 * DEADLINE_SECONDS)
         assert world.decisions() == [1, 2, 3, 4]
@@ -259,7 +266,7 @@ def test_a_restored_service_counts_on_to_its_next_checkpoint() -> None:
     async def scenario(world: World) -> None:
         await world.observe(1, 2, 3, 4)
         await world.checkpoint(4, folded_seq=4, state=checkpointed(4))
-        async with world.following(TallyFold(patient=True), checkpoint_cycles=3):
+        async with world.following(TallyHandler(patient=True), checkpoint_cycles=3):
             for cycle, stored in ((5, 1), (6, 1), (7, 2)):
                 await world.observe(cycle)
                 await asyncio.sleep(0.1)
@@ -274,13 +281,13 @@ def test_a_restored_service_counts_on_to_its_next_checkpoint() -> None:
         {"version": 2},
         {"folded_seq": 3},
         {"folded_seq": 900},
-        {"state": {"folded": "all of them"}},
+        {"state": {"applied": "all of them"}},
     ],
     ids=["another version of the state", "its own position", "a longer log", "no such state"],
 )
 def test_a_checkpoint_that_does_not_belong_here_is_ignored(wrong: dict[str, Any]) -> None:
     """Another state version, a log that went on further, or a state that does not read: the log is
-    folded from its beginning.
+    applied from its beginning.
     """
 
     async def scenario(world: World) -> None:
@@ -288,47 +295,47 @@ def test_a_checkpoint_that_does_not_belong_here_is_ignored(wrong: dict[str, Any]
         await world.decided(1)
         await world.checkpoint(1, **{"folded_seq": 2, "state": checkpointed(), **wrong})
         await world.observe(2)
-        fold = TallyFold(patient=True)
-        async with world.following(fold):
-            assert fold.evolved == [1, 2, 4]
-            assert fold.asked[0][1].decided == (1,)
+        handler = TallyHandler(patient=True)
+        async with world.following(handler):
+            assert handler.evolved == [1, 2, 4]
+            assert handler.asked[0][1].decided == (1,)
 
     in_virtual_time(scenario)
 
 
 def test_messages_that_are_no_events_are_passed_over() -> None:
-    """Neither history nor the live feed stops at one, and its position counts as folded."""
+    """Neither history nor the live feed stops at one, and its position counts as applied."""
 
     async def scenario(world: World) -> None:
         await world.junk("old")
-        fold = TallyFold(patient=True)
-        async with world.following(fold):
+        handler = TallyHandler(patient=True)
+        async with world.following(handler):
             assert world.progress[-1] == ("live", 1)
             await world.junk("new")
             await asyncio.sleep(1)
             assert world.progress[-1] == ("live", 2)
-        assert fold.evolved == []
+        assert handler.evolved == []
 
     in_virtual_time(scenario)
 
 
 def test_a_log_shorter_than_the_checkpoint_stops_the_service() -> None:
-    """The log lost its end between two questions to it: nothing is folded over that seam."""
+    """The log lost its end between two questions to it: nothing is applied over that seam."""
 
     class Shorter(HeldBus):
         async def info(self) -> LogInfo:
-            """Return a log that ends before what was folded."""
+            """Return a log that ends before what was applied."""
             return LogInfo(1, 2, 2, 0, -1, 0.0)
 
     async def scenario(world: World) -> None:
         await world.observe(1, 2, 3)
         await world.checkpoint(3, folded_seq=3, state=checkpointed(3))
         world.bus = Shorter(world.log)
-        fold = TallyFold()
-        async with world.following(fold) as task:
+        handler = TallyHandler()
+        async with world.following(handler) as task:
             with pytest.raises(LogWentBack, match="position 3 was known here, and it ends at 2"):
                 await asyncio.wait_for(task, timeout=10)
-        assert (fold.asked, fold.evolved) == ([], [])
+        assert (handler.asked, handler.evolved) == ([], [])
 
     in_virtual_time(scenario)
 
@@ -338,11 +345,11 @@ def test_a_log_that_went_back_under_a_live_service_stops_it() -> None:
 
     async def scenario(world: World) -> None:
         await world.observe(1, 2, 3)
-        fold = TallyFold(patient=True)
-        async with world.following(fold) as task:
+        handler = TallyHandler(patient=True)
+        async with world.following(handler) as task:
             del world.log.messages[1:]
             with pytest.raises(LogWentBack, match="position 3 was known here, and it ends at 1"):
                 await asyncio.wait_for(task, timeout=10)
-        assert not [overdue for _, overdue in fold.questions() if overdue]
+        assert not [overdue for _, overdue in handler.questions() if overdue]
 
     in_virtual_time(scenario)

@@ -17,7 +17,7 @@ import pytest_asyncio
 from bus.clock import SystemClock
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
-from bus.hang_watch import ending_hangs, hang_environment, hang_seconds
+from bus.hang_watch import hang_seconds, hang_variables, hang_watchdog
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
@@ -113,7 +113,7 @@ async def test_the_thread_ends_with_the_block() -> None:
     """A loop that stands still after the block, as at the end of a process, is watched no more."""
     ends: list[float] = []
     environment = {"FORESAIL_HANG_SECONDS": "0.2"}
-    async with ending_hangs(environment, SystemClock(), lambda: True, end=ends.append):
+    async with hang_watchdog(environment, SystemClock(), lambda: True, end=ends.append):
         names = [one.name for one in threading.enumerate()]
     time.sleep(1.5)  # noqa: ASYNC251 - the loop stands still on purpose
 
@@ -123,7 +123,7 @@ async def test_the_thread_ends_with_the_block() -> None:
 
 async def test_patience_of_zero_is_for_ever() -> None:
     """Somebody debugs the process."""
-    async with ending_hangs({"FORESAIL_HANG_SECONDS": "0"}, SystemClock(), lambda: True):
+    async with hang_watchdog({"FORESAIL_HANG_SECONDS": "0"}, SystemClock(), lambda: True):
         assert "hang-watch" not in [one.name for one in threading.enumerate()]
 
 
@@ -138,7 +138,7 @@ def test_a_patience_that_cannot_be_is_bad_input(text: str) -> None:
 
 def test_a_process_ends_its_hang_before_it_is_killed() -> None:
     """Whoever watches from outside has more patience, so that the stacks reach the log."""
-    inside = hang_seconds(hang_environment(8.0))
+    inside = hang_seconds(hang_variables(8.0))
 
     assert 0 < inside < 8.0
-    assert 0 == hang_seconds(hang_environment(0.0))
+    assert 0 == hang_seconds(hang_variables(0.0))

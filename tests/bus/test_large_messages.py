@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from bus.clock import SystemClock
-from bus.follow import LARGE_BYTES, Follower, Speaker
+from bus.follow import LARGE_BYTES, Follower, Publisher
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import StoredMessage
-from services.referee.service import RefereeFold
+from services.referee.service import RefereeHandler
 from tests.builders import ORIGIN
 
 COUNT = 30
@@ -26,8 +26,8 @@ async def many() -> AsyncIterator[StoredMessage]:
 async def test_a_heartbeat_goes_out_between_two_large_messages() -> None:
     """Of a backlog of large messages, each is followed by a turn of the loop."""
     bus = MemoryBus(MemoryLog(), ORIGIN.cluster)
-    speaker = Speaker(bus, ORIGIN, "referee")
-    follower = Follower(RefereeFold(1.0), bus, SystemClock(), speaker)
+    publisher = Publisher(bus, ORIGIN, "referee")
+    follower = Follower(RefereeHandler(1.0), bus, SystemClock(), publisher)
     following = asyncio.create_task(follower._follow(many()))
     seen: set[int] = set()
     try:

@@ -139,7 +139,7 @@ async def test_what_retention_took_is_no_seam() -> None:
 
 
 async def test_a_reader_from_beyond_the_end_stops() -> None:
-    """Who has folded position 9 cannot go on in a log that ends at 5."""
+    """Who has applied position 9 cannot go on in a log that ends at 5."""
     with pytest.raises(LogWentBack):
         await anext(ScriptedLog(5).read(start_seq=10))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 
 from bus.nats_client import LightClient
-from bus.nats_wire import place_of, stored_message
+from bus.nats_wire import position_only, stored_message
 
 LINES = st.lists(
     st.one_of(st.binary(max_size=30), st.sampled_from([b"ce-id: 1", b"a:b", b"a b: c", b":x"]))
@@ -29,6 +29,6 @@ def test_the_place_of_a_skipped_message_is_the_place_of_a_read_one(own: dict[str
     server = ["Nats-Subject: a.b", "Nats-Sequence: 7", "Nats-Time-Stamp: 2026-01-01T00:00:00.5Z"]
     lines = ["NATS/1.0", *(f"{name}: {value}" for name, value in own.items()), *server, "", ""]
     raw = "\r\n".join(lines).encode()
-    read, skipped = stored_message(LightClient.headers_in(raw), b"{}"), place_of("a.b", raw)
+    read, skipped = stored_message(LightClient.parse_headers(raw), b"{}"), position_only("a.b", raw)
     assert (skipped.seq, skipped.time_ns, skipped.subject) == (7, read.time_ns, "a.b")
     assert read.seq == 7

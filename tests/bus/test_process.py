@@ -1,4 +1,4 @@
-"""A service as a process: exit codes that mean something, beats while it lives, a prompt end when told."""
+"""A service as a process: exit codes that mean something, heartbeats while it lives, a prompt end when told."""
 
 from __future__ import annotations
 
@@ -52,24 +52,24 @@ async def start(environment: Environment, **changes: str) -> asyncio.subprocess.
     )
 
 
-async def test_it_beats_and_ends_when_told(environment: Environment) -> None:
-    """Beats tell state, pid and memory; SIGTERM ends it with exit code 0 within seconds."""
+async def test_it_sends_heartbeats_and_ends_when_told(environment: Environment) -> None:
+    """Heartbeats tell state, pid and memory; SIGTERM ends it with exit code 0 within seconds."""
     process = await start(environment)
     bus = await NatsBus.connect(
         environment["FORESAIL_NATS_URL"], cluster="c", stream=DECLARATION.name
     )
-    async with asyncio.timeout(30), aclosing(bus.beats()) as beats:
-        name, beat = "", {"state": "starting"}
-        while beat["state"] != "live":
-            name, payload = await anext(beats)
-            beat = json.loads(payload)
+    async with asyncio.timeout(30), aclosing(bus.heartbeats()) as heartbeats:
+        name, heartbeat = "", {"state": "starting"}
+        while heartbeat["state"] != "live":
+            name, payload = await anext(heartbeats)
+            heartbeat = json.loads(payload)
     process.send_signal(signal.SIGTERM)
     async with asyncio.timeout(5):
         await process.communicate()
     await bus.close()
 
-    assert ("referee", process.pid) == (name, beat["pid"])
-    assert beat["rss_bytes"] > 1_000_000
+    assert ("referee", process.pid) == (name, heartbeat["pid"])
+    assert heartbeat["rss_bytes"] > 1_000_000
     assert 0 == process.returncode
 
 

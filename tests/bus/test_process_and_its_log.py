@@ -1,4 +1,4 @@
-"""A process whose log went back ends at once with one line, so that its next start folds what is there."""
+"""A process whose log went back ends at once with one line, so that its next start reads what is there."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ async def start(url: str) -> asyncio.subprocess.Process:
 
 
 async def live(url: str) -> int:
-    """Wait until the referee has folded its own first event and follows; return the log's length."""
+    """Wait until the referee has applied its own first event and follows; return the log's length."""
     bus = await NatsBus.connect(url, cluster="c", stream=DECLARATION.name)
-    async with asyncio.timeout(30), aclosing(bus.beats("referee")) as beats:
-        async for _, payload in beats:
-            beat = json.loads(payload)
-            if beat["state"] == "live" and beat["seq"] >= 1:
+    async with asyncio.timeout(30), aclosing(bus.heartbeats("referee")) as heartbeats:
+        async for _, payload in heartbeats:
+            heartbeat = json.loads(payload)
+            if heartbeat["state"] == "live" and heartbeat["seq"] >= 1:
                 break
     length = await bus.last_seq()
     await bus.close()

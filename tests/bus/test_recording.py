@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from bus.errors import InputError
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
-from bus.recording.format import message_line, read_message, stamp
+from bus.recording.format import message_line, read_message, rfc3339_nanoseconds
 from schemas.registry import to_json
 
 
@@ -138,4 +138,4 @@ def test_a_recording_is_never_overwritten(tmp_path: Path) -> None:
 
 def test_recorded_time_keeps_nanoseconds() -> None:
     """Time stamps are written in full."""
-    assert "2026-01-01T00:00:00.000000001Z" == stamp(1_767_225_600_000_000_001)
+    assert "2026-01-01T00:00:00.000000001Z" == rfc3339_nanoseconds(1_767_225_600_000_000_001)

@@ -15,10 +15,10 @@ from nats.errors import NoRespondersError
 
 from bus.errors import AnotherWriter, BusUnavailable, StreamMissing
 from bus.link import LinkCounts
-from bus.nats_publish import Newest, Publisher
-from bus.nats_wire import SIGNATURE, message_got
+from bus.nats_publish import JetStreamPublisher, NewestMessage
+from bus.nats_wire import SIGNATURE, parse_got_message
 from bus.port import LogInfo, Message, StoredMessage
-from bus.replica_reads import LEASE_SECONDS, Patience, is_led, read_whole
+from bus.replica_reads import LEASE_SECONDS, Patience, is_led, read_without_holes
 from bus.virtual_loop import run_virtual
 from schemas.envelope import MESSAGE_ID
 
@@ -55,7 +55,7 @@ class Lagging:
     async def read(self, start: int = 1, end: int = 6) -> list[int]:
         """Read a range; return the positions."""
         patience = Patience(self.sleep)
-        return [one.seq async for one in read_whole(self, start, end, patience=patience)]
+        return [one.seq async for one in read_without_holes(self, start, end, patience=patience)]
 
 
 async def test_what_a_follower_has_not_got_yet_is_no_hole() -> None:
@@ -95,10 +95,10 @@ async def test_another_server_is_asked_every_few_seconds() -> None:
     moves: list[float] = []
     replicas = Lagging([[]])
 
-    async def move_on() -> None:
+    async def switch_server() -> None:
         moves.append(replicas.waited)
 
-    patience = Patience(replicas.sleep, move_on)
+    patience = Patience(replicas.sleep, switch_server)
     while not patience.spent:
         await patience.wait()
 
@@ -157,7 +157,7 @@ class Server:
         """Allow everything."""
         return bool(subject)
 
-    async def move_on(self) -> None:
+    async def switch_server(self) -> None:
         """Count."""
         self.moves += 1
 
@@ -169,10 +169,10 @@ class Server:
             raise answer
         return type("Reply", (), {"data": answer})
 
-    async def newest(self, subject: str, at_least: int = 0) -> Newest:
+    async def newest(self, subject: str, at_least: int = 0) -> NewestMessage:
         """Return the newest message of the subject."""
         assert at_least >= 0
-        return Newest(stored(self.newest_seq, self.newest_id, subject), "us")
+        return NewestMessage(stored(self.newest_seq, self.newest_id, subject), "us")
 
     async def info(self) -> LogInfo:
         """Return the log, if it is there."""
@@ -182,7 +182,7 @@ class Server:
 
     async def publish(self, name: str = "m5") -> tuple[int, ...]:
         """Publish one message as the product does."""
-        publisher: Any = Publisher(self, self, LinkCounts())  # type: ignore[arg-type]
+        publisher: Any = JetStreamPublisher(self, self, LinkCounts())  # type: ignore[arg-type]
         return tuple(await publisher.publish([Message(SUBJECT, {MESSAGE_ID: name}, b"{}")]))
 
 
@@ -204,7 +204,7 @@ def test_a_newer_message_of_somebody_else_still_ends_the_writer() -> None:
     server = Server([REFUSED])
 
     async def publish() -> None:
-        publisher: Any = Publisher(server, server, LinkCounts())  # type: ignore[arg-type]
+        publisher: Any = JetStreamPublisher(server, server, LinkCounts())  # type: ignore[arg-type]
         publisher._expected[SUBJECT] = 3
         await publisher.publish([Message(SUBJECT, {MESSAGE_ID: "m5"}, b"{}")])
 
@@ -246,13 +246,13 @@ def test_the_leaders_answer_is_read_whole() -> None:
         "data": base64.b64encode(b"{}").decode(),
         "time": "2026-01-01T00:00:00.5Z",
     }
-    message, signature = message_got({"message": found}) or (None, "")
+    message, signature = parse_got_message({"message": found}) or (None, "")
 
     assert message is not None
     assert (7, SUBJECT, b"{}", "us") == (message.seq, message.subject, message.data, signature)
     assert {MESSAGE_ID: "m7", "ce-id": "m7"} == message.headers
     assert 500_000_000 == message.time_ns % 1_000_000_000
-    assert message_got({"error": {"err_code": 10037}}) is None
+    assert parse_got_message({"error": {"err_code": 10037}}) is None
     for odd in ({"error": {"err_code": 10008, "description": "x"}}, {"message": 5}, {}):
         with pytest.raises(BusUnavailable):
-            message_got(odd)
+            parse_got_message(odd)

@@ -11,7 +11,7 @@ from bus.clock import LoopClock
 from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
 from schemas.envelope import Event
-from schemas.frames import FullState, unfold
+from schemas.frames import FullState, apply_frame
 from schemas.identity import Origin
 from schemas.observation import Observation
 from schemas.outage import outage_of
@@ -92,8 +92,8 @@ def test_the_observation_names_its_snapshots_as_causes() -> None:
             assert event.causation_ids == tuple(ids[number] for ids in snapshots)
 
 
-def test_frames_unfold_to_the_full_state() -> None:
-    """Keyframes every four cycles, deltas between, and each unfolds to the state it names."""
+def test_frames_give_the_full_state() -> None:
+    """Keyframes every four cycles, deltas between, and each gives the state it names."""
 
     def script(cluster: ScriptedCluster, seconds: float) -> None:
         cluster.objects["pods"] = [pod(f"p{i}") for i in range(1 + int(seconds) // 5)]
@@ -106,7 +106,7 @@ def test_frames_unfold_to_the_full_state() -> None:
     assert kinds[:5] == ["keyframe", "delta", "delta", "delta", "keyframe"]
     state: FullState | None = None
     for data in observations:
-        state = unfold(state, data)
+        state = apply_frame(state, data)
     assert state is not None
     assert state.tables["nodes"].row(1)["pods"] == len(observations)
 
@@ -232,13 +232,13 @@ def _newest_type(log: MemoryLog) -> str:
 
 
 def test_a_bus_that_loses_answers_costs_cycles_but_no_truth() -> None:
-    """With publishes that time out, every observation in the log still unfolds or is a keyframe."""
+    """With publishes that time out, every observation in the log still resolves or is a keyframe."""
     faults = Faults(seed=3, drop_before_store=0.2, drop_before_ack=0.2)
     log = _run(_small(), 200.0, faults=faults)
     state: FullState | None = None
     observations = _events(log, Observation)
     for event in observations:
-        state = unfold(state, event.data)
+        state = apply_frame(state, event.data)
     assert len(observations) >= 20
     cycles = [event.cycle for event in observations]
     assert cycles == sorted(set(cycles))

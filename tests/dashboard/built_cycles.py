@@ -8,7 +8,7 @@ from bus.port import Message, StoredMessage
 from schemas.actions import ActionKind, Agent, Evidence
 from schemas.decision import Decision, Override, RefereeRule
 from schemas.envelope import Event
-from schemas.frames import FullState, unfold
+from schemas.frames import FullState, apply_frame
 from schemas.observation import Observation
 from schemas.outcome import AgentRewards, ExecutionPhase, OutcomeReward
 from schemas.prediction import PredictionDemand
@@ -211,7 +211,7 @@ def cycles(count: int, nodes: int = 24) -> list[Event[Any]]:
     full: FullState | None = None
     for cycle in range(1, count + 1):
         made = one_cycle(cycle, full, nodes)
-        full = unfold(full, made[3].data)
+        full = apply_frame(full, made[3].data)
         events += made
     return events
 

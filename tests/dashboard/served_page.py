@@ -35,7 +35,7 @@ class FilledLog:
         for number, event in enumerate(events):
             self.moment_ns = now - round((len(events) - 1 - number) * seconds_apart * 1e9)
             message = message_of(event)
-            self.log.store([message], [self.log.expected(message.subject)])
+            self.log.store([message], [self.log.newest_seq(message.subject)])
         self.moment_ns = 0
 
     def bus(self) -> MemoryBus:

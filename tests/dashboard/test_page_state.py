@@ -1,4 +1,4 @@
-"""The page's state is a pure fold of bounded size that tells every cycle's whole argument."""
+"""The page's state is a pure handler of bounded size that tells every cycle's whole argument."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.builders import ORIGIN
 from tests.dashboard.built_cycles import cycles, one_cycle, stored_messages
 
 
-def folded(events: list[Event[Any]], page: Page | None = None) -> Page:
+def page_after(events: list[Event[Any]], page: Page | None = None) -> Page:
     """Return the page after some events, one second apart."""
     state = page or Page()
     for message in stored_messages(events):
@@ -36,7 +36,7 @@ def folded(events: list[Event[Any]], page: Page | None = None) -> Page:
 
 def shown(events: list[Event[Any]]) -> dict[str, Any]:
     """Return the sections as the browser reads them."""
-    sections: dict[str, Any] = json.loads(json.dumps(sections_of(folded(events), ORIGIN)))
+    sections: dict[str, Any] = json.loads(json.dumps(sections_of(page_after(events), ORIGIN)))
     return sections
 
 
@@ -96,12 +96,12 @@ def test_a_refused_execution_shows_its_reason() -> None:
     """A guard rail's refusal is told with its reason."""
     decision = builders.stamped(builders.make_decision())
     refusal = builders.make_execution(phase=ExecutionPhase.REFUSED, reason=Reason.COOL_DOWN)
-    story = folded([decision, builders.stamped(refusal)]).story
+    story = page_after([decision, builders.stamped(refusal)]).story
     assert story is not None
     assert (told(story) or {})["execution"]["reason"] == "cool_down"
 
 
-def test_deltas_unfold_to_the_whole_cluster() -> None:
+def test_deltas_give_the_whole_cluster() -> None:
     """After keyframe and deltas the page shows every node, with risk in percent per node."""
     sections = shown(cycles(3))
     assert len(sections["node_names"]) == 24
@@ -200,7 +200,7 @@ def test_a_stimulus_is_shown() -> None:
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long it runs, the page keeps a fixed number of rows, cycles and stamps."""
     monkeypatch.setattr(page_module, "STORIES", 5)
-    page = folded(cycles(12, nodes=2), Page(tail_rows=20))
+    page = page_after(cycles(12, nodes=2), Page(tail_rows=20))
     assert len(page.rows) == 20
     assert list(page.stories) == [8, 9, 10, 11, 12]
     assert all(len(one.stamps_ns) <= page_module.STAMPS for one in page.pulses.values())

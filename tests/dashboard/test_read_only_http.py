@@ -29,7 +29,7 @@ SETTINGS = DashboardSettings(update_seconds=0.01, heartbeat_seconds=0.05)
 
 @asynccontextmanager
 async def running(filled: FilledLog, settings: DashboardSettings = SETTINGS) -> AsyncIterator[Hub]:
-    """Run a hub until it has folded what the log holds."""
+    """Run a hub until it has applied what the log holds."""
     hub = Hub(settings, filled.bus(), SystemClock(), ORIGIN)
     tasks = [asyncio.create_task(hub.follow()), asyncio.create_task(hub.render())]
     try:

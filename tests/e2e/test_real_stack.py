@@ -45,7 +45,7 @@ def newest(cli: Any) -> dict[str, Any]:
 
 
 def all_live(cli: Any) -> bool:
-    """Say whether every expected process beats and is live."""
+    """Say whether every expected process sends heartbeats and is live."""
     done = cli.run("status", "--json")
     if not done.stdout:
         return False

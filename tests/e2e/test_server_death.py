@@ -41,7 +41,7 @@ def decided(cli: Any) -> int:
 
 
 def all_live(cli: Any) -> bool:
-    """Say whether every process of the stack beats and is live."""
+    """Say whether every process of the stack sends heartbeats and is live."""
     done = cli.run("status", "--json")
     if not done.stdout:
         return False

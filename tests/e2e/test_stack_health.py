@@ -55,7 +55,7 @@ def test_every_process_is_ready_and_can_be_scraped(
     wait_until(
         lambda: any(one.get("lag") == 0 for one in cli.json("status")["processes"].values()),
         30,
-        "beats tell the lag",
+        "heartbeats tell the lag",
     )
     assert {*status["processes"], "twin"} == set(ports)
     assert dict(numbers(ports["twin"]))["foresail_twin_cluster_time_seconds"] > 0

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from bus.follow import Speaker
+from bus.follow import Publisher
 from bus.memory_adapter import MemoryBus, MemoryLog
 from schemas.actions import Action, ActionKind
 from schemas.control import Control
@@ -43,39 +43,39 @@ class Plant:
             "metadata"
         ]["name"]
         self.control: Control | None = None
-        self.folded = 0
+        self.applied = 0
         self.restart()
 
     def restart(self) -> None:
         """Forget everything but the log."""
-        speaker = Speaker(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "executor")
+        publisher = Publisher(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "executor")
         settings = ExecutorSettings(mode=self.mode, **self.policy)
-        self.executor = Executor(settings, speaker, self.transport, self._newest)
+        self.executor = Executor(settings, publisher, self.transport, self._newest)
 
     async def _newest(self) -> Control | None:
         return self.control
 
     def see(self, cycle: int, **totals: Any) -> None:
-        """Fold an observation."""
+        """Apply an observation."""
         data = make_observation(3, cycle=cycle, totals=totals)
         self.state = evolve(self.state, stamped(data))
 
     def decide(self, action: Action, cycle: int) -> None:
-        """Fold a decision."""
+        """Apply a decision."""
         self.state = evolve(self.state, stamped(make_decision(action, cycle=cycle, score=0.5)))
 
     async def act(self) -> None:
-        """Act, then fold what was said, until nothing more is said."""
+        """Act, then apply what was published, until nothing more is said."""
         await self.executor.act(self.state)
-        while self.fold():
+        while self.apply_new_events():
             await self.executor.act(self.state)
 
-    def fold(self) -> bool:
-        """Fold what was said since the last time; False when that was nothing."""
-        new = self.said()[self.folded :]
+    def apply_new_events(self) -> bool:
+        """Apply the events published since the last call; return whether there were any."""
+        new = self.said()[self.applied :]
         for event in new:
             self.state = evolve(self.state, event)
-        self.folded += len(new)
+        self.applied += len(new)
         return bool(new)
 
     def said(self) -> list[Event[Any]]:

@@ -55,7 +55,7 @@ async def started(server: ApiServer, seen: int, *commands: Command) -> Plant:
     plant.decide(SLEEP, 1)
     with pytest.raises(KeyboardInterrupt):
         await plant.executor.act(plant.state)
-    plant.fold()
+    plant.apply_new_events()
     for number, command in enumerate(commands):
         control = make_control(command, nonce=str(number))
         plant.state = evolve(plant.state, stamped(control, cycle=0))
@@ -66,7 +66,7 @@ async def started(server: ApiServer, seen: int, *commands: Command) -> Plant:
 
 
 def undo(plant: Plant, cycle: int = 1) -> None:
-    """Fold the operator's wish to take a cycle back."""
+    """Apply the operator's wish to undo a cycle."""
     control = make_control(Command.UNDO, value=str(cycle), nonce=f"undo-{cycle}")
     plant.state = evolve(plant.state, stamped(control, cycle=0))
 
@@ -274,7 +274,7 @@ async def test_a_cluster_that_is_away_delays_verification_and_rollback() -> None
 
     plant.see(4, **PRESSED)
     await plant.executor.act(plant.state)
-    plant.fold()
+    plant.apply_new_events()
     assert [one.status for one in plant.verifications()] == [VerificationStatus.WORSE]
     server.fail("GET", NODE, UNREACHABLE)
     await plant.act()

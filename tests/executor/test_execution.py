@@ -76,7 +76,7 @@ async def test_a_crash_after_the_write_is_completed_once() -> None:
     plant.decide(plant.sleep(), 1)
     plant.log = MemoryLog()
     plant.state = evolve(plant.state, started)
-    plant.folded = 0
+    plant.applied = 0
     plant.restart()
     await plant.act()
     (finished,) = plant.executions()
@@ -110,7 +110,7 @@ async def test_what_makes_it_worse_is_taken_back_even_after_a_crash() -> None:
     plant = await asleep()
     plant.see(3, **PRESSED)
     await plant.executor.act(plant.state)
-    plant.fold()
+    plant.apply_new_events()
     plant.restart()
     await plant.act()
     verdicts = [one.data for one in plant.said() if isinstance(one.data, OutcomeVerification)]
@@ -129,7 +129,7 @@ async def test_the_operator_can_take_an_execution_back() -> None:
 
 
 async def test_a_kill_between_plan_and_write_stops_the_write() -> None:
-    """The log is asked before every write, so a kill that was not folded yet counts."""
+    """The log is asked before every write, so a kill that was not applied yet counts."""
     plant = Plant()
     plant.control = make_control(Command.KILL)
     plant.see(1)
@@ -160,7 +160,7 @@ async def test_an_undo_waits_for_the_active_mode() -> None:
     plant.state = evolve(plant.state, stamped(make_control(Command.UNDO, value="1"), cycle=0))
     dry = plant.state.model_copy(update={"mode": Mode.SHADOW})
     await plant.executor.act(dry)
-    assert not plant.fold()
+    assert not plant.apply_new_events()
     assert plant.shown()["spec"]["unschedulable"] is True
 
     await plant.act()

@@ -1,4 +1,4 @@
-"""Guard rails over sequences of decisions, with the ledger folded from the events of each step."""
+"""Guard rails over sequences of decisions, with the ledger built from the events of each step."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sleep(node: int) -> Action:
 
 
 def run(steps: list[Step]) -> list[Begun]:
-    """Decide step by step, execute what the guard rails let pass, and fold every event of it."""
+    """Decide step by step, execute what the guard rails let pass, and apply every event of it."""
     state, begun, at = watched(), [], 10_000.0
     for cycle, (node, pause, succeeds) in enumerate(steps, start=1):
         at += pause

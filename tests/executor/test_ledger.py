@@ -1,4 +1,4 @@
-"""The executor's ledger as it is folded from events: what each event adds, changes or closes."""
+"""The executor's ledger as it is applied from events: what each event adds, changes or closes."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ async def test_a_crash_in_the_middle_is_gone_through_again_from_the_stored_plan(
     with pytest.raises(asyncio.CancelledError):
         await plant.executor.act(plant.state)
     pod(server, "new", 9)  # came meanwhile; no part of the plan
-    plant.fold()
+    plant.apply_new_events()
     plant.restart()
     await plant.act()
 

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bus.clock import LoopClock
-from bus.fold_process import config_of, run_fold
+from bus.handler_process import config_of, run_handler
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
 from schemas.actions import Agent
 from schemas.envelope import Event
 from schemas.identity import Origin
 from schemas.registry import decode
-from services.agents.service import build as agent_fold
+from services.agents.service import build as build_agent
 from services.agents.settings import AgentSettings
 from services.cluster import TwinTransport
 from services.collector.service import run as run_collector
@@ -24,9 +24,9 @@ from services.collector.settings import CollectorSettings
 from services.exerciser.cluster import NAMESPACE
 from services.exerciser.service import run as run_exerciser
 from services.exerciser.settings import ExerciserSettings
-from services.inference.service import build as inference_fold
+from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings
-from services.referee.service import build as referee_fold
+from services.referee.service import build as build_referee
 from services.referee.settings import RefereeSettings
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
@@ -68,9 +68,9 @@ class World:
             others = [
                 group.create_task(run_collector(collector, self._bus(), clock, ORIGIN, transport))
             ]
-            for fold in _folds():
-                config = config_of(fold.name, {}, "foresail/test")
-                work = run_fold(fold, self._bus(), clock, ORIGIN, config)
+            for handler in _handlers():
+                config = config_of(handler.name, {}, "foresail/test")
+                work = run_handler(handler, self._bus(), clock, ORIGIN, config)
                 others.append(group.create_task(work))
             exerciser = group.create_task(
                 run_exerciser(self.settings, self._bus(), clock, ORIGIN, transport)
@@ -94,9 +94,9 @@ def _count(twin: InProcessTwin, path: str) -> int:
     return len(json.loads(body)["items"]) if status == 200 else 0
 
 
-def _folds() -> list[Any]:
+def _handlers() -> list[Any]:
     return [
-        inference_fold(InferenceSettings(), ORIGIN),
-        *(agent_fold(AgentSettings(), ORIGIN, agent) for agent in Agent),
-        referee_fold(RefereeSettings(), ORIGIN),
+        build_inference(InferenceSettings(), ORIGIN),
+        *(build_agent(AgentSettings(), ORIGIN, agent) for agent in Agent),
+        build_referee(RefereeSettings(), ORIGIN),
     ]

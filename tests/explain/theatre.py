@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from bus.follow import Fold, Speaker
+from bus.follow import Handler, Publisher
 from foresail.explanation import screen
 from foresail.story import Story
 from schemas import subjects
 from schemas.actions import ActionKind, Agent
 from schemas.control import Command, Control
-from schemas.envelope import Draft, Event, stamp
+from schemas.envelope import Event, NewEvent, stamp
 from schemas.identity import Origin
 from schemas.model import EventData
 from schemas.outcome import Mode
@@ -23,7 +23,7 @@ from schemas.signals import SignalStatus
 from services.agents.service import build as build_agent
 from services.agents.settings import AgentSettings
 from services.cluster import JSON, Answer, ClusterRefused, ClusterUnavailable, TwinTransport
-from services.executor.fold import ExecutorFold
+from services.executor.handler import ExecutorHandler
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
 from services.inference.service import build as build_inference
@@ -98,15 +98,15 @@ class Theatre:
         self.cycle = 0
         self._config = ExecutorSettings(mode=mode, **executor)
         agents = [build_agent(AgentSettings(), self.origin, agent) for agent in ALL]
-        self._folds: list[Fold[Any]] = [
+        self._handlers: list[Handler[Any]] = [
             build_inference(InferenceSettings(), self.origin),
             *agents,
             build_referee(RefereeSettings(), self.origin),
             build_scoreboard(ScoreboardSettings(), self.origin),
-            cast(Fold[Any], ExecutorFold()),
+            cast(Handler[Any], ExecutorHandler()),
         ]
-        self._states = [fold.initial() for fold in self._folds]
-        self._folded = [0] * len(self._folds)
+        self._states = [handler.initial() for handler in self._handlers]
+        self._handled = [0] * len(self._handlers)
         self.engine = Engine(seed=1)
         nodes = [NodeShape(f"node-{n}", 16_000, 64 * GIB, 0, {}) for n in range(3)]
         self.engine.add_nodes(nodes)
@@ -115,20 +115,22 @@ class Theatre:
 
     def restart(self) -> None:
         """Let a new executor process begin."""
-        self._executor = Executor(self._config, cast(Speaker, self), self.transport, None)
+        self._executor = Executor(self._config, cast(Publisher, self), self.transport, None)
 
     # ---- the log
 
     def tell(self, data: EventData, cycle: int, producer: str, causes: Sequence[str] = ()) -> None:
         """Store one event."""
         at = getattr(data, "cluster_time_seconds", cycle_time(cycle))
-        self._store(stamp(Draft(data, cycle, at, tuple(causes)), self.origin, producer, "0" * 16))
+        self._store(
+            stamp(NewEvent(data, cycle, at, tuple(causes)), self.origin, producer, "0" * 16)
+        )
 
-    async def say(self, drafts: Sequence[Draft]) -> tuple[Event[Any], ...]:
-        """Store what the executor says, as `bus.follow.Speaker` does."""
+    async def publish(self, new_events: Sequence[NewEvent]) -> tuple[Event[Any], ...]:
+        """Store the executor's events, as `bus.follow.Publisher` does."""
         before = len(self.events)
-        for draft in drafts:
-            self._store(stamp(draft, self.origin, "executor", "0" * 16))
+        for new_event in new_events:
+            self._store(stamp(new_event, self.origin, "executor", "0" * 16))
         return tuple(self.events[before:])
 
     def _store(self, event: Event[Any]) -> None:
@@ -136,10 +138,10 @@ class Theatre:
             self.events.append(stored(event, seq=len(self.events) + 1))
 
     def forget(self, event_id: str) -> None:
-        """Lose an event that was never stored, and what everybody folded of the log."""
+        """Lose an event that was never stored, and what everybody had applied of the log."""
         self.events = [one for one in self.events if one.id != event_id]
-        self._states = [fold.initial() for fold in self._folds]
-        self._folded = [0] * len(self._folds)
+        self._states = [handler.initial() for handler in self._handlers]
+        self._handled = [0] * len(self._handlers)
 
     # ---- the play
 
@@ -177,30 +179,30 @@ class Theatre:
         said = -1
         while said != len(self.events):
             said = len(self.events)
-            for place, fold in enumerate(self._folds):
-                self._fold(place)
-                if fold.name not in without:
+            for place, handler in enumerate(self._handlers):
+                self._run_handler(place)
+                if handler.name not in without:
                     self._speak(place, overdue=overdue)
 
-    def _fold(self, place: int) -> None:
-        fold = self._folds[place]
-        patterns = [subjects.pattern(self.origin.cluster, one) for one in fold.reads]
-        for event in self.events[self._folded[place] :]:
+    def _run_handler(self, place: int) -> None:
+        handler = self._handlers[place]
+        patterns = [subjects.pattern(self.origin.cluster, one) for one in handler.reads]
+        for event in self.events[self._handled[place] :]:
             if any(subjects.matches(one, event.subject) for one in patterns):
-                self._states[place] = fold.evolve(self._states[place], event)
-        self._folded[place] = len(self.events)
+                self._states[place] = handler.evolve(self._states[place], event)
+        self._handled[place] = len(self.events)
 
     def _speak(self, place: int, *, overdue: bool) -> None:
-        fold = self._folds[place]
-        for draft in fold.decide(self._states[place], overdue=overdue):
-            self._store(stamp(draft, self.origin, fold.name, "0" * 16))
+        handler = self._handlers[place]
+        for new_event in handler.decide(self._states[place], overdue=overdue):
+            self._store(stamp(new_event, self.origin, handler.name, "0" * 16))
 
     async def execute(self) -> None:
         """Let the executor act until it has nothing more to say."""
         said = -1
         while said != len(self.events):
             said = len(self.events)
-            self._fold(len(self._folds) - 1)
+            self._run_handler(len(self._handlers) - 1)
             await self._executor.act(self._states[-1])
 
     async def play(self, nodes: Rows = CALM, **fields: Any) -> None:

@@ -18,7 +18,7 @@ from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from schemas.envelope import Event, attributes_of
-from schemas.frames import FrameMismatch, FullState, unfold
+from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
@@ -149,7 +149,7 @@ def framed(event_type: str) -> Iterator[tuple[FullState, Any]]:
         data = decode(one.subject, one.headers, one.data).data
         if state is not None and data.frame.frame == "delta":
             yield state, data
-        state = unfold(state, data)
+        state = apply_frame(state, data)
 
 
 def examples_in_order(event_type: str) -> list[Encoded]:
@@ -170,10 +170,10 @@ def test_a_wrong_delta_is_noticed(event_type: str, data: st.DataObject) -> None:
     except ValueError:
         return
     try:
-        after = unfold(data.draw(st.sampled_from([state, None])), changed)
+        after = apply_frame(data.draw(st.sampled_from([state, None])), changed)
     except FrameMismatch:
         return
-    assert after.hash == unfold(state, delta).hash or changed.frame.frame == "keyframe"
+    assert after.hash == apply_frame(state, delta).hash or changed.frame.frame == "keyframe"
 
 
 def test_a_keyframe_proves_its_hash() -> None:
@@ -186,7 +186,7 @@ def test_a_keyframe_proves_its_hash() -> None:
 
     for wrong in (content, without):
         with pytest.raises(FrameMismatch):
-            unfold(None, Observation.read(json.dumps(wrong).encode()))
+            apply_frame(None, Observation.read(json.dumps(wrong).encode()))
 
 
 def test_deep_nesting_is_refused() -> None:

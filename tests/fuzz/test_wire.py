@@ -1,4 +1,4 @@
-"""What a server and other processes send: acknowledgements, headers, time stamps and beats."""
+"""What a server and other processes send: acknowledgements, headers, time stamps and heartbeats."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from bus.errors import BusUnavailable
 from bus.nats_wire import nanoseconds, read_ack, status_of, stored_message
-from bus.recording.format import stamp
-from foresail.status import read_beat
+from bus.recording.format import rfc3339_nanoseconds
+from foresail.status import parse_heartbeat
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken
 
 pytestmark = pytest.mark.timeout(300)
 
 ACK = {"stream": "s", "seq": 7, "duplicate": True, "error": {"err_code": 10071, "description": "x"}}
 TIMES = (
-    st.integers(0, 4 * 10**18).map(stamp)
+    st.integers(0, 4 * 10**18).map(rfc3339_nanoseconds)
     | st.sampled_from(ODD_TEXTS)
     | st.from_regex(
         r"[0-9]{4}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-6][0-9](\.[0-9+-]{0,12})?Z?",
@@ -78,13 +78,15 @@ def test_a_time_stamp_of_any_form(text: str) -> None:
 @given(st.integers(0, 9 * 10**18))
 def test_a_time_stamp_is_read_back(time_ns: int) -> None:
     """What recordings write is read to the same nanosecond."""
-    assert time_ns == nanoseconds(stamp(time_ns))
+    assert time_ns == nanoseconds(rfc3339_nanoseconds(time_ns))
 
 
 @FUZZ
 @given(broken({"state": "live", "pid": 7, "seq": 3, "trouble": ""}))
-def test_a_beat_of_any_form(payload: bytes) -> None:
-    """A beat that nobody of ours sent is passed over."""
-    beat = read_beat(payload)
+def test_a_heartbeat_of_any_form(payload: bytes) -> None:
+    """A heartbeat that nobody of ours sent is passed over."""
+    heartbeat = parse_heartbeat(payload)
 
-    assert beat is None or (type(beat["pid"]) is int and isinstance(beat["state"], str))
+    assert heartbeat is None or (
+        type(heartbeat["pid"]) is int and isinstance(heartbeat["state"], str)
+    )

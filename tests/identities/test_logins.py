@@ -9,7 +9,7 @@ import pytest
 
 from bus.errors import ConfigError, InputError
 from bus.identities import BY_NAME, IDENTITIES
-from bus.login import ANONYMOUS, FILE, Login, login_in, new_logins, store_logins, stored_logins
+from bus.login import ANONYMOUS, FILE, Login, new_logins, read_login, read_logins, store_logins
 from bus.nats_conf import accounts_conf, main
 
 GENERATE = ["--cluster", "twin", "--incarnation", "compose", "--out"]
@@ -20,7 +20,7 @@ def test_logins_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
     logins = new_logins()
     path = store_logins(logins, tmp_path)
 
-    assert stored_logins(tmp_path) == logins
+    assert read_logins(tmp_path) == logins
     assert 0o600 == stat.S_IMODE(path.stat().st_mode)
 
 
@@ -49,7 +49,7 @@ def test_a_login_travels_by_environment() -> None:
 
 def test_no_file_means_no_accounts(tmp_path: Path) -> None:
     """A server of somebody else's has no logins of ours."""
-    assert {} == stored_logins(tmp_path)
+    assert {} == read_logins(tmp_path)
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("{")
 
     with pytest.raises(InputError, match=FILE):
-        stored_logins(tmp_path)
+        read_logins(tmp_path)
 
 
 def test_the_generator_writes_what_containers_need(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_the_generator_writes_what_containers_need(tmp_path: Path) -> None:
     finds its own by the file's name alone.
     """
     assert 0 == main([*GENERATE, str(tmp_path)])
-    logins = {name: login_in(tmp_path / name / "login.env") for name in BY_NAME}
+    logins = {name: read_login(tmp_path / name / "login.env") for name in BY_NAME}
     referee = {"FORESAIL_NATS_LOGIN_FILE": str(tmp_path / "referee" / "login.env")}
 
     conf = (tmp_path / "server" / "accounts.conf").read_text()

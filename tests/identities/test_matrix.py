@@ -21,7 +21,7 @@ REFUSAL_GROUPS = {
     "another's subject",
     "a subject beside its own",
     "the live feed",
-    "another's beat",
+    "another's heartbeat",
     "another's inbox",
     "no subject of ours",
     "the system",

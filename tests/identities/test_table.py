@@ -84,9 +84,9 @@ def test_what_a_run_says_its_identities_may_say(tmp_path: Path) -> None:
 
 
 def test_every_process_of_a_stack_is_somebody() -> None:
-    """Each process that a stack starts has an identity that beats, and its login in its environment."""
+    """Each process that a stack starts has an identity that sends heartbeats, and its login in its environment."""
     settings = resolve(None, {}, {"run.exercise": True})
     files = dict.fromkeys(CLUSTER_SERVICES, "")
     specs = process_specs(settings, Connections(CLUSTER, "i1", "S", "nats://x", files, None))
 
-    assert [] == [spec.name for spec in specs if not BY_NAME[spec.name].beats]
+    assert [] == [spec.name for spec in specs if not BY_NAME[spec.name].sends_heartbeats]

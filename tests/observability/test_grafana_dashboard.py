@@ -15,8 +15,8 @@ from bus.clock import ManualClock
 from bus.link import LinkCounts
 from bus.measured_bus import MeasuredBus
 from bus.memory_adapter import MemoryBus, MemoryLog
-from bus.metrics import PUBLISH_FAILURES, Measures
-from bus.process import ProcessContext, watch
+from bus.metrics import PUBLISH_FAILURES, ProcessMetrics
+from bus.process import ProcessContext, register_process_metrics
 from deploy.grafana import make_prometheus
 from deploy.grafana.make_dashboard import DASHBOARD, PANELS, text
 from schemas.identity import Origin
@@ -92,7 +92,7 @@ def test_a_running_stack_is_scraped_under_the_same_names(
 def test_a_first_failure_is_seen_as_an_increase() -> None:
     """Counters of failures begin at 0: a series that begins at 1 shows Prometheus no increase."""
     names = {one.__name__ for one in PUBLISH_FAILURES}
-    registry = Measures("p", "c", "i1").registry
+    registry = ProcessMetrics("p", "c", "i1").registry
     name = "foresail_publish_failures_total"
 
     assert {"AnotherWriter", "BusUnavailable", "NotPermitted"} <= names
@@ -110,15 +110,15 @@ def _answers(service: dict[str, Any]) -> bool:
 
 def _labels() -> dict[str, tuple[str, ...]]:
     """Return the labels of the counters that have any."""
-    made = Measures("p", "c", "i1")
-    counters = (made.published, made.folded, made.failures, made.decisions, made.executions)
+    made = ProcessMetrics("p", "c", "i1")
+    counters = (made.published, made.events_read, made.failures, made.decisions, made.executions)
     return {one._name: one._labelnames for one in counters}
 
 
 def _offered() -> set[str]:
-    clock, measures = ManualClock(), Measures("p", "c", "i1")
-    bus = MeasuredBus(MemoryBus(MemoryLog(), "c"), LinkCounts, measures, clock)
-    watch(measures, ProcessContext("p", bus, clock, Origin("c", "i1"), {}), bus)
-    measures.watch("ready", "", lambda: 1.0)
-    page = generate_latest(measures.registry).decode()
+    clock, metrics = ManualClock(), ProcessMetrics("p", "c", "i1")
+    bus = MeasuredBus(MemoryBus(MemoryLog(), "c"), LinkCounts, metrics, clock)
+    register_process_metrics(metrics, ProcessContext("p", bus, clock, Origin("c", "i1"), {}), bus)
+    metrics.register("ready", "", lambda: 1.0)
+    page = generate_latest(metrics.registry).decode()
     return {family.name for family in text_string_to_metric_families(page)}

@@ -20,16 +20,23 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bus.clock import ManualClock, SystemClock
 from bus.errors import ConfigError
-from bus.health import ALIVE_SECONDS, Condition, Pulse, address_from, answering, health_app
+from bus.health import (
+    LOOP_STALL_SECONDS,
+    HealthState,
+    LoopMonitor,
+    address_from,
+    health_app,
+    health_server,
+)
 from bus.health_check import check
-from bus.metrics import Measures
+from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer, free_port
 from bus.streams import StreamDeclaration
 
 DECLARATION = StreamDeclaration.of("c", "i1")
 REPOSITORY = Path(__file__).parents[2]
-READY = Condition(True, {"state": "live"})
+READY = HealthState(True, {"state": "live"})
 
 
 def ask(port: int, path: str, method: str = "GET") -> tuple[int, str]:
@@ -62,9 +69,9 @@ async def until(port: int, path: str, status: int) -> str:
 
 async def test_three_questions_are_answered_and_nothing_else() -> None:
     """/healthz, /readyz and /metrics answer 200; other paths 404, anything but reading 405."""
-    port, measures = free_port(), Measures("p", "c", "i1")
+    port, metrics = free_port(), ProcessMetrics("p", "c", "i1")
     environment = {"FORESAIL_HEALTH_PORT": str(port)}
-    async with answering(environment, SystemClock(), measures, lambda: READY):
+    async with health_server(environment, SystemClock(), metrics, lambda: READY):
         health, ready = await asked(port, "/healthz"), await asked(port, "/readyz")
         metrics = await asked(port, "/metrics")
         other, written = await asked(port, "/"), await asked(port, "/metrics", "POST")
@@ -77,10 +84,10 @@ async def test_three_questions_are_answered_and_nothing_else() -> None:
 
 def test_a_hanging_loop_is_neither_alive_nor_ready() -> None:
     """A process whose loop stopped turning says so, although a thread still answers for it."""
-    clock, measures = ManualClock(), Measures("p", "c", "i1")
-    app = health_app(measures.registry, Pulse(clock), lambda: READY)
+    clock, metrics = ManualClock(), ProcessMetrics("p", "c", "i1")
+    app = health_app(metrics.registry, LoopMonitor(clock), lambda: READY)
     fresh = [_status(app, path) for path in ("/healthz", "/readyz")]
-    clock.advance(ALIVE_SECONDS)
+    clock.advance(LOOP_STALL_SECONDS)
     hanging = [_status(app, path) for path in ("/healthz", "/readyz")]
 
     assert ["200", "200"] == fresh
@@ -98,11 +105,11 @@ def _status(app: Any, path: str) -> str:
 async def test_what_is_not_ready_says_why() -> None:
     """503 comes with the state, and the check of a container repeats it."""
     port, complaint = free_port(), StringIO()
-    waiting = Condition(False, {"state": "catching_up", "lag": 7})
-    async with answering(
+    waiting = HealthState(False, {"state": "catching_up", "lag": 7})
+    async with health_server(
         {"FORESAIL_HEALTH_PORT": str(port)},
         SystemClock(),
-        Measures("p", "c", "i1"),
+        ProcessMetrics("p", "c", "i1"),
         lambda: waiting,
     ):
         status, text = await asked(port, "/readyz")
@@ -122,8 +129,8 @@ async def test_a_port_that_is_taken_does_not_stop_the_work() -> None:
     port, ran = free_port(), []
     environment = {"FORESAIL_HEALTH_PORT": str(port)}
     async with (
-        answering(environment, SystemClock(), Measures("a", "c", "i1"), lambda: READY),
-        answering(environment, SystemClock(), Measures("b", "c", "i1"), lambda: READY),
+        health_server(environment, SystemClock(), ProcessMetrics("a", "c", "i1"), lambda: READY),
+        health_server(environment, SystemClock(), ProcessMetrics("b", "c", "i1"), lambda: READY),
     ):
         ran.append(await asked(port, "/healthz"))
 

@@ -13,7 +13,7 @@ from bus.clock import ManualClock, SystemClock
 from bus.link import LinkCounts
 from bus.measured_bus import MeasuredBus
 from bus.memory_adapter import MemoryBus, MemoryLog
-from bus.metrics import Measures
+from bus.metrics import ProcessMetrics
 from bus.nats_server import free_port
 from bus.port import Message
 from tests.observability.test_health import READY, ask
@@ -24,9 +24,9 @@ GOOD = b"GET /readyz HTTP/1.0\r\n\r\n"
 @pytest.fixture
 def port() -> Iterator[int]:
     """Answer on a free port."""
-    number, clock, measures = free_port(), SystemClock(), Measures("p", "c", "i1")
-    app = health.health_app(measures.registry, health.Pulse(ManualClock()), lambda: READY)
-    with health._serving(("127.0.0.1", number), app, clock):
+    number, clock, metrics = free_port(), SystemClock(), ProcessMetrics("p", "c", "i1")
+    app = health.health_app(metrics.registry, health.LoopMonitor(ManualClock()), lambda: READY)
+    with health._serve_in_thread(("127.0.0.1", number), app, clock):
         yield number
 
 
@@ -108,8 +108,8 @@ def test_who_leaves_early_writes_no_traceback(port: int, capfd: pytest.CaptureFi
 
 async def test_invented_types_are_counted_together() -> None:
     """Headers of any text make no metric of their own, and no cycle overflows one."""
-    log, clock, measures = MemoryLog(), SystemClock(), Measures("p", "c", "i1")
-    bus = MeasuredBus(MemoryBus(log, "c"), LinkCounts, measures, clock)
+    log, clock, metrics = MemoryLog(), SystemClock(), ProcessMetrics("p", "c", "i1")
+    bus = MeasuredBus(MemoryBus(log, "c"), LinkCounts, metrics, clock)
     for number in range(50):
         headers = {"ce-type": f"invented.{number}", "ce-correlationid": "c/i/" + "9" * 400}
         log.store([Message("foresail.c.control", headers, b"")], [number])
@@ -117,6 +117,8 @@ async def test_invented_types_are_counted_together() -> None:
         pass
 
     names = {
-        sample.labels["type"] for family in measures.folded.collect() for sample in family.samples
+        sample.labels["type"]
+        for family in metrics.events_read.collect()
+        for sample in family.samples
     }
     assert names == {"other"}

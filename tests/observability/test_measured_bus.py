@@ -14,7 +14,7 @@ from bus.errors import AnotherWriter
 from bus.link import LinkCounts
 from bus.measured_bus import MeasuredBus
 from bus.memory_adapter import MemoryBus, MemoryLog
-from bus.metrics import Measures
+from bus.metrics import ProcessMetrics
 from bus.port import Message
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase
@@ -30,17 +30,17 @@ class Counted:
 
     log: MemoryLog = field(default_factory=MemoryLog)
     link: LinkCounts = field(default_factory=LinkCounts)
-    measures: Measures = field(default_factory=lambda: Measures("p", "c", "i1"))
+    metrics: ProcessMetrics = field(default_factory=lambda: ProcessMetrics("p", "c", "i1"))
 
     def __post_init__(self) -> None:
         """Connect."""
         self.bus = MeasuredBus(
-            MemoryBus(self.log, "c"), lambda: self.link, self.measures, ManualClock()
+            MemoryBus(self.log, "c"), lambda: self.link, self.metrics, ManualClock()
         )
 
     def value(self, name: str, **labels: str) -> float | None:
         """Return one number of the registry."""
-        registry: CollectorRegistry = self.measures.registry
+        registry: CollectorRegistry = self.metrics.registry
         return registry.get_sample_value(name, labels)
 
 
@@ -86,7 +86,7 @@ async def test_a_publish_that_fails_is_counted_by_its_error_and_raised() -> None
     subject = "foresail.c.decision"
     await MemoryBus(counted.log, "c").publish([Message(subject, {"Nats-Msg-Id": "theirs"}, b"{}")])
     counted.bus = MeasuredBus(
-        MemoryBus(counted.log, "c"), lambda: counted.link, counted.measures, ManualClock()
+        MemoryBus(counted.log, "c"), lambda: counted.link, counted.metrics, ManualClock()
     )
     await counted.bus.publish([Message(subject, {"Nats-Msg-Id": "ours"}, b"{}")])
     await MemoryBus(counted.log, "c").publish([Message(subject, {"Nats-Msg-Id": "again"}, b"{}")])

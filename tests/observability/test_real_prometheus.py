@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from bus.clock import SystemClock
-from bus.health import Condition, answering
+from bus.health import HealthState, health_server
 from bus.link import LinkCounts
 from bus.measured_bus import MeasuredBus
 from bus.memory_adapter import MemoryBus, MemoryLog
-from bus.metrics import Measures
+from bus.metrics import ProcessMetrics
 from bus.port import Message
-from bus.process import ProcessContext, watch
+from bus.process import ProcessContext, register_process_metrics
 from deploy.grafana.make_dashboard import DASHBOARD
 from deploy.grafana.make_prometheus import CONTAINERS, OPTIONAL, PORT, scraping
 from foresail.stack.health_ports import free_ports
@@ -62,14 +62,14 @@ async def _read(bus: MeasuredBus) -> None:
 @pytest.mark.timeout(180)
 async def test_every_panel_is_answered_with_data(tmp_path: Path) -> None:
     """Each query of the dashboard has a number and the labels of its legend; one that is wrong has not."""
-    clock, measures = SystemClock(), Measures("p", "c", "i1")
-    bus = MeasuredBus(MemoryBus(MemoryLog(), "c"), LinkCounts, measures, clock)
-    watch(measures, ProcessContext("p", bus, clock, Origin("c", "i1"), {}), bus)
+    clock, metrics = SystemClock(), ProcessMetrics("p", "c", "i1")
+    bus = MeasuredBus(MemoryBus(MemoryLog(), "c"), LinkCounts, metrics, clock)
+    register_process_metrics(metrics, ProcessContext("p", bus, clock, Origin("c", "i1"), {}), bus)
     (port,) = free_ports(1)
     config = scraping({"p": f"127.0.0.1:{port}"}, seconds=0.5)
-    ready = Condition(True, {})
+    ready = HealthState(True, {})
     async with (
-        answering({"FORESAIL_HEALTH_PORT": str(port)}, clock, measures, lambda: ready),
+        health_server({"FORESAIL_HEALTH_PORT": str(port)}, clock, metrics, lambda: ready),
         prometheus.scraping(config, tmp_path) as running,
     ):
         work = asyncio.create_task(working(bus))

@@ -50,12 +50,12 @@ def version_1() -> list[bytes]:
     for number, frame in enumerate(frames_of(whole())):
         body = b"".join(lines_of(frame)[:-1]).replace(b'"version":2', b'"version":1')
         if not body:
-            frames.append(packed([footer_line(proof.end())]))
+            frames.append(packed([footer_line(proof.footer())]))
             continue
         seqs = seqs_by_frame()[number]
-        said = proof.frame(body, len(seqs), max(seqs, default=0))
+        said = proof.add_frame(body, len(seqs), max(seqs, default=0))
         frames.append(packed([body, trailer_line(said)]))
-        proof.trailer(trailer_line(said))
+        proof.add_trailer(trailer_line(said))
     return frames
 
 

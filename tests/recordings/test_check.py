@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bus.port import StoredMessage
 from bus.recording import open_recording
-from bus.recording.check import FileCheck, Walk
+from bus.recording.check import FileCheck, FileWalk
 from tests.recordings.files import (
     MESSAGES,
     frames_of,
@@ -34,8 +34,8 @@ def walked(content: bytes) -> tuple[FileCheck, list[StoredMessage]]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "a.fslog"
         path.write_bytes(content)
-        walk = Walk(path)
-        messages = [message for one in walk.contents() for message in one.messages]
+        walk = FileWalk(path)
+        messages = [message for one in walk.usable_frames() for message in one.messages]
         return walk.found, messages
 
 

@@ -1,4 +1,4 @@
-"""`cut`: a part begins with everything that re-running it needs, and is the log to the last byte."""
+"""`cut_recording`: a part begins with everything that re-running it needs, and is the log to the last byte."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from bus.errors import InputError
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from bus.recording.check import check_file
-from bus.recording.cut import Cut, cut
-from bus.recording.window import By, Window, cycle_in, cycle_of_decision
+from bus.recording.cut import CutSummary, cut_recording
+from bus.recording.window import Window, WindowUnit, cycle_of_decision, cycle_of_message
 from foresail.__main__ import main
 from lab.rerun.verify import verify
-from schemas.frames import FullState, unfold
+from schemas.frames import FullState, apply_frame
 from schemas.observation import Observation
 from schemas.registry import decode
 
 
-def made(run_file: Path, tmp_path: Path, window: Window) -> tuple[Cut, list[StoredMessage]]:
+def made(run_file: Path, tmp_path: Path, window: Window) -> tuple[CutSummary, list[StoredMessage]]:
     """Return what was cut and the messages of the result."""
     target = tmp_path / "part.fslog"
-    found = cut(run_file, target, window)
+    found = cut_recording(run_file, target, window)
     assert check_file(target).whole
     return found, list(open_recording(target))
 
@@ -32,33 +32,33 @@ def made(run_file: Path, tmp_path: Path, window: Window) -> tuple[Cut, list[Stor
 def test_a_part_is_the_log_from_its_opening_on(run_file: Path, tmp_path: Path) -> None:
     """From the opening to the window's end every message is there; heads are from before it."""
     log = {message.seq: message for message in open_recording(run_file)}
-    found, messages = made(run_file, tmp_path, Window(By.CYCLE, 50, 52))
+    found, messages = made(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
     row = [message for message in messages if message.seq >= found.first_seq]
 
     assert list(range(found.first_seq, found.last_seq + 1)) == [one.seq for one in row]
     assert all(log[message.seq] == message for message in messages)
     assert found.heads == len(messages) - len(row) > 0
-    assert cycle_in(log[found.from_seq]) == 50
+    assert cycle_of_message(log[found.from_seq]) == 50
     assert found.complete
     assert 1 < found.first_seq < found.from_seq
 
 
 def test_every_delta_of_a_part_resolves(run_file: Path, tmp_path: Path) -> None:
-    """From the window's first event on, observations unfold from a keyframe inside the part."""
-    found, messages = made(run_file, tmp_path, Window(By.CYCLE, 50, 52))
+    """From the window's first event on, observations resolve from a keyframe inside the part."""
+    found, messages = made(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
     state: FullState | None = None
     cycles = []
     for message in messages:
         data = decode(message.subject, message.headers, message.data).data
         if isinstance(data, Observation) and (state or data.frame.frame == "keyframe"):
-            state = unfold(state, data)
+            state = apply_frame(state, data)
             cycles += [data.cycle] if message.seq >= found.from_seq else []
     assert [50, 51, 52] == cycles[:3]
 
 
 def test_every_process_has_a_checkpoint_to_begin_with(run_file: Path, tmp_path: Path) -> None:
     """Before the window each process that keeps state has stored one that the part continues."""
-    found, messages = made(run_file, tmp_path, Window(By.CYCLE, 50, 52))
+    found, messages = made(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
     stored = {
         message.subject.rsplit(".", 1)[-1]
         for message in messages
@@ -72,8 +72,8 @@ def test_every_process_has_a_checkpoint_to_begin_with(run_file: Path, tmp_path: 
 
 def test_a_part_of_a_part_and_a_part_verify(run_file: Path, tmp_path: Path) -> None:
     """Re-running a part gives what was recorded, for every decision of its window."""
-    cut(run_file, tmp_path / "a", Window(By.CYCLE, 50, 58))
-    cut(tmp_path / "a", tmp_path / "b", Window(By.SEQ, None, 840))
+    cut_recording(run_file, tmp_path / "a", Window(WindowUnit.CYCLE, 50, 58))
+    cut_recording(tmp_path / "a", tmp_path / "b", Window(WindowUnit.SEQ, None, 840))
     report = verify(tmp_path / "b")
 
     assert report.holds
@@ -101,8 +101,8 @@ def test_the_last_decision_and_one_by_its_id_are_found(run_file: Path) -> None:
     decisions = [one for one in open_recording(run_file) if one.subject.endswith(".decision")]
     identity = decisions[7].headers["ce-id"]
 
-    assert cycle_in(decisions[-1]) == cycle_of_decision(decisions, "last")
-    assert cycle_in(decisions[7]) == cycle_of_decision(decisions, identity[:13])
+    assert cycle_of_message(decisions[-1]) == cycle_of_decision(decisions, "last")
+    assert cycle_of_message(decisions[7]) == cycle_of_decision(decisions, identity[:13])
     with pytest.raises(InputError, match="--decision = 999"):
         cycle_of_decision(decisions, "999")
 
@@ -116,7 +116,7 @@ def test_a_log_that_begins_too_late_is_cut_and_called_incomplete(
         if message.seq > 700:
             writer.write(message)
     writer.seal()
-    found = cut(tmp_path / "late", tmp_path / "part", Window(By.SEQ, 720, 730))
+    found = cut_recording(tmp_path / "late", tmp_path / "part", Window(WindowUnit.SEQ, 720, 730))
 
     assert not found.complete
     assert 701 == found.first_seq
@@ -127,8 +127,10 @@ def test_damage_is_passed_only_when_told(run_file: Path, tmp_path: Path) -> None
     content = bytearray(run_file.read_bytes())
     content[len(content) // 3] ^= 255
     (tmp_path / "bad").write_bytes(content)
-    stopped = cut(tmp_path / "bad", tmp_path / "a", Window(By.SEQ))
-    passed = cut(tmp_path / "bad", tmp_path / "b", Window(By.SEQ), past_damage=True)
+    stopped = cut_recording(tmp_path / "bad", tmp_path / "a", Window(WindowUnit.SEQ))
+    passed = cut_recording(
+        tmp_path / "bad", tmp_path / "b", Window(WindowUnit.SEQ), past_damage=True
+    )
     log = list(open_recording(run_file))
 
     assert stopped.damage
@@ -141,10 +143,10 @@ def test_damage_is_passed_only_when_told(run_file: Path, tmp_path: Path) -> None
 def test_nothing_half_written_is_left(run_file: Path, tmp_path: Path) -> None:
     """A window that the recording does not hold, or a file that exists, leaves no file behind."""
     with pytest.raises(InputError, match="the window"):
-        cut(run_file, tmp_path / "a", Window(By.CYCLE, 9_000))
+        cut_recording(run_file, tmp_path / "a", Window(WindowUnit.CYCLE, 9_000))
     (tmp_path / "b").write_bytes(b"precious")
     with pytest.raises(InputError, match="never overwritten"):
-        cut(run_file, tmp_path / "b", Window(By.SEQ))
+        cut_recording(run_file, tmp_path / "b", Window(WindowUnit.SEQ))
     writer = RecordingWriter(tmp_path / "c", {})
     first = next(iter(open_recording(run_file)))
     writer.write(first)

@@ -11,11 +11,11 @@ import zstandard
 
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
-from bus.recording.content import ContentDamaged, taken_apart
-from bus.recording.cut import cut
+from bus.recording.content import ContentDamaged, parse_frame
+from bus.recording.cut import cut_recording
 from bus.recording.frames import Frame
 from bus.recording.reader import NOT_SEALED
-from bus.recording.window import By, Window
+from bus.recording.window import Window, WindowUnit
 from foresail.log_source import RecordingSource, Since
 from tests.recordings.files import MESSAGES, frames_of, lines_of, whole
 
@@ -71,15 +71,15 @@ def test_a_line_that_stands_twice_is_damage() -> None:
     text = b"".join([lines[0], *lines])
 
     with pytest.raises(ContentDamaged, match="behind seq"):
-        taken_apart(Frame(0, len(text), text), 3, 0)
+        parse_frame(Frame(0, len(text), text), 3, 0)
 
 
-@pytest.mark.parametrize("by", [By.SEQ, By.TIME])
-def test_a_window_holds_both_its_ends(by: By) -> None:
+@pytest.mark.parametrize("by", [WindowUnit.SEQ, WindowUnit.TIME])
+def test_a_window_holds_both_its_ends(by: WindowUnit) -> None:
     """The first and the last are meant; the next is not, and only behind the last it is past."""
 
     def value(message: StoredMessage) -> int:
-        return message.seq if by is By.SEQ else message.time_ns
+        return message.seq if by is WindowUnit.SEQ else message.time_ns
 
     first, last, behind = MESSAGES[2], MESSAGES[4], MESSAGES[5]
     window = Window(by, value(first), value(last))
@@ -91,7 +91,7 @@ def test_a_window_holds_both_its_ends(by: By) -> None:
 
 def test_a_part_ends_with_the_last_message_asked_for(path: Path, tmp_path: Path) -> None:
     """No line is lost at either end."""
-    made = cut(path, tmp_path / "part", Window(By.SEQ, 3, 7))
+    made = cut_recording(path, tmp_path / "part", Window(WindowUnit.SEQ, 3, 7))
     found = [one.seq for one in open_recording(tmp_path / "part")]
 
     assert [3, 7, 7] == [made.from_seq, made.last_seq, found[-1]]

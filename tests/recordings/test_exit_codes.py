@@ -140,7 +140,7 @@ async def test_doctor_does_not_call_a_silent_stack_well(
         return {}
 
     monkeypatch.setattr(doctor, "connected", lambda *_: Nobody())
-    monkeypatch.setattr(doctor, "hear_beats", heard)
+    monkeypatch.setattr(doctor, "collect_heartbeats", heard)
     monkeypatch.setattr(doctor.StateFolder, "read", lambda _: Stack())
     with pytest.raises(OSError, match="no process has sent a heartbeat"):
         await doctor._stack(tmp_path)

@@ -12,7 +12,7 @@ from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import Message
 from bus.recording import RecordingWriter, open_recording
 from bus.recording.check import check_file
-from bus.recording.window import cycle_in
+from bus.recording.window import cycle_of_message
 from foresail.recording.log_part import LogPart, beginning_for, first_since, patterns_of
 from lab.rerun.verify import verify
 
@@ -94,7 +94,7 @@ async def test_a_moment_is_found_in_the_log(bus: MemoryBus, run_file: Path) -> N
     by_cycle = await first_since(bus, CLUSTER, info, cycle=30)
     by_time = await first_since(bus, CLUSTER, info, time_ns=log[400].time_ns)
 
-    assert 30 == cycle_in(log[by_cycle - 1])
+    assert 30 == cycle_of_message(log[by_cycle - 1])
     assert log[by_time - 1].time_ns == log[400].time_ns
     assert log[by_time - 2].time_ns < log[400].time_ns
     assert info.last_seq + 1 == await first_since(bus, CLUSTER, info, cycle=9_999)

@@ -13,8 +13,8 @@ from bus.errors import InputError, Permanent
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from bus.recording.check import check_file
-from bus.recording.cut import cut
-from bus.recording.window import By, Window
+from bus.recording.cut import cut_recording
+from bus.recording.window import Window, WindowUnit
 from foresail.__main__ import main
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
@@ -97,7 +97,7 @@ def test_the_same_salt_gives_the_same_file(run_file: Path, redacted: Path, tmp_p
 
 def test_redacted_recordings_can_be_cut(redacted: Path, tmp_path: Path) -> None:
     """A part of a redacted recording can be re-run, with the history that a shadow model reads."""
-    cut(redacted, tmp_path / "part", Window(By.CYCLE, 50, 52))
+    cut_recording(redacted, tmp_path / "part", Window(WindowUnit.CYCLE, 50, 52))
     report = verify(tmp_path / "part")
 
     assert report.holds
@@ -114,7 +114,7 @@ def test_parts_can_be_redacted(tmp_path: Path) -> None:
         "inference.shadow_models": (),
     }
     run_virtual_stack(resolve(None, {}, given), quiet=True)
-    cut(tmp_path / "run", tmp_path / "part", Window(By.CYCLE, 24, 25))
+    cut_recording(tmp_path / "run", tmp_path / "part", Window(WindowUnit.CYCLE, 24, 25))
     redact(tmp_path / "part", tmp_path / "redacted", SALT)
     report = verify(tmp_path / "redacted")
 
@@ -124,7 +124,7 @@ def test_parts_can_be_redacted(tmp_path: Path) -> None:
 
 def test_packed_history_is_redacted_whole_or_not_at_all(run_file: Path, tmp_path: Path) -> None:
     """A part whose checkpoints hold history cannot be redacted; the line says what to do instead."""
-    cut(run_file, tmp_path / "part", Window(By.CYCLE, 50, 52))
+    cut_recording(run_file, tmp_path / "part", Window(WindowUnit.CYCLE, 50, 52))
     with pytest.raises(InputError, match="redact the whole recording first, then cut"):
         redact(tmp_path / "part", tmp_path / "redacted", SALT)
     assert [tmp_path / "part"] == list(tmp_path.iterdir())

@@ -13,7 +13,7 @@ from bus.clock import LoopClock
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import StoredMessage
 from bus.recording import open_recording
-from bus.recording.window import cycle_in
+from bus.recording.window import cycle_of_message
 from bus.virtual_loop import run_virtual
 from foresail.replay.player import RECORDED, Player
 from schemas.identity import Origin
@@ -186,14 +186,14 @@ def test_the_executor_refuses_a_replay(run_file: Path, allowed: bool) -> None:
     """
     recorded = list(open_recording(run_file))
     executed = {
-        cycle_in(one)
+        cycle_of_message(one)
         for one in recorded
         if one.subject.endswith("outcome.execution") and b'"phase":"started"' in one.data
     }
     end = next(
         index
         for index, one in enumerate(recorded, start=1)
-        if one.subject.endswith(".decision") and cycle_in(one) in executed
+        if one.subject.endswith(".decision") and cycle_of_message(one) in executed
     )
 
     async def play() -> None:

@@ -1,4 +1,4 @@
-"""`to-parquet`: every event is a row of its family, typed, and tables inside events are unfolded."""
+"""`to-parquet`: every event is a row of its family, typed, and tables inside events come out whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from foresail.__main__ import main
 from schemas.decision import Decision
 from schemas.observation import Observation
 from schemas.registry import decode
-from schemas.view import ObservationView, view_of
+from schemas.view import ObservationView, update_view
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +48,14 @@ def test_columns_are_typed(folder: Path) -> None:
     assert kinds.null_count() == 0
 
 
-def test_tables_are_unfolded(run_file: Path, folder: Path) -> None:
+def test_tables_come_out_whole(run_file: Path, folder: Path) -> None:
     """Nodes stand there with their values at every cycle, though most cycles travel as deltas."""
     view: ObservationView | None = None
     expected = []
     for message in open_recording(run_file):
         event = decode(message.subject, message.headers, message.data)
         if isinstance(event.data, Observation):
-            view = view_of(view, event)
+            view = update_view(view, event)
             assert view is not None
             expected += [
                 (event.cycle, name, ratio)

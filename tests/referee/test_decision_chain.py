@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from bus.clock import LoopClock
-from bus.fold_process import config_of, run_fold
-from bus.follow import Fold, Speaker
+from bus.follow import Handler, Publisher
+from bus.handler_process import config_of, run_handler
 from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
 from schemas.actions import Agent
 from schemas.decision import ClosedBy, Decision, RefereeRule
-from schemas.envelope import Draft, Event
-from schemas.frames import FullState, unfold
+from schemas.envelope import Event, NewEvent
+from schemas.frames import FullState, apply_frame
 from schemas.observation import Observation
 from schemas.proposal import Proposal
 from schemas.reasons import Reason
@@ -39,14 +39,14 @@ IDLE: Rows = {"node-0": {"cpu_requested_ratio": 0.05, "memory_requested_ratio": 
 RISKY: Rows = {"node-0": {}, "node-1": {"unhealthy_pods": 1}}
 
 
-def folds() -> dict[str, Fold[Any]]:
-    """Return every fold of the chain by process name."""
-    made: list[Fold[Any]] = [
+def handlers() -> dict[str, Handler[Any]]:
+    """Return every handler of the chain by process name."""
+    made: list[Handler[Any]] = [
         build_inference(InferenceSettings(), ORIGIN),
         *(build_agent(AgentSettings(), ORIGIN, agent) for agent in Agent),
         build_referee(RefereeSettings(), ORIGIN),
     ]
-    return {fold.name: fold for fold in made}
+    return {handler.name: handler for handler in made}
 
 
 class Stack:
@@ -58,16 +58,16 @@ class Stack:
         self.log = MemoryLog(self.clock.wall_ns)
         self.tasks: dict[str, asyncio.Task[None]] = {}
         self._faults = faults
-        self._collector = Speaker(self._bus("collector"), ORIGIN, "collector")
+        self._collector = Publisher(self._bus("collector"), ORIGIN, "collector")
         self._previous: FullState | None = None
 
     def start(self, *names: str) -> None:
         """Start processes."""
         for name in names:
-            fold = folds()[name]
+            handler = handlers()[name]
             config = config_of(name, {}, "foresail/test")
             self.tasks[name] = asyncio.create_task(
-                run_fold(fold, self._bus(name), self.clock, ORIGIN, config), name=name
+                run_handler(handler, self._bus(name), self.clock, ORIGIN, config), name=name
             )
 
     async def kill(self, *names: str) -> None:
@@ -81,8 +81,8 @@ class Stack:
     async def observe(self, cycle: int, nodes: Rows, **totals: int) -> None:
         """Publish an observation, a delta where possible, and let its interval pass."""
         data = make_observation(nodes, cycle=cycle, totals=totals, previous=self._previous)
-        self._previous = unfold(self._previous, data)
-        await self._collector.say([Draft(data, cycle, data.cluster_time_seconds)])
+        self._previous = apply_frame(self._previous, data)
+        await self._collector.publish([NewEvent(data, cycle, data.cluster_time_seconds)])
         await self.clock.sleep(WALL_INTERVAL_SECONDS)
         for task in self.tasks.values():
             if task.done():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from bus.follow import Speaker
+from bus.follow import Publisher
 from bus.memory_adapter import MemoryBus, MemoryLog
 from schemas.actions import Action
 from schemas.control import Command, Control
@@ -38,10 +38,10 @@ class Ground:
         self.settings = ExecutorSettings(mode=self.mode, cool_down_seconds=0, **given)
         self.log = MemoryLog()
         self.state = Ledger()
-        self.folded = 0
-        speaker = Speaker(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "executor")
+        self.applied = 0
+        publisher = Publisher(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "executor")
         self.transport = OfficialClientTransport(self.world.kubeconfig)
-        self.executor = Executor(self.settings, speaker, self.transport, self._control)
+        self.executor = Executor(self.settings, publisher, self.transport, self._control)
         self.see(1)
 
     async def _control(self) -> Control | None:
@@ -50,7 +50,7 @@ class Ground:
         return None
 
     def see(self, cycle: int) -> None:
-        """Fold an observation."""
+        """Apply an observation."""
         self.state = evolve(self.state, stamped(observation(7, cycle=cycle)))
 
     async def decide(self, action: Action, cycle: int = 1) -> OutcomeExecution:
@@ -61,20 +61,20 @@ class Ground:
     async def act(self) -> OutcomeExecution:
         """Act until nothing more is said; return the newest execution."""
         await self.executor.act(self.state)
-        while self.fold():
+        while self.apply_new_events():
             await self.executor.act(self.state)
         return [one for one in self.said() if isinstance(one.data, OutcomeExecution)][-1].data
 
     async def resume(self, operation: Operation) -> OutcomeExecution:
         """Begin with a plan that an earlier process stored and did not complete."""
-        self._fold(self._started(operation, ExecutionPhase.STARTED))
+        self._apply(self._started(operation, ExecutionPhase.STARTED))
         return await self.act()
 
     async def undo(self, operation: Operation) -> OutcomeExecution:
         """Begin with an execution that is done, and which the operator wants taken back."""
         for phase in (ExecutionPhase.STARTED, ExecutionPhase.FINISHED):
-            self._fold(self._started(operation, phase))
-        self._fold(stamped(make_control(Command.UNDO, value="1"), cycle=0))
+            self._apply(self._started(operation, phase))
+        self._apply(stamped(make_control(Command.UNDO, value="1"), cycle=0))
         return await self.act()
 
     def _started(self, operation: Operation, phase: ExecutionPhase) -> Event[Any]:
@@ -93,15 +93,15 @@ class Ground:
         )
         return stamped(data)
 
-    def _fold(self, event: Event[Any]) -> None:
+    def _apply(self, event: Event[Any]) -> None:
         self.state = evolve(self.state, event)
 
-    def fold(self) -> bool:
-        """Fold what was said since the last time; False when that was nothing."""
-        new = self.said()[self.folded :]
+    def apply_new_events(self) -> bool:
+        """Apply the events published since the last call; return whether there were any."""
+        new = self.said()[self.applied :]
         for event in new:
-            self._fold(event)
-        self.folded += len(new)
+            self._apply(event)
+        self.applied += len(new)
         return bool(new)
 
     def said(self) -> list[Event[Any]]:

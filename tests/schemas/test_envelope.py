@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.control import Command, Control
-from schemas.envelope import Draft, attributes_of, headers_of, stamp
+from schemas.envelope import NewEvent, attributes_of, headers_of, stamp
 from schemas.identity import Origin, cycle_of, event_id, traceparent
 from schemas.numbers import rounded
 from schemas.registry import UnknownEvent, decode, encode
@@ -20,10 +20,10 @@ from schemas.upcast import upcast
 ORIGIN = Origin("twin", "i1")
 
 
-def control(text: str = "") -> Draft:
-    """Return a small draft."""
+def control(text: str = "") -> NewEvent:
+    """Return a small new event."""
     data = Control(command=Command.KILL, nonce="n1", wall_time_seconds=1.5, text=text)
-    return Draft(data, 7, 1_700_000_000.25, ("cause-a", "cause-b"))
+    return NewEvent(data, 7, 1_700_000_000.25, ("cause-a", "cause-b"))
 
 
 @given(st.text(max_size=60))

@@ -13,7 +13,13 @@ from schemas.config import Config
 from schemas.decision import Decision
 from schemas.identity import cycle_of
 from schemas.limited_json import BadJson, load_json
-from schemas.model import LARGEST_INTEGER, MOST_MEMBERS, MOST_OBJECTS, MOST_VALUES, reason_of
+from schemas.model import (
+    LARGEST_INTEGER,
+    MOST_MEMBERS,
+    MOST_OBJECTS,
+    MOST_VALUES,
+    validation_reason,
+)
 from schemas.registry import UnknownEvent, decode, encode
 from schemas.snapshot import SnapshotWorkloads
 from tests.builders import make_control, stamped
@@ -77,8 +83,8 @@ def test_an_absurd_setting_is_refused(value: str) -> None:
     """Depth, digits, counts and what JSON cannot hold are ValueErrors of one short line."""
     with pytest.raises(ValueError) as refused:  # noqa: PT011 - the documented class
         Config.read(settings(value))
-    assert len(reason_of(refused.value)) <= 300
-    assert "\n" not in reason_of(refused.value)
+    assert len(validation_reason(refused.value)) <= 300
+    assert "\n" not in validation_reason(refused.value)
 
 
 @pytest.mark.parametrize("value", [LARGEST_INTEGER + 1, -LARGEST_INTEGER - 2, 10**400])
@@ -98,7 +104,7 @@ def test_the_reason_names_the_first_field() -> None:
     """A refusal says which field is wrong and how, without the rest of the list."""
     with pytest.raises(ValidationError) as refused:
         Decision.read(b"{}")
-    assert "cycle: Field required" == reason_of(refused.value)
+    assert "cycle: Field required" == validation_reason(refused.value)
 
 
 def test_the_error_of_a_message_is_one_line() -> None:

@@ -1,4 +1,4 @@
-"""Columns, deltas and keyframes: what is unfolded is what was framed."""
+"""Columns, deltas and keyframes: applying frames gives back the state that was framed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from schemas.frames import FrameMismatch, FullState, frame_of, unfold
+from schemas.frames import FrameMismatch, FullState, apply_frame, frame_of
 from schemas.prediction import RiskTable
 from schemas.snapshot import PodTable, SnapshotWorkloads, WorkloadTable
-from schemas.tables import TableDelta, apply, check_cells, columns_after, diff, state_hash, table_of
+from schemas.tables import (
+    TableDelta,
+    apply_delta,
+    check_cells,
+    columns_after,
+    diff_tables,
+    state_hash,
+    table_of,
+)
 
 rows = st.dictionaries(
     st.text("abcdef", min_size=1, max_size=3),
@@ -37,14 +45,14 @@ def test_apply_undoes_diff(
     """A delta turns the old table into the new one, byte for byte, also after a trip through JSON."""
     old, new = table_of(WorkloadTable, before), table_of(WorkloadTable, after)
     delta = TableDelta.model_validate(
-        json.loads(json.dumps(diff(old, new).model_dump(mode="json")))
+        json.loads(json.dumps(diff_tables(old, new).model_dump(mode="json")))
     )
 
-    assert new.model_dump_json() == apply(old, delta).model_dump_json()
+    assert new.model_dump_json() == apply_delta(old, delta).model_dump_json()
 
 
 @given(st.lists(rows, min_size=1, max_size=8), st.integers(1, 4))
-def test_unfolding_a_chain_gives_every_state(
+def test_applying_a_chain_gives_every_state(
     states: list[dict[str, dict[str, object]]], every: int
 ) -> None:
     """Whatever mix of keyframes and deltas is sent, the reader holds the producer's state after
@@ -65,8 +73,8 @@ def test_unfolding_a_chain_gives_every_state(
             pods_total=0,
             bare_pods_succeeded=0,
         )
-        sent = unfold(sent, data)
-        seen = unfold(seen, SnapshotWorkloads.read(data.model_dump_json().encode()))
+        sent = apply_frame(sent, data)
+        seen = apply_frame(seen, SnapshotWorkloads.read(data.model_dump_json().encode()))
         assert state_hash(tables) == seen.hash
         assert tables == seen.tables
 
@@ -80,7 +88,7 @@ def test_a_delta_without_its_base_is_refused() -> None:
         "pods_total": 0,
         "bare_pods_succeeded": 0,
     }
-    first = unfold(
+    first = apply_frame(
         None,
         frame_of(SnapshotWorkloads, tables, cycle=1, previous=None, keyframe_every=9, **fields),
     )
@@ -88,7 +96,7 @@ def test_a_delta_without_its_base_is_refused() -> None:
 
     assert delta.frame.frame == "delta"
     with pytest.raises(FrameMismatch, match="builds on 1, not on nothing"):
-        unfold(None, delta)
+        apply_frame(None, delta)
 
 
 def test_columns_of_unequal_length_are_refused() -> None:
@@ -112,7 +120,7 @@ def test_a_delta_that_leads_elsewhere_is_refused() -> None:
         "bare_pods_succeeded": 0,
     }
     tables = {"workloads": WorkloadTable(), "pods": PodTable()}
-    first = unfold(
+    first = apply_frame(
         None,
         frame_of(SnapshotWorkloads, tables, cycle=1, previous=None, keyframe_every=9, **fields),
     )
@@ -122,7 +130,7 @@ def test_a_delta_that_leads_elsewhere_is_refused() -> None:
     )
 
     with pytest.raises(FrameMismatch, match="does not have the hash"):
-        unfold(first, wrong)
+        apply_frame(first, wrong)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +169,7 @@ def test_a_delta_of_other_types_is_refused(column: str, value: object) -> None:
         }
     )
     with pytest.raises(FrameMismatch, match="another type"):
-        unfold(before, data)
+        apply_frame(before, data)
 
 
 @pytest.mark.parametrize("added", ["a", "b"])

@@ -23,7 +23,7 @@ from tests.builders import (
     stamped,
 )
 
-FOLD = build(ScoreboardSettings(), ORIGIN)
+HANDLER = build(ScoreboardSettings(), ORIGIN)
 AHEAD: dict[str, Any] = {"horizon_seconds": 20.0}
 
 
@@ -32,18 +32,20 @@ def observed(cycle: int, rows: Any = 2, **fields: Any) -> Event[Any]:
     return stamped(make_observation(rows, cycle=cycle, **fields))
 
 
-def folded(*events: Event[Any], state: ScoreboardState | None = None) -> ScoreboardState:
+def state_after(*events: Event[Any], state: ScoreboardState | None = None) -> ScoreboardState:
     """Return the state after some events; what was owed is said at once."""
-    after = FOLD.initial() if state is None else state
+    after = HANDLER.initial() if state is None else state
     for event in events:
-        after = FOLD.evolve(after, event)
+        after = HANDLER.evolve(after, event)
     return after
 
 
 def scores(state: ScoreboardState) -> list[OutcomeForecast]:
     """Return the scored predictions owed."""
-    drafts = FOLD.decide(state, overdue=False)
-    return [draft.data for draft in drafts if isinstance(draft.data, OutcomeForecast)]
+    new_events = HANDLER.decide(state, overdue=False)
+    return [
+        new_event.data for new_event in new_events if isinstance(new_event.data, OutcomeForecast)
+    ]
 
 
 def shadow(cycle: int, ratios: dict[str, float], **fields: Any) -> Event[Any]:
@@ -73,7 +75,7 @@ def test_alarms_are_hits_misses_and_false_alarms_with_a_lead_time() -> None:
     calm: dict[str, Any] = {name: {} for name in ("node-2", "node-3")}
     risk = stamped(make_risk(risks, alarm_ratio=0.5, **AHEAD))
 
-    state = folded(observed(1, 4), risk, observed(2, {**sick, **calm}), observed(3, 4))
+    state = state_after(observed(1, 4), risk, observed(2, {**sick, **calm}), observed(3, 4))
     score = scores(state)[0].risk
 
     assert score is not None
@@ -85,7 +87,7 @@ def test_a_risk_at_the_threshold_is_an_alarm() -> None:
     """Where the action begins, the alarm begins: at the threshold itself, not above it."""
     risk = stamped(make_risk({"node-0": 0.5, "node-1": 0.499999}, alarm_ratio=0.5, **AHEAD))
 
-    score = scores(folded(observed(1), risk, observed(3)))[0].risk
+    score = scores(state_after(observed(1), risk, observed(3)))[0].risk
 
     assert score is not None
     assert score.false_alarms == 1
@@ -94,10 +96,10 @@ def test_a_risk_at_the_threshold_is_an_alarm() -> None:
 def test_the_running_lead_is_the_mean_over_hits() -> None:
     """Nodes without a hit have no lead and do not shorten it."""
     sick: dict[str, Any] = {"node-0": {"unhealthy_pods": 1}, "node-1": {}}
-    state = folded(observed(1))
+    state = state_after(observed(1))
     for cycle in (1, 3):
         risk = make_risk({"node-0": 0.9, "node-1": 0.1}, cycle=cycle, alarm_ratio=0.5, **AHEAD)
-        state = folded(
+        state = state_after(
             stamped(risk), observed(cycle + 1, sick), observed(cycle + 2, 2), state=state
         )
 
@@ -110,7 +112,7 @@ def test_the_running_lead_is_the_mean_over_hits() -> None:
 
 def test_without_a_threshold_there_is_no_alarm() -> None:
     """A prediction that names no action threshold is scored by Brier alone."""
-    state = folded(observed(1), stamped(make_risk({"node-0": 0.9}, **AHEAD)), observed(3))
+    state = state_after(observed(1), stamped(make_risk({"node-0": 0.9}, **AHEAD)), observed(3))
     score = scores(state)[0].risk
 
     assert score is not None
@@ -124,7 +126,7 @@ def test_a_failed_attempt_is_seen_in_the_pods_and_not_in_the_health() -> None:
     starting = {"node-0": {}, "node-1": {"unhealthy_pods": 1}}
     told = shadow(1, {"node-0": 0.9, "node-1": 0.1})
 
-    state = folded(observed(1, pods=pods), told, observed(3, starting, pods=again))
+    state = state_after(observed(1, pods=pods), told, observed(3, starting, pods=again))
     (one,) = scores(state)
 
     assert (one.slot, one.model_id) == (1, "tiny/000000000000")
@@ -135,11 +137,11 @@ def test_a_failed_attempt_is_seen_in_the_pods_and_not_in_the_health() -> None:
 def test_a_shadow_is_scored_beside_the_active_models() -> None:
     """Both scores of one cycle come, each once, and saying one does not silence the other."""
     risk = stamped(make_risk({"node-0": 0.5}, **AHEAD))
-    state = folded(observed(1), risk, shadow(1, {"node-0": 0.2}), observed(3))
+    state = state_after(observed(1), risk, shadow(1, {"node-0": 0.2}), observed(3))
     both = scores(state)
     assert [one.slot for one in both] == [0, 1]
 
-    after = folded(stamped(both[0]), state=state)
+    after = state_after(stamped(both[0]), state=state)
 
     assert [one.slot for one in scores(after)] == [1]
 
@@ -148,12 +150,12 @@ def test_a_skipped_shadow_is_not_scored() -> None:
     """A shadow that could not speak is no event on its own."""
     nothing = {"status": "skipped", "risk_table": RiskTable(), "nodes": 0}
 
-    assert scores(folded(observed(1), shadow(1, {}, **nothing), observed(3))) == []
+    assert scores(state_after(observed(1), shadow(1, {}, **nothing), observed(3))) == []
 
 
 def test_running_scores_add_up_over_cycles_and_begin_anew_with_another_model() -> None:
     """The running Brier is the mean over every certain target so far of this model."""
-    state = folded(
+    state = state_after(
         observed(1),
         stamped(make_risk({"node-0": 0.5}, **AHEAD)),
         observed(3),
@@ -177,7 +179,7 @@ def test_a_quantile_is_scored_by_pinball_loss_of_the_peak() -> None:
     told = stamped(make_demand(table, quantile=0.9, demand="peak_use", **AHEAD))
     peak = {"node-0": {"cpu_used_ratio": 0.7, "memory_used_ratio": 0.1}, "node-1": {}}
 
-    score = scores(folded(observed(1), told, observed(2, peak), observed(3)))[0].demand
+    score = scores(state_after(observed(1), told, observed(2, peak), observed(3)))[0].demand
 
     assert score is not None
     assert score.pinball_ratio == pytest.approx((0.9 * 0.2 + 0.1 * 0.4) / 2)
@@ -189,9 +191,9 @@ def test_horizons_of_their_own_are_scored_each_at_its_end() -> None:
     risk = stamped(make_risk({"node-0": 0.5}, **AHEAD))
     demand = stamped(make_demand({"node-0": 0.5}, horizon_seconds=40.0))
 
-    first = folded(observed(1), risk, demand, observed(3))
+    first = state_after(observed(1), risk, demand, observed(3))
     assert [(one.part, one.demand) for one in scores(first)] == [("", None)]
-    second = folded(*(stamped(one) for one in scores(first)), observed(5), state=first)
+    second = state_after(*(stamped(one) for one in scores(first)), observed(5), state=first)
 
     assert [(one.part, one.risk) for one in scores(second)] == [("demand", None)]
 
@@ -217,7 +219,7 @@ def test_a_demand_shadow_is_scored_as_demand() -> None:
     table = {"risk_table": None, "demand_table": table_of(DemandTable, rows), "quantile": 0.9}
     told = shadow(1, {"node-0": 0.0}, **table, demand="peak_use", failure="unhealthy")
 
-    (one,) = scores(folded(observed(1), told, observed(3)))
+    (one,) = scores(state_after(observed(1), told, observed(3)))
 
     assert one.risk is None
     assert one.demand is not None

@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 
 from bus.clock import ManualClock, SystemClock
-from bus.health import Condition, answering
-from bus.metrics import Measures
+from bus.failure_detector import LivenessReport
+from bus.health import HealthState, health_server
+from bus.metrics import ProcessMetrics
 from bus.nats_server import NatsServer, free_port
-from bus.silence import Sign
 from foresail.stack.frozen import ask_health, heard, read_health, replacing_frozen
 from foresail.stack.processes import ProcessSpec
 from foresail.stack.supervisor import Supervisor
 from foresail.stack.watched import WatchedLog
 
-WELL = Sign(0.0, ready=True)
+WELL = LivenessReport(0.0, ready=True)
 FIRST_BACKOFF = 7.5
 
 
@@ -32,7 +32,7 @@ FIRST_BACKOFF = 7.5
 class Scripted:
     """A process that answers as told; `None` and errors are silence. Its pid changes when killed."""
 
-    answer: Callable[[int], Sign | None]
+    answer: Callable[[int], LivenessReport | None]
     name: str = "p"
     pid: int = 100
     asked: int = 0
@@ -40,7 +40,7 @@ class Scripted:
     done: asyncio.Event = field(default_factory=asyncio.Event)
     rounds: int = 60
 
-    async def sign(self) -> Sign | None:
+    async def sign(self) -> LivenessReport | None:
         """Answer the next question."""
         self.asked += 1
         if self.asked >= self.rounds:
@@ -78,7 +78,7 @@ async def test_silence_is_answered_once_and_said() -> None:
 async def test_a_refused_question_is_silence() -> None:
     """A process whose port answers no more is as silent as one that says nothing."""
 
-    def answer(asked: int) -> Sign | None:
+    def answer(asked: int) -> LivenessReport | None:
         if asked < 10:
             return WELL
         raise ConnectionRefusedError
@@ -103,7 +103,7 @@ async def test_when_the_machine_slept_nobody_is_killed() -> None:
         async def sleep(self, seconds: float) -> None:
             await super().sleep(seconds + 3_600.0)
 
-    one = Scripted(lambda asked: WELL if asked < 2 else Sign(3_600.0, ready=True))
+    one = Scripted(lambda asked: WELL if asked < 2 else LivenessReport(3_600.0, ready=True))
 
     assert [] == await watched(one, Slept())
 
@@ -112,8 +112,8 @@ async def test_only_the_process_itself_answers_for_itself() -> None:
     """Another process on the same port, and what is no answer of ours, are no sign of life."""
     port = free_port()
     environment = {"FORESAIL_HEALTH_PORT": str(port)}
-    async with answering(
-        environment, SystemClock(), Measures("p", "c", "i1"), lambda: Condition(True, {})
+    async with health_server(
+        environment, SystemClock(), ProcessMetrics("p", "c", "i1"), lambda: HealthState(True, {})
     ):
         own, other = await ask_health(port, os.getpid()), await ask_health(port, 1)
 
@@ -144,7 +144,7 @@ async def test_a_stopped_server_greets_nobody(tmp_path: Path) -> None:
     finally:
         await server.stop()
 
-    assert before == Sign(0.0, ready=True)
+    assert before == LivenessReport(0.0, ready=True)
     assert stopped is None
     assert (True, -signal.SIGKILL) == (killed, code)
     assert not one.kill("again")
@@ -233,4 +233,4 @@ def test_the_sign_of_a_process_is_what_health_says() -> None:
     """Age, readiness and process id come from /healthz."""
     body = json.dumps({"pid": 7, "loop_age_seconds": 3.25, "ready": False}).encode()
 
-    assert read_health(body, 7) == Sign(3.25, ready=False)
+    assert read_health(body, 7) == LivenessReport(3.25, ready=False)

@@ -13,7 +13,7 @@ from bus.recording import RecordingWriter
 from foresail.__main__ import main
 from schemas.actions import ActionKind, Agent
 from schemas.envelope import Event
-from schemas.frames import unfold
+from schemas.frames import apply_frame
 from schemas.reaction import ReactionItem, ReactionKind
 from schemas.registry import encode
 from tests.builders import (
@@ -36,7 +36,7 @@ def events_of_layers() -> list[Event[Any]]:
     """Return three cycles: node-1 gets hot, A wins, node-1 goes."""
     first = make_observation({"node-0": {}, "node-1": {}}, cycle=1)
     hot = {"node-0": {}, "node-1": {"cpu_requested_ratio": 0.9}}
-    second = make_observation(hot, cycle=2, previous=unfold(None, first))
+    second = make_observation(hot, cycle=2, previous=apply_frame(None, first))
     gone = ReactionItem(
         kind=ReactionKind.NODE_GONE,
         object="node-1",

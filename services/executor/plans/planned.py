@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from schemas.model import Part
+from schemas.model import DataModel
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import NodeFacts, WorkloadFacts, merged
 
 
-class Planned(Part):
+class Planned(DataModel):
     """Operations in the order in which they are applied."""
 
     operations: tuple[Operation, ...]
@@ -22,7 +22,7 @@ class Planned(Part):
     """Workloads that it changes or moves."""
 
 
-class Refusal(Part):
+class Refusal(DataModel):
     """Why there is nothing to apply."""
 
     reason: Reason

@@ -17,7 +17,7 @@ from features.series.features import (
 from lab.forecast.model_writer import BoosterPart, ModelParts, write_model
 from schemas.envelope import Event
 from schemas.manifest import Calibration, TrainingData
-from services.inference.service import InferenceFold, build
+from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
 from tests.builders import ORIGIN, make_observation, stamped
@@ -57,17 +57,17 @@ def cycles(first: int, count: int, **cells: Any) -> list[Event[Any]]:
     return [stamped(make_observation(rows, cycle=cycle)) for cycle in range(first, first + count)]
 
 
-def active(model: Path) -> InferenceFold:
+def active(model: Path) -> InferenceHandler:
     """Return inference whose demand is the model's."""
     return build(InferenceSettings(demand_model=str(model), shadow_models=()), ORIGIN)
 
 
 def test_demand_is_the_busier_resource_by_quantile(model: Path) -> None:
     """A steady node is predicted near its level, from measured use where there is any."""
-    fold = active(model)
+    handler = active(model)
     busy = {"cpu_used_ratio": 0.25, "memory_used_ratio": 0.5}
 
-    told = said(fold, folded(fold, cycles(1, 3 * WINDOW_CYCLES, **busy)))["prediction.demand"]
+    told = said(handler, folded(handler, cycles(1, 3 * WINDOW_CYCLES, **busy)))["prediction.demand"]
     found = dict(zip(told.nodes.ids, told.nodes.demand_ratio, strict=True))
 
     assert 0.5 <= found["n1"] < 0.7
@@ -80,39 +80,41 @@ def test_demand_is_the_busier_resource_by_quantile(model: Path) -> None:
 
 def test_a_node_of_which_nothing_is_known_is_not_called_idle(model: Path) -> None:
     """Before its first window has closed no node has a demand."""
-    fold = active(model)
+    handler = active(model)
 
-    told = said(fold, folded(fold, cycles(1, 2)))["prediction.demand"]
+    told = said(handler, folded(handler, cycles(1, 2)))["prediction.demand"]
 
     assert (told.status, told.nodes.ids) == ("result", ())
 
 
 def test_risk_stays_the_formulas(model: Path) -> None:
     """A demand model alone changes no risk."""
-    fold, plain = active(model), build(InferenceSettings(shadow_models=()), ORIGIN)
+    handler, plain = active(model), build(InferenceSettings(shadow_models=()), ORIGIN)
     events = cycles(1, 2)
 
     assert (
-        said(fold, folded(fold, events))["prediction.risk"]
+        said(handler, folded(handler, events))["prediction.risk"]
         == said(plain, folded(plain, events))["prediction.risk"]
     )
-    assert fold.model_ids == (
+    assert handler.model_ids == (
         "seed-formula/1",
-        said(fold, folded(fold, events))["prediction.demand"].model_id,
+        said(handler, folded(handler, events))["prediction.demand"].model_id,
     )
 
 
 def test_windows_survive_a_checkpoint(model: Path) -> None:
     """Packed in the middle of a window and unpacked, the next predictions are the same."""
-    fold = active(model)
+    handler = active(model)
     state = folded(
-        fold, cycles(1, 3 * WINDOW_CYCLES + 7, cpu_used_ratio=0.3, memory_used_ratio=0.2)
+        handler, cycles(1, 3 * WINDOW_CYCLES + 7, cpu_used_ratio=0.3, memory_used_ratio=0.2)
     )
     restored = InferenceState.model_validate(state.model_dump(mode="json"))
     more = cycles(3 * WINDOW_CYCLES + 8, WINDOW_CYCLES, cpu_used_ratio=0.6)
 
-    assert said(fold, restored) == said(fold, state)
-    assert said(fold, folded(fold, more, restored)) == said(fold, folded(fold, more, state))
+    assert said(handler, restored) == said(handler, state)
+    assert said(handler, folded(handler, more, restored)) == said(
+        handler, folded(handler, more, state)
+    )
 
 
 def test_each_kind_of_model_has_its_setting(model: Path, make_model: Any) -> None:

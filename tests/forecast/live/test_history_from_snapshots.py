@@ -14,7 +14,7 @@ from features.live.checkpoint import packed, unpacked
 from features.live.live_history import FEATURE_SET, Live
 from features.live.pod_changes import MICROSECONDS
 from schemas.snapshot import SnapshotPlacements
-from schemas.view import ObservationView, view_of
+from schemas.view import ObservationView, update_view
 from tests.builders import cycle_time
 from tests.forecast.live.world import World
 
@@ -33,7 +33,7 @@ class EventReader:
         """Fold one cycle's events."""
         placements, workloads, observation = events
         self.live = self.live.with_placements(placements.data).with_workloads(workloads.data)
-        self.view = view_of(self.view, observation)
+        self.view = update_view(self.view, observation)
         assert self.view is not None
         self.live = self.live.with_observation(self.view, asked=asked)
         return self

@@ -14,7 +14,7 @@ from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from services.agents.service import build as build_agent
 from services.agents.settings import AgentSettings
-from services.inference.service import InferenceFold, build
+from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
 from tests.builders import ORIGIN, stamped
@@ -23,7 +23,7 @@ from tests.forecast.live.world import World, folded, said
 LOW_RISK, HIGH_RISK = 0.017986, 0.731059
 
 
-def active(folder: Path, **fields: Any) -> InferenceFold:
+def active(folder: Path, **fields: Any) -> InferenceHandler:
     """Return inference with one trained risk model."""
     return build(InferenceSettings(model=str(folder), shadow_models=(), **fields), ORIGIN)
 
@@ -40,16 +40,16 @@ def one_failure() -> list[Event[Any]]:
 
 def proposed(folder: Path, events: list[Event[Any]]) -> tuple[Proposal, PredictionRisk]:
     """Return what the safety agent wants under a model's own thresholds, and why."""
-    fold = active(folder)
-    told = said(fold, folded(fold, events))["prediction.risk"]
+    handler = active(folder)
+    told = said(handler, folded(handler, events))["prediction.risk"]
     settings = AgentSettings.model_validate({"profile": "forecast", "risk_model": str(folder)})
     agent = build_agent(settings, ORIGIN, Agent.SAFETY)
     state = agent.initial()
     for event in (*events, stamped(told)):
         state = agent.evolve(state, event)
-    draft = agent.decide(state, overdue=False)[-1]
-    assert isinstance(draft.data, Proposal)
-    return draft.data, told
+    new_event = agent.decide(state, overdue=False)[-1]
+    assert isinstance(new_event.data, Proposal)
+    return new_event.data, told
 
 
 def test_two_models_that_differ_in_one_split_act_differently(make_model: Any) -> None:
@@ -68,9 +68,9 @@ def test_two_models_that_differ_in_one_split_act_differently(make_model: Any) ->
 
 def test_a_prediction_says_what_it_is_and_what_it_read(make_model: Any) -> None:
     """Model, horizon, threshold, meaning, ages and the weightiest features travel with it."""
-    fold = active(make_model())
+    handler = active(make_model())
 
-    told = said(fold, folded(fold, one_failure()))["prediction.risk"]
+    told = said(handler, folded(handler, one_failure()))["prediction.risk"]
 
     assert dict(zip(told.nodes.ids, told.nodes.risk_ratio, strict=True)) == {
         "n1": HIGH_RISK,
@@ -92,9 +92,9 @@ def test_the_risk_of_a_node_grows_with_its_pods(make_model: Any) -> None:
     events = world.told()
     for number in range(3):
         world.start(f"p{number}")
-    fold = active(make_model())
+    handler = active(make_model())
 
-    told = said(fold, folded(fold, events + world.told()))["prediction.risk"]
+    told = said(handler, folded(handler, events + world.told()))["prediction.risk"]
 
     assert told.nodes.risk_ratio[0] == pytest.approx(1 - (1 - LOW_RISK) ** 3, abs=2e-6)
 
@@ -104,9 +104,11 @@ def test_only_targets_above_the_lowest_threshold_are_explained(make_model: Any) 
     world = World()
     events = world.told()
     world.start("a")
-    fold = active(make_model())
+    handler = active(make_model())
 
-    assert said(fold, folded(fold, events + world.told()))["prediction.risk"].contributions == ()
+    assert (
+        said(handler, folded(handler, events + world.told()))["prediction.risk"].contributions == ()
+    )
 
 
 def test_features_of_a_stale_source_are_missing(make_model: Any) -> None:
@@ -122,9 +124,9 @@ def test_features_of_a_stale_source_are_missing(make_model: Any) -> None:
     late = stamped(
         observation.data.model_copy(update={"signals": signals}), cycle=observation.cycle
     )
-    fold = active(make_model())
+    handler = active(make_model())
 
-    told = said(fold, folded(fold, [*world_events, late]))["prediction.risk"]
+    told = said(handler, folded(handler, [*world_events, late]))["prediction.risk"]
 
     assert told.nodes.risk_ratio[0] == LOW_RISK
     assert {one.name: one.age_seconds for one in told.feature_sources}["attempts"] == 99.0
@@ -133,9 +135,9 @@ def test_features_of_a_stale_source_are_missing(make_model: Any) -> None:
 def test_without_snapshots_it_says_that_it_cannot(make_model: Any) -> None:
     """An observation alone is no history of attempts."""
     observation = one_failure()[-1]
-    fold = active(make_model())
+    handler = active(make_model())
 
-    told = said(fold, folded(fold, [observation]))
+    told = said(handler, folded(handler, [observation]))
 
     assert told["prediction.risk"].reason is Reason.MISSING_SIGNAL
     assert told["prediction.demand"].status == "result"
@@ -165,17 +167,17 @@ def test_a_shadow_speaks_on_a_subject_of_its_own_and_changes_nothing(make_model:
 def test_a_shadow_predicts_every_few_cycles_from_the_whole_history(make_model: Any) -> None:
     """In between nothing is owed, and nothing that happened in between is lost."""
     settings = InferenceSettings(shadow_models=(str(make_model()),), shadow_cycles=5)
-    fold = build(settings, ORIGIN)
+    handler = build(settings, ORIGIN)
     world, events = World(), one_failure()
     world.cycle = 3
-    state = folded(fold, events)
-    assert "prediction.shadow.1" not in said(fold, state)
+    state = folded(handler, events)
+    assert "prediction.shadow.1" not in said(handler, state)
     world.pods = {}
     world.frames = {}
     world.start("b")
-    state = folded(fold, world.told() + world.told(), state)
+    state = folded(handler, world.told() + world.told(), state)
 
-    shadow = said(fold, state)["prediction.shadow.1"]
+    shadow = said(handler, state)["prediction.shadow.1"]
 
     assert shadow.cycle == 5
     assert shadow.risk_table.risk_ratio[0] == HIGH_RISK
@@ -186,36 +188,38 @@ def test_a_large_cluster_lists_a_sample(make_model: Any) -> None:
     settings = InferenceSettings(
         shadow_models=(str(make_model()),), shadow_cycles=1, shadow_targets=1
     )
-    fold = build(settings, ORIGIN)
+    handler = build(settings, ORIGIN)
 
-    shadow = said(fold, folded(fold, one_failure()))["prediction.shadow.1"]
+    shadow = said(handler, folded(handler, one_failure()))["prediction.shadow.1"]
 
     assert (shadow.nodes, shadow.risk_table.ids) == (2, ("n1",))
 
 
 def test_the_state_of_a_trained_model_survives_a_checkpoint(make_model: Any) -> None:
     """State through JSON and back says the same, now and after more cycles."""
-    fold = active(make_model())
+    handler = active(make_model())
     world = World()
     events = world.told()
     world.start("a")
-    state = folded(fold, events + world.told())
+    state = folded(handler, events + world.told())
 
     restored = InferenceState.model_validate(state.model_dump(mode="json"))
 
-    assert said(fold, restored) == said(fold, state)
+    assert said(handler, restored) == said(handler, state)
     world.change("a", restarts=1)
     more = world.told()
-    assert said(fold, folded(fold, more, restored)) == said(fold, folded(fold, more, state))
+    assert said(handler, folded(handler, more, restored)) == said(
+        handler, folded(handler, more, state)
+    )
 
 
 def test_a_history_too_large_for_a_checkpoint_is_left_out(
     make_model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rest of the state is stored; after a restart the next snapshots begin the history anew."""
-    fold = active(make_model())
+    handler = active(make_model())
     world = World()
-    state = folded(fold, world.told() + world.told())
+    state = folded(handler, world.told() + world.told())
     monkeypatch.setattr("services.inference.state.CHECKPOINT_BYTES", 1_000)
 
     restored = InferenceState.model_validate(state.model_dump(mode="json"))
@@ -223,8 +227,8 @@ def test_a_history_too_large_for_a_checkpoint_is_left_out(
     assert (restored.live, restored.view) == (None, state.view)
     monkeypatch.undo()
     world.frames.clear()
-    again = folded(fold, world.told(), restored)
-    assert said(fold, again)["prediction.risk"].status == "result"
+    again = folded(handler, world.told(), restored)
+    assert said(handler, again)["prediction.risk"].status == "result"
 
 
 def test_the_announcement_names_models_by_id_and_never_by_folder(make_model: Any) -> None:
@@ -242,8 +246,8 @@ def test_the_shipped_model_loads_and_can_be_named_by_its_id() -> None:
     """The default shadow fits this code's features, is small, and its id finds it again."""
     settings = InferenceSettings()
     (name,) = settings.shadow_models
-    fold = build(settings, ORIGIN)
-    again = build(InferenceSettings(shadow_models=(fold.model_ids[-1],)), ORIGIN)
+    handler = build(settings, ORIGIN)
+    again = build(InferenceSettings(shadow_models=(handler.model_ids[-1],)), ORIGIN)
 
-    assert fold.model_ids[-1].startswith(f"{name}/")
-    assert again.model_ids == fold.model_ids
+    assert handler.model_ids[-1].startswith(f"{name}/")
+    assert again.model_ids == handler.model_ids

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schemas.envelope import Event
-from schemas.frames import FullState, frame_of, unfold
+from schemas.frames import FullState, apply_frame, frame_of
 from schemas.snapshot import (
     PlacementTable,
     PodTable,
@@ -15,7 +15,7 @@ from schemas.snapshot import (
     WorkloadTable,
 )
 from schemas.tables import table_of
-from services.inference.service import InferenceFold
+from services.inference.service import InferenceHandler
 from services.inference.state import InferenceState
 from tests.builders import cycle_time, make_observation, stamped
 
@@ -126,7 +126,7 @@ class World:
             cluster_time_seconds=cycle_time(self.cycle),
             **fields,
         )
-        self.frames[kind.TYPE] = unfold(self.frames.get(kind.TYPE), data)
+        self.frames[kind.TYPE] = apply_frame(self.frames.get(kind.TYPE), data)
         return data
 
 
@@ -153,17 +153,17 @@ def _placements(pods: dict[str, Pod]) -> dict[str, dict[str, Any]]:
 
 
 def folded(
-    fold: InferenceFold, events: list[Event[Any]], state: InferenceState | None = None
+    handler: InferenceHandler, events: list[Event[Any]], state: InferenceState | None = None
 ) -> InferenceState:
     """Return the state after some events."""
-    after = fold.initial() if state is None else state
+    after = handler.initial() if state is None else state
     for event in events:
-        after = fold.evolve(after, event)
+        after = handler.evolve(after, event)
     return after
 
 
-def said(fold: InferenceFold, state: InferenceState) -> dict[str, Any]:
+def said(handler: InferenceHandler, state: InferenceState) -> dict[str, Any]:
     """Return what is owed for the newest cycle, by subject."""
-    newest = fold.open_cycle(state)
-    drafts = [one for one in fold.decide(state, overdue=False) if one.cycle == newest]
-    return {".".join(one.data.tokens()): one.data for one in drafts}
+    newest = handler.open_cycle(state)
+    new_events = [one for one in handler.decide(state, overdue=False) if one.cycle == newest]
+    return {".".join(one.data.tokens()): one.data for one in new_events}

@@ -1,4 +1,4 @@
-"""The referee as a fold: how each cycle closes, exactly once."""
+"""The referee as a handler: how each cycle closes, exactly once."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from schemas.decision import ClosedBy, Decision
 from schemas.envelope import Event
 from schemas.reasons import Reason
 from schemas.view import OPEN_LIMIT
-from services.referee.service import RefereeFold, build
+from services.referee.service import RefereeHandler, build
 from services.referee.settings import RefereeSettings
 from services.referee.state import RefereeState
 from tests.builders import ORIGIN, make_observation, make_proposal, stamped
 
 A, B, C = Agent.SAFETY, Agent.EFFICIENCY, Agent.ADMISSION
-FOLD = build(RefereeSettings(), ORIGIN)
+HANDLER = build(RefereeSettings(), ORIGIN)
 
 
 def observed(cycle: int, expected: Sequence[Agent] = (A, B, C)) -> Event[Any]:
@@ -39,17 +39,17 @@ def proposed(cycle: int, *agents: Agent) -> list[Event[Any]]:
     return [stamped(made[agent]) for agent in agents]
 
 
-def folded(*events: Event[Any], state: RefereeState | None = None) -> RefereeState:
+def state_after(*events: Event[Any], state: RefereeState | None = None) -> RefereeState:
     """Return the state after some events."""
-    after = FOLD.initial() if state is None else state
+    after = HANDLER.initial() if state is None else state
     for event in events:
-        after = FOLD.evolve(after, event)
+        after = HANDLER.evolve(after, event)
     return after
 
 
 def decisions(state: RefereeState, *, overdue: bool = False) -> list[Decision]:
     """Return what the referee decides now."""
-    made = [draft.data for draft in FOLD.decide(state, overdue=overdue)]
+    made = [new_event.data for new_event in HANDLER.decide(state, overdue=overdue)]
     assert all(isinstance(data, Decision) for data in made)
     return made  # type: ignore[return-value]
 
@@ -61,8 +61,8 @@ def closings(state: RefereeState, *, overdue: bool = False) -> list[tuple[int, C
 
 def test_a_cycle_closes_when_all_expected_agents_have_proposed() -> None:
     """Not before, and without waiting for the deadline."""
-    partial = folded(observed(1), *proposed(1, A, C))
-    whole = folded(*proposed(1, B), state=partial)
+    partial = state_after(observed(1), *proposed(1, A, C))
+    whole = state_after(*proposed(1, B), state=partial)
 
     assert decisions(partial) == []
     assert closings(whole) == [(1, ClosedBy.ALL)]
@@ -70,12 +70,12 @@ def test_a_cycle_closes_when_all_expected_agents_have_proposed() -> None:
 
 def test_only_expected_agents_are_waited_for() -> None:
     """The observation names whom to expect."""
-    assert closings(folded(observed(1, (C,)), *proposed(1, C))) == [(1, ClosedBy.ALL)]
+    assert closings(state_after(observed(1, (C,)), *proposed(1, C))) == [(1, ClosedBy.ALL)]
 
 
 def test_the_deadline_closes_a_cycle_and_names_who_is_missing() -> None:
     """With agent B dead, A and C still decide."""
-    (made,) = decisions(folded(observed(1), *proposed(1, A, C)), overdue=True)
+    (made,) = decisions(state_after(observed(1), *proposed(1, A, C)), overdue=True)
 
     assert made.closed_by is ClosedBy.DEADLINE
     assert made.missing == (B,)
@@ -85,7 +85,7 @@ def test_the_deadline_closes_a_cycle_and_names_who_is_missing() -> None:
 
 def test_without_any_proposal_the_referee_says_noop_itself() -> None:
     """No proposals by the deadline: noop, everybody missing, in the order A, C, B."""
-    (made,) = decisions(folded(observed(1)), overdue=True)
+    (made,) = decisions(state_after(observed(1)), overdue=True)
 
     assert (made.action.agent, made.action.kind) == (None, ActionKind.NOOP)
     assert (made.reason, made.missing) == (Reason.NO_PROPOSALS, (A, C, B))
@@ -95,17 +95,17 @@ def test_the_decision_names_everything_it_rests_on() -> None:
     """Causes are the observation and the considered proposals in canonical order."""
     observation, proposals = observed(1), proposed(1, B, C, A)
 
-    (draft,) = FOLD.decide(folded(observation, *proposals), overdue=False)
+    (new_event,) = HANDLER.decide(state_after(observation, *proposals), overdue=False)
 
     by_agent = {event.data.agent: event.id for event in proposals}
-    assert draft.causes == (observation.id, by_agent[A], by_agent[C], by_agent[B])
-    assert draft.data.observation_id == observation.id  # type: ignore[attr-defined]
-    assert draft.data.key() == ""
+    assert new_event.causes == (observation.id, by_agent[A], by_agent[C], by_agent[B])
+    assert new_event.data.observation_id == observation.id  # type: ignore[attr-defined]
+    assert new_event.data.key() == ""
 
 
 def test_a_newer_observation_supersedes_an_incomplete_cycle() -> None:
     """The old cycle gets a noop that lists what had been proposed; the new one stays open."""
-    (made,) = decisions(folded(observed(1), *proposed(1, A, C), observed(2)))
+    (made,) = decisions(state_after(observed(1), *proposed(1, A, C), observed(2)))
 
     assert (made.cycle, made.closed_by) == (1, ClosedBy.SUPERSEDED)
     assert (made.action.kind, made.reason) == (ActionKind.NOOP, Reason.SUPERSEDED)
@@ -115,7 +115,7 @@ def test_a_newer_observation_supersedes_an_incomplete_cycle() -> None:
 
 def test_a_complete_cycle_is_ruled_on_although_a_newer_observation_came() -> None:
     """All its proposals are there and nothing newer can be decided yet."""
-    (made,) = decisions(folded(observed(1), *proposed(1, A, B, C), observed(2)))
+    (made,) = decisions(state_after(observed(1), *proposed(1, A, B, C), observed(2)))
 
     assert (made.cycle, made.closed_by, made.action.agent) == (1, ClosedBy.ALL, A)
 
@@ -126,7 +126,7 @@ def test_after_an_outage_only_the_newest_complete_cycle_is_ruled_on() -> None:
         event for cycle in (1, 2, 3) for event in (observed(cycle), *proposed(cycle, A, B, C))
     ]
 
-    made = decisions(folded(*events))
+    made = decisions(state_after(*events))
 
     assert [(one.cycle, one.closed_by) for one in made] == [
         (1, ClosedBy.SUPERSEDED),
@@ -139,73 +139,73 @@ def test_after_an_outage_only_the_newest_complete_cycle_is_ruled_on() -> None:
 
 def test_the_referee_is_silent_about_cycles_that_hold_its_decision() -> None:
     """After a restart nothing is decided twice."""
-    state = folded(observed(1), *proposed(1, A, B, C))
+    state = state_after(observed(1), *proposed(1, A, B, C))
     (made,) = decisions(state)
 
-    state = folded(stamped(made), state=state)
+    state = state_after(stamped(made), state=state)
 
     assert decisions(state, overdue=True) == []
-    assert FOLD.open_cycle(state) is None
+    assert HANDLER.open_cycle(state) is None
 
 
 def test_a_late_proposal_changes_nothing() -> None:
     """A proposal stored after the decision stays late."""
-    state = folded(observed(1), *proposed(1, A, C))
+    state = state_after(observed(1), *proposed(1, A, C))
     (made,) = decisions(state, overdue=True)
 
-    late = folded(stamped(made), *proposed(1, B), state=state)
+    late = state_after(stamped(made), *proposed(1, B), state=state)
 
     assert decisions(late, overdue=True) == []
 
 
 def test_a_second_proposal_of_the_same_agent_is_ignored() -> None:
     """One proposal per agent and cycle counts: the first stored."""
-    state = folded(observed(1), *proposed(1, C))
+    state = state_after(observed(1), *proposed(1, C))
 
-    assert folded(*proposed(1, C), state=state) == state
+    assert state_after(*proposed(1, C), state=state) == state
 
 
 def test_equal_decisions_are_counted() -> None:
     """repeat_count counts the row of equal actions on equal targets."""
-    state = FOLD.initial()
+    state = HANDLER.initial()
     counts = []
     for cycle, agents in enumerate([(A, B, C), (A, B, C), (B, C), (A, B, C)], start=1):
-        state = folded(observed(cycle, agents), *proposed(cycle, *agents), state=state)
+        state = state_after(observed(cycle, agents), *proposed(cycle, *agents), state=state)
         (made,) = decisions(state)
         counts.append(made.repeat_count)
-        state = folded(stamped(made), state=state)
+        state = state_after(stamped(made), state=state)
 
     assert counts == [1, 2, 1, 1]
-    backlog = folded(*(observed(cycle) for cycle in (5, 6, 7)), state=state)
+    backlog = state_after(*(observed(cycle) for cycle in (5, 6, 7)), state=state)
     assert [one.repeat_count for one in decisions(backlog, overdue=True)] == [1, 2, 3]
 
 
 def test_another_target_begins_a_new_row() -> None:
     """The same kind of action on another node is not the same decision again."""
-    state, counts = FOLD.initial(), []
+    state, counts = HANDLER.initial(), []
     for cycle, target in enumerate(["n1", "n1", "n2", "n2", "n2"], start=1):
         proposal = stamped(make_proposal(A, ActionKind.MIGRATE, cycle=cycle, target=target))
-        state = folded(observed(cycle, (A,)), proposal, state=state)
+        state = state_after(observed(cycle, (A,)), proposal, state=state)
         (made,) = decisions(state)
         counts.append(made.repeat_count)
-        state = folded(stamped(made), state=state)
+        state = state_after(stamped(made), state=state)
 
     assert counts == [1, 2, 1, 2, 3]
 
 
 def test_a_decision_closes_its_own_cycle_only() -> None:
     """Older cycles that the log holds no decision for are still owed one."""
-    state = folded(observed(1), observed(2), observed(3))
-    made = decisions(folded(observed(2), *proposed(2, A, B, C)))
+    state = state_after(observed(1), observed(2), observed(3))
+    made = decisions(state_after(observed(2), *proposed(2, A, B, C)))
 
-    left = folded(stamped(made[0]), state=state)
+    left = state_after(stamped(made[0]), state=state)
 
     assert [one.cycle for one in left.open] == [1, 3]
 
 
 def test_a_number_that_comes_again_stands_for_the_newest_observation() -> None:
     """A collector that begins anew from an older log repeats numbers: what was open there is void."""
-    state = folded(observed(1), observed(2), *proposed(2, A), observed(3), observed(2))
+    state = state_after(observed(1), observed(2), *proposed(2, A), observed(3), observed(2))
 
     assert [one.cycle for one in state.open] == [1, 2]
     assert state.open[-1].proposals == ()
@@ -213,7 +213,7 @@ def test_a_number_that_comes_again_stands_for_the_newest_observation() -> None:
 
 def test_the_newest_open_cycles_are_kept() -> None:
     """However long nobody decides, the state stays small and holds the newest."""
-    state = folded(*(observed(cycle) for cycle in range(1, OPEN_LIMIT + 4)))
+    state = state_after(*(observed(cycle) for cycle in range(1, OPEN_LIMIT + 4)))
 
     assert [one.cycle for one in state.open] == list(range(4, OPEN_LIMIT + 4))
 
@@ -231,7 +231,7 @@ def any_log(draw: st.DrawFn) -> list[Event[Any]]:
         events.append(observed(cycle))
         events += proposed(cycle, *draw(st.lists(st.sampled_from([A, B, C]), unique=True)))
         if draw(st.booleans()):
-            made = decisions(folded(*events), overdue=True)
+            made = decisions(state_after(*events), overdue=True)
             events += [stamped(one) for one in made]
     return events
 
@@ -240,26 +240,26 @@ def any_log(draw: st.DrawFn) -> list[Event[Any]]:
 def test_fold_and_decisions_are_deterministic_and_survive_a_checkpoint(
     log: list[Event[Any]], overdue: bool
 ) -> None:
-    """Folding again, or going on from a checkpoint, decides exactly the same."""
-    state = folded(*log)
+    """Applying the events again, or going on from a checkpoint, decides exactly the same."""
+    state = state_after(*log)
     restored = RefereeState.model_validate(state.model_dump(mode="json"))
 
-    assert folded(*log) == state == restored
-    assert FOLD.decide(state, overdue=overdue) == FOLD.decide(restored, overdue=overdue)
+    assert state_after(*log) == state == restored
+    assert HANDLER.decide(state, overdue=overdue) == HANDLER.decide(restored, overdue=overdue)
 
 
 @given(any_log())
 def test_every_cycle_gets_exactly_one_decision(log: list[Event[Any]]) -> None:
     """Decisions in the log and those owed now cover every observed cycle once."""
     logged = [event.cycle for event in log if isinstance(event.data, Decision)]
-    owed = [one.cycle for one in decisions(folded(*log), overdue=True)]
+    owed = [one.cycle for one in decisions(state_after(*log), overdue=True)]
 
     observed_cycles = {event.cycle for event in log}
     assert sorted(logged + owed) == sorted(observed_cycles)
 
 
-def test_a_fold_starts_without_anything_to_say() -> None:
+def test_a_handler_starts_without_anything_to_say() -> None:
     """Nothing is owed before the first observation."""
-    fold: RefereeFold = FOLD
+    handler: RefereeHandler = HANDLER
 
-    assert fold.decide(fold.initial(), overdue=True) == ()
+    assert handler.decide(handler.initial(), overdue=True) == ()

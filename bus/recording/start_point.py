@@ -46,7 +46,7 @@ Kept = tuple[StoredMessage, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class StartPoint:
     """Where and with what a recording begins."""
 
     first_seq: int
@@ -58,12 +58,12 @@ class Beginning:
 
 
 @dataclass(slots=True)
-class Opening:
+class StartFinder:
     """What has been seen of a log, in order, as far as it matters for a beginning after it."""
 
     first_seq: int = 0
     """Position of the first message seen in a row, messages before it are heads; 0: none yet."""
-    folded: dict[str, int | None] = field(default_factory=dict)
+    applied_seqs: dict[str, int | None] = field(default_factory=dict)
     """By process that keeps state: what its newest checkpoint has folded."""
     keyframes: dict[str, int | None] = field(default_factory=dict)
     """By subject of framed data: position of the newest keyframe."""
@@ -72,29 +72,29 @@ class Opening:
     standing: dict[str, list[Kept]] = field(default_factory=dict)
     """By subject: the newest standing message of before the opening, and those behind that."""
 
-    def take(self, message: StoredMessage, line: bytes = b"") -> None:
+    def add(self, message: StoredMessage, line: bytes = b"") -> None:
         """See the next message; `line` is kept with it when it may become a head."""
         self.first_seq = self.first_seq or message.seq
-        kind, name = _place(message.subject)
-        if kind is _Kind.STANDING:
-            self._stand(name, message, line)
+        kind, name = _role_of(message.subject)
+        if kind is _SubjectRole.STANDING:
+            self._add_standing(name, message, line)
         elif message.seq < self.first_seq:
             return
-        elif kind is _Kind.FRAMED:
+        elif kind is _SubjectRole.FRAMED:
             newest = message.seq if is_keyframe(message.data) else self.keyframes.get(name)
             self.keyframes[name] = newest
-        elif kind is _Kind.CHECKPOINT:
+        elif kind is _SubjectRole.CHECKPOINT:
             self._take_checkpoint(name, message)
 
     def break_off(self) -> None:
         """Messages are missing here: what was seen before opens nothing that comes after."""
         self.first_seq = 0
-        self.folded = dict.fromkeys(self.folded)
+        self.applied_seqs = dict.fromkeys(self.applied_seqs)
         self.keyframes = dict.fromkeys(self.keyframes)
 
-    def beginning(self, wanted_seq: int) -> Beginning:
+    def start_for(self, wanted_seq: int) -> StartPoint:
         """Return where to begin for a wanted position, given the messages seen before it."""
-        needs = [seq if seq is None else seq + 1 for seq in self.folded.values()]
+        needs = [seq if seq is None else seq + 1 for seq in self.applied_seqs.values()]
         needs += self.keyframes.values()
         first = self.first_seq or wanted_seq
         known = [need for need in needs if need is not None]
@@ -108,27 +108,27 @@ class Opening:
             for kept in self.standing.values()
             for newest in [one for one in kept if one[0].seq < begin][-1:]
         ]
-        return Beginning(begin, complete, tuple(sorted(heads, key=lambda one: one[0].seq)))
+        return StartPoint(begin, complete, tuple(sorted(heads, key=lambda one: one[0].seq)))
 
     def _take_checkpoint(self, process: str, message: StoredMessage) -> None:
-        self.folded.setdefault(process, None)
+        self.applied_seqs.setdefault(process, None)
         try:
-            folded = json.loads(message.data)["folded_seq"]
+            applied = json.loads(message.data)["folded_seq"]
         except (ValueError, TypeError, KeyError, RecursionError):
             return  # no checkpoint to begin with; `check` names it
-        if type(folded) is int and 0 <= folded < message.seq:
-            self.folded[process] = folded
+        if type(applied) is int and 0 <= applied < message.seq:
+            self.applied_seqs[process] = applied
 
-    def _stand(self, process: str, message: StoredMessage, line: bytes) -> None:
+    def _add_standing(self, process: str, message: StoredMessage, line: bytes) -> None:
         if process in self.stateful:
-            self.folded.setdefault(process, None)
+            self.applied_seqs.setdefault(process, None)
         kept = [*self.standing.get(message.subject, ()), (message, line)]
-        begin = self.beginning(message.seq).first_seq
+        begin = self.start_for(message.seq).first_seq
         older = [one for one in kept if one[0].seq < begin]
         self.standing[message.subject] = kept[max(len(older) - 1, 0) :]
 
 
-class _Kind(Enum):
+class _SubjectRole(Enum):
     """What a subject means for a beginning."""
 
     FRAMED = "framed"
@@ -138,19 +138,19 @@ class _Kind(Enum):
 
 
 @lru_cache(maxsize=4_096)
-def _place(subject: str) -> tuple[_Kind, str]:
+def _role_of(subject: str) -> tuple[_SubjectRole, str]:
     """Return what a subject means, and the process or subject that it is about."""
     try:
         tokens = subjects.parse(subject).tokens
     except ValueError:
-        return _Kind.OTHER, ""
+        return _SubjectRole.OTHER, ""
     if tokens in FRAMED:
-        return _Kind.FRAMED, subject
+        return _SubjectRole.FRAMED, subject
     if tokens[0] == Checkpoint.PATTERN[0]:
-        return _Kind.CHECKPOINT, tokens[-1]
+        return _SubjectRole.CHECKPOINT, tokens[-1]
     if tokens[:1] in STANDING or tokens[:2] in STANDING:
-        return _Kind.STANDING, tokens[-1] if tokens[0] == Config.PATTERN[0] else ""
-    return _Kind.OTHER, ""
+        return _SubjectRole.STANDING, tokens[-1] if tokens[0] == Config.PATTERN[0] else ""
+    return _SubjectRole.OTHER, ""
 
 
 def is_keyframe(data: bytes) -> bool:

@@ -4,59 +4,59 @@ from __future__ import annotations
 
 import pytest
 
-from bus.silence import LATE_SECONDS, START_SECONDS, Sign, Silence
+from bus.failure_detector import LATE_SECONDS, START_SECONDS, FailureDetector, LivenessReport
 
 PATIENCE = 8.0
-WELL = Sign(0.1, ready=True)
-STARTING = Sign(0.1, ready=False)
+WELL = LivenessReport(0.1, ready=True)
+STARTING = LivenessReport(0.1, ready=False)
 
 
-def silent(silence: Silence, seconds: float, sign: Sign | None = None) -> None:
+def silent(detector: FailureDetector, seconds: float, sign: LivenessReport | None = None) -> None:
     """Let whole rounds of a second pass in which the same is heard."""
     for _ in range(int(seconds)):
-        silence.listen(1.0, 1.0, sign)
+        detector.observe(1.0, 1.0, sign)
 
 
-def heard(sign: Sign) -> Silence:
+def heard(sign: LivenessReport) -> FailureDetector:
     """Return the silence of a process that gave one sign so far."""
-    silence = Silence(PATIENCE)
-    silence.listen(1.0, 1.0, sign)
-    return silence
+    detector = FailureDetector(PATIENCE)
+    detector.observe(1.0, 1.0, sign)
+    return detector
 
 
 def test_a_process_that_says_nothing_any_more_is_frozen() -> None:
     """Silence counts from the last sign, to the second."""
-    silence = heard(WELL)
-    silent(silence, PATIENCE - 1)
-    assert not silence.frozen
-    silent(silence, 1)
-    assert silence.frozen
+    detector = heard(WELL)
+    silent(detector, PATIENCE - 1)
+    assert not detector.frozen
+    silent(detector, 1)
+    assert detector.frozen
 
 
 def test_a_loop_that_does_not_turn_is_silence_although_a_thread_answers() -> None:
     """A hanging loop's age grows, and counts like no answer."""
-    silence = heard(WELL)
+    detector = heard(WELL)
     for age in range(1, 9):
-        silence.listen(1.0, 1.0, Sign(float(age), ready=True))
+        detector.observe(1.0, 1.0, LivenessReport(float(age), ready=True))
 
-    assert silence.frozen
+    assert detector.frozen
 
 
 def test_a_slow_process_is_not_frozen() -> None:
     """A loop that turns every few seconds, and answers that are lost in between, freeze nobody."""
-    silence = heard(WELL)
+    detector = heard(WELL)
     for _ in range(20):
-        silent(silence, PATIENCE - 2)
-        silence.listen(1.0, 1.0, Sign(PATIENCE - 2, ready=True))
-        silence.listen(1.0, 1.0, WELL)
-        assert not silence.frozen
+        silent(detector, PATIENCE - 2)
+        detector.observe(1.0, 1.0, LivenessReport(PATIENCE - 2, ready=True))
+        detector.observe(1.0, 1.0, WELL)
+        assert not detector.frozen
 
 
 def test_a_process_that_starts_has_time() -> None:
     """Before it is ready once (it loads a model, reads a long log) a process may be silent for
     minutes; a process that never answered is judged by nobody.
     """
-    starting, unheard = heard(STARTING), Silence(PATIENCE)
+    starting, unheard = heard(STARTING), FailureDetector(PATIENCE)
     silent(starting, START_SECONDS - 1)
     silent(unheard, 10 * START_SECONDS)
     assert not starting.frozen
@@ -68,23 +68,25 @@ def test_a_process_that_starts_has_time() -> None:
 
 def test_being_ready_once_ends_the_grace() -> None:
     """A process that lost its log later is still one that was ready."""
-    silence = heard(WELL)
-    silence.listen(1.0, 1.0, STARTING)
-    silent(silence, PATIENCE)
+    detector = heard(WELL)
+    detector.observe(1.0, 1.0, STARTING)
+    silent(detector, PATIENCE)
 
-    assert silence.frozen
+    assert detector.frozen
 
 
 @pytest.mark.parametrize("pause", [LATE_SECONDS + 0.1, 3_600.0])
-@pytest.mark.parametrize("sign", [None, Sign(3_600.0, ready=True)])
-def test_nobody_is_frozen_after_the_listener_was_away(pause: float, sign: Sign | None) -> None:
+@pytest.mark.parametrize("sign", [None, LivenessReport(3_600.0, ready=True)])
+def test_nobody_is_frozen_after_the_listener_was_away(
+    pause: float, sign: LivenessReport | None
+) -> None:
     """The machine slept: the listener's round took long, the process has not turned yet, and even
     one that was silent before does not become frozen by it.
     """
-    silence = heard(WELL)
-    silent(silence, PATIENCE - 1)
-    silence.listen(1.0, 1.0 + pause, sign)
+    detector = heard(WELL)
+    silent(detector, PATIENCE - 1)
+    detector.observe(1.0, 1.0 + pause, sign)
 
-    assert not silence.frozen
-    silence.listen(1.0, 1.0, WELL)
-    assert 0.1 == silence.seconds
+    assert not detector.frozen
+    detector.observe(1.0, 1.0, WELL)
+    assert 0.1 == detector.seconds

@@ -14,7 +14,7 @@ AGAIN_SECONDS = 0.5
 """Pause after which a task that still runs is cancelled again."""
 
 
-async def end(*tasks: asyncio.Task[Any]) -> None:
+async def cancel_and_wait(*tasks: asyncio.Task[Any]) -> None:
     """Cancel tasks, again if need be, and return when all have ended; their errors are dropped."""
     while pending := [task for task in tasks if not task.done()]:
         for task in pending:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from bus import follow
-from bus.follow import Speaker
+from bus.follow import Publisher
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.port import Message
-from schemas.envelope import Draft
+from schemas.envelope import NewEvent
 from schemas.model import EventData
 from schemas.registry import decode
 from tests.builders import ORIGIN, cycle_time, make_config, make_decision, make_snapshot
@@ -30,29 +30,29 @@ class CountingBus(MemoryBus):
         return await super().publish(messages)
 
 
-def draft(data: EventData, cycle: int = 1) -> Draft:
-    """Return a draft about one cycle."""
-    return Draft(data, cycle, cycle_time(cycle))
+def new_event(data: EventData, cycle: int = 1) -> NewEvent:
+    """Return a new event about one cycle."""
+    return NewEvent(data, cycle, cycle_time(cycle))
 
 
 async def test_an_event_is_published_once_however_often_it_is_owed() -> None:
-    """Until its own event is folded a fold owes it again; nothing goes out then."""
+    """Until its own event is applied the handler owes it again; nothing goes out then."""
     bus = CountingBus(MemoryLog())
-    speaker = Speaker(bus, ORIGIN, "referee")
+    publisher = Publisher(bus, ORIGIN, "referee")
 
-    first = await speaker.say([draft(make_decision())])
-    again = await speaker.say([draft(make_decision())])
+    first = await publisher.publish([new_event(make_decision())])
+    again = await publisher.publish([new_event(make_decision())])
 
     assert (len(first), again, bus.batches) == (1, (), [1])
 
 
-async def test_of_two_drafts_of_one_identity_the_first_counts() -> None:
+async def test_of_two_events_of_one_identity_the_first_counts() -> None:
     """Two answers about the same thing in one go: the first is stored, and it alone."""
     log = MemoryLog()
-    speaker = Speaker(MemoryBus(log, ORIGIN.cluster), ORIGIN, "referee")
+    publisher = Publisher(MemoryBus(log, ORIGIN.cluster), ORIGIN, "referee")
 
-    said = await speaker.say(
-        [draft(make_decision(rationale=word)) for word in ("the first", "another")]
+    said = await publisher.publish(
+        [new_event(make_decision(rationale=word)) for word in ("the first", "another")]
     )
 
     assert [one.data.rationale for one in said] == ["the first"]  # type: ignore[attr-defined]
@@ -64,10 +64,10 @@ async def test_the_tables_of_one_cycle_go_as_one_batch_and_nothing_else_does() -
     """A snapshot is stored whole or not at all; decisions of two cycles travel one by one."""
     bus = CountingBus(MemoryLog())
 
-    await Speaker(bus, ORIGIN, "collector").say([draft(data) for data in make_snapshot()])
+    await Publisher(bus, ORIGIN, "collector").publish([new_event(data) for data in make_snapshot()])
     assert bus.batches == [3]
-    decisions = [draft(make_decision(cycle=cycle), cycle) for cycle in (1, 2)]
-    await Speaker(bus, ORIGIN, "referee").say(decisions)
+    decisions = [new_event(make_decision(cycle=cycle), cycle) for cycle in (1, 2)]
+    await Publisher(bus, ORIGIN, "referee").publish(decisions)
     assert bus.batches == [3, 1, 1]
 
 
@@ -77,7 +77,7 @@ async def test_settings_are_announced_when_they_are_not_the_newest() -> None:
     bus = MemoryBus(log, ORIGIN.cluster)
 
     for number in (1, 1, 2, 2, 1, 1):
-        await Speaker(bus, ORIGIN, "referee").announce(make_config(number=number), 1.0)
+        await Publisher(bus, ORIGIN, "referee").publish_config(make_config(number=number), 1.0)
 
     stored = [decode(one.subject, one.headers, one.data).data for one in log.messages]
     assert [one.settings["number"] for one in stored] == [1, 2, 1]  # type: ignore[attr-defined]
@@ -88,9 +88,9 @@ async def test_the_newest_ids_are_remembered(monkeypatch: pytest.MonkeyPatch) ->
     """Old ids make room for new ones; the bus' own window answers for what is still on its way."""
     monkeypatch.setattr(follow, "REMEMBERED_IDS", 2)
     bus = CountingBus(MemoryLog())
-    speaker = Speaker(bus, ORIGIN, "referee")
+    publisher = Publisher(bus, ORIGIN, "referee")
     for cycle in (1, 2, 3):
-        await speaker.say([draft(make_decision(cycle=cycle), cycle)])
+        await publisher.publish([new_event(make_decision(cycle=cycle), cycle)])
 
-    assert await speaker.say([draft(make_decision(cycle=3), 3)]) == ()
-    assert await speaker.say([draft(make_decision(cycle=2), 2)]) == ()
+    assert await publisher.publish([new_event(make_decision(cycle=3), 3)]) == ()
+    assert await publisher.publish([new_event(make_decision(cycle=2), 2)]) == ()

@@ -1,4 +1,4 @@
-"""Every fold of the log goes on over an event that fits its schema and makes no sense."""
+"""Every handler of the log goes on over an event that fits its schema and makes no sense."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from services.dashboard.page import Page
 from services.dashboard.page import evolve as evolve_page
 from services.dashboard.sections import row_json, sections_of
 from services.dashboard.story import told
-from services.executor.fold import ExecutorFold
-from services.exerciser.service import ExerciserFold
+from services.executor.handler import ExecutorHandler
+from services.exerciser.service import ExerciserHandler
 from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings
 from services.referee.service import build as build_referee
@@ -39,7 +39,7 @@ from tests.fuzz.mutation import FUZZ, dumped, mutated
 
 pytestmark = pytest.mark.timeout(600)
 
-FOLDS: Mapping[str, Callable[[], Any]] = {
+HANDLERS: Mapping[str, Callable[[], Any]] = {
     **{
         name: lambda agent=agent: build_agent(AgentSettings(), ORIGIN, agent)
         for name, agent in AGENTS.items()
@@ -48,11 +48,11 @@ FOLDS: Mapping[str, Callable[[], Any]] = {
     "inference-trained": lambda: build_inference(InferenceSettings(model="small-risk"), ORIGIN),
     "referee": lambda: build_referee(RefereeSettings(), ORIGIN),
     "scoreboard": lambda: build_scoreboard(ScoreboardSettings(), ORIGIN),
-    "executor": ExecutorFold,
-    "exerciser": ExerciserFold,
+    "executor": ExecutorHandler,
+    "exerciser": ExerciserHandler,
 }
 AFTER = 60
-"""Sound events folded after the broken one."""
+"""Sound events applied after the broken one."""
 
 
 @cache
@@ -80,25 +80,25 @@ def event_of(message: StoredMessage) -> Any:
         return None
 
 
-@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("name", HANDLERS)
 @FUZZ
 @given(st.data())
-def test_a_fold_goes_on_over_a_strange_event(name: str, data: st.DataObject) -> None:
+def test_a_handler_goes_on_over_a_strange_event(name: str, data: st.DataObject) -> None:
     """State after state, decision after decision; nothing that passes the schema raises."""
-    fold = FOLDS[name]()
+    handler = HANDLERS[name]()
     stream = messages()
     at = data.draw(st.integers(0, len(stream) - 1))
     start = max(0, at - AFTER)
     broken = changed(data, stream[at])
-    state = fold.initial()
+    state = handler.initial()
     for message in (*stream[start:at], broken, *stream[at : at + AFTER]):
         event = event_of(message)
         if event is not None:
-            state = fold.evolve(state, event)
+            state = handler.evolve(state, event)
     for overdue in (False, True):
-        for draft in fold.decide(state, overdue=overdue):
-            to_json(draft.data.model_dump(mode="json"))
-    fold.open_cycle(state)
+        for new_event in handler.decide(state, overdue=overdue):
+            to_json(new_event.data.model_dump(mode="json"))
+    handler.open_cycle(state)
 
 
 @FUZZ

@@ -1,5 +1,5 @@
-"""Running one fold over a bus: what every pure service's process does, and the virtual-time stack
-with it.
+"""Running one handler over a bus: the main loop of every pure service, in its own process and in the
+virtual-time stack.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from bus.clock import Clock
-from bus.follow import Fold, Follower, Speaker
+from bus.follow import Follower, Handler, Publisher
 from bus.port import Bus
 from schemas.config import Config, config_hash
 from schemas.identity import Origin
-from schemas.model import Part
+from schemas.model import DataModel
 
-S = TypeVar("S", bound=Part)
+S = TypeVar("S", bound=DataModel)
 
 
 def config_of(
@@ -31,8 +31,8 @@ def config_of(
     )
 
 
-async def run_fold(
-    fold: Fold[S],
+async def run_handler(
+    handler: Handler[S],
     bus: Bus,
     clock: Clock,
     origin: Origin,
@@ -41,6 +41,6 @@ async def run_fold(
     on_progress: Callable[[str, int], None] | None = None,
 ) -> None:
     """Announce the settings, then follow the log until cancelled."""
-    speaker = Speaker(bus, origin, fold.name)
-    await speaker.announce(config, clock.wall_ns() / 1e9)
-    await Follower(fold, bus, clock, speaker, on_progress=on_progress).run()
+    publisher = Publisher(bus, origin, handler.name)
+    await publisher.publish_config(config, clock.wall_ns() / 1e9)
+    await Follower(handler, bus, clock, publisher, on_progress=on_progress).run()

@@ -1,4 +1,4 @@
-"""An agent as a fold: when it speaks, when it waits, and why it wants nothing."""
+"""An agent as a handler: when it speaks, when it waits, and why it wants nothing."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from schemas.actions import ActionKind, Agent
 from schemas.envelope import Event
-from schemas.frames import unfold
+from schemas.frames import apply_frame
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
-from services.agents.service import AgentFold, build
+from services.agents.service import AgentHandler, build
 from services.agents.settings import AgentSettings
 from services.agents.state import AgentState
 from tests.builders import ORIGIN, make_demand, make_observation, make_risk, stamped
@@ -22,22 +22,22 @@ READERS = list(MAKERS)
 """Agents that wait for a prediction."""
 
 
-def fold_of(agent: Agent, **settings: Any) -> AgentFold:
-    """Return one agent's fold."""
+def handler_of(agent: Agent, **settings: Any) -> AgentHandler:
+    """Return one agent's handler."""
     return build(AgentSettings(**settings), ORIGIN, agent)
 
 
-def folded(fold: AgentFold, *events: Event[Any]) -> AgentState:
+def state_after(handler: AgentHandler, *events: Event[Any]) -> AgentState:
     """Return the state after some events."""
-    state = fold.initial()
+    state = handler.initial()
     for event in events:
-        state = fold.evolve(state, event)
+        state = handler.evolve(state, event)
     return state
 
 
-def proposals(fold: AgentFold, state: AgentState, *, overdue: bool = False) -> list[Proposal]:
+def proposals(handler: AgentHandler, state: AgentState, *, overdue: bool = False) -> list[Proposal]:
     """Return what the agent proposes now."""
-    made = [draft.data for draft in fold.decide(state, overdue=overdue)]
+    made = [new_event.data for new_event in handler.decide(state, overdue=overdue)]
     assert all(isinstance(data, Proposal) for data in made)
     return made  # type: ignore[return-value]
 
@@ -50,29 +50,29 @@ def observed(cycle: int = 1, **options: Any) -> Event[Any]:
 @pytest.mark.parametrize("agent", READERS)
 def test_an_agent_waits_for_its_prediction(agent: Agent) -> None:
     """Before the prediction and before the deadline nothing is said."""
-    fold = fold_of(agent)
+    handler = handler_of(agent)
 
-    assert proposals(fold, folded(fold, observed())) == []
+    assert proposals(handler, state_after(handler, observed())) == []
 
 
 @pytest.mark.parametrize("agent", READERS)
 def test_an_agent_proposes_when_its_prediction_is_there(agent: Agent) -> None:
     """The proposal rests on the observation and the prediction, and names both as causes."""
-    fold = fold_of(agent)
+    handler = handler_of(agent)
     observation, prediction = observed(), stamped(MAKERS[agent]({"node-0": 0.2}))
 
-    (draft,) = fold.decide(folded(fold, observation, prediction), overdue=False)
+    (new_event,) = handler.decide(state_after(handler, observation, prediction), overdue=False)
 
-    assert draft.causes == (observation.id, prediction.id)
-    assert draft.data.key() == agent.value
+    assert new_event.causes == (observation.id, prediction.id)
+    assert new_event.data.key() == agent.value
 
 
 @pytest.mark.parametrize("agent", READERS)
 def test_a_missing_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
     """At the deadline an agent without its prediction says so instead of guessing."""
-    fold = fold_of(agent)
+    handler = handler_of(agent)
 
-    (made,) = proposals(fold, folded(fold, observed()), overdue=True)
+    (made,) = proposals(handler, state_after(handler, observed()), overdue=True)
 
     assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.PREDICTION_MISSING)
     assert made.action.kind is ActionKind.NOOP
@@ -81,12 +81,12 @@ def test_a_missing_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
 @pytest.mark.parametrize("agent", READERS)
 def test_a_prediction_of_an_older_cycle_does_not_count(agent: Agent) -> None:
     """Only the prediction of the judged cycle is used."""
-    fold = fold_of(agent)
-    state = folded(
-        fold, observed(1), stamped(MAKERS[agent]({"node-0": 0.99}, cycle=1)), observed(2)
+    handler = handler_of(agent)
+    state = state_after(
+        handler, observed(1), stamped(MAKERS[agent]({"node-0": 0.99}, cycle=1)), observed(2)
     )
 
-    made = proposals(fold, state, overdue=True)
+    made = proposals(handler, state, overdue=True)
 
     assert [(one.cycle, one.reason) for one in made] == [
         (1, Reason.SUPERSEDED),
@@ -97,10 +97,10 @@ def test_a_prediction_of_an_older_cycle_does_not_count(agent: Agent) -> None:
 @pytest.mark.parametrize("agent", READERS)
 def test_a_skipped_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
     """When inference skipped, the agent names that."""
-    fold = fold_of(agent)
+    handler = handler_of(agent)
     skipped = MAKERS[agent]({}, status="skipped", reason=Reason.MISSING_SIGNAL)
 
-    (made,) = proposals(fold, folded(fold, observed(), stamped(skipped)))
+    (made,) = proposals(handler, state_after(handler, observed(), stamped(skipped)))
 
     assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.PREDICTION_SKIPPED)
     assert "missing_signal" in made.text
@@ -108,12 +108,12 @@ def test_a_skipped_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
 
 def test_admission_does_not_wait_for_inference() -> None:
     """Agent C judges the observation alone and never reads predictions."""
-    fold = fold_of(Agent.ADMISSION)
+    handler = handler_of(Agent.ADMISSION)
 
-    (made,) = proposals(fold, folded(fold, observed(totals={"queue_length": 9})))
+    (made,) = proposals(handler, state_after(handler, observed(totals={"queue_length": 9})))
 
     assert made.action.parameters.admission == "queue"
-    assert all("prediction" not in pattern for pattern in fold.reads)
+    assert all("prediction" not in pattern for pattern in handler.reads)
 
 
 @pytest.mark.parametrize("agent", list(Agent))
@@ -133,9 +133,9 @@ def test_no_agent_proposes_on_stale_or_missing_signals(
     agent: Agent, name: str, change: dict[str, Any] | None, reason: Reason
 ) -> None:
     """A signal that is too old, marked stale or not there makes a noop with the reason."""
-    fold = fold_of(agent)
+    handler = handler_of(agent)
 
-    (made,) = proposals(fold, folded(fold, observed(signals={name: change})))
+    (made,) = proposals(handler, state_after(handler, observed(signals={name: change})))
 
     assert (made.status, made.reason) == (ProposalStatus.NOOP, reason)
     assert name in made.text
@@ -146,18 +146,18 @@ def test_no_agent_proposes_on_stale_or_missing_signals(
 )
 def test_a_signal_exactly_at_its_limit_is_still_used(change: dict[str, Any]) -> None:
     """Stale begins above the limit."""
-    fold = fold_of(Agent.ADMISSION)
+    handler = handler_of(Agent.ADMISSION)
 
-    (made,) = proposals(fold, folded(fold, observed(signals={"pods": change})))
+    (made,) = proposals(handler, state_after(handler, observed(signals={"pods": change})))
 
     assert made.status is ProposalStatus.PROPOSED
 
 
 def test_older_cycles_are_skipped_and_the_newest_is_judged() -> None:
     """After an outage only the newest observation gets a judgement."""
-    fold = fold_of(Agent.ADMISSION)
+    handler = handler_of(Agent.ADMISSION)
 
-    made = proposals(fold, folded(fold, *(observed(cycle) for cycle in (1, 2, 3))))
+    made = proposals(handler, state_after(handler, *(observed(cycle) for cycle in (1, 2, 3))))
 
     assert [(one.cycle, one.status) for one in made] == [
         (1, ProposalStatus.SKIPPED),
@@ -170,23 +170,23 @@ def test_older_cycles_are_skipped_and_the_newest_is_judged() -> None:
 @pytest.mark.parametrize("agent", list(Agent))
 def test_an_agent_is_silent_about_cycles_that_hold_its_proposal(agent: Agent) -> None:
     """After a restart nothing is said twice."""
-    fold = fold_of(agent)
-    state = folded(fold, observed(1))
-    (made,) = proposals(fold, state, overdue=True)
+    handler = handler_of(agent)
+    state = state_after(handler, observed(1))
+    (made,) = proposals(handler, state, overdue=True)
 
-    state = fold.evolve(state, stamped(made))
+    state = handler.evolve(state, stamped(made))
 
-    assert proposals(fold, state, overdue=True) == []
-    assert fold.open_cycle(state) is None
+    assert proposals(handler, state, overdue=True) == []
+    assert handler.open_cycle(state) is None
 
 
 def test_an_agent_that_starts_inside_a_chain_waits_for_the_keyframe() -> None:
     """Without the full state an agent says that it is missing."""
-    fold = fold_of(Agent.ADMISSION)
-    delta = make_observation(1, cycle=2, previous=unfold(None, make_observation(1, cycle=1)))
+    handler = handler_of(Agent.ADMISSION)
+    delta = make_observation(1, cycle=2, previous=apply_frame(None, make_observation(1, cycle=1)))
     assert delta.frame.frame == "delta"
 
-    (made,) = proposals(fold, folded(fold, stamped(delta)))
+    (made,) = proposals(handler, state_after(handler, stamped(delta)))
 
     assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.MISSING_SIGNAL)
 
@@ -194,33 +194,33 @@ def test_an_agent_that_starts_inside_a_chain_waits_for_the_keyframe() -> None:
 @pytest.mark.parametrize("agent", list(Agent))
 def test_the_state_survives_a_checkpoint(agent: Agent) -> None:
     """State through JSON and back proposes the same."""
-    fold = fold_of(agent)
+    handler = handler_of(agent)
     events = [observed()]
     if agent in MAKERS:
         events.append(stamped(MAKERS[agent]({"node-0": 0.2})))
-    state = folded(fold, *events)
+    state = state_after(handler, *events)
 
     restored = AgentState.model_validate(state.model_dump(mode="json"))
 
     assert restored == state
-    assert fold.decide(restored, overdue=False) == fold.decide(state, overdue=False)
+    assert handler.decide(restored, overdue=False) == handler.decide(state, overdue=False)
 
 
 def test_agents_give_up_waiting_before_the_referee_does() -> None:
     """The agents' deadline is 0.35 of the wall interval."""
-    assert fold_of(Agent.SAFETY, wall_interval_seconds=10.0).deadline_seconds == 3.5
+    assert handler_of(Agent.SAFETY, wall_interval_seconds=10.0).deadline_seconds == 3.5
 
 
 @pytest.mark.parametrize("agent", READERS)
 def test_an_answered_prediction_is_forgotten_and_a_newer_one_kept(agent: Agent) -> None:
     """Nobody asks for it again, and checkpoints stay small."""
-    fold = fold_of(agent)
-    waiting = folded(fold, observed(1), stamped(MAKERS[agent]({"node-0": 0.2})))
-    (made,) = proposals(fold, waiting)
+    handler = handler_of(agent)
+    waiting = state_after(handler, observed(1), stamped(MAKERS[agent]({"node-0": 0.2})))
+    (made,) = proposals(handler, waiting)
     newer = stamped(MAKERS[agent]({"node-0": 0.2}, cycle=2))
 
-    assert fold.evolve(waiting, stamped(made)).prediction is None
-    kept = fold.evolve(fold.evolve(waiting, newer), stamped(made)).prediction
+    assert handler.evolve(waiting, stamped(made)).prediction is None
+    kept = handler.evolve(handler.evolve(waiting, newer), stamped(made)).prediction
     assert kept is not None
     assert kept.cycle == 2
 
@@ -228,12 +228,12 @@ def test_an_answered_prediction_is_forgotten_and_a_newer_one_kept(agent: Agent) 
 def test_admission_passes_over_nodes_for_which_a_signal_does_not_hold() -> None:
     """The fullest node is not capped by numbers that are not its own."""
     rows = {"node-0": {"cpu_requested_ratio": 0.99}, "node-1": {"cpu_requested_ratio": 0.5}}
-    fold = fold_of(Agent.ADMISSION)
+    handler = handler_of(Agent.ADMISSION)
     full = {"queue_length": 500}
 
     for exceptions, target in (((), "node-0"), (("node-0",), "node-1")):
         data = make_observation(
             rows, totals=full, signals={"node_requests": {"exceptions": exceptions}}
         )
-        (made,) = proposals(fold, folded(fold, stamped(data)))
+        (made,) = proposals(handler, state_after(handler, stamped(data)))
         assert (made.action.kind, made.action.target.name) == (ActionKind.RESOURCE_CAP, target)

@@ -22,7 +22,7 @@ from services.executor.settings import ExecutorSettings
 
 
 @dataclass
-class Watchman:
+class LogMonitor:
     """Collects what must never happen, at the position where it happened."""
 
     origin: Origin

@@ -1,4 +1,4 @@
-"""The executor as a fold: it keeps the ledger and owes nothing by itself; `service.py` acts on it."""
+"""The executor as a handler: it keeps the ledger and decides nothing by itself; `service.py` acts on it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from schemas.control import Control
 from schemas.decision import Decision
-from schemas.envelope import Draft, Event
+from schemas.envelope import Event, NewEvent
 from schemas.observation import Observation
 from schemas.outcome import OutcomeExecution, OutcomeVerification
 from services.executor.ledger import Ledger, evolve
@@ -14,8 +14,8 @@ from services.executor.ledger import Ledger, evolve
 NAME = "executor"
 
 
-class ExecutorFold:
-    """The pure part; what is said depends on the cluster, so `decide` owes nothing."""
+class ExecutorHandler:
+    """The pure part; what is published depends on the cluster, so `decide` returns nothing."""
 
     name = NAME
     reads = (
@@ -36,7 +36,7 @@ class ExecutorFold:
         """Return the state after one stored event."""
         return evolve(state, event)
 
-    def decide(self, state: Ledger, *, overdue: bool) -> tuple[Draft, ...]:
+    def decide(self, state: Ledger, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return nothing."""
         del state, overdue
         return ()

@@ -1,4 +1,4 @@
-"""The scoreboard as a fold: every decision is paid once, every prediction is scored once."""
+"""The scoreboard as a handler: every decision is paid once, every prediction is scored once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from schemas.actions import ActionKind, Agent
 from schemas.envelope import Event
-from schemas.frames import FullState, unfold
+from schemas.frames import FullState, apply_frame
 from schemas.outcome import ExecutionPhase, Mode, OutcomeForecast, OutcomeReward
 from schemas.reasons import Reason
 from services.scoreboard.service import build
@@ -25,7 +25,7 @@ from tests.builders import (
     stamped,
 )
 
-FOLD = build(ScoreboardSettings(), ORIGIN)
+HANDLER = build(ScoreboardSettings(), ORIGIN)
 CALM = {"cpu_requested_ratio": 0.2, "memory_requested_ratio": 0.2}
 HORIZON = {"horizon_seconds": 20.0}
 
@@ -48,31 +48,33 @@ def predictions(cycle: int, risk: dict[str, float], demand: dict[str, float]) ->
     ]
 
 
-def folded(*events: Event[Any], state: ScoreboardState | None = None) -> ScoreboardState:
+def state_after(*events: Event[Any], state: ScoreboardState | None = None) -> ScoreboardState:
     """Return the state after some events."""
-    after = FOLD.initial() if state is None else state
+    after = HANDLER.initial() if state is None else state
     for event in events:
-        after = FOLD.evolve(after, event)
+        after = HANDLER.evolve(after, event)
     return after
 
 
 def rewards(state: ScoreboardState) -> list[OutcomeReward]:
     """Return the rewards owed."""
-    drafts = FOLD.decide(state, overdue=False)
-    return [draft.data for draft in drafts if isinstance(draft.data, OutcomeReward)]
+    new_events = HANDLER.decide(state, overdue=False)
+    return [new_event.data for new_event in new_events if isinstance(new_event.data, OutcomeReward)]
 
 
 def forecasts(state: ScoreboardState) -> list[OutcomeForecast]:
     """Return the scored predictions owed."""
-    drafts = FOLD.decide(state, overdue=False)
-    return [draft.data for draft in drafts if isinstance(draft.data, OutcomeForecast)]
+    new_events = HANDLER.decide(state, overdue=False)
+    return [
+        new_event.data for new_event in new_events if isinstance(new_event.data, OutcomeForecast)
+    ]
 
 
 def test_a_decision_waits_for_the_next_observation() -> None:
     """Nothing is said of a decision before the observation after it."""
-    state = folded(observed(1), decided(1))
-    assert FOLD.decide(state, overdue=False) == ()
-    (one,) = rewards(folded(observed(2), state=state))
+    state = state_after(observed(1), decided(1))
+    assert HANDLER.decide(state, overdue=False) == ()
+    (one,) = rewards(state_after(observed(2), state=state))
     assert (one.cycle, one.observed_cycle, one.reason) == (1, 2, None)
 
 
@@ -86,7 +88,7 @@ def test_observed_and_predicted_stand_side_by_side() -> None:
     action = make_action(Agent.SAFETY, ActionKind.MIGRATE, "node-0")
     dead = {"default/a": {"alive": False}}
     (one,) = rewards(
-        folded(
+        state_after(
             observed(1, rows, totals={"energy_watts": 200.0}),
             stamped(make_risk({"node-0": 0.9, "node-1": 0.2})),
             decided(1, action=action),
@@ -105,15 +107,15 @@ def test_observed_and_predicted_stand_side_by_side() -> None:
 def test_the_causes_are_the_decision_and_both_observations() -> None:
     """A reward names the decision, what it judged and what was seen afterwards."""
     events = [observed(1), decided(1), observed(2)]
-    (draft,) = FOLD.decide(folded(*events), overdue=False)
-    assert draft.causes == (events[1].id, events[0].id, events[2].id)
-    assert (draft.cycle, draft.time_seconds) == (1, events[2].data.cluster_time_seconds)
+    (new_event,) = HANDLER.decide(state_after(*events), overdue=False)
+    assert new_event.causes == (events[1].id, events[0].id, events[2].id)
+    assert (new_event.cycle, new_event.time_seconds) == (1, events[2].data.cluster_time_seconds)
 
 
 def test_the_mean_runs_over_observed_totals() -> None:
     """The mean covers every decision observed so far: 2.4 of a noop, then 2.4 - 100."""
     watts = {"energy_watts": 900.0}
-    state = folded(
+    state = state_after(
         observed(1),
         decided(1),
         observed(2, totals=watts),
@@ -125,10 +127,10 @@ def test_the_mean_runs_over_observed_totals() -> None:
 
 def test_an_observation_that_comes_too_late_pays_nothing() -> None:
     """Up to three cycles later still counts; from four on the decision is not observed."""
-    state = folded(observed(1), decided(1))
-    (in_time,) = rewards(folded(observed(4), state=state))
+    state = state_after(observed(1), decided(1))
+    (in_time,) = rewards(state_after(observed(4), state=state))
     assert (in_time.observed_cycle, in_time.reason) == (4, None)
-    (late,) = rewards(folded(observed(5), state=state))
+    (late,) = rewards(state_after(observed(5), state=state))
     assert (late.observed, late.observed_cycle, late.scored) == (None, None, 0)
     assert late.reason is Reason.NOT_OBSERVED
     assert late.predicted_parts
@@ -136,26 +138,26 @@ def test_an_observation_that_comes_too_late_pays_nothing() -> None:
 
 def test_a_late_decision_waits_for_an_observation_after_it() -> None:
     """An observation stored before the decision cannot show its effect."""
-    state = folded(observed(1), observed(2), decided(1))
+    state = state_after(observed(1), observed(2), decided(1))
     assert rewards(state) == []
-    assert [one.observed_cycle for one in rewards(folded(observed(3), state=state))] == [3]
+    assert [one.observed_cycle for one in rewards(state_after(observed(3), state=state))] == [3]
 
 
 def test_a_decision_about_an_unseen_cycle_is_not_scored() -> None:
     """Who joined later does not know what the decision started from."""
-    assert rewards(folded(observed(2), decided(1), observed(3))) == []
+    assert rewards(state_after(observed(2), decided(1), observed(3))) == []
 
 
 def test_a_risk_forecast_is_scored_when_its_horizon_has_passed() -> None:
     """Brier over two nodes, one of which failed midway: (0.2^2 + 0.1^2) / 2."""
     ill = {"node-0": {"unhealthy_pods": 1}, "node-1": {}}
-    state = folded(
+    state = state_after(
         observed(1, 2),
         *predictions(1, {"node-0": 0.8, "node-1": 0.1}, {"node-0": 0.5, "node-1": 0.4}),
         observed(2, ill),
     )
     assert forecasts(state) == []
-    (one,) = forecasts(folded(observed(3, 2), state=state))
+    (one,) = forecasts(state_after(observed(3, 2), state=state))
     assert one.risk is not None
     assert (one.risk.targets, one.risk.positives, one.risk.brier) == (2, 1, 0.025)
     assert (one.cycle, one.observed_cycle, one.uncertain_targets) == (1, 3, ())
@@ -165,10 +167,10 @@ def test_a_prediction_that_comes_after_its_score_is_not_scored_again() -> None:
     """A demand prediction stored after its cycle was scored for risk makes no second score."""
     risk, demand = predictions(1, {"n1": 0.9}, {"n1": 0.5})
     later = [observed(cycle) for cycle in range(2, 7)]
-    settled = folded(observed(1), risk, *later)
+    settled = state_after(observed(1), risk, *later)
     assert [one.cycle for one in forecasts(settled)] == [1]
 
-    late = folded(demand, *(observed(cycle) for cycle in range(7, 12)), state=settled)
+    late = state_after(demand, *(observed(cycle) for cycle in range(7, 12)), state=settled)
 
     assert [one.cycle for one in forecasts(late)] == [1]
 
@@ -177,18 +179,20 @@ def test_a_long_horizon_does_not_reopen_what_a_shorter_one_settled() -> None:
     """An older forecast that closes later leaves the newest settled cycle as it was."""
     far = stamped(make_risk({"node-0": 0.9}, cycle=1, horizon_seconds=30.0))
     near = stamped(make_demand({"node-0": 0.5}, cycle=2, horizon_seconds=10.0))
-    settled = folded(observed(1), far, observed(2), near, observed(3), observed(4))
+    settled = state_after(observed(1), far, observed(2), near, observed(3), observed(4))
     assert sorted(one.cycle for one in forecasts(settled)) == [1, 2]
 
     late = stamped(make_risk({"node-0": 0.9}, cycle=2, horizon_seconds=10.0))
 
-    assert folded(late, state=settled).forecasts == ()
+    assert state_after(late, state=settled).forecasts == ()
 
 
 def test_what_failed_before_the_prediction_is_no_outcome() -> None:
     """The observation that was predicted from does not count as the outcome."""
-    state = folded(observed(1, {"node-0": {"ready": False}}), *predictions(1, {"node-0": 0.9}, {}))
-    (one,) = forecasts(folded(observed(2), observed(3), state=state))
+    state = state_after(
+        observed(1, {"node-0": {"ready": False}}), *predictions(1, {"node-0": 0.9}, {})
+    )
+    (one,) = forecasts(state_after(observed(2), observed(3), state=state))
     assert one.risk is not None
     assert (one.risk.positives, one.risk.brier) == (0, 0.81)
 
@@ -196,7 +200,7 @@ def test_what_failed_before_the_prediction_is_no_outcome() -> None:
 def test_a_demand_forecast_is_scored_at_the_horizons_end() -> None:
     """Errors are observed minus predicted: 0.18 - 0.2 and 0.45 - 0.4 at the third observation."""
     (one,) = forecasts(
-        folded(
+        state_after(
             observed(1, 2),
             *predictions(1, {}, {"node-0": 0.2, "node-1": 0.4}),
             observed(2, 2),
@@ -222,7 +226,7 @@ def test_what_was_acted_upon_is_left_out(
     """A node that an execution really changed in the window is uncertain; others are scored."""
     action = make_action(Agent.SAFETY, ActionKind.THROTTLE, "node-0")
     (one,) = forecasts(
-        folded(
+        state_after(
             observed(1, 2),
             *predictions(1, {"node-0": 0.9, "node-1": 0.1}, {"node-0": 0.5}),
             stamped(make_execution(action, **fields)),
@@ -239,8 +243,8 @@ def test_what_was_acted_upon_is_left_out(
 
 def test_a_node_that_has_gone_is_left_out() -> None:
     """Nobody knows how a removed node would have done."""
-    state = folded(observed(1, 2), *predictions(1, {"node-0": 0.1, "node-1": 0.3}, {}))
-    (one,) = forecasts(folded(observed(3, 1), state=state))
+    state = state_after(observed(1, 2), *predictions(1, {"node-0": 0.1, "node-1": 0.3}, {}))
+    (one,) = forecasts(state_after(observed(3, 1), state=state))
     assert one.uncertain_targets == ("node-1",)
 
 
@@ -248,7 +252,7 @@ def test_a_skipped_prediction_is_said_to_be_skipped() -> None:
     """Its outcome holds the reason and no score."""
     skipped: dict[str, Any] = {"status": "skipped", "reason": Reason.STALE_SIGNAL, **HORIZON}
     (one,) = forecasts(
-        folded(
+        state_after(
             observed(1),
             stamped(make_risk({}, **skipped)),
             stamped(make_demand({}, **skipped)),
@@ -278,7 +282,7 @@ def chain() -> list[Event[Any]]:
     for cycle in range(1, 6):
         rows = {"node-0": {}, "node-1": {"cpu_requested_ratio": 0.1 * cycle}}
         data = make_observation(rows, cycle=cycle, previous=full)
-        full = unfold(full, data)
+        full = apply_frame(full, data)
         events += [stamped(data), *predictions(cycle, {"node-0": 0.3}, {"node-1": 0.2})]
         events.append(decided(cycle, action=action))
         events.append(stamped(make_execution(action, cycle=cycle)))
@@ -286,15 +290,15 @@ def chain() -> list[Event[Any]]:
 
 
 def test_what_the_log_holds_is_not_said_again() -> None:
-    """After its own outcomes the fold is silent, and owes each of them exactly once."""
-    state, said = FOLD.initial(), []
+    """After its own outcomes the handler is silent, and owes each of them exactly once."""
+    state, said = HANDLER.initial(), []
     for event in chain():
-        state = FOLD.evolve(state, event)
-        for draft in FOLD.decide(state, overdue=False):
-            said.append((draft.data.TYPE, draft.cycle))
-            state = FOLD.evolve(state, stamped(draft.data, cycle=draft.cycle))
-        assert FOLD.decide(state, overdue=False) == ()
-        assert FOLD.open_cycle(state) is None
+        state = HANDLER.evolve(state, event)
+        for new_event in HANDLER.decide(state, overdue=False):
+            said.append((new_event.data.TYPE, new_event.cycle))
+            state = HANDLER.evolve(state, stamped(new_event.data, cycle=new_event.cycle))
+        assert HANDLER.decide(state, overdue=False) == ()
+        assert HANDLER.open_cycle(state) is None
     assert sorted(said) == [
         *((OutcomeForecast.TYPE, cycle) for cycle in (1, 2, 3)),
         *((OutcomeReward.TYPE, cycle) for cycle in (1, 2, 3, 4)),
@@ -303,9 +307,9 @@ def test_what_the_log_holds_is_not_said_again() -> None:
 
 def test_the_state_survives_json_at_every_step() -> None:
     """A checkpoint of any state restores that state."""
-    state = FOLD.initial()
+    state = HANDLER.initial()
     for event in chain():
-        state = FOLD.evolve(state, event)
+        state = HANDLER.evolve(state, event)
         assert ScoreboardState.model_validate(state.model_dump(mode="json")) == state
 
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from bus.ending import end
+from bus.cancellation import cancel_and_wait
 from bus.errors import AnotherWriter
 from bus.port import Message, Messages
-from tests.bus.followed import HeldBus, TallyFold, World, in_virtual_time
+from tests.bus.followed import HeldBus, TallyHandler, World, in_virtual_time
 
 
 async def deaf(times: int) -> None:
@@ -32,7 +32,7 @@ def test_a_lost_cancellation_is_sent_again(lost: int) -> None:
         task = asyncio.ensure_future(deaf(lost))
         await asyncio.sleep(1)
         async with asyncio.timeout(60):
-            await end(task)
+            await cancel_and_wait(task)
         assert task.cancelled()
 
     in_virtual_time(scenario)
@@ -49,7 +49,7 @@ def test_how_a_task_failed_is_not_told() -> None:
 
         task = asyncio.ensure_future(fails())
         await asyncio.sleep(1)
-        await end(task)
+        await cancel_and_wait(task)
         assert isinstance(task.exception(), ValueError)
 
     in_virtual_time(scenario)
@@ -74,7 +74,7 @@ def test_a_service_that_lost_its_subject_ends_although_its_reader_is_deaf() -> N
 
     async def scenario(world: World) -> None:
         world.bus = DeafBus(world.log)
-        async with world.following(TallyFold()) as running:
+        async with world.following(TallyHandler()) as running:
             await world.observe(1)
             ended, _ = await asyncio.wait({running}, timeout=60)
             assert ended == {running}
