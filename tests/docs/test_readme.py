@@ -14,7 +14,9 @@ from foresail.flags import FLAGS
 from tests.architecture.source_tree import ROOT
 
 README = ROOT / "README.md"
-PAGES = (README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md")))
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
+SCOPE = ROOT / "twin" / "SCOPE.md"
+PAGES = (README, ROOT / "CHANGELOG.md", CONTRIBUTING, SCOPE, *sorted((ROOT / "docs").rglob("*.md")))
 COMMAND = re.compile(r"\bforesail ([a-z][a-z-]*)")
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)\s]*)?\)")
 TARGET = re.compile(r"^([a-z]+):.*## ", re.MULTILINE)
@@ -36,6 +38,15 @@ def test_pages_name_only_verbs_that_exist(page: Path) -> None:
     named = set(COMMAND.findall(_code(page.read_text(encoding="utf-8"))))
 
     assert set() == named - set(VERBS)
+
+
+def test_contributing_names_only_files_that_exist() -> None:
+    """Every path that a newcomer is sent to is there, of the repository or a folder named before it."""
+    text = CONTRIBUTING.read_text(encoding="utf-8")
+    paths = re.findall(r"`([a-z_]+/[\w./*-]*)`", text)
+
+    assert len(paths) > 20
+    assert [] == [path for path in paths if not any(ROOT.glob(path.rstrip("/")))]
 
 
 def test_the_readme_shows_every_verb() -> None:
