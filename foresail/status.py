@@ -18,6 +18,7 @@ from bus.port import Bus
 from foresail.attachment import show_attachment
 from foresail.log_source import connected
 from foresail.output import console, print_json
+from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.room import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
@@ -53,6 +54,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         return show_attachment(state, stack, as_json=arguments.json)
     async with connected(stack, state) as bus:
         status = await gather(bus, stack, SystemClock())
+        status["replay"] = await replay_position(bus, stack) or replay_beside(state)
     if stack.running and stack.embedded and (full := disk_trouble(state.path)):
         status["troubles"].append(full)
     if arguments.json:
@@ -197,6 +199,8 @@ def _print(status: dict[str, Any]) -> None:
     out.print(
         f"[bold]{status['cluster']}[/bold] {status['incarnation']}: {state}, mode {status['mode']}"
     )
+    if status["replay"] is not None:
+        out.print(status["replay"]["text"], markup=False)
     if status["hold"] is not None:
         out.print(status["hold"]["text"], style="bold red", markup=False)
     if status["running"]:

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import argparse
 from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from bus.port import Messages
+from bus.port import Messages, StoredMessage
 from foresail.event_lines import event_line
 from foresail.flags import add_partial, seconds
 from foresail.known_names import check_cycle, check_node
 from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import console, print_error, print_json
 from foresail.tap_filter import TapFilter, agent_named, condition, event_json
+from foresail.tap_rows import TableRebuilder, full_data, row_lines
 from foresail.tap_subject import kinds_on, tap_pattern
+from schemas.envelope import Event
+from schemas.frames import FramedData
 from schemas.registry import UnknownEvent, decode
 
 
@@ -47,6 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="stop after N events")
     parser.add_argument(
         "--json", action="store_true", help="print each event as one JSON line, headers included"
+    )
+    parser.add_argument(
+        "--raw",
+        action="store_true",
+        help="tables as they are stored: a delta shows no rows but what changed",
     )
     parser.add_argument(
         "--recording", metavar="FILE", help="read this recording instead of the stack"
@@ -87,7 +97,8 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
             await check_node(source, shown.node, now=True)
         start = await _start(source, arguments.since, named_past=named_past or offline)
         messages = source.messages((pattern,), start_seq=start, follow=follow)
-        printed = await _print(messages, shown, arguments.limit, as_json=arguments.json)
+        form, rebuilder = _form(arguments, pattern), TableRebuilder(source)
+        printed = await _print(messages, shown, arguments.limit, form, rebuilder)
         if not printed and not goes_on and not source.damage:
             await _explain_silence(source, shown, arguments.subject)
     return reading_verdict(source, partial=arguments.partial)
@@ -122,33 +133,73 @@ async def _start(source: Source, asked: Since | None, *, named_past: bool) -> in
     return 1 if named_past else await source.start_of(Since(events=0))
 
 
-async def _print(messages: Messages, shown: TapFilter, limit: int | None, *, as_json: bool) -> int:
+@dataclass(frozen=True)
+class Form:
+    """How events are printed."""
+
+    json: bool
+    raw: bool
+    """Tables as they are stored: deltas stay deltas."""
+    rows: bool
+    """Every row of every table, below the event's line."""
+
+
+def _form(arguments: argparse.Namespace, pattern: str) -> Form:
+    """Return how to print; rows are shown where nothing but tables was asked for."""
+    tables_only = all(issubclass(kind, FramedData) for kind in kinds_on(pattern))
+    rows = tables_only and not (arguments.raw or arguments.json or arguments.node)
+    return Form(arguments.json, arguments.raw, rows)
+
+
+async def _print(
+    messages: Messages, shown: TapFilter, limit: int | None, form: Form, rebuilder: TableRebuilder
+) -> int:
     """Print what the filter takes, at most `limit` events; return how many were printed."""
     printed = 0
+    needs_tables = form.json or form.rows or shown.node or shown.where is not None
     async with aclosing(messages) as stream:
         async for message in stream:
             if not shown.takes(message):
                 continue
-            try:
-                event = decode(
-                    message.subject,
-                    message.headers,
-                    message.data,
-                    seq=message.seq,
-                    recorded_ns=message.time_ns,
-                )
-            except UnknownEvent as error:
-                line = f"{message.seq:>7}  {message.subject}  not an event: {error}"
-            else:
-                said = shown.said(event)
-                if said is None:
+            event, problem = _decoded(message)
+            if event is not None:
+                if needs_tables and not form.raw:
+                    await rebuilder.attach_tables(event)
+                text = shown.text(event)
+                if text is None:
                     continue
-                line = event_line(event, said)
-            if as_json:
+                _print_event(message, event, text, form)
+            elif form.json:
                 print_json(event_json(message))
             else:
+                line = f"{message.seq:>7}  {message.subject}  not an event: {problem}"
                 console().print(line, markup=False)
             printed += 1
             if limit is not None and printed >= limit:
                 return printed
     return printed
+
+
+def _decoded(message: StoredMessage) -> tuple[Event[Any] | None, str]:
+    """Return a message's event, or why it is none."""
+    try:
+        event = decode(
+            message.subject,
+            message.headers,
+            message.data,
+            seq=message.seq,
+            recorded_ns=message.time_ns,
+        )
+    except UnknownEvent as error:
+        return None, str(error)
+    return event, ""
+
+
+def _print_event(message: StoredMessage, event: Event[Any], text: str, form: Form) -> None:
+    if form.json:
+        print_json(event_json(message, None if form.raw else full_data(event)))
+        return
+    out = console()
+    out.print(event_line(event, text), markup=False)
+    for line in row_lines(event) if form.rows else ():
+        out.print(line, markup=False)

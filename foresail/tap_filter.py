@@ -16,6 +16,7 @@ from bus.errors import InputError
 from bus.port import StoredMessage
 from foresail.event_lines import table_of_prediction
 from foresail.log_source import cycle_of_message
+from foresail.tap_rows import full_data
 from schemas.actions import LETTERS, Agent
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
@@ -45,7 +46,7 @@ class TapFilter:
         """Say whether a message may be shown, by what can be seen without decoding it."""
         return self.cycle is None or cycle_of_message(message) == self.cycle
 
-    def said(self, event: Event[Any]) -> str | None:
+    def text(self, event: Event[Any]) -> str | None:
         """Return what to say of an event: None when it is not shown, nothing for its usual line."""
         about = self._about_node(event) if self.node else ""
         if about is None or (self.agent is not None and agent_of(event.data) is not self.agent):
@@ -71,11 +72,11 @@ class TapFilter:
     def _row(self, event: Event[Any]) -> str | None:
         """Return the cells of the node's row that changed since they were last shown."""
         try:
-            state = apply_frame(self._states.get(event.type), event.data)
+            state = event.data.full_state or apply_frame(self._states.get(event.type), event.data)
         except FrameMismatch:
             return None  # the tap began inside a chain of deltas; the next keyframe comes soon
         self._states[event.type] = state
-        found = {}
+        found: dict[str, Any] = {}
         for table in state.tables.values():
             row = table.index().get(self.node)
             found.update({} if row is None else table.row(row))
@@ -96,7 +97,7 @@ def agent_of(data: EventData) -> Agent | None:
 
 def names_of(event: Event[Any]) -> dict[str, Any]:
     """Return what an expression can ask of an event: its data's fields, and the envelope's."""
-    data = event.data.model_dump(mode="json")
+    data = full_data(event) or event.data.model_dump(mode="json")
     envelope = {
         "seq": event.seq,
         "id": event.id,
@@ -176,13 +177,13 @@ def _choices(kind: Any) -> Iterator[Any]:
         yield kind
 
 
-def event_json(message: StoredMessage) -> dict[str, Any]:
+def event_json(message: StoredMessage, data: Any = None) -> dict[str, Any]:
     """Return one message as JSON values: seq, recorded time, subject, attributes, data.
 
-    Data that is no JSON comes as text.
+    `data` takes the place of what is stored; stored data that is no JSON comes as text.
     """
     try:
-        data = load_json(message.data)
+        data = load_json(message.data) if data is None else data
     except BadJson:
         data = message.data.decode(errors="replace")
     return {

@@ -12,7 +12,7 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ from foresail.replay.stage import Place, Stage, run_name, staged
 from foresail.spans import moment
 
 FRAMES_PER_SECOND = 4
+STAYS = "after the last event dashboard and taps stay, until q or Ctrl-C (--no-stay: no)"
+ENDS = "with the last event, or with q or Ctrl-C before"
 _FROM = re.compile("(seq|cycle):([0-9]{1,18})")
 
 
@@ -99,9 +101,16 @@ async def _replay(
             paused=arguments.pause,
             stepping=arguments.step,
         )
+        stay = not arguments.no_stay
+        stage.caption.read = lambda: position(player, part)
+
+        def on_change() -> None:
+            stage.store(arguments.file.name, part.last_seq, pace(player))
+
+        on_change()
         if not arguments.json:
-            _introduce(arguments.file, part, stage)
-        interrupted = await _until_end(player, part, clock, stay=not arguments.no_stay)
+            _introduce(arguments.file, part, stage, stay=stay)
+        interrupted = await _until_end(player, part, clock, on_change, stay=stay)
     _conclude(arguments, player, part, stage)
     if interrupted and not player.played.done:
         return ExitCode.INTERRUPTED
@@ -138,8 +147,13 @@ def _messages(part: LocatedWindow) -> Iterator[StoredMessage]:
             yield kept[0]
 
 
-async def _until_end(player: Player, part: LocatedWindow, clock: Clock, *, stay: bool) -> bool:
-    """Play, show, and take keys until the end or until told to stop; return whether a signal said so."""
+async def _until_end(
+    player: Player, part: LocatedWindow, clock: Clock, on_change: Callable[[], None], *, stay: bool
+) -> bool:
+    """Play, show, and take keys until the end or until told to stop; return whether a signal said so.
+
+    `on_change` hears of another pace, a pause and the end.
+    """
     stop, signalled = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -151,13 +165,20 @@ async def _until_end(player: Player, part: LocatedWindow, clock: Clock, *, stay:
         loop.add_signal_handler(number, on_signal)
     playing = asyncio.create_task(player.play(_messages(part), part.from_seq), name="replay")
     waiting = [playing, asyncio.create_task(stop.wait())]
-    showing = asyncio.create_task(_show(player, clock))
+    showing = asyncio.create_task(_show(player, part, clock))
+
+    def on_key(key: str) -> None:
+        _press(player, key, stop)
+        on_change()
+
     try:
-        with pressed(lambda key: _press(player, key, stop)):
+        with pressed(on_key):
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if playing.done():
                 playing.result()
+                on_change()
             if stay and not stop.is_set():
+                _say_at_end(player)
                 await stop.wait()
     finally:
         await cancel_and_wait(*waiting, showing)
@@ -182,33 +203,52 @@ def _press(player: Player, key: str, stop: asyncio.Event) -> None:
             stop.set()
 
 
-async def _show(player: Player, clock: Clock) -> None:
+def _say_at_end(player: Player) -> None:
+    """Say on what is no terminal that everything is played, and how the replay ends."""
+    out = console()
+    if not out.is_terminal and player.played.done:
+        out.print(f"at its end: {player.played.messages} messages replayed; {STAYS}")
+
+
+async def _show(player: Player, part: LocatedWindow, clock: Clock) -> None:
     out = console()
     if not out.is_terminal:
         return
     with Live(console=out, refresh_per_second=FRAMES_PER_SECOND, transient=True) as live:
         while True:
-            live.update(Text(_state(player)))
+            live.update(Text(f"{position(player, part)}\n{HELP}"))
             await clock.sleep(1 / FRAMES_PER_SECOND)
 
 
-def _state(player: Player) -> str:
+def pace(player: Player) -> str:
+    """Return how a replay goes on: its pace, paused, or at its end."""
+    if player.played.done:
+        return "at its end"
+    if player.played.paused:
+        return "paused"
+    return "as fast as possible" if player.speed is None else f"{player.speed:g}x"
+
+
+def position(player: Player, part: LocatedWindow) -> str:
+    """Return where in the recording a replay is, and how it goes on."""
     played = player.played
-    pace = "as fast as possible" if player.speed is None else f"{player.speed:g}x"
-    state = "at its end" if played.done else "paused" if played.paused else pace
-    moment_text = (
+    recorded = (
         rfc3339_nanoseconds(played.time_ns)[:19].replace("T", " ") if played.messages else "-"
     )
-    return f"{moment_text}  cycle {played.cycle}  seq {played.seq}  {state}\n{HELP}"
+    return (
+        f"replay: seq {played.seq} of {part.last_seq}, recorded {recorded} UTC, "
+        f"cycle {played.cycle}, {pace(player)}"
+    )
 
 
-def _introduce(path: Path, part: LocatedWindow, stage: Stage) -> None:
+def _introduce(path: Path, part: LocatedWindow, stage: Stage, *, stay: bool) -> None:
     out = console()
     span = f"seq {part.from_seq} to {part.last_seq}"
     lines = [
         f"{path.name} as cluster {stage.stack.cluster} on {stage.where}, {span}",
         "nothing is executed from a replay; only the identity replayer publishes in it",
         f"attach:    foresail tap --state {stage.folder} decision",
+        f"end:       {STAYS if stay else ENDS}",
     ]
     if stage.stack.dashboard_url:
         lines.insert(0, f"dashboard: {stage.stack.dashboard_url}")
@@ -232,5 +272,6 @@ def _conclude(
         }
         print_json(said)
     else:
-        end = "to its end" if played.done else f"up to seq {played.seq}"
+        stopped = f"stopped before its end, at seq {played.seq} of {part.last_seq}"
+        end = "to its end" if played.done else stopped
         console().print(f"{played.messages} messages replayed, {end}")

@@ -16,10 +16,9 @@ from bus.clock import Clock
 from bus.port import Bus, Message, StoredMessage
 from bus.recording.format import rfc3339_nanoseconds
 from bus.recording.window import cycle_of_message
+from foresail.replay_place import RECORDED
 from schemas import subjects
 
-RECORDED = "Foresail-Recorded"
-"""Header with the position and the time that a replayed message had in its own log."""
 NANOSECONDS = 1_000_000_000
 FASTER = 2.0
 

@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,15 +23,13 @@ from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer, free_port, reload_accounts
 from bus.streams import StreamDeclaration
+from foresail.replay_place import FOLDER
 from foresail.stack.log_server import same_login
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas.envelope import rfc3339
 from schemas.identity import Origin
 from services.dashboard.service import run as run_dashboard
 from services.dashboard.settings import DashboardSettings
-
-FOLDER = "replay"
-"""Below the stack's state folder; a second replay there waits for the first to end."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +53,39 @@ class Place:
         return REPLAY_PREFIX + self.run
 
 
-@dataclass(frozen=True)
+@dataclass
+class Caption:
+    """What the dashboard says about how far the replay is; the replay sets it once it plays."""
+
+    read: Callable[[], str] = str
+
+    def text(self) -> str:
+        """Return what it says now."""
+        return self.read()
+
+
+@dataclass
 class Stage:
     """A log that waits for a replay."""
 
     bus: NatsBus
     stack: StackFile
-    folder: Path
+    state: StateFolder
     """The state folder that other verbs are given."""
     where: str
     """In words."""
+    caption: Caption
+
+    @property
+    def folder(self) -> Path:
+        """The path of the state folder."""
+        return self.state.path
+
+    def store(self, file: str, last_seq: int, state: str) -> None:
+        """Store what is played and how, where `foresail status` reads it."""
+        self.stack.replay = {"file": file, "last_seq": str(last_seq), "state": state}
+        with contextlib.suppress(OSError):  # a full disk must not end the replay
+            self.state.write(self.stack)
 
 
 @dataclass(frozen=True)
@@ -131,17 +152,22 @@ async def staged(place: Place, clock: Clock) -> AsyncIterator[Stage]:
         )
         if server.own is not None:
             stack.servers = {"nats-server": server.own.pid}
+        caption = Caption()
         if place.dashboard_port is not None:
             port = place.dashboard_port or free_port()
             stack.dashboard_url = f"http://127.0.0.1:{port}"
             origin = Origin(place.cluster, place.incarnation)
             showing = run_dashboard(
-                DashboardSettings(port=port), await connect("dashboard"), clock, origin
+                DashboardSettings(port=port),
+                await connect("dashboard"),
+                clock,
+                origin,
+                replay_text=caption.text,
             )
             cleanup.push_async_callback(_cancel, asyncio.create_task(showing, name="dashboard"))
         state.write(stack)
         cleanup.callback(_note_end, state, stack, server)
-        yield Stage(await connect("replayer"), stack, folder, server.where)
+        yield Stage(await connect("replayer"), stack, state, server.where, caption)
 
 
 async def _server(

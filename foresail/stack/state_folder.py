@@ -54,6 +54,8 @@ class StackFile:
     last_ends: dict[str, str] = field(default_factory=dict)
     """How and when each service that died last did, and each server that was frozen."""
     mode: str = ""
+    replay: dict[str, str] = field(default_factory=dict)
+    """Of a replay: `file`, `last_seq` of what is played, and `state` (its pace, paused, at its end)."""
     started: str = ""
     running: bool = True
 

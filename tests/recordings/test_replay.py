@@ -15,7 +15,8 @@ from bus.port import StoredMessage
 from bus.recording import open_recording
 from bus.recording.window import cycle_of_message
 from bus.virtual_loop import run_virtual
-from foresail.replay.player import RECORDED, Player
+from foresail.replay.player import Player
+from foresail.replay_place import RECORDED
 from schemas.identity import Origin
 from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from contextlib import aclosing
 from pathlib import Path
 
@@ -21,8 +22,10 @@ from bus.port import Message
 from bus.recording import open_recording
 from bus.streams import StreamDeclaration
 from foresail.__main__ import main
+from foresail.log_source import connected
 from foresail.replay.player import Player
 from foresail.replay.stage import Place, staged
+from foresail.replay_place import FOLDER, replay_beside, replay_position
 from foresail.stack.state_folder import StackFile, StateFolder
 
 pytestmark = pytest.mark.nats
@@ -44,6 +47,53 @@ def test_a_replay_needs_no_stack(
     assert "replay-run" == said["cluster"]
     assert len(list(open_recording(run_file))) == said["messages"]
     assert explained
+
+
+async def test_a_replay_says_how_far_it_is_and_how_it_ends(run_file: Path, tmp_path: Path) -> None:
+    """In words on the terminal, in `status`, and on its page; paused at first, then at its end."""
+    given = ["replay", str(run_file), "--pause", "--speed", "max", "--state", str(tmp_path)]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "foresail", *given,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        first = [(await process.stdout.readline()).decode() for _ in range(5)]
+        assert "until q or Ctrl-C" in next(line for line in first if line.startswith("end:"))
+        url = next(line.split()[1] for line in first if line.startswith("dashboard:"))
+        assert "of run.fslog: seq 0 of" in await _status(tmp_path)
+        assert "paused" in await _status(tmp_path)
+        beside = replay_beside(StateFolder(tmp_path))
+        assert beside is not None
+        assert "a replay of run.fslog runs beside it" in beside["text"]
+
+        process.stdin.write(b"p")
+        await process.stdin.drain()
+        assert "at its end" in (await process.stdout.readline()).decode()
+        assert "at its end" in await _status(tmp_path)
+        async with httpx.AsyncClient(base_url=url) as client:
+            head = (await client.get("/api/state")).json()["sections"]["head"]
+        assert head["replay"].endswith("at its end")
+        process.stdin.write(b"q")
+        await process.stdin.drain()
+        said = (await process.communicate())[0].decode()
+        assert "messages replayed, to its end" in said
+        assert 0 == process.returncode
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def _status(folder: Path) -> str:
+    """Return what `status` says of the replay."""
+    state = StateFolder(folder / FOLDER)
+    stack = state.read()
+    async with connected(stack, state) as bus:
+        found = await replay_position(bus, stack)
+    assert found is not None
+    return str(found["text"])
 
 
 async def test_the_dashboard_shows_a_replay(run_file: Path, tmp_path: Path) -> None:

@@ -123,3 +123,43 @@ def test_every_field_of_every_event_can_be_asked_for() -> None:
         "frame.deltas.nodes.cells.ready.values == true", kinds_on("observation")
     ).paths()
     assert condition("settings.anything.at_all > 1", kinds_on("config.>")).paths()
+
+
+def test_an_observation_shows_every_row(tap: Tap) -> None:
+    """Also that of a cycle that travelled as a delta, begun inside the chain; `--raw` does not."""
+    lines = tap("observation", "--cycle", "2")
+    assert lines[0].split()[0] == "4"
+    assert [line.split()[:2] for line in lines[1:]] == [["nodes", "node-0"], ["nodes", "node-1"]]
+    assert "cpu_requested_ratio=0.9" in lines[2]
+    assert "pods=" in lines[1]
+    assert len(tap("observation", "--cycle", "2", "--raw")) == 1
+
+
+def test_json_of_an_observation_has_its_tables(tap: Tap) -> None:
+    """Whole by default, so that a script needs no state; as stored with `--raw`."""
+    (line,) = tap("observation", "--cycle", "2", "--json")
+    nodes = json.loads(line)["data"]["nodes"]
+    assert nodes["ids"] == ["node-0", "node-1"]
+    assert nodes["cpu_requested_ratio"][1] == 0.9
+    (raw,) = tap("observation", "--cycle", "2", "--json", "--raw")
+    stored = json.loads(raw)["data"]
+    assert stored["nodes"] is None
+    assert stored["frame"]["deltas"]["nodes"]["cells"]
+
+
+def test_where_sees_the_rows_that_a_delta_leaves_out(tap: Tap) -> None:
+    """A cell that did not change in this cycle still holds."""
+    found = tap("observation", "--where", "nodes.pods >= 0", "--json")
+    assert [json.loads(line)["seq"] for line in found] == [1, 4]
+
+
+def test_a_chain_without_its_keyframe_is_shown_as_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The log dropped the keyframe: the delta is shown as stored, and nothing crashes."""
+    events = [one for one in events_of_layers() if one.seq >= 4]
+    file = write_recording(tmp_path / "late.fslog", events)
+
+    assert ExitCode.GOOD == main(["tap", "observation", "--recording", str(file)])
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.split()[0] == "4"
