@@ -144,8 +144,8 @@ SAFETY = (
     ),
     Defect(
         "an earlier plan is written for real in shadow mode",
-        "services/executor/service.py",
-        "Mode.SHADOW if Mode.SHADOW in {execution.mode, self._mode(state)} else Mode.ACTIVE",
+        "services/executor/effects/context.py",
+        "Mode.SHADOW if Mode.SHADOW in modes else Mode.ACTIVE",
         "execution.mode",
         "tests/executor/test_execution.py::"
         "test_a_plan_of_the_active_mode_is_completed_dry_in_shadow_mode",

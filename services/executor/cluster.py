@@ -19,7 +19,7 @@ from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts, s
 from services.executor.marked_objects import MarkedPod
 from services.executor.paths import object_path
 from services.executor.plans.admission import HELD
-from services.executor.verify import end_reached
+from services.executor.verification import end_reached
 from services.kube_lists import decoder_of, read_list
 from services.kube_objects import Deployment, Job, Meta, Node, effective_request, parse_time
 from services.protection import do_not_disrupt

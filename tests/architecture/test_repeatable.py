@@ -29,7 +29,7 @@ INTS = (
     "services/collector/pod_rows.py: _succeeded_without_job(pod)",
     "services/collector/pod_rows.py: len(row_id) + ROW_BYTES",
     "services/executor/ledger.py: count",
-    "services/executor/verify.py: ends",
+    "services/executor/verification.py: ends",
     "services/kube_objects.py: amount(one.resources.requests)",
     "services/kube_objects.py: status.restart_count",
     "twin/api/columns.py: one.get('restartCount', 0)",

@@ -18,8 +18,8 @@ TAKES_CAPACITY = frozenset({ActionKind.POWER_STATE, ActionKind.RESOURCE_CAP})
 """Kinds that can make pods wait for capacity."""
 
 
-class Verdict(DataModel):
-    """What verification found."""
+class Judgement(DataModel):
+    """How an execution turned out."""
 
     status: VerificationStatus
     checks: tuple[GuardCheck, ...]
@@ -50,10 +50,10 @@ def end_reached(operation: Operation, current: dict[str, Any] | None) -> bool:
     return shows(current, json.loads(operation.patch))
 
 
-def verdict(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Verdict:
+def judge_execution(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Judgement:
     """Judge an execution by its operations' ends and by the newest observation."""
     if execution.mode is Mode.SHADOW:
-        return Verdict(
+        return Judgement(
             status=VerificationStatus.UNVERIFIABLE,
             checks=(),
             reason=Reason.SHADOW_MODE,
@@ -85,17 +85,17 @@ def verdict(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Verd
             text = (
                 f"pods waiting for capacity rose from {execution.pressure} to {state.seen.pressure}"
             )
-            return Verdict(
+            return Judgement(
                 status=VerificationStatus.WORSE,
                 checks=tuple(checks),
                 reason=Reason.WORSE_THAN_BEFORE,
                 text=text,
             )
     if reached == len(ends):
-        return Verdict(
+        return Judgement(
             status=VerificationStatus.VERIFIED, checks=tuple(checks), text=checks[0].text
         )
-    return Verdict(
+    return Judgement(
         status=VerificationStatus.FAILED,
         checks=tuple(checks),
         reason=Reason.NOT_OBSERVED,
@@ -103,7 +103,7 @@ def verdict(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Verd
     )
 
 
-def rollback(execution: Execution) -> tuple[Operation, ...]:
+def undo_operations(execution: Execution) -> tuple[Operation, ...]:
     """Return the operations that take an execution back, last first; empty when it cannot be taken
     back.
     """

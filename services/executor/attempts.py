@@ -1,0 +1,43 @@
+"""Which effects this process has attempted already.
+
+An event that this process published may still be on its way back, so the state can ask again for
+what was just done.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from enum import Enum, auto
+
+KEPT_ATTEMPTS = 10_000
+"""Attempts kept; by then the events of older ones have long been applied."""
+
+
+class Effect(Enum):
+    """What the executor does for one cycle."""
+
+    EXECUTE = auto()
+    """Carry out the decision, or complete its stored plan after a restart."""
+    VERIFY = auto()
+    ROLL_BACK = auto()
+
+
+class Attempts:
+    """The effects that were begun, each at most once for each cycle."""
+
+    def __init__(self) -> None:
+        """Begin without any attempt."""
+        self._begun: OrderedDict[tuple[Effect, int], None] = OrderedDict()
+
+    def begin(self, effect: Effect, cycle: int) -> bool:
+        """Note an attempt; return whether it is the first."""
+        if (effect, cycle) in self._begun:
+            return False
+        self._begun[effect, cycle] = None
+        while len(self._begun) > KEPT_ATTEMPTS:
+            self._begun.popitem(last=False)
+        return True
+
+    def allow_retry(self, effect: Effect, cycle: int) -> None:
+        """Forget an attempt that could not be made, so that the next step makes it."""
+        del self._begun[effect, cycle]

@@ -1,0 +1,1 @@
+"""What the executor does: one file per effect, each given the state and the same context."""

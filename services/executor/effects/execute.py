@@ -1,0 +1,134 @@
+"""Carrying out a decision: read, plan, ask the guard rails, store `started`, write, store `finished`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from schemas.actions import ActionKind
+from schemas.outcome import ExecutionPhase, GuardCheck, OutcomeExecution
+from schemas.reasons import Reason
+from services.cluster import ClusterRefused, ClusterUnavailable
+from services.executor.cluster import read_facts
+from services.executor.effects.context import EffectContext, reason_for
+from services.executor.facts import Facts
+from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask
+from services.executor.guards.question import Question
+from services.executor.ledger import Due, Execution, Ledger
+from services.executor.planning import plan_within
+from services.executor.plans.planned import Planned, Refusal
+from services.executor.reading import read_scope
+
+
+async def execute(context: EffectContext, state: Ledger, due: Due) -> None:
+    """Execute a decision within the guard rails, or publish why not."""
+    settings = context.settings
+    question = Question(due, state, settings, state.seen.cluster_time_seconds)
+    checks = ask(BEFORE_READING, question)
+    if due.action.kind is ActionKind.NOOP or not _all_passed(checks):
+        await _refuse(context, state, due, checks)
+        return
+    try:
+        facts = await read_facts(context.transport, due.action)
+        scope = await read_scope(context.transport, settings, context.mode(state))
+        asked = Question(due, state, settings, facts.time_seconds, scope=scope)
+        planned, within = await plan_within(context.transport, asked, facts)
+    except (ClusterUnavailable, ClusterRefused) as error:
+        refusal = Refusal(reason=reason_for(error), text=str(error)[:300])
+        await _refuse(context, state, due, checks, refusal)
+        return
+    checks = (*checks, *within)
+    if isinstance(planned, Refusal):
+        await _refuse(context, state, due, checks, planned)
+        return
+    checks = (*checks, *ask(BEFORE_ACTING, replace(asked, planned=planned)))
+    if not _all_passed(checks):
+        await _refuse(context, state, due, checks)
+        return
+    await _start(context, state, due, facts, planned, checks)
+
+
+async def resume(context: EffectContext, state: Ledger, execution: Execution) -> None:
+    """Complete a plan that an earlier process started, or abandon it when it is too old."""
+    started = OutcomeExecution(
+        cycle=execution.cycle,
+        cluster_time_seconds=execution.time_seconds,
+        decision_id=execution.decision_id,
+        phase=ExecutionPhase.STARTED,
+        mode=context.mode_for(state, execution),
+        action=execution.action,
+        operations=execution.operations,
+        direction=execution.direction,
+        workloads=execution.workloads,
+        text=f"completed after a restart: {execution.action.kind}",
+    )
+    if state.seen.cycle - execution.cycle <= context.settings.stale_cycles and not (
+        state.killed or state.paused
+    ):
+        await context.write_plan(state, started, execution.execution_id)
+        return
+    abandoned = started.model_copy(
+        update={
+            "phase": ExecutionPhase.FINISHED,
+            "succeeded": False,
+            "reason": Reason.ABANDONED_AFTER_RESTART,
+            "text": "the plan was too old when the executor came back",
+        }
+    )
+    await context.publish(abandoned, (execution.execution_id,))
+
+
+async def _start(
+    context: EffectContext,
+    state: Ledger,
+    due: Due,
+    facts: Facts,
+    planned: Planned,
+    checks: tuple[GuardCheck, ...],
+) -> None:
+    started = OutcomeExecution(
+        cycle=due.cycle,
+        cluster_time_seconds=facts.time_seconds,
+        decision_id=due.decision_id,
+        phase=ExecutionPhase.STARTED,
+        mode=context.mode(state),
+        action=due.action,
+        operations=planned.operations,
+        direction=planned.direction,
+        workloads=planned.workloads,
+        guards=checks,
+        text=planned.text,
+    )
+    started_id = await context.publish(started, (due.decision_id, due.observation_id))
+    await context.write_plan(state, started, started_id)
+
+
+async def _refuse(
+    context: EffectContext,
+    state: Ledger,
+    due: Due,
+    checks: tuple[GuardCheck, ...],
+    refusal: Refusal | None = None,
+) -> None:
+    failed = next((check for check in checks if not check.passed), None)
+    if failed is not None:
+        reason, text = failed.reason, failed.text
+    elif refusal is not None:
+        reason, text = refusal.reason, refusal.text
+    else:
+        reason, text = Reason.NOOP, "the decision was to do nothing"
+    refused = OutcomeExecution(
+        cycle=due.cycle,
+        cluster_time_seconds=state.seen.cluster_time_seconds,
+        decision_id=due.decision_id,
+        phase=ExecutionPhase.REFUSED,
+        mode=context.mode(state),
+        action=due.action,
+        guards=checks,
+        reason=reason,
+        text=text,
+    )
+    await context.publish(refused, (due.decision_id, due.observation_id))
+
+
+def _all_passed(checks: tuple[GuardCheck, ...]) -> bool:
+    return all(check.passed for check in checks)

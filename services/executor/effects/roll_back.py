@@ -1,0 +1,74 @@
+"""Rolling an execution back: undo what still stands; what others changed since is left to them."""
+
+from __future__ import annotations
+
+from schemas.outcome import ExecutionPhase, Operation, OutcomeExecution
+from schemas.reasons import Reason
+from services.cluster import ClusterRefused, ClusterUnavailable
+from services.executor.cluster import read_object
+from services.executor.effects.context import EffectContext
+from services.executor.ledger import Execution, Ledger
+from services.executor.verification import end_reached, undo_operations
+
+
+def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) -> str:
+    """Return in words why an execution has to be rolled back; empty when it has not."""
+    if execution.rolled_back or execution.phase is not ExecutionPhase.FINISHED:
+        return ""
+    if context.mode_for(state, execution) is not execution.mode:
+        return ""  # it waits for the active mode: a dry run takes nothing back
+    if execution.cycle in state.undo:
+        return "the operator asked for it"
+    return "it got worse" if execution.worse and context.settings.roll_back else ""
+
+
+async def roll_back(
+    context: EffectContext, state: Ledger, execution: Execution, cause: str
+) -> bool:
+    """Write the undo operations of an execution, or publish that nothing of it is left.
+
+    Returns:
+        False when the cluster could not be read: the next step has to try again.
+    """
+    try:
+        operations = await _undo_what_stands(context, execution)
+    except (ClusterUnavailable, ClusterRefused) as error:
+        context.log.warning("not taken back yet", cycle=execution.cycle, error=str(error))
+        return False
+    started = OutcomeExecution(
+        cycle=execution.cycle,
+        cluster_time_seconds=state.seen.cluster_time_seconds,
+        decision_id=execution.decision_id,
+        phase=ExecutionPhase.STARTED,
+        mode=execution.mode,
+        action=execution.action,
+        operations=operations,
+        text=f"take back {execution.action.kind}: {cause}",
+        rollback_of=execution.execution_id,
+    )
+    if not operations:
+        refused = started.model_copy(
+            update={
+                "phase": ExecutionPhase.REFUSED,
+                "reason": Reason.TARGET_CHANGED,
+                "text": "nothing of it is left that could be taken back",
+            }
+        )
+        await context.publish(refused, (execution.execution_id,))
+        return True
+    started_id = execution.rollback_id or await context.publish(
+        started, (execution.execution_id, state.seen.id)
+    )
+    await context.write_plan(state, started, started_id)
+    return True
+
+
+async def _undo_what_stands(context: EffectContext, execution: Execution) -> tuple[Operation, ...]:
+    """Return the undo operations whose object still shows what the execution wrote."""
+    standing = []
+    for operation in execution.operations:
+        current = await read_object(context.transport, operation)
+        if current is not None and operation.undo and end_reached(operation, current):
+            version = str(current["metadata"]["resourceVersion"])
+            standing.append(operation.model_copy(update={"resource_version": version}))
+    return undo_operations(execution.model_copy(update={"operations": tuple(standing)}))
