@@ -21,12 +21,12 @@ import xgboost
 
 from benchmarks.machine import parser, progress, report
 from benchmarks.scene import CLUSTER, INCARNATION, messages_of
+from bus.events import event_of
 from bus.port import StoredMessage
 from schemas.envelope import Event
 from schemas.identity import Origin
 from schemas.model import EventData
 from schemas.observation import Observation
-from schemas.registry import decode
 from services.inference.booster import Matrix
 from services.inference.risk_model import RiskModel, node_risks
 from services.inference.service import InferenceHandler, build
@@ -171,7 +171,7 @@ def _layer(message: StoredMessage) -> str:
 
 
 def _decoded(message: StoredMessage) -> Event[EventData]:
-    return decode(message.subject, message.headers, message.data, seq=message.seq)
+    return event_of(message)
 
 
 if __name__ == "__main__":

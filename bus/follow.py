@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
 from bus.errors import LogWentBack
+from bus.events import event_of
 from bus.port import Bus, Message, Messages, StoredMessage
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
@@ -29,7 +30,7 @@ from schemas.envelope import Event, NewEvent, stamp
 from schemas.frames import FramedData
 from schemas.identity import Origin
 from schemas.model import DataModel, EventData
-from schemas.registry import UnknownEvent, decode, encode, to_json
+from schemas.registry import UnknownEvent, encode, to_json
 
 S = TypeVar("S", bound=DataModel)
 AnyEvent = Event[Any]
@@ -118,7 +119,7 @@ class Publisher:
         self._config_hash = config.config_hash
         stored = await self._bus.last(subjects.build(self.origin.cluster, config.tokens()))
         if stored is not None:
-            newest = _decode(stored)
+            newest = event_of(stored)
             if newest.data.config_hash == config.config_hash:
                 return
             config = config.model_copy(update={"replaces": newest.id})
@@ -239,7 +240,7 @@ class Follower(Generic[S]):
             return
         self._seq = message.seq
         try:
-            event = _decode(message)
+            event = event_of(message)
         except UnknownEvent as error:
             self._log.warning(
                 "skipped a message that is no event", seq=message.seq, error=str(error)
@@ -313,7 +314,7 @@ class Follower(Generic[S]):
         stored = await self._bus.last(subject)
         if stored is None:
             return
-        data = _decode(stored).data
+        data = event_of(stored).data
         if isinstance(data, Checkpoint) and data.folded_seq >= stored.seq:
             # It was made from a longer log than this one.
             self._log.warning("ignored a checkpoint of another log", seq=data.folded_seq)
@@ -328,12 +329,6 @@ class Follower(Generic[S]):
             self._checkpoint_cycle = self._newest_cycle = data.cycle
             self._set_spacing(len(to_json(data.state)))
             self._log.info("restored", seq=self._seq, cycle=data.cycle)
-
-
-def _decode(message: StoredMessage) -> AnyEvent:
-    return decode(
-        message.subject, message.headers, message.data, seq=message.seq, recorded_ns=message.time_ns
-    )
 
 
 class _Backlog:

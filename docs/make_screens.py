@@ -19,16 +19,16 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 from rich.terminal_theme import MONOKAI
 
+from foresail.explain import read_record
 from foresail.explanation import screen
 from foresail.log_source import RecordingSource
 from foresail.settings import StackSettings, resolve
 from foresail.stack.virtual import run_virtual_stack
-from foresail.story import story_of
-from foresail.timeline import gather
-from foresail.timeline.chain import incidents
+from foresail.timeline import read_history
 from foresail.timeline.html import write_page
-from foresail.timeline.incident import Incident
 from foresail.timeline.terminal import incident_view
+from projections.incidents.chain import incidents
+from projections.incidents.incident import Incident
 
 DOCS = Path(__file__).parent
 EXAMPLES = DOCS.parent / "examples" / "incidents"
@@ -48,21 +48,21 @@ WIDTH, HEIGHT = 1280, 900
 def explained(recording: Path) -> str:
     """Return the picture of `foresail explain` on the decision that answered the node's failure."""
 
-    async def story() -> RenderableType:
+    async def answer() -> RenderableType:
         source = RecordingSource(recording)
-        gathered = await gather(source, None)
-        down = incidents(gathered)[-1].damage_seconds
+        history = await read_history(source, None)
+        down = incidents(history)[-1].damage_seconds
         first = next(
-            event for event in gathered.executions if event.data.cluster_time_seconds >= down
+            event for event in history.executions if event.data.cluster_time_seconds >= down
         )
-        return screen(await story_of(source, first.cycle), recording="node-failure.fslog")
+        return screen(await read_record(source, first.cycle), recording="node-failure.fslog")
 
-    return picture(asyncio.run(story()), "foresail explain")
+    return picture(asyncio.run(answer()), "foresail explain")
 
 
 def told(recording: Path) -> Incident:
     """Return the newest incident of a recording."""
-    return incidents(asyncio.run(gather(RecordingSource(recording), None)))[-1]
+    return incidents(asyncio.run(read_history(RecordingSource(recording), None)))[-1]
 
 
 def drawn(recording: Path) -> str:

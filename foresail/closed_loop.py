@@ -79,17 +79,17 @@ def closed_loop(
             for settings in sides.values():
                 run_virtual_stack(settings, quiet=True)
         before, after = (Path(folder) / f"{name}.fslog" for name in sides)
-        found = diff(before, after, window_seconds)
-    unchanged, changed = found.sides
+        compared = diff(before, after, window_seconds)
+    unchanged, changed = compared.sides
     return Result(
         file=start.recording.name,
         changes=dict(changes),
         rules=(),
         from_layer="cluster",
-        baseline=unchanged.tally,
-        changed=changed.tally,
-        classes=found.classes,
-        listed=found.listed,
+        baseline=unchanged.totals,
+        changed=changed.totals,
+        classes=compared.classes,
+        listed=compared.listed,
         cycles=(plant.first_cycle, plant.first_cycle + plant.cycles),
         recorded_seconds=plant.cluster_seconds,
         damage=plant.damage,
@@ -168,8 +168,8 @@ def _change(given: dict[str, dict[str, Any]], name: str, value: Any) -> None:
         return
     if name in {"agents.profile", "agents.risk_model", "agents.demand_model"}:
         # Another profile or model brings thresholds of its own.
-        for one in Agent:
-            given[group].pop(one.value, None)
+        for agent_name in Agent:
+            given[group].pop(agent_name.value, None)
         given[group].pop("model_thresholds", None)
     given[group][field] = value
 
@@ -178,7 +178,7 @@ def _group(name: str, fields: Mapping[str, Any]) -> DataModel:
     kind = GROUPS[name]
     try:
         return kind.model_validate(
-            {key: one for key, one in fields.items() if key in kind.model_fields}
+            {key: value for key, value in fields.items() if key in kind.model_fields}
         )
     except ValidationError as error:
         first = error.errors()[0]

@@ -12,8 +12,8 @@ from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from lab.rerun.diff import Diff, diff
-from lab.rerun.tally import rows
 from lab.rerun.what_if import WINDOW_SECONDS
+from projections.policy_totals import comparison_rows
 
 SHOWN = 15
 
@@ -59,7 +59,7 @@ def _print(found: Diff) -> None:
     for letter, side in (("A", a), ("B", b)):
         out.print(
             f"{letter}: {side.file}, {side.cluster}, {side.events} messages, "
-            f"{side.tally.decisions} decisions, {side.alone} of cycles only here",
+            f"{side.totals.decisions} decisions, {side.alone} of cycles only here",
             markup=False,
         )
         if side.damage:
@@ -76,7 +76,7 @@ def _print(found: Diff) -> None:
     table = Table(box=None)
     for name in ("figure", "A", "B", "difference"):
         table.add_column(name, justify="left" if name == "figure" else "right")
-    for name, before, after in rows(a.tally, b.tally):
+    for name, before, after in comparison_rows(a.totals, b.totals):
         table.add_row(name, f"{before:g}", f"{after:g}", f"{round(after - before, 6):+g}")
     out.print(table)
     counts = ", ".join(f"{count} {name}" for name, count in found.classes.items())

@@ -13,13 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.events import cycle_of_message, read_events
 from bus.exit_codes import ExitCode
 from foresail.explanation import screen
 from foresail.flags import add_partial, seconds
 from foresail.known_names import check_cycle
-from foresail.log_source import Source, cycle_of_message, open_source, reading_verdict
+from foresail.log_source import Source, open_source, reading_verdict
 from foresail.output import page, print_json
-from foresail.story import story_of
+from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
 from schemas.decision import Decision
 from schemas.envelope import attributes_of, rfc3339
 
@@ -49,24 +50,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
-    """Print the story of one decision.
+    """Explain one decision.
 
     Raises:
         InputError: there is no such decision.
     """
     async with open_source(arguments.recording, Path(arguments.state)) as source:
         cycle = await find_cycle(source, arguments.decision)
-        story = await story_of(source, cycle)
-        if story.decision is None:
+        record = await read_record(source, cycle)
+        if record.decision is None:
             await check_cycle(source, cycle, "DECISION")
-    if story.decision is None:
+    if record.decision is None:
         raise _unknown(arguments.decision)
     if arguments.json:
-        print_json(story.as_json())
+        print_json(record.as_json())
     else:
         file = "" if arguments.recording is None else arguments.recording
-        page().print(screen(story, recording=file))
+        page().print(screen(record, recording=file))
     return reading_verdict(source, partial=arguments.partial)
+
+
+async def read_record(source: Source, cycle: int) -> CycleRecord:
+    """Read everything that a log holds about one cycle."""
+    record = CycleRecord(cycle)
+    messages = source.messages(CYCLE_SUBJECTS, start_seq=await source.start_of_cycle(cycle))
+    async for entry in read_events(
+        messages, wanted=lambda message: cycle_of_message(message) == cycle
+    ):
+        event = entry.event
+        record = record.after_unreadable(entry.seq) if event is None else record.after(event)
+    return record
 
 
 async def find_cycle(source: Source, wanted: str) -> int:

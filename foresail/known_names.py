@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import aclosing
 
 from bus.errors import InputError
-from foresail.log_source import Source, cycle_of_message
+from bus.events import cycle_of_message, read_entry, read_events
+from foresail.log_source import Source
 from foresail.near import remedy_for
 from schemas.frames import FramedData
 from schemas.observation import Observation
-from schemas.registry import UnknownEvent, decode
 
 
 async def check_node(source: Source, node: str, *, now: bool) -> None:
@@ -25,12 +25,10 @@ async def check_node(source: Source, node: str, *, now: bool) -> None:
     """
     known: set[str] = set()
     start_seq = await _newest_keyframe(source) if now else 1
-    async with aclosing(source.messages(Observation.PATTERN, start_seq=start_seq)) as messages:
-        async for message in messages:
-            try:
-                data = decode(message.subject, message.headers, message.data).data
-            except UnknownEvent:
-                continue
+    messages = source.messages(Observation.PATTERN, start_seq=start_seq)
+    async with aclosing(read_events(messages)) as entries:
+        async for entry in entries:
+            data = None if entry.event is None else entry.event.data
             known.update(_node_names(data) if isinstance(data, FramedData) else ())
             if node in known:
                 return
@@ -66,10 +64,10 @@ async def _newest_keyframe(source: Source) -> int:
     newest = await source.newest(Observation.PATTERN[0])
     if newest is None:
         return 1
-    try:
-        data = decode(newest.subject, newest.headers, newest.data).data
-    except UnknownEvent:
+    event = read_entry(newest).event
+    if event is None:
         return 1
+    data = event.data
     keyframe_cycle = data.frame.keyframe_cycle if isinstance(data, FramedData) else 0
     return await source.start_of_cycle(keyframe_cycle)
 

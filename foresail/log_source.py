@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from bus.clock import SystemClock
+from bus.events import cycle_of_message
 from bus.exit_codes import ExitCode, verdict
 from bus.login import Login, read_logins
 from bus.nats_adapter import NatsBus
@@ -24,8 +25,6 @@ from bus.recording import Recording, open_recording
 from foresail.output import print_error
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
-from schemas.envelope import attributes_of
-from schemas.identity import cycle_of
 
 EVERYTHING = (">",)
 OBSERVATION = ("observation",)
@@ -224,14 +223,6 @@ def reading_verdict(
         print_error(f"read up to the damage: {source.damage}")
     cut_off = bool(source.damage) and not partial
     return verdict(differs=differs, nothing_compared=nothing_compared, cut_off=cut_off)
-
-
-def cycle_of_message(message: StoredMessage) -> int:
-    """Return the cycle that a message is about, from its headers; -1 when they do not say."""
-    try:
-        return cycle_of(attributes_of(message.headers).get("correlationid", "/-1"))
-    except ValueError:
-        return -1
 
 
 @asynccontextmanager

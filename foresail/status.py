@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 
 from bus.clock import Clock, SystemClock
+from bus.events import read_entry, read_events
 from bus.exit_codes import ExitCode, verdict
 from bus.port import Bus
 from foresail.attachment import show_attachment
@@ -21,12 +22,12 @@ from foresail.output import console, print_json
 from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.room import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
+from projections.operating import EXECUTOR, OperatingState, operating_after
+from projections.outage import Outage, outage_of
 from schemas import subjects
 from schemas.control import Control
 from schemas.limited_json import BadJson, load_json
-from schemas.operating import EXECUTOR, OperatingState, operating_after
-from schemas.outage import Outage, outage_of
-from schemas.registry import EVENT_TYPES, UnknownEvent, decode
+from schemas.registry import EVENT_TYPES
 from schemas.snapshot import SnapshotNodes
 
 HEARTBEAT_BYTES = 16_384
@@ -125,11 +126,9 @@ async def read_operating_state(bus: Bus, cluster: str) -> OperatingState:
         subjects.build(cluster, Control.PATTERN),
         subjects.build(cluster, ("config", EXECUTOR)),
     ]
-    async with aclosing(bus.history(wanted)) as messages:
-        async for message in messages:
-            with suppress(UnknownEvent):
-                data = decode(message.subject, message.headers, message.data).data
-                state = operating_after(state, data)
+    async for entry in read_events(bus.history(wanted)):
+        if entry.event is not None:
+            state = operating_after(state, entry.event.data)
     return state
 
 
@@ -145,11 +144,10 @@ async def newest_outage(bus: Bus, cluster: str) -> Outage | None:
     stored = await bus.last(subjects.build(cluster, SnapshotNodes.PATTERN))
     if stored is None:
         return None
-    try:
-        data = decode(stored.subject, stored.headers, stored.data).data
-    except UnknownEvent:
+    event = read_entry(stored).event
+    if event is None or not isinstance(event.data, SnapshotNodes):
         return None
-    return outage_of(data) if isinstance(data, SnapshotNodes) else None
+    return outage_of(event.data)
 
 
 async def collect_heartbeats(bus: Bus) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from bus.errors import InputError
+from bus.events import read_events
 from bus.exit_codes import ExitCode
 from bus.port import Messages, StoredMessage
-from foresail.event_lines import event_line
 from foresail.flags import add_partial, seconds
 from foresail.known_names import check_cycle, check_node
 from foresail.log_source import Since, Source, open_source, reading_verdict
@@ -24,9 +24,9 @@ from foresail.output import console, print_error, print_json
 from foresail.tap_filter import TapFilter, agent_named, condition, event_json
 from foresail.tap_rows import TableRebuilder, full_data, row_lines
 from foresail.tap_subject import kinds_on, tap_pattern
+from projections.event_text import event_line
 from schemas.envelope import Event
 from schemas.frames import FramedData
-from schemas.registry import UnknownEvent, decode
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -157,11 +157,9 @@ async def _print(
     """Print what the filter takes, at most `limit` events; return how many were printed."""
     printed = 0
     needs_tables = form.json or form.rows or shown.node or shown.where is not None
-    async with aclosing(messages) as stream:
-        async for message in stream:
-            if not shown.takes(message):
-                continue
-            event, problem = _decoded(message)
+    async with aclosing(read_events(messages, wanted=shown.takes)) as entries:
+        async for entry in entries:
+            message, event = entry.message, entry.event
             if event is not None:
                 if needs_tables and not form.raw:
                     await rebuilder.attach_tables(event)
@@ -172,27 +170,12 @@ async def _print(
             elif form.json:
                 print_json(event_json(message))
             else:
-                line = f"{message.seq:>7}  {message.subject}  not an event: {problem}"
+                line = f"{message.seq:>7}  {message.subject}  not an event: {entry.problem}"
                 console().print(line, markup=False)
             printed += 1
             if limit is not None and printed >= limit:
                 return printed
     return printed
-
-
-def _decoded(message: StoredMessage) -> tuple[Event[Any] | None, str]:
-    """Return a message's event, or why it is none."""
-    try:
-        event = decode(
-            message.subject,
-            message.headers,
-            message.data,
-            seq=message.seq,
-            recorded_ns=message.time_ns,
-        )
-    except UnknownEvent as error:
-        return None, str(error)
-    return event, ""
 
 
 def _print_event(message: StoredMessage, event: Event[Any], text: str, form: Form) -> None:

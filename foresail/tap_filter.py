@@ -13,14 +13,15 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from bus.errors import InputError
+from bus.events import cycle_of_message
 from bus.port import StoredMessage
-from foresail.event_lines import table_of_prediction
-from foresail.log_source import cycle_of_message
 from foresail.tap_rows import full_data
+from projections.frame_states import FrameStates
+from projections.prediction_table import prediction_table
 from schemas.actions import LETTERS, Agent
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
-from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame
+from schemas.frames import FramedData
 from schemas.limited_json import BadJson, load_json
 from schemas.model import EventData
 from schemas.prediction import Prediction
@@ -39,7 +40,7 @@ class TapFilter:
     node: str = ""
     cycle: int | None = None
     where: Expression | None = None
-    _states: dict[str, FullState] = field(default_factory=dict)
+    _states: FrameStates = field(default_factory=FrameStates)
     _shown: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def takes(self, message: StoredMessage) -> bool:
@@ -60,7 +61,7 @@ class TapFilter:
         if isinstance(data, FramedData):
             return self._row(event)
         if isinstance(data, Prediction):
-            what, ids, ratios = table_of_prediction(data)
+            what, ids, ratios = prediction_table(data)
             known = dict(zip(ids, ratios, strict=True))
             return f"{data.model_id}: {what} {known[node]:.6g}" if node in known else None
         if isinstance(data, Reaction):
@@ -71,11 +72,9 @@ class TapFilter:
 
     def _row(self, event: Event[Any]) -> str | None:
         """Return the cells of the node's row that changed since they were last shown."""
-        try:
-            state = event.data.full_state or apply_frame(self._states.get(event.type), event.data)
-        except FrameMismatch:
+        state = self._states.add(event)
+        if state is None:
             return None  # the tap began inside a chain of deltas; the next keyframe comes soon
-        self._states[event.type] = state
         found: dict[str, Any] = {}
         for table in state.tables.values():
             row = table.index().get(self.node)

@@ -7,10 +7,11 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+from bus.events import read_events
 from foresail.log_source import Source
+from projections.frame_states import FrameStates
 from schemas.envelope import Event
-from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame
-from schemas.registry import UnknownEvent, decode
+from schemas.frames import FramedData
 
 LONGEST_CELL = 60
 
@@ -20,7 +21,7 @@ class TableRebuilder:
     """Keeps the full state of each type; looks the chain up once where a tap begins inside one."""
 
     source: Source
-    _states: dict[str, FullState] = field(default_factory=dict)
+    _states: FrameStates = field(default_factory=FrameStates)
     _hopeless: dict[str, int] = field(default_factory=dict)
     """By type, the keyframe's cycle of a chain whose beginning is not in the log any more."""
 
@@ -29,37 +30,26 @@ class TableRebuilder:
         data = event.data
         if not isinstance(data, FramedData):
             return True
-        state = self._after(self._states.get(event.type), data)
+        state = self._states.add(event)
         if state is None and self._hopeless.get(event.type) != data.frame.keyframe_cycle:
-            state = self._after(await self._before(event), data)
+            await self._read_chain(event)
+            state = self._states.add(event)
         if state is None:
             self._hopeless[event.type] = data.frame.keyframe_cycle
             return False
-        self._states[event.type] = state
         data.attach_full_state(state)
         return True
 
-    async def _before(self, event: Event[Any]) -> FullState | None:
-        """Return the state before an event, from the keyframe on; None when that is gone."""
+    async def _read_chain(self, event: Event[Any]) -> None:
+        """Read the frames from an event's keyframe up to the event."""
         start = await self.source.start_of_cycle(event.data.frame.keyframe_cycle)
-        state: FullState | None = None
-        async with aclosing(self.source.messages(event.data.PATTERN, start_seq=start)) as messages:
-            async for message in messages:
-                if message.seq >= event.seq:
+        messages = self.source.messages(event.data.PATTERN, start_seq=start)
+        async with aclosing(read_events(messages)) as entries:
+            async for entry in entries:
+                if entry.seq >= event.seq:
                     break
-                try:
-                    data = decode(message.subject, message.headers, message.data).data
-                except UnknownEvent:
-                    continue
-                state = self._after(state, data) if isinstance(data, FramedData) else state
-        return state
-
-    @staticmethod
-    def _after(before: FullState | None, data: FramedData) -> FullState | None:
-        try:
-            return apply_frame(before, data)
-        except FrameMismatch:
-            return None
+                if entry.event is not None and isinstance(entry.event.data, FramedData):
+                    self._states.add(entry.event)
 
 
 def full_data(event: Event[Any]) -> dict[str, Any] | None:

@@ -23,8 +23,8 @@ from lab.rerun.changes import (
     read_settings,
 )
 from lab.rerun.engine import LAYERS
-from lab.rerun.tally import rows
 from lab.rerun.what_if import WINDOW_SECONDS, Result, what_if
+from projections.policy_totals import comparison_rows
 
 SHOWN = 15
 
@@ -194,7 +194,7 @@ def _figures(result: Result) -> Table:
     table = Table(box=None)
     for name in ("figure", result.baseline_name, "now", "difference"):
         table.add_column(name, justify="left" if name == "figure" else "right")
-    for name, before, after in rows(result.baseline, result.changed):
+    for name, before, after in comparison_rows(result.baseline, result.changed):
         table.add_row(name, f"{before:g}", f"{after:g}", f"{round(after - before, 6):+g}")
     return table
 

@@ -7,8 +7,8 @@ from html import escape
 from pathlib import Path
 
 from foresail.stack.preflight import check_writable
-from lab.rerun.tally import rows
 from lab.rerun.what_if import Result
+from projections.policy_totals import comparison_rows
 
 STYLE = """
 body{font:15px/1.45 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1d2730}
@@ -58,7 +58,7 @@ def _figures(result: Result) -> str:
     body = "".join(
         f"<tr><td>{escape(name)}<td class=n>{before:g}<td class=n>{after:g}"
         f"<td class=n>{round(after - before, 6):+g}"
-        for name, before, after in rows(result.baseline, result.changed)
+        for name, before, after in comparison_rows(result.baseline, result.changed)
     )
     return f"<table><tr><th>figure<th>{escape(result.baseline_name)}<th>now<th>difference{body}</table>"
 

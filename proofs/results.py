@@ -16,7 +16,7 @@ from typing import Any
 from bus.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
-TRIED = ("schemas", "bus", "services", "twin", "foresail", "proofs")
+TRIED = ("schemas", "projections", "bus", "services", "twin", "foresail", "proofs")
 """Folders whose Python files make up the code that is tried."""
 
 

@@ -6,6 +6,8 @@ Every section is a label and lines of text; it is left out when it has nothing t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -15,7 +17,7 @@ from foresail.explanation.aftermath import aftermath
 from foresail.explanation.arguing import RULES, arguing
 from foresail.explanation.inputs import inputs
 from foresail.explanation.section import Section
-from foresail.story import Story
+from projections.cycle_record import CycleRecord
 from schemas.actions import Action
 from schemas.decision import ClosedBy, Decision
 
@@ -28,18 +30,18 @@ CLOSED = {
 }
 
 
-def screen(story: Story, *, recording: str = "") -> Group:
-    """Return the screen; `recording` is the file the story is from, for the commands it names."""
-    assert story.decision is not None
+def screen(record: CycleRecord, *, recording: str = "") -> Group:
+    """Return the screen; `recording` is the file the record is from, for the commands it names."""
+    assert record.decision is not None
     table = Table.grid(padding=(0, 1))
     table.add_column(width=LABEL_COLUMNS)
     table.add_column(ratio=1, overflow="fold")
-    sections = (*arguing(story), *inputs(story), *aftermath(story), _deeper(story, recording))
+    sections = (*arguing(record), *inputs(record), *aftermath(record), _deeper(record, recording))
     for section in sections:
         for number, line in enumerate(section.lines):
             label = section.label if number == 0 else ""
             table.add_row(Text(label, style=f"bold {section.style}".rstrip()), _hanging(line))
-    return Group(*_heading(story.decision.data, story), table)
+    return Group(*_heading(record.decision.data, record), table)
 
 
 def _hanging(line: Text) -> RenderableType:
@@ -48,11 +50,11 @@ def _hanging(line: Text) -> RenderableType:
     return Padding(line[indent:], (0, 0, 0, indent)) if indent else line
 
 
-def _heading(decision: Decision, story: Story) -> list[Text]:
-    assert story.decision is not None
-    time = story.decision.time[:19].replace("T", " ")
+def _heading(decision: Decision, record: CycleRecord) -> list[Text]:
+    assert record.decision is not None
+    time = record.decision.time[:19].replace("T", " ")
     title = Text(f"cycle {decision.cycle}  {aimed(decision.action)}", style="bold")
-    title.append(f"   cluster time {time}, seq {story.decision.seq}", style="dim")
+    title.append(f"   cluster time {time}, seq {record.decision.seq}", style="dim")
     reason = f" [{decision.reason}]" if decision.reason is not None else ""
     repeat = f"; {decision.repeat_count} times in a row" if decision.repeat_count > 1 else ""
     closing = (
@@ -74,21 +76,21 @@ def aimed(action: Action) -> str:
     return f"{named} ({numbers})" if numbers else named
 
 
-def _deeper(story: Story, recording: str) -> Section:
+def _deeper(record: CycleRecord, recording: str) -> Section:
     by_layer: dict[str, list[int]] = {}
-    for event in story.events:
+    for event in record.events:
         by_layer.setdefault(event.type.split(".")[1], []).append(event.seq)
     seqs = "; ".join(f"{name} {_ranges(found)}" for name, found in by_layer.items())
     where = f" --recording {recording}" if recording else ""
-    command = f"foresail tap --cycle {story.cycle} --json{where}"
+    command = f"foresail tap --cycle {record.cycle} --json{where}"
     lines = [Text(seqs), Text(f"all of it: {command}", style="dim")]
-    if story.unreadable:
-        text = f"this version cannot read {_ranges(story.unreadable)}"
+    if record.unreadable:
+        text = f"this version cannot read {_ranges(record.unreadable)}"
         lines.insert(1, Text(text, style="red"))
     return Section("SEQS", lines, "dim")
 
 
-def _ranges(numbers: list[int]) -> str:
+def _ranges(numbers: Sequence[int]) -> str:
     """Write positions, those one after the other as `8-10`."""
     runs: list[list[int]] = []
     for number in numbers:

@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.text import Text
 
 from foresail.explanation.section import Section
-from foresail.story import Story
+from projections.cycle_record import CycleRecord
 from schemas.actions import LETTERS
 from schemas.outcome import (
     ExecutionPhase,
@@ -28,22 +28,22 @@ BASE = "base"
 """The reward of every step; it explains nothing."""
 
 
-def aftermath(story: Story) -> Iterator[Section]:
+def aftermath(record: CycleRecord) -> Iterator[Section]:
     """Return the sections on what followed."""
-    own = [event.data for event in story.executions if not event.data.rollback_of]
-    back = [event.data for event in story.executions if event.data.rollback_of]
+    own = [event.data for event in record.executions if not event.data.rollback_of]
+    back = [event.data for event in record.executions if event.data.rollback_of]
     checks = [check for data in own for check in data.guards]
     yield Section("GUARDS", _guards(checks), "" if all(one.passed for one in checks) else "red")
     if own:
         yield _executed("EXECUTED", own[-1])
     else:
         yield Section("EXECUTED", [Text("not yet, or the executor did not run")], "dim")
-    yield Section("VERIFIED", [_verified(event.data) for event in story.verifications])
+    yield Section("VERIFIED", [_verified(event.data) for event in record.verifications])
     if back:
         yield _executed("TAKEN BACK", back[-1])
-    reward = None if story.reward is None else story.reward.data
+    reward = None if record.reward is None else record.reward.data
     yield Section("REWARD", _reward(reward))
-    yield Section("SCORED", [_scored(event.data) for event in story.forecasts], "dim")
+    yield Section("SCORED", [_scored(event.data) for event in record.forecasts], "dim")
 
 
 def _guards(checks: Sequence[GuardCheck]) -> list[Text]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from foresail.explanation.section import Section, number, seconds
-from foresail.story import Story
+from projections.cycle_record import CycleRecord
 from schemas.actions import LETTERS, Action, Evidence
 from schemas.decision import Considered, Decision, Override, RefereeRule
 
@@ -24,11 +24,11 @@ RULES = {
 """Each rule in words."""
 
 
-def arguing(story: Story) -> Iterator[Section]:
+def arguing(record: CycleRecord) -> Iterator[Section]:
     """Return a section for each proposal, for who was missing and for what came late."""
-    assert story.decision is not None
-    decision = story.decision.data
-    actions = {event.id: event.data.action for event in story.proposals}
+    assert record.decision is not None
+    decision = record.decision.data
+    actions = {event.id: event.data.action for event in record.proposals}
     for one in decision.considered:
         yield _proposal(one, decision, actions.get(one.id))
     missing = [f"{LETTERS[agent]} {agent}" for agent in decision.missing]
@@ -40,7 +40,7 @@ def arguing(story: Story) -> Iterator[Section]:
             f"{LETTERS[event.data.agent]} {event.data.agent}: {_wanted(event.data.action)}, score "
             f"{event.data.score:.2f} (seq {event.seq}) was stored after the decision; not considered"
         )
-        for event in story.late
+        for event in record.late
     ]
     yield Section("LATE", late, "yellow")
 

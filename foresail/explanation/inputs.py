@@ -10,9 +10,9 @@ from typing import Any
 
 from rich.text import Text
 
-from foresail.event_lines import table_of_prediction
 from foresail.explanation.section import Section, number, seconds
-from foresail.story import Story
+from projections.cycle_record import CycleRecord
+from projections.prediction_table import prediction_table
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.prediction import Contribution, Prediction, PredictionShadow
@@ -23,20 +23,20 @@ NAMED_FEATURES = 3
 NAMED_EXCEPTIONS = 3
 
 
-def inputs(story: Story) -> Iterator[Section]:
+def inputs(record: CycleRecord) -> Iterator[Section]:
     """Return the sections on predictions and signals."""
-    target = "" if story.decision is None else story.decision.data.action.target.name
-    lines = [line for event in story.predictions for line in _prediction(event, target)]
+    target = "" if record.decision is None else record.decision.data.action.target.name
+    lines = [line for event in record.predictions for line in _prediction(event, target)]
     yield Section("PREDICTED", lines or [Text("nothing: no prediction of this cycle")], "cyan")
-    if story.observation is None:
+    if record.observation is None:
         yield Section("SIGNALS", [Text("the observation is not in this log any more")], "red")
         return
-    yield from _signals(story.observation)
+    yield from _signals(record.observation)
 
 
 def _prediction(event: Event[Any], target: str) -> list[Text]:
     data: Prediction = event.data
-    what, ids, ratios = table_of_prediction(data)
+    what, ids, ratios = prediction_table(data)
     shadow = f"shadow {data.slot} " if isinstance(data, PredictionShadow) else ""
     head = Text(f"{shadow}{what} {data.model_id}", style="" if not shadow else "dim")
     if data.status == "skipped":

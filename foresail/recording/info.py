@@ -14,8 +14,9 @@ from rich.text import Text
 
 from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
-from foresail.audit import Auditor
+from foresail.audit import audit_message
 from foresail.output import console, print_json
+from projections.log_audit import Auditor
 from schemas.envelope import attributes_of
 
 SHOWN_PROBLEMS = 50
@@ -49,11 +50,11 @@ def describe(path: Path) -> dict[str, Any]:
     from_seq = cut.get("from_seq") if isinstance(cut, dict) else None
     auditor = Auditor(from_seq if isinstance(from_seq, int) else 0)
     for message in recording:
-        auditor.take(message)
+        audit_message(auditor, message)
         types[attributes_of(message.headers).get("type", "not an event")] += 1
         first = first or message
         last = message
-    found = auditor.finish(layers="layers" not in recording.header)
+    checked = auditor.finish(layers="layers" not in recording.header)
     return {
         "file": path.name,
         "bytes": path.stat().st_size,
@@ -65,7 +66,7 @@ def describe(path: Path) -> dict[str, Any]:
         "last_seq": last.seq if last else None,
         "seconds": round((last.time_ns - first.time_ns) / 1e9, 3) if first and last else 0.0,
         "types": dict(sorted(types.items())),
-        "audit": asdict(found),
+        "audit": asdict(checked),
     }
 
 

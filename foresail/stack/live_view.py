@@ -1,5 +1,5 @@
-"""The live terminal view: the cluster, the newest decision with its losers, rewards and the pulse
-of every layer.
+"""The live terminal view: the cluster, the newest decision with its losers, rewards and how
+many events of every layer came when.
 
 On a terminal it is redrawn in place; elsewhere each decision is one line, so that logs stay
 readable.
@@ -7,102 +7,46 @@ readable.
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from rich.console import Group
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from projections.event_text import execution_text
+from projections.operating import OperatingState
+from projections.overview import Overview
 from schemas.actions import LETTERS
-from schemas.decision import Decision
-from schemas.envelope import Event
-from schemas.observation import Observation
-from schemas.operating import OperatingState, operating_after
-from schemas.outage import Outage, outage_of
-from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeReward
-from schemas.registry import LAYERS
+from schemas.outcome import OutcomeReward
 from schemas.signals import SignalStatus
-from schemas.snapshot import SnapshotNodes
-from schemas.subjects import parse
 
 COLOURS = {"A": "red", "B": "green", "C": "yellow", "Referee": "cyan"}
 
 
-@dataclass
-class LiveState:
-    """The newest of everything, for the view."""
+def view(
+    overview: Overview,
+    notes: Sequence[str],
+    now_ns: int,
+    header: str,
+    processes: Mapping[str, int],
+) -> Group:
+    """Return the whole view.
 
-    observation: Observation | None = None
-    decision: Decision | None = None
-    execution: OutcomeExecution | None = None
-    reward: OutcomeReward | None = None
-    outage: Outage | None = None
-    """The cluster cannot be read now."""
-    operating: OperatingState = field(default_factory=OperatingState)
-    counts: dict[str, int] = field(default_factory=dict)
-    newest_ns: dict[str, int] = field(default_factory=dict)
-    notes: deque[str] = field(default_factory=lambda: deque(maxlen=4))
-
-    def add(self, event: Event[Any]) -> None:
-        """Take one stored event into account."""
-        layer = parse(event.subject).layer
-        self.counts[layer] = self.counts.get(layer, 0) + 1
-        self.newest_ns[layer] = event.recorded_ns
-        self.operating = operating_after(self.operating, event.data)
-        match event.data:
-            case SnapshotNodes() as snapshot:
-                self.outage = outage_of(snapshot)
-            case Observation() as observation:
-                self.observation = observation
-            case Decision() as decision:
-                self.decision = decision
-            case OutcomeExecution() as execution:
-                self.execution = execution
-            case OutcomeReward() as reward:
-                self.reward = reward
-
-
-def decision_line(decision: Decision, execution: OutcomeExecution | None = None) -> str:
-    """Return one decision as one line: cycle, rationale, losers, what became of it."""
-    losers = ", ".join(
-        f"{LETTERS[one.agent]} {one.kind}"
-        for one in decision.considered
-        if one.id != decision.selected
-    )
-    missing = (
-        f"; missing {', '.join(LETTERS[agent] for agent in decision.missing)}"
-        if decision.missing
-        else ""
-    )
-    over = f"; over {losers}" if losers else ""
-    what = "" if execution is None else f"; {execution_text(execution)}"
-    return f"cycle {decision.cycle:>4}  {decision.rationale}{over}{missing}{what}"
-
-
-def execution_text(execution: OutcomeExecution) -> str:
-    """Return what became of a decision in a few words."""
-    match execution.phase:
-        case ExecutionPhase.REFUSED:
-            return f"not executed ({execution.reason})"
-        case ExecutionPhase.STARTED:
-            return f"executing {len(execution.operations)} operations"
-        case _:
-            done = "done" if execution.succeeded else "failed"
-            return f"{done} ({execution.mode}, {len(execution.operations)} operations)"
-
-
-def view(state: LiveState, now_ns: int, header: str, processes: dict[str, int]) -> Group:
-    """Return the whole view; `now_ns` is wall time, nanoseconds since the Unix epoch."""
+    Args:
+        overview: the newest of everything.
+        notes: what the reader of the log met on its way.
+        now_ns: wall time, nanoseconds since the Unix epoch.
+        header: the first line.
+        processes: process ids by name; 0 between two starts.
+    """
     return Group(
         Text(header, style="bold"),
-        _operating(state.operating),
-        _pulse(state, now_ns, processes),
-        _cluster(state),
-        _decision(state),
-        Text("\n".join(state.notes), style="dim"),
+        _operating(overview.run.operating),
+        _layers(overview, now_ns, processes),
+        _cluster(overview),
+        _decision(overview),
+        Text("\n".join(notes), style="dim"),
     )
 
 
@@ -116,13 +60,13 @@ def _operating(operating: OperatingState) -> Text:
     return text
 
 
-def _pulse(state: LiveState, now_ns: int, processes: dict[str, int]) -> Table:
+def _layers(overview: Overview, now_ns: int, processes: Mapping[str, int]) -> Table:
     table = Table.grid(padding=(0, 2))
     cells = []
-    for layer in LAYERS:
-        newest = state.newest_ns.get(layer)
+    for layer, activity in overview.layers.items():
+        newest = activity.newest_ns
         age = "waiting" if newest is None else f"{max(0.0, (now_ns - newest) / 1e9):.1f} s ago"
-        cells.append(f"[bold]{layer}[/bold] {state.counts.get(layer, 0)}\n[dim]{age}[/dim]")
+        cells.append(f"[bold]{layer}[/bold] {activity.count}\n[dim]{age}[/dim]")
     table.add_row(*cells)
     down = [name for name, pid in processes.items() if pid == 0]
     if down:
@@ -130,12 +74,11 @@ def _pulse(state: LiveState, now_ns: int, processes: dict[str, int]) -> Table:
     return table
 
 
-def _cluster(state: LiveState) -> Panel:
-    observation = state.observation
-    if state.outage is not None:
-        return Panel(
-            Text(state.outage.text(), style="bold red"), title="cluster", title_align="left"
-        )
+def _cluster(overview: Overview) -> Panel:
+    observation = overview.observation
+    if overview.outage is not None:
+        outage = Text(overview.outage.text(), style="bold red")
+        return Panel(outage, title="cluster", title_align="left")
     if observation is None:
         return Panel("waiting for the first observation", title="cluster", title_align="left")
     totals = observation.totals
@@ -158,31 +101,32 @@ def _cluster(state: LiveState) -> Panel:
 _TROUBLE = (SignalStatus.STALE, SignalStatus.MISSING)
 
 
-def _decision(state: LiveState) -> Panel:
-    decision = state.decision
-    if decision is None:
+def _decision(overview: Overview) -> Panel:
+    record = overview.cycles.newest_decided
+    if record is None or record.decision is None:
         return Panel("waiting for the first decision", title="decision", title_align="left")
+    decision = record.decision.data
     table = Table.grid(padding=(0, 2))
-    for one in decision.considered:
-        letter = LETTERS[one.agent]
-        won = one.id == decision.selected
-        lost = decision.overridden.get(one.agent.value)
+    for proposal in decision.considered:
+        letter = LETTERS[proposal.agent]
+        won = proposal.id == decision.selected
+        lost = decision.overridden.get(proposal.agent.value)
         mark = "[bold]wins[/bold]" if won else f"[dim]{lost.rule if lost else ''}[/dim]"
-        name = f"[{COLOURS[letter]}]{letter} {one.agent}[/]"
-        table.add_row(name, f"{one.kind} {one.target.name}", f"{one.score:.2f}", mark, one.rule)
-    execution = state.execution
+        name = f"[{COLOURS[letter]}]{letter} {proposal.agent}[/]"
+        aim = f"{proposal.kind} {proposal.target.name}"
+        table.add_row(name, aim, f"{proposal.score:.2f}", mark, proposal.rule)
     lines = [Text(decision.rationale)]
-    if execution is not None and execution.cycle == decision.cycle:
-        lines.append(Text(execution_text(execution), style="italic"))
-    if state.reward is not None and state.reward.observed is not None:
-        reward = state.reward
-        observed, predicted = reward.observed, reward.predicted
-        if observed is not None:
-            lines.append(
-                Text(
-                    f"cycle {reward.cycle} earned {observed.total:+.2f}, predicted {predicted.total:+.2f}",
-                    style="dim",
-                )
-            )
+    if record.executions:
+        lines.append(Text(execution_text(record.executions[-1].data), style="italic"))
+    lines += [_reward(reward) for reward in overview.rewards[-1:] if reward.observed is not None]
     title = f"decision {decision.cycle}: {decision.action.label} {decision.action.target.name}"
     return Panel(Group(table, *lines), title=title, title_align="left")
+
+
+def _reward(reward: OutcomeReward) -> Text:
+    assert reward.observed is not None
+    text = (
+        f"cycle {reward.cycle} earned {reward.observed.total:+.2f}, "
+        f"predicted {reward.predicted.total:+.2f}"
+    )
+    return Text(text, style="dim")

@@ -109,8 +109,8 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
             status = await _until_stopped(stack, watching, quiet=quiet)
         finally:
             await _bring_down(stack, watching)
-        outage = stack.watch.state.outage
-        summary = stack.watch.tally.summary() | {
+        outage = stack.watch.overview.outage
+        summary = stack.watch.totals.summary() | {
             "status": status,
             "record": settings.run.record,
             "cluster_outage": None if outage is None else outage.text(),
@@ -291,7 +291,7 @@ def with_dashboard_port(settings: StackSettings) -> StackSettings:
 def _noted(stack: RunningStack, name: str, what: str) -> str:
     """Keep what happened to a process where people look; return it as a line."""
     line = f"{name} {what}"
-    stack.watch.state.notes.append(line)
+    stack.watch.notes.append(line)
     with contextlib.suppress(OSError):  # a full disk must not end whoever tells
         stack.supervisor.tell(line)
         _store(stack)
@@ -381,13 +381,9 @@ async def _settle(stack: RunningStack) -> None:
     """Wait until the newest observed cycle has its outcome, or the log stays quiet."""
     deadline = stack.clock.monotonic() + SETTLE_SECONDS
     while stack.clock.monotonic() < deadline:
-        state = stack.watch.state
-        observed = -1 if state.observation is None else state.observation.cycle
-        done = (
-            -1
-            if state.execution is None or state.execution.phase == "started"
-            else state.execution.cycle
-        )
+        overview = stack.watch.overview
+        observed = -1 if overview.observation is None else overview.observation.cycle
+        done = overview.cycles.newest_executed
         before = stack.watch.seq
         await stack.clock.sleep(QUIET_SECONDS)
         if done >= observed and stack.watch.seq == before:

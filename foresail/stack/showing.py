@@ -10,12 +10,13 @@ from rich.live import Live
 
 from bus.clock import Clock
 from foresail.output import console
-from foresail.stack.live_view import decision_line, view
+from foresail.stack.live_view import view
 from foresail.stack.watch import Watch
+from projections.event_text import decision_line
+from projections.operating import OperatingState, operating_after
+from projections.outage import outage_of
 from schemas.decision import Decision
 from schemas.envelope import Event
-from schemas.operating import OperatingState, operating_after
-from schemas.outage import outage_of
 from schemas.outcome import OutcomeExecution
 from schemas.snapshot import SnapshotNodes
 
@@ -34,7 +35,7 @@ async def show(
         console=out, refresh_per_second=FRAMES_PER_SECOND, screen=False, transient=True
     ) as live:
         while True:
-            live.update(view(watch.state, clock.wall_ns(), header, dict(pids())))
+            live.update(view(watch.overview, watch.notes, clock.wall_ns(), header, pids()))
             await clock.sleep(1 / FRAMES_PER_SECOND)
 
 

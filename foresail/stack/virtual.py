@@ -96,7 +96,7 @@ async def _run(settings: StackSettings, workload: ChosenWorkload) -> dict[str, A
             await _cancel(tasks[name])
         await _cancel(watching)
         await watch.finish()
-        summary = watch.tally.summary() | {"status": "complete", "record": settings.run.record}
+        summary = watch.totals.summary() | {"status": "complete", "record": settings.run.record}
         await run_complete(bus, origin, summary, clock.wall_ns() / 1e9, "complete")
         await watch.finish()
     finally:

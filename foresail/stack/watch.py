@@ -1,25 +1,29 @@
-"""Watches a run: every stored event once, in order, into the live view, the tally and the
-recording.
-"""
+"""Watches a run: every stored event once, in order, into the overview, the totals and the recording."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import Any
 
 from bus.clock import Clock
 from bus.errors import BusUnavailable, LogWentBack
+from bus.events import read_entry
 from bus.port import Bus, StoredMessage
 from bus.recording import RecordingWriter
-from foresail.stack.live_view import LiveState
-from foresail.stack.tally import Tally
+from projections.cycle_record import CycleRecords
+from projections.overview import Overview
+from projections.run_totals import RunTotals
 from schemas import subjects
 from schemas.envelope import Event
-from schemas.registry import UnknownEvent, decode
+from schemas.subjects import parse
 
 AGAIN_SECONDS = 1.0
 """Pause before asking a server again that did not answer."""
+NOTES = 4
+CYCLES = 8
+"""Cycles whose records are kept for the view."""
 
 
 class Watch:
@@ -30,8 +34,9 @@ class Watch:
         self._bus = bus
         self._pattern = subjects.pattern(cluster, (">",))
         self._recording = recording
-        self.state = LiveState()
-        self.tally = Tally()
+        self.overview = _empty_overview()
+        self.totals = RunTotals()
+        self.notes: deque[str] = deque(maxlen=NOTES)
         self.seq = 0
         self.listeners: list[Callable[[Event[Any]], None]] = []
 
@@ -47,7 +52,7 @@ class Watch:
             try:
                 await self.run()
             except BusUnavailable as error:
-                self.state.notes.append(str(error))
+                self.notes.append(str(error))
                 await clock.sleep(AGAIN_SECONDS)
             except LogWentBack as error:
                 self._start_over(error)
@@ -57,8 +62,9 @@ class Watch:
         if self._recording is not None:
             self._recording.seal()
             self._recording = None
-        self.state, self.tally, self.seq = LiveState(), Tally(), 0
-        self.state.notes.append(f"{error}; a recording ended there")
+        self.overview, self.totals, self.seq = _empty_overview(), RunTotals(), 0
+        self.notes.clear()
+        self.notes.append(f"{error}; a recording ended there")
 
     async def finish(self) -> None:
         """After `run` was cancelled: take what is stored and was not read yet."""
@@ -70,21 +76,16 @@ class Watch:
             return
         self.seq = message.seq
         self._record(message)
-        try:
-            event = decode(
-                message.subject,
-                message.headers,
-                message.data,
-                seq=message.seq,
-                recorded_ns=message.time_ns,
-            )
-        except UnknownEvent as error:
-            self.state.notes.append(f"seq {message.seq}: {error}")
+        layer = parse(message.subject).layer
+        self.overview = self.overview.after_message(layer, message.seq, message.time_ns)
+        entry = read_entry(message)
+        if entry.event is None:
+            self.notes.append(f"seq {message.seq}: {entry.problem}")
             return
-        self.state.add(event)
-        self.tally.add(event)
+        self.overview = self.overview.after(entry.event)
+        self.totals.add(entry.event)
         for listener in self.listeners:
-            listener(event)
+            listener(entry.event)
 
     def _record(self, message: StoredMessage) -> None:
         """Write a message to the recording, if there is one; a full disk ends it, not the stack."""
@@ -94,4 +95,8 @@ class Watch:
             self._recording.write(message)
         except OSError as error:
             self._recording = None
-            self.state.notes.append(f"the recording ended at seq {message.seq}: {error.strerror}")
+            self.notes.append(f"the recording ended at seq {message.seq}: {error.strerror}")
+
+
+def _empty_overview() -> Overview:
+    return Overview(cycles=CycleRecords(limit=CYCLES))

@@ -11,16 +11,16 @@ import argparse
 from pathlib import Path
 
 from bus.errors import InputError
+from bus.events import read_events
 from bus.exit_codes import ExitCode
 from foresail.flags import add_partial, seconds
 from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import page, print_json
-from foresail.timeline.chain import incidents
-from foresail.timeline.gathered import READS, Gathered
 from foresail.timeline.html import write_page
-from foresail.timeline.incident import Incident
 from foresail.timeline.terminal import incident_view, list_view
-from schemas.registry import UnknownEvent, decode
+from projections.incidents.chain import incidents
+from projections.incidents.history import READS, ClusterHistory
+from projections.incidents.incident import Incident
 
 LAST = "last"
 NOTHING = "no incident: no node went down, no pod waited 30 s for a node, no autoscaler had to act"
@@ -59,62 +59,64 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         InputError: there is no such incident.
     """
     async with open_source(arguments.recording, Path(arguments.state)) as source:
-        gathered = await gather(source, arguments.since)
+        history = await read_history(source, arguments.since)
     code = reading_verdict(
-        source, nothing_compared=gathered.first_seconds is None, partial=arguments.partial
+        source, nothing_compared=history.first_seconds is None, partial=arguments.partial
     )
-    found = incidents(gathered)
+    known = incidents(history)
     if arguments.list:
         if arguments.json:
-            print_json([one.model_dump(mode="json", exclude={"curves"}) for one in found])
+            print_json([incident.model_dump(mode="json", exclude={"curves"}) for incident in known])
         else:
-            page().print(list_view(found) if found else NOTHING)
+            page().print(list_view(known) if known else NOTHING)
         return code
-    if not found and arguments.place is None and arguments.incident in (None, LAST):
+    if not known and arguments.place is None and arguments.incident in (None, LAST):
         page().print(NOTHING)
         return code
-    chosen = choose(found, arguments.incident, arguments.place)
+    chosen = choose(known, arguments.incident, arguments.place)
     if arguments.html is not None:
         write_page(chosen, Path(arguments.html))
     if arguments.json:
         print_json(chosen.model_dump(mode="json"))
     else:
-        page().print(incident_view(chosen, gathered.omitted, gathered.unreadable))
+        page().print(incident_view(chosen, history.omitted, history.unreadable))
         if arguments.html is not None:
             page().print(f"drawn in {arguments.html}", markup=False)
     return code
 
 
-async def gather(source: Source, since_seconds: float | None) -> Gathered:
-    """Read a log once and return what a timeline is told from."""
+async def read_history(source: Source, since_seconds: float | None) -> ClusterHistory:
+    """Read a log once and return what incidents are derived from."""
     start = 1 if since_seconds is None else await source.start_of(Since(seconds=since_seconds))
-    gathered = Gathered()
-    async for message in source.messages(READS, start_seq=start):
-        try:
-            event = decode(message.subject, message.headers, message.data, seq=message.seq)
-        except UnknownEvent:
-            gathered.unreadable += 1
+    history = ClusterHistory()
+    async for entry in read_events(source.messages(READS, start_seq=start)):
+        if entry.event is None:
+            history.unreadable += 1
         else:
-            gathered.add(event)
-    return gathered
+            history.add(entry.event)
+    return history
 
 
-def choose(found: list[Incident], wanted: str | None, place: str | None) -> Incident:
+def choose(known: list[Incident], wanted: str | None, place: str | None) -> Incident:
     """Return the incident that is meant: of a place the newest, else by number, else the newest.
 
     Raises:
         InputError: there is none.
     """
-    about = found if place is None else [one for one in found if is_about(one, place)]
+    about = (
+        known if place is None else [incident for incident in known if is_about(incident, place)]
+    )
     if not about:
-        places = sorted({name for one in found for name in (*one.nodes, *one.workloads)})
+        places = sorted(
+            {name for incident in known for name in (*incident.nodes, *incident.workloads)}
+        )
         shown = ", ".join(places[:8]) or "none had any"
         raise InputError("WORKLOAD|NODE", place, f"no incident of it; those that had one: {shown}")
     if wanted is None or wanted == LAST:
         return about[-1]
-    chosen = [one for one in about if str(one.number) == wanted]
+    chosen = [incident for incident in about if str(incident.number) == wanted]
     if not chosen:
-        numbers = ", ".join(str(one.number) for one in about)
+        numbers = ", ".join(str(incident.number) for incident in about)
         raise InputError("--incident", wanted, f"give `last` or one of {numbers}")
     return chosen[0]
 

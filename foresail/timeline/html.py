@@ -10,10 +10,10 @@ from pathlib import Path
 from string import Template
 
 from bus.errors import InputError
-from foresail.timeline.acting import EXECUTED
 from foresail.timeline.drawing import drawing
-from foresail.timeline.incident import Incident, Lane, Step
 from foresail.timeline.terminal import TITLES, clock, end_of, lag, lag_words, lasted, lead, places
+from projections.incidents.executions import EXECUTED
+from projections.incidents.incident import Incident, Lane, Step
 
 
 def write_page(incident: Incident, path: Path) -> None:

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from foresail.timeline.incident import Incident, IncidentKind, Lane, Step
+from projections.incidents.incident import Incident, IncidentKind, Lane, Step
 
 BAR_COLUMNS = 22
 SHOWN_PLACES = 4

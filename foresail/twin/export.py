@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from bus.errors import InputError
+from bus.events import event_of
 from bus.exit_codes import ExitCode, verdict
 from bus.port import StoredMessage
 from bus.recording import open_recording
@@ -22,7 +23,7 @@ from foresail.output import console, print_json
 from foresail.twin.place import find_kubeconfig
 from schemas.envelope import attributes_of
 from schemas.frames import FullState, apply_frame
-from schemas.registry import UnknownEvent, decode
+from schemas.registry import UnknownEvent
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from services.cluster import OfficialClientTransport
 from services.collector.assemble import assemble
@@ -134,7 +135,7 @@ def _unfolded(path: Path, messages: Iterable[StoredMessage]) -> FullState:
     state: FullState | None = None
     try:
         for message in messages:
-            event = decode(message.subject, message.headers, message.data, seq=message.seq)
+            event = event_of(message)
             assert isinstance(event.data, SnapshotNodes | SnapshotPlacements | SnapshotWorkloads)
             state = apply_frame(state, event.data)
     except (UnknownEvent, ValueError) as error:

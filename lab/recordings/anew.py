@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from bus.errors import InputError
+from bus.events import event_of
 from bus.follow import Handler
 from bus.port import StoredMessage
 from lab.recordings.redaction import Renaming
@@ -20,7 +21,7 @@ from schemas.frames import FramedData
 from schemas.identity import Origin, cycle_of, event_id, traceparent
 from schemas.model import DataModel
 from schemas.observation import Observation
-from schemas.registry import decode, to_json
+from schemas.registry import to_json
 from schemas.tables import Table, TableDelta, apply_delta, state_hash
 from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings
@@ -198,4 +199,4 @@ def _table_kind(kind: type[FramedData], name: str) -> type[Table]:
 
 
 def _decoded(message: StoredMessage) -> Event[Any]:
-    return decode(message.subject, message.headers, message.data, seq=message.seq)
+    return event_of(message)

@@ -19,13 +19,15 @@ import polars as pl
 from pydantic import BaseModel
 
 from bus.errors import InputError
+from bus.events import read_entry
 from bus.nats_wire import nanoseconds
 from bus.port import StoredMessage
 from bus.recording.writer import PARTIAL
+from projections.frame_states import FrameStates
 from schemas.envelope import Event
-from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame
+from schemas.frames import FramedData
 from schemas.model import EventData
-from schemas.registry import UnknownEvent, decode, to_json
+from schemas.registry import to_json
 from schemas.tables import Table
 
 ROWS_A_PIECE = 50_000
@@ -91,20 +93,13 @@ class _Tables:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._families: dict[str, _Family] = {}
-        self._states: dict[str, FullState | None] = {}
+        self._states = FrameStates()
         self._written = Written()
 
     def take(self, message: StoredMessage) -> None:
         """Add the rows of one message."""
-        try:
-            event = decode(
-                message.subject,
-                message.headers,
-                message.data,
-                seq=message.seq,
-                recorded_ns=message.time_ns,
-            )
-        except UnknownEvent:
+        event = read_entry(message).event
+        if event is None:
             self._written.unreadable += 1
             return
         name = event.type.removeprefix("foresail.")
@@ -128,14 +123,11 @@ class _Tables:
     def _tables_of(self, event: Event[Any]) -> Iterator[tuple[str, Table]]:
         data = event.data
         if isinstance(data, FramedData):
-            try:
-                state = apply_frame(self._states.get(event.type), data)
-            except FrameMismatch:
-                self._states[event.type] = None
+            state = self._states.add(event)
+            if state is None:
                 self._written.unresolved += 1
-                return
-            self._states[event.type] = state
-            yield from state.tables.items()
+            else:
+                yield from state.tables.items()
             return
         for name, value in data:
             if isinstance(value, Table):

@@ -12,13 +12,14 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from bus.events import event_of
 from bus.recording import open_recording
-from lab.rerun.tally import Tally
 from lab.rerun.what_if import CLASSES, LISTED, WINDOW_SECONDS, DecisionChange, change_between
+from projections.policy_totals import PolicyTotals
 from schemas.decision import Decision
 from schemas.envelope import attributes_of
 from schemas.outcome import OutcomeReward
-from schemas.registry import UnknownEvent, decode
+from schemas.registry import UnknownEvent
 
 COUNTED = frozenset({Decision.TYPE, OutcomeReward.TYPE})
 REACH = 10_000
@@ -31,7 +32,7 @@ class Side:
 
     file: str
     cluster: str
-    tally: Tally
+    totals: PolicyTotals
     events: int = 0
     alone: int = 0
     """Cycles decided in this recording only."""
@@ -75,7 +76,7 @@ class Diff:
                     "cycles_alone": side.alone,
                     "damage": side.damage,
                     "unreadable": side.unreadable,
-                    **side.tally.as_json(),
+                    **side.totals.as_json(),
                 }
                 for side in self.sides
             ],
@@ -105,7 +106,7 @@ def diff(a: Path, b: Path, window_seconds: float = WINDOW_SECONDS) -> Diff:
         Side(
             path.name,
             f"{one.header.get('cluster')}/{one.header.get('incarnation')}",
-            Tally(window_seconds),
+            PolicyTotals(window_seconds),
         )
         for path, one in ((a, first), (b, second))
     )
@@ -146,11 +147,11 @@ def _decisions(recording: Any, side: Side) -> Iterator[Decision]:
         if attributes_of(message.headers).get("type") not in COUNTED:
             continue
         try:
-            data: Any = decode(message.subject, message.headers, message.data).data
+            data: Any = event_of(message).data
         except UnknownEvent:
             side.unreadable += 1
             continue
-        side.tally.add(data)
+        side.totals.add(data)
         if isinstance(data, Decision):
             yield data
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from lab.rerun.compare import Comparer
 from lab.rerun.settings import Changes, settings_from
 from lab.rerun.stage import AnyEvent, Pair, Pattern, Recorded
+from projections.frame_states import FrameStates
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.envelope import NewEvent
@@ -49,7 +50,7 @@ class ObservingStage:
         self._chained = chained
         self._settings: CollectorSettings | None = None
         self._seen: dict[str, AnyEvent] = {}
-        self._full: dict[str, FullState] = {}
+        self._tables = FrameStates()
         self._previous: FullState | None = None
 
     @property
@@ -70,12 +71,8 @@ class ObservingStage:
 
     def take(self, event: AnyEvent) -> None:
         """Keep the newest snapshot tables."""
-        kind = event.type
-        try:
-            self._full[kind] = apply_frame(self._full.get(kind), event.data)
-        except FrameMismatch:
-            self._full.pop(kind, None)
-        self._seen[kind] = event
+        self._tables.add(event)
+        self._seen[event.type] = event
 
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Observe the cycle's snapshot again."""
@@ -96,10 +93,8 @@ class ObservingStage:
     def _made(self, recorded: Recorded) -> tuple[NewEvent, FullState] | None:
         """Return the observation and the full state after it; None when its snapshot is not there."""
         cycle = recorded.cycle
-        if any(
-            kind.TYPE not in self._full or self._full[kind.TYPE].cycle != cycle
-            for kind in SNAPSHOTS
-        ):
+        states = [self._tables.states.get(kind.TYPE) for kind in SNAPSHOTS]
+        if any(state is None or state.cycle != cycle for state in states):
             return None
         if self._begins_anew(recorded):
             self._previous = None
@@ -140,9 +135,7 @@ class ObservingStage:
     def _snapshot(self) -> Snapshot:
         nodes: SnapshotNodes = self._seen[SnapshotNodes.TYPE].data
         workloads: SnapshotWorkloads = self._seen[SnapshotWorkloads.TYPE].data
-        tables = {
-            name: table for full in self._full.values() for name, table in full.tables.items()
-        }
+        tables = self._tables.tables()
         node_table, placements = tables["nodes"], tables["placements"]
         workload_table, pods = tables["workloads"], tables["pods"]
         assert isinstance(node_table, NodeTable)

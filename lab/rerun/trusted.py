@@ -15,11 +15,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import orjson
 from pydantic import BaseModel
 
+from bus.events import event_of
 from bus.port import StoredMessage
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FramedData
 from schemas.model import EventData
-from schemas.registry import BY_TYPE, decode
+from schemas.registry import BY_TYPE
 from schemas.upcast import UPCASTERS
 
 Reader = Callable[[Any], Any]
@@ -44,11 +45,11 @@ def read_event(message: StoredMessage) -> Event[Any]:
     attributes = attributes_in(message.headers)
     reader = _reader_of(attributes.get("type", ""))
     if reader is None or "correlationid" not in attributes:
-        return _usual(message)
+        return event_of(message)
     try:
         return _event(message, attributes, reader(orjson.loads(message.data)))
     except (KeyError, TypeError, ValueError, AttributeError, NotDirect):
-        return _usual(message)
+        return event_of(message)
 
 
 def attributes_in(headers: Mapping[str, str]) -> Mapping[str, str]:
@@ -81,16 +82,6 @@ def _event(message: StoredMessage, attributes: Mapping[str, str], data: EventDat
         traceparent=attributes.get("traceparent", ""),
         config_hash=attributes.get("confighash", ""),
         data=data,
-        seq=message.seq,
-        recorded_ns=message.time_ns,
-    )
-
-
-def _usual(message: StoredMessage) -> Event[Any]:
-    return decode(
-        message.subject,
-        message.headers,
-        message.data,
         seq=message.seq,
         recorded_ns=message.time_ns,
     )

@@ -17,7 +17,7 @@ from lab.rerun.changes import Changes, first_layer
 from lab.rerun.engine import LAYERS, Plan, Rerun
 from lab.rerun.garbage import rare_collections
 from lab.rerun.stage import AnyEvent
-from lab.rerun.tally import Tally
+from projections.policy_totals import PolicyTotals
 from schemas.actions import ActionKind
 from schemas.decision import Decision
 from services.referee.rule import Rule
@@ -57,8 +57,8 @@ class Result:
     rules: tuple[str, ...]
     """The referee's rules in order, when they were changed."""
     from_layer: str
-    baseline: Tally
-    changed: Tally
+    baseline: PolicyTotals
+    changed: PolicyTotals
     classes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CLASSES, 0))
     listed: list[DecisionChange] = field(default_factory=list)
     cycles: tuple[int, int] = (0, 0)
@@ -148,8 +148,8 @@ def what_if(
         dict(changes),
         tuple(rule.name.value for rule in rules or ()),
         layer,
-        Tally(window_seconds),
-        Tally(window_seconds),
+        PolicyTotals(window_seconds),
+        PolicyTotals(window_seconds),
     )
     rerun = Rerun(recording.header, plan)
 

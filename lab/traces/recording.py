@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 
 from bus.errors import RecordingDamaged
+from bus.events import event_of
 from bus.recording import open_recording
 from features.codes import parts_of, program_of
 from features.live.live_history import Live, Machines, machine_events
@@ -30,7 +31,7 @@ from lab.traces.repair import Ledger, SchemaDrift
 from lab.traces.trace_reader import TraceReader
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution
-from schemas.registry import UnknownEvent, decode
+from schemas.registry import UnknownEvent
 from schemas.snapshot import SnapshotPlacements, SnapshotWorkloads
 from schemas.view import ObservationView, update_view
 
@@ -93,7 +94,7 @@ class Told:
         tokens = ".".join(message.subject.split(".")[2:])
         if tokens not in READ:
             return
-        event = decode(message.subject, message.headers, message.data, seq=message.seq)
+        event = event_of(message)
         match event.data:
             case SnapshotPlacements() as data:
                 self.live = self.live.with_placements(data)

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from bus.events import read_entry
 from bus.port import StoredMessage
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.proposal import Proposal
-from schemas.registry import LAYERS, UnknownEvent, decode
+from schemas.registry import LAYERS
 from schemas.subjects import parse
 
 OPEN_CYCLES = 6
@@ -125,18 +126,11 @@ def _read(messages: Iterable[StoredMessage], events: list[Event[Any]]) -> Iterat
         if previous and message.seq != previous + 1:
             yield Problem(Defect.HOLE, message.seq, f"follows position {previous}")
         previous = message.seq
-        try:
-            events.append(
-                decode(
-                    message.subject,
-                    message.headers,
-                    message.data,
-                    seq=message.seq,
-                    recorded_ns=message.time_ns,
-                )
-            )
-        except UnknownEvent as error:
-            yield Problem(Defect.UNREADABLE, message.seq, str(error)[:200])
+        entry = read_entry(message)
+        if entry.event is None:
+            yield Problem(Defect.UNREADABLE, message.seq, entry.problem[:200])
+        else:
+            events.append(entry.event)
 
 
 def _repeats(events: list[Event[Any]]) -> Iterator[Problem]:

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from contextlib import aclosing
 
 from bus.errors import Permanent, Temporary
+from bus.events import event_of
 from bus.login import ANONYMOUS, Login
 from bus.nats_adapter import NatsBus
 from bus.port import StoredMessage
 from proofs.faults.waiting import until
 from schemas import subjects
 from schemas.decision import ClosedBy, Decision
-from schemas.registry import decode
 
 AGAIN_SECONDS = 0.3
 EVERYTHING = (subjects.pattern("*", (">",)),)
@@ -89,11 +89,11 @@ class LogWatch:
     def _take(self, message: StoredMessage) -> None:
         self.messages.append(message)
         if message.subject.endswith(".decision"):
-            data = decode(message.subject, message.headers, message.data).data
+            data = event_of(message).data
             if isinstance(data, Decision):
                 self.closed[data.cycle] = data.closed_by
         elif message.subject.endswith(".outcome.execution"):
-            event = decode(message.subject, message.headers, message.data)
+            event = event_of(message)
             self.newest_answered = max(self.newest_answered, event.cycle)
 
 

@@ -21,7 +21,7 @@ from proofs.fuzzing import entries, inputs
 
 CHILD = "--child"
 """Marks the process that fuzzes; libFuzzer ends its process itself."""
-INSTRUMENTED = ["schemas", "bus", "features", "services", "twin", "lab", "foresail"]
+INSTRUMENTED = ["schemas", "projections", "bus", "features", "services", "twin", "lab", "foresail"]
 MEGABYTES = 2_000
 """An input that makes the process larger than this is a finding."""
 

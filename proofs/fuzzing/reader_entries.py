@@ -25,6 +25,7 @@ from features.live import checkpoint, node_usage
 from foresail.stack.state_folder import StateFolder
 from foresail.status import parse_heartbeat
 from foresail.tap_filter import event_json
+from projections.spans import SpanBuilder
 from proofs.fuzzing.entry import Entry
 from schemas.decision import Decision
 from schemas.identity import Origin
@@ -37,7 +38,6 @@ from services.dashboard.arrival import arrival_of
 from services.dashboard.page import Page, evolve
 from services.dashboard.sections import row_json, sections_of
 from services.model_folders import read_manifest
-from services.tracing.spans import SpanTeller
 from twin.faults.reading import read_scenario
 from twin.workloads.trace_file import read_trace_file
 
@@ -116,7 +116,7 @@ def read_headers(content: bytes) -> None:
         decode(message.subject, message.headers, message.data, seq=7)
     except UnknownEvent as error:
         _one_line(error)
-    SpanTeller().tell(message)
+    SpanBuilder().build(message)
     json.dumps(event_json(message))
 
 
@@ -128,9 +128,9 @@ def show_message(content: bytes) -> None:
     to_json([row_json(row) for row in page.rows])
     json.loads(_event_json(message))
     json.dumps(event_json(message))
-    teller = SpanTeller()
-    teller.tell(message)
-    teller.finish()
+    builder = SpanBuilder()
+    builder.build(message)
+    builder.finish()
 
 
 def read_address(content: bytes) -> None:

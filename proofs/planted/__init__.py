@@ -32,6 +32,7 @@ from proofs.row import Row, Scale
 REPOSITORY = Path(__file__).resolve().parents[2]
 TRIED = (
     "schemas",
+    "projections",
     "bus",
     "features",
     "services",

@@ -221,7 +221,7 @@ READERS = (
     ),
     Defect(
         "traces: any text is a trace id",
-        "services/tracing/spans.py",
+        "projections/spans.py",
         "([0-9a-f]{32})-([0-9a-f]{16})",
         "([0-9a-f]+)-([0-9a-f]+)",
         f"{FILES}::test_an_absurd_message_is_no_span_or_a_sound_one",

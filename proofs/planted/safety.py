@@ -174,8 +174,8 @@ SAFETY = (
     Defect(
         "the page does not say that it is early",
         "services/dashboard/sections.py",
-        'if page.operating.mode != "active" or page.writes_in is None:',
-        'if page.operating.mode == "active" or page.writes_in is None:',
+        'if run.operating.mode != "active" or run.namespaces is None:',
+        'if run.operating.mode == "active" or run.namespaces is None:',
         "tests/dashboard/test_page_state.py::"
         "test_the_head_says_that_writes_to_a_real_cluster_are_early",
     ),

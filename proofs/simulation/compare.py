@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from bus.events import event_of
 from bus.port import StoredMessage
 from schemas.decision import ClosedBy
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
-from schemas.registry import decode
 from schemas.subjects import parse
 
 NAMED = frozenset(
@@ -99,7 +99,7 @@ def compare(undisturbed: Iterable[StoredMessage], disturbed: Iterable[StoredMess
 def _events(messages: Iterable[StoredMessage]) -> Iterable[tuple[Event[Any], Any]]:
     for message in messages:
         if parse(message.subject).layer in COMPARED:
-            event = decode(message.subject, message.headers, message.data, seq=message.seq)
+            event = event_of(message)
             yield event, json.loads(message.data)
 
 

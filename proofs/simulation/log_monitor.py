@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
+from bus.events import event_of
 from bus.port import StoredMessage
 from schemas.actions import TargetKind
 from schemas.decision import Decision
@@ -17,7 +18,6 @@ from schemas.envelope import Event
 from schemas.identity import Origin, event_id
 from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, OutcomeExecution
-from schemas.registry import decode
 from services.executor.settings import ExecutorSettings
 
 
@@ -38,7 +38,7 @@ class LogMonitor:
 
     def stored(self, message: StoredMessage) -> None:
         """Look at one event at the moment it is stored."""
-        event: Event[Any] = decode(message.subject, message.headers, message.data, seq=message.seq)
+        event: Event[Any] = event_of(message)
         self._check_identity(event)
         match event.data:
             case Observation() as data:

@@ -17,6 +17,7 @@ import structlog
 
 from bus.clock import Clock
 from bus.errors import Temporary
+from bus.events import event_of
 from bus.follow import Publisher
 from bus.handler_process import config_of
 from bus.port import Bus
@@ -28,7 +29,6 @@ from schemas.identity import Origin
 from schemas.model import EventData
 from schemas.observation import Observation
 from schemas.reaction import Reaction
-from schemas.registry import decode
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.tables import Table
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
@@ -122,7 +122,7 @@ class Collector:
             subject = subjects.build(self._origin.cluster, kind.PATTERN)
             stored = await self._bus.last(subject)
             if stored is not None:
-                event = decode(stored.subject, stored.headers, stored.data)
+                event = event_of(stored)
                 self.cycle = max(self.cycle, event.cycle)
                 if isinstance(event.data, SnapshotNodes):
                     self._failing_since = failing_since(event.data.sources)

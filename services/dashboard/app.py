@@ -123,10 +123,10 @@ class DashboardRoutes:
     async def cycle(self, request: Request) -> Response:
         """Return one cycle's decision, who lost to it, and what came of it."""
         number = _number(request.path_params["cycle"])
-        story = self._hub.cycle(number)
-        if story is None:
+        content = self._hub.cycle(number)
+        if content is None:
             return JSONResponse({"error": f"no decision of cycle {number} is kept"}, 404)
-        return JSONResponse(story, headers=NOT_KEPT)
+        return JSONResponse(content, headers=NOT_KEPT)
 
     async def health(self, _: Request) -> Response:
         """Return how far the reader is."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from bus.events import read_entry
 from bus.port import StoredMessage
 from schemas import subjects
 from schemas.envelope import Event
-from schemas.registry import UnknownEvent, decode
 from schemas.snapshot import SnapshotNodes
 
 UNREAD_LAYERS = frozenset({"snapshot", "checkpoint"})
@@ -45,17 +45,10 @@ class Arrival:
 def arrival_of(message: StoredMessage) -> Arrival:
     """Return a stored message as an arrival; never raises for bad content."""
     tokens = subjects.parse(message.subject).tokens
-    event, problem = None, ""
+    event: Event[Any] | None = None
+    problem = ""
     small = tokens == SnapshotNodes.PATTERN and len(message.data) <= SMALL_SNAPSHOT_BYTES
     if tokens[0] not in UNREAD_LAYERS or small:
-        try:
-            event = decode(
-                message.subject,
-                message.headers,
-                message.data,
-                seq=message.seq,
-                recorded_ns=message.time_ns,
-            )
-        except UnknownEvent as error:
-            problem = str(error)
+        entry = read_entry(message)
+        event, problem = entry.event, entry.problem
     return Arrival(message.seq, message.time_ns, tokens, len(message.data), event, problem)

@@ -2,7 +2,7 @@
 
 Pages hold a place in a shared state, not a queue: at each update a page gets the sections that
 changed since its last one and the newest rows of the tail. A slow page therefore costs no memory;
-it skips what it missed and is told how many rows that were.
+it skips what it missed and gets the number of those rows.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 
 from bus.clock import Clock
 from bus.port import Bus, StoredMessage
+from projections.operating import EXECUTOR
 from schemas import subjects
 from schemas.control import Control
 from schemas.identity import Origin
-from schemas.operating import EXECUTOR
 from schemas.registry import to_json
 from services.dashboard.arrival import arrival_of
+from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json
 from services.dashboard.page import Page, evolve, with_operating_state
 from services.dashboard.sections import age_seconds, row_json, sections_of
 from services.dashboard.settings import DashboardSettings
-from services.dashboard.story import MILLISECOND_NS, Json, told
 
 LARGE_BYTES = 128 * 1024
 """Bytes of a message that takes long enough to read that others should have their turn after it."""
@@ -118,10 +118,10 @@ class Hub:
                 changed = self._changed
                 if self._rendered.version > version:
                     rendered = self._rendered
-                    if last_seq > rendered.page.seq:
+                    if last_seq > rendered.page.overview.seq:
                         last_seq = 0  # the page remembers an earlier log
                     yield self._frame(rendered, version, last_seq)
-                    version, last_seq = rendered.version, max(last_seq, rendered.page.seq)
+                    version, last_seq = rendered.version, max(last_seq, rendered.page.overview.seq)
                     continue
                 with suppress(TimeoutError):
                     async with asyncio.timeout(self.settings.heartbeat_seconds):
@@ -139,18 +139,18 @@ class Hub:
     def now(self) -> Json:
         """Return the whole state, as the page gets it at first."""
         sections = sections_of(self._page, self._origin, self._replay_text())
-        return {"now_ms": self._now_ms(), "seq": self._page.seq, "sections": sections}
+        return {"now_ms": self._now_ms(), "seq": self._page.overview.seq, "sections": sections}
 
     def cycle(self, cycle: int) -> Json | None:
-        """Return the story of one cycle; None when it is not among those kept."""
-        story = self._page.stories.get(cycle)
-        return None if story is None else told(story)
+        """Return one cycle as JSON; None when it is not among those kept."""
+        record = self._page.overview.cycles.by_cycle.get(cycle)
+        return None if record is None else cycle_json(record)
 
     def health(self) -> Json:
         """Return how far the reader is and how old the newest event is."""
         return {
             "state": self.state,
-            "seq": self._page.seq,
+            "seq": self._page.overview.seq,
             "newest_age_seconds": age_seconds(self._page, self._clock.wall_ns()),
             "pages": self.pages,
         }
@@ -168,7 +168,7 @@ class Hub:
 
     def _report(self, state: str) -> None:
         self.state = state
-        self._on_progress(state, self._page.seq)
+        self._on_progress(state, self._page.overview.seq)
 
     def _render(self) -> None:
         replay = self._replay_text()
@@ -200,7 +200,7 @@ class Hub:
         return (
             b'id: %d\nevent: update\ndata: {"now_ms":%d,"skipped":%d,"sections":{%s},"rows":%s}\n\n'
             % (
-                rendered.page.seq,
+                rendered.page.overview.seq,
                 self._now_ms(),
                 skipped,
                 changed,

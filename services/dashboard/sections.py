@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from projections.run_state import RunState
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
 from schemas.reaction import ReactionItem
+from services.dashboard.cycle_json import MILLISECOND_NS, Json, cycle_json, decision_row
 from services.dashboard.page import NANOSECONDS, Page, Row
-from services.dashboard.story import MILLISECOND_NS, Json, brief, told
 
 RECENT_DECISIONS = 40
-SHOWN_REACTIONS = 24
+RECENT_REACTIONS = 24
 AGENT_NAMES = ("safety", "admission", "efficiency")
 
 
@@ -21,86 +22,95 @@ def sections_of(page: Page, origin: Origin, replay: str = "") -> dict[str, Any]:
 
     `replay` says how far a replay is; empty for a live stack.
     """
+    decided = page.overview.cycles.newest_decided
     return {
         "head": _head(page, origin, replay),
         "layers": _layers(page),
         "cluster": _cluster(page),
         "signals": _signals(page),
-        "decision": None if page.story is None else told(page.story),
+        "decision": None if decided is None else cycle_json(decided),
         "recent": _recent(page),
         "models": _models(page),
         "node_names": [] if page.observation is None else list(page.observation.nodes.ids),
         "node_cells": page.cells,
         "rewards": _rewards(page),
-        "reactions": [_reaction(one) for one in page.reactions[:SHOWN_REACTIONS]],
-        "stimulus": None if page.stimulus is None else page.stimulus.model_dump(mode="json"),
+        "reactions": [_reaction(item) for item in page.overview.reactions[:RECENT_REACTIONS]],
+        "stimulus": None
+        if page.overview.stimulus is None
+        else page.overview.stimulus.model_dump(mode="json"),
     }
 
 
 def row_json(row: Row) -> list[Any]:
-    """Return one line of the tail: seq, recorded time in ms, subject, gist."""
-    return [row.seq, row.recorded_ns // MILLISECOND_NS, row.subject, row.gist]
+    """Return one line of the tail: seq, recorded time in ms, subject, text."""
+    return [row.seq, row.recorded_ns // MILLISECOND_NS, row.subject, row.text]
 
 
 def _head(page: Page, origin: Origin, replay: str) -> Json:
-    seen = page.observation
-    source = page.source
+    observation, overview = page.observation, page.overview
+    run = overview.run
+    interval = page.interval_seconds
     return {
         "cluster": origin.cluster,
         "incarnation": origin.incarnation,
-        "simulated": seen is not None and any(signal.simulated for signal in seen.signals),
-        "cycle": None if seen is None else seen.cycle,
-        "cluster_time_seconds": None if seen is None else seen.cluster_time_seconds,
-        "interval_ms": None
-        if page.interval_seconds is None
-        else round(page.interval_seconds * 1_000),
-        "newest_ms": page.recorded_ns // MILLISECOND_NS,
-        "seq": page.seq,
-        "mode": page.operating.mode,
-        "early": _early(page),
-        "hold": page.operating.hold,
-        "hold_text": page.operating.hold_text(),
+        "simulated": observation is not None
+        and any(signal.simulated for signal in observation.signals),
+        "cycle": None if observation is None else observation.cycle,
+        "cluster_time_seconds": None if observation is None else observation.cluster_time_seconds,
+        "interval_ms": None if interval is None else round(interval * 1_000),
+        "newest_ms": overview.recorded_ns // MILLISECOND_NS,
+        "seq": overview.seq,
+        "mode": run.operating.mode,
+        "early": _early(run),
+        "hold": run.operating.hold,
+        "hold_text": run.operating.hold_text(),
         "replay": replay or None,
-        "outage": None if page.outage is None else page.outage.text(),
-        "source": None if source is None else {"kind": source.kind, "name": source.name},
-        "error": None if page.error is None else f"{page.error.process}: {page.error.text}",
+        "outage": None if overview.outage is None else overview.outage.text(),
+        "source": None
+        if run.source is None
+        else {"kind": run.source.kind, "name": run.source.name},
+        "error": None if run.error is None else f"{run.error.process}: {run.error.text}",
     }
 
 
-def _early(page: Page) -> str | None:
+def _early(run: RunState) -> str | None:
     """Return what the head says while writes to a real cluster take effect."""
-    if page.operating.mode != "active" or page.writes_in is None:
+    if run.operating.mode != "active" or run.namespaces is None:
         return None
-    return f"early: writes in {', '.join(page.writes_in) or 'no namespace'}"
+    return f"early: writes in {', '.join(run.namespaces) or 'no namespace'}"
 
 
 def _layers(page: Page) -> list[Json]:
     return [
         {
             "name": name,
-            "count": pulse.count,
-            "seq": pulse.seq,
-            "newest_ms": pulse.stamps_ns[-1] // MILLISECOND_NS if pulse.stamps_ns else None,
-            "oldest_ms": pulse.stamps_ns[0] // MILLISECOND_NS if pulse.stamps_ns else None,
-            "window": len(pulse.stamps_ns),
+            "count": activity.count,
+            "seq": activity.seq,
+            "newest_ms": _milliseconds(activity.stamps_ns[-1:]),
+            "oldest_ms": _milliseconds(activity.stamps_ns[:1]),
+            "window": len(activity.stamps_ns),
         }
-        for name, pulse in page.pulses.items()
+        for name, activity in page.overview.layers.items()
     ]
 
 
+def _milliseconds(stamps_ns: tuple[int, ...]) -> int | None:
+    return stamps_ns[0] // MILLISECOND_NS if stamps_ns else None
+
+
 def _cluster(page: Page) -> Json | None:
-    seen = page.observation
-    if seen is None:
+    observation = page.observation
+    if observation is None:
         return None
-    totals: ClusterTotals = seen.totals
-    awake = [state == "on" for state in seen.nodes.power_state]
+    totals: ClusterTotals = observation.totals
+    awake = [state == "on" for state in observation.nodes.power_state]
     return {
         **totals.model_dump(mode="json"),
-        "cpu_used_ratio": _mean(seen.nodes.cpu_used_ratio),
-        "memory_used_ratio": _mean(seen.nodes.memory_used_ratio),
+        "cpu_used_ratio": _mean(observation.nodes.cpu_used_ratio),
+        "memory_used_ratio": _mean(observation.nodes.memory_used_ratio),
         "nodes_asleep": awake.count(False),
-        "interval_seconds": seen.interval_seconds,
-        "namespaces": list(seen.namespaces),
+        "interval_seconds": observation.interval_seconds,
+        "namespaces": list(observation.namespaces),
     }
 
 
@@ -129,30 +139,31 @@ def _signals(page: Page) -> list[Json]:
 
 
 def _recent(page: Page) -> list[Json]:
-    newest = list(page.stories.values())[-RECENT_DECISIONS:]
-    return [one for one in map(brief, reversed(newest)) if one is not None]
+    newest = list(page.overview.cycles.by_cycle.values())[-RECENT_DECISIONS:]
+    return [row for row in map(decision_row, reversed(newest)) if row is not None]
 
 
 def _models(page: Page) -> list[Json]:
-    made = (("risk", page.risk), ("demand", page.demand))
+    predictions = (("risk", page.overview.risk), ("demand", page.overview.demand))
     return [
         {
             "name": name,
-            "model_id": one.model_id,
-            "status": one.status,
-            "reason": one.reason,
-            "horizon_seconds": one.horizon_seconds,
-            "calibrated": one.calibrated,
+            "model_id": prediction.model_id,
+            "status": prediction.status,
+            "reason": prediction.reason,
+            "horizon_seconds": prediction.horizon_seconds,
+            "calibrated": prediction.calibrated,
         }
-        for name, one in made
-        if one is not None
+        for name, prediction in predictions
+        if prediction is not None
     ]
 
 
 def _rewards(page: Page) -> Json | None:
-    if not page.rewards:
+    rewards = page.overview.rewards
+    if not rewards:
         return None
-    newest = page.rewards[-1]
+    newest = rewards[-1]
     weights = dict(
         zip(
             ("safety", "efficiency", "admission"),
@@ -178,9 +189,11 @@ def _rewards(page: Page) -> Json | None:
             "observed": None if newest.observed is None else newest.observed.total,
             "predicted": newest.predicted.total,
         },
-        "cycles": [one.cycle for one in page.rewards],
-        "observed": [None if one.observed is None else one.observed.total for one in page.rewards],
-        "predicted": [one.predicted.total for one in page.rewards],
+        "cycles": [reward.cycle for reward in rewards],
+        "observed": [
+            None if reward.observed is None else reward.observed.total for reward in rewards
+        ],
+        "predicted": [reward.predicted.total for reward in rewards],
     }
 
 
@@ -198,4 +211,6 @@ def _reaction(item: ReactionItem) -> Json:
 
 def age_seconds(page: Page, wall_ns: int) -> float | None:
     """Return wall seconds since the newest event was recorded; None before the first."""
-    return max(0.0, (wall_ns - page.recorded_ns) / NANOSECONDS) if page.seq else None
+    return (
+        max(0.0, (wall_ns - page.overview.recorded_ns) / NANOSECONDS) if page.overview.seq else None
+    )

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from bus.clock import Clock
+from bus.events import event_of
 from bus.follow import Follower, Publisher
 from bus.handler_process import config_of
 from bus.port import Bus
@@ -18,7 +19,6 @@ from schemas import subjects
 from schemas.control import Control
 from schemas.identity import Origin
 from schemas.outcome import ExecutionPhase, Mode
-from schemas.registry import decode
 from services.cluster import Transport
 from services.executor.attempts import Attempts, Effect
 from services.executor.effects.context import EffectContext
@@ -58,7 +58,7 @@ async def run(
         stored = await bus.last(subjects.build(origin.cluster, Control.PATTERN))
         if stored is None:
             return None
-        data = decode(stored.subject, stored.headers, stored.data).data
+        data = event_of(stored).data
         return data if isinstance(data, Control) else None
 
     executor = Executor(settings, publisher, transport, newest_control)

@@ -15,11 +15,12 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
-from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
+from opentelemetry.trace import Link, SpanKind, Status, StatusCode, TraceFlags
+from opentelemetry.trace import SpanContext as OtlpContext
 
+from projections.spans import CycleSpan, SpanContext
 from schemas.config import CODE_VERSION
 from services.tracing.settings import TracingSettings, endpoint
-from services.tracing.spans import CycleSpan, Place
 
 SCOPE = InstrumentationScope("foresail.tracing", CODE_VERSION)
 SAMPLED = TraceFlags(TraceFlags.SAMPLED)
@@ -41,7 +42,7 @@ class SpanSender:
         self._resources: dict[str, Resource] = {}
         self.sent = 0
         self.lost = 0
-        """Spans that the receiver did not take; the log still has what they told."""
+        """Spans that the receiver did not take; the log still holds their events."""
 
     async def send(self, spans: Sequence[CycleSpan]) -> bool:
         """Send spans; False when the receiver did not take them."""
@@ -61,11 +62,11 @@ class SpanSender:
     def _readable(self, span: CycleSpan) -> ReadableSpan:
         return ReadableSpan(
             name=span.name,
-            context=_context(span.place),
+            context=_context(span.context),
             parent=None if span.parent is None else _context(span.parent),
             resource=self._resource(span.producer),
             attributes=span.attributes,
-            links=[Link(_context(place)) for place in span.links],
+            links=[Link(_context(link)) for link in span.links],
             kind=SpanKind.INTERNAL if span.parent is None else SpanKind.PRODUCER,
             status=Status(StatusCode.ERROR if span.failed else StatusCode.UNSET),
             start_time=span.start_ns,
@@ -86,5 +87,5 @@ class SpanSender:
         return self._resources[producer]
 
 
-def _context(place: Place) -> SpanContext:
-    return SpanContext(place.trace_id, place.span_id, is_remote=False, trace_flags=SAMPLED)
+def _context(context: SpanContext) -> OtlpContext:
+    return OtlpContext(context.trace_id, context.span_id, is_remote=False, trace_flags=SAMPLED)

@@ -1,7 +1,7 @@
 """The tracing shell: follow the log, send spans in batches.
 
 A pure subscriber: it starts a little before the log's end, publishes nothing, and nobody waits for
-it. Spans that a receiver does not take are counted and dropped: the log still tells them, and
+it. Spans that a receiver does not take are counted and dropped: the log still holds them, and
 `foresail trace` sends them again under the same ids.
 """
 
@@ -16,14 +16,14 @@ import structlog
 from bus.cancellation import cancel_and_wait
 from bus.clock import Clock
 from bus.port import Bus, Messages
+from projections.spans import CycleSpan, SpanBuilder
 from schemas import subjects
 from services.tracing.export import SpanSender
 from services.tracing.settings import TracingSettings
-from services.tracing.spans import CycleSpan, SpanTeller
 
 NAME = "tracing"
 OVERLAP_MESSAGES = 500
-"""Messages read again at a start: cycles that were open when the last sender stopped are told whole."""
+"""Messages read again at a start: cycles that were open when the last sender stopped are sent whole."""
 
 Progress = Callable[[str, int], None]
 
@@ -61,15 +61,15 @@ async def trace(
 ) -> None:
     """Send the spans of messages to their end; open cycles are closed there."""
     progress = on_progress or (lambda _state, _seq: None)
-    batch, teller = _Batch(sender, settings), SpanTeller()
+    batch, builder = _Batch(sender, settings), SpanBuilder()
     progress("live", 0)
     ticking = asyncio.create_task(batch.tick(clock), name="tracing-tick")
     try:
         async with aclosing(messages):
             async for message in messages:
-                await batch.add(teller.tell(message))
+                await batch.add(builder.build(message))
                 progress("live", message.seq)
-        await batch.add(teller.finish())
+        await batch.add(builder.finish())
         await batch.flush()
     finally:
         await cancel_and_wait(ticking)

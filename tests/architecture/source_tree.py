@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("schemas", "bus", "features", "services", "twin", "lab", "foresail")
+PACKAGES = ("schemas", "projections", "bus", "features", "services", "twin", "lab", "foresail")
 
 
 @cache

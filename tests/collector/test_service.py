@@ -10,11 +10,11 @@ from typing import Any
 from bus.clock import LoopClock
 from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
+from projections.outage import outage_of
 from schemas.envelope import Event
 from schemas.frames import FullState, apply_frame
 from schemas.identity import Origin
 from schemas.observation import Observation
-from schemas.outage import outage_of
 from schemas.reaction import Reaction, ReactionKind
 from schemas.registry import decode
 from schemas.signals import SignalStatus

@@ -16,7 +16,8 @@ from bus.errors import BusUnavailable, ForesailError, NotPermitted
 from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
 from bus.port import Message
-from foresail.audit import Audit, audit
+from foresail.audit import audit
+from projections.log_audit import LogAudit
 from schemas.registry import LAYERS
 from tests.containers.engine import (
     NATS_IMAGE,
@@ -78,14 +79,14 @@ def bus_url(stack: Stack) -> str:
     return f"nats://{stack.address('nats')}:4222"
 
 
-async def found_in(bus: NatsBus) -> Audit:
+async def found_in(bus: NatsBus) -> LogAudit:
     """Check the whole log."""
     return audit([message async for message in bus.history(["foresail.twin.>"])])
 
 
-async def until(bus: NatsBus, holds: Callable[[Audit], bool], what: str) -> Audit:
+async def until(bus: NatsBus, holds: Callable[[LogAudit], bool], what: str) -> LogAudit:
     """Check the log until something holds."""
-    found = Audit()
+    found = LogAudit()
     for _ in range(180):
         try:
             found = await found_in(bus)

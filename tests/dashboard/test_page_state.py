@@ -1,4 +1,4 @@
-"""The page's state is a pure handler of bounded size that tells every cycle's whole argument."""
+"""The page's state has a bounded size and holds every cycle's whole argument."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 import pytest
 
 from bus.port import StoredMessage
+from projections.cycle_record import CycleRecords
+from projections.overview import REACTIONS, STAMPS, Overview
 from schemas.control import Command
 from schemas.decision import ClosedBy
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase
 from schemas.reasons import Reason
 from schemas.registry import LAYERS
-from services.dashboard import page as page_module
 from services.dashboard.arrival import arrival_of
-from services.dashboard.gist import LIMIT, gist_of
+from services.dashboard.cycle_json import cycle_json
 from services.dashboard.node_cells import cells_of
 from services.dashboard.page import Page, evolve
+from services.dashboard.row_text import LIMIT, row_text
 from services.dashboard.sections import sections_of
-from services.dashboard.story import told
 from tests import builders
 from tests.builders import ORIGIN
 from tests.dashboard.built_cycles import cycles, one_cycle, stored_messages
@@ -84,7 +85,7 @@ def test_a_missing_agent_has_a_place_in_the_argument() -> None:
     assert agents == [{"agent": "efficiency", "letter": "B", "verdict": "missing"}]
 
 
-def test_the_story_goes_on_after_the_decision() -> None:
+def test_outcomes_join_the_record_after_the_decision() -> None:
     """Execution, verification and reward join the decision of their cycle."""
     decision = shown(cycles(1))["decision"]
     assert decision["execution"]["phase"] == "finished"
@@ -96,9 +97,9 @@ def test_a_refused_execution_shows_its_reason() -> None:
     """A guard rail's refusal is told with its reason."""
     decision = builders.stamped(builders.make_decision())
     refusal = builders.make_execution(phase=ExecutionPhase.REFUSED, reason=Reason.COOL_DOWN)
-    story = page_after([decision, builders.stamped(refusal)]).story
-    assert story is not None
-    assert (told(story) or {})["execution"]["reason"] == "cool_down"
+    record = page_after([decision, builders.stamped(refusal)]).overview.cycles.newest_decided
+    assert record is not None
+    assert (cycle_json(record) or {})["execution"]["reason"] == "cool_down"
 
 
 def test_deltas_give_the_whole_cluster() -> None:
@@ -197,22 +198,23 @@ def test_a_stimulus_is_shown() -> None:
     assert shown([stimulus])["stimulus"]["name"] == "phase-3"
 
 
-def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded() -> None:
     """However long it runs, the page keeps a fixed number of rows, cycles and stamps."""
-    monkeypatch.setattr(page_module, "STORIES", 5)
-    page = page_after(cycles(12, nodes=2), Page(tail_rows=20))
+    empty = Page(tail_rows=20, overview=Overview(cycles=CycleRecords(limit=5)))
+    page = page_after(cycles(12, nodes=2), empty)
+    overview = page.overview
     assert len(page.rows) == 20
-    assert list(page.stories) == [8, 9, 10, 11, 12]
-    assert all(len(one.stamps_ns) <= page_module.STAMPS for one in page.pulses.values())
-    assert len(page.reactions) <= page_module.REACTIONS
+    assert list(overview.cycles.by_cycle) == [8, 9, 10, 11, 12]
+    assert all(len(layer.stamps_ns) <= STAMPS for layer in overview.layers.values())
+    assert len(overview.reactions) <= REACTIONS
 
 
 def test_a_message_that_is_no_event_is_listed() -> None:
     """Garbage on a subject is shown with the reason and changes nothing else."""
     message = StoredMessage(1, 1_000_000_000, "foresail.test.decision", {}, b"{}")
     page = evolve(Page(), arrival_of(message))
-    assert "not a CloudEvents" in page.rows[0].gist
-    assert page.story is None
+    assert "not a CloudEvents" in page.rows[0].text
+    assert page.overview.cycles.newest_decided is None
 
 
 def test_snapshots_are_not_parsed() -> None:
@@ -220,11 +222,11 @@ def test_snapshots_are_not_parsed() -> None:
     snapshot = stored_messages([builders.stamped(builders.make_snapshot(99)[0])])[0]
     arrival = arrival_of(snapshot)
     assert arrival.event is None
-    assert gist_of(arrival).endswith("KiB")
+    assert row_text(arrival).endswith("KiB")
 
 
-def test_gists_stay_short() -> None:
-    """Every kind of event has a gist, and none is longer than a line of the tail."""
+def test_row_texts_stay_short() -> None:
+    """Every kind of event has a text, and none is longer than a line of the tail."""
     events = [
         *cycles(1),
         builders.stamped(builders.make_stimulus()),
@@ -232,8 +234,8 @@ def test_gists_stay_short() -> None:
         builders.stamped(builders.make_config()),
         builders.stamped(builders.make_proposal(rule="x" * 500)),
     ]
-    gists = [gist_of(arrival_of(message)) for message in stored_messages(events)]
-    assert all(0 < len(gist) <= LIMIT for gist in gists)
+    texts = [row_text(arrival_of(message)) for message in stored_messages(events)]
+    assert all(0 < len(text) <= LIMIT for text in texts)
 
 
 def test_the_state_is_small() -> None:

@@ -33,7 +33,7 @@ async def running(filled: FilledLog, settings: DashboardSettings = SETTINGS) -> 
     hub = Hub(settings, filled.bus(), SystemClock(), ORIGIN)
     tasks = [asyncio.create_task(hub.follow()), asyncio.create_task(hub.render())]
     try:
-        while hub._rendered.page.seq < filled.log.last_seq or not hub._rendered.version:
+        while hub._rendered.page.overview.seq < filled.log.last_seq or not hub._rendered.version:
             await asyncio.sleep(0.001)
         yield hub
     finally:
@@ -115,14 +115,14 @@ async def test_one_event_is_served_whole(filled: FilledLog) -> None:
     assert (gone.status_code, word.status_code) == (404, 404)
 
 
-async def test_one_cycle_is_told(filled: FilledLog) -> None:
+async def test_one_cycle_can_be_read(filled: FilledLog) -> None:
     """GET /api/cycles/<cycle> tells an earlier cycle's argument; unknown ones are 404."""
     filled.fill(cycles(3))
     async with running(filled) as hub, client(hub) as http:
-        story = (await http.get("/api/cycles/2")).json()
+        content = (await http.get("/api/cycles/2")).json()
         gone = await http.get("/api/cycles/77")
-    assert story["cycle"] == 2
-    assert {one["verdict"] for one in story["agents"]} == {"won", "lost"}
+    assert content["cycle"] == 2
+    assert {one["verdict"] for one in content["agents"]} == {"won", "lost"}
     assert gone.status_code == 404
 
 
@@ -184,8 +184,8 @@ async def test_the_start_is_recent(filled: FilledLog) -> None:
     """Only the newest messages are read at start, however long the log is."""
     filled.fill(cycles(6, nodes=2))
     async with running(filled, SETTINGS.model_copy(update={"history_messages": 20})) as hub:
-        assert sum(pulse.count for pulse in hub.page.pulses.values()) < 20
-        assert hub.page.story is not None
+        assert sum(layer.count for layer in hub.page.overview.layers.values()) < 20
+        assert hub.page.overview.cycles.newest_decided is not None
 
 
 async def test_a_hold_older_than_the_history_is_still_shown(filled: FilledLog) -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from bus.follow import Handler, Publisher
 from foresail.explanation import screen
-from foresail.story import Story
+from projections.cycle_record import CycleRecord
 from schemas import subjects
 from schemas.actions import ActionKind, Agent
 from schemas.control import Command, Control
@@ -247,11 +247,11 @@ class Theatre:
 
     def screen(self, cycle: int = 1) -> str:
         """Return what `foresail explain` shows of a cycle, on a terminal without colour."""
-        story = Story(cycle)
+        record = CycleRecord(cycle)
         for event in self.events:
             if event.cycle == cycle:
-                story.add(event)
-        return shown(screen(story))
+                record = record.after(event)
+        return shown(screen(record))
 
     def compare(self, name: str, cycle: int = 1) -> None:
         """Compare the screen with its golden, and see that it fits the terminal."""

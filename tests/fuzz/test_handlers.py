@@ -22,10 +22,10 @@ from schemas.registry import UnknownEvent, decode, to_json
 from services.agents.service import build as build_agent
 from services.agents.settings import AgentSettings
 from services.dashboard.arrival import arrival_of
+from services.dashboard.cycle_json import cycle_json
 from services.dashboard.page import Page
 from services.dashboard.page import evolve as evolve_page
 from services.dashboard.sections import row_json, sections_of
-from services.dashboard.story import told
 from services.executor.handler import ExecutorHandler
 from services.exerciser.service import ExerciserHandler
 from services.inference.service import build as build_inference
@@ -104,7 +104,7 @@ def test_a_handler_goes_on_over_a_strange_event(name: str, data: st.DataObject) 
 @FUZZ
 @given(st.data())
 def test_the_page_goes_on_over_a_strange_event(data: st.DataObject) -> None:
-    """Every section, row and story can be written as JSON, whatever arrived."""
+    """Every section, row and cycle can be written as JSON, whatever arrived."""
     stream = messages()
     at = data.draw(st.integers(0, len(stream) - 1))
     page = Page()
@@ -116,5 +116,5 @@ def test_the_page_goes_on_over_a_strange_event(data: st.DataObject) -> None:
         page = evolve_page(page, arrival_of(message))
     to_json(sections_of(page, ORIGIN))
     to_json([row_json(row) for row in page.rows])
-    for story in page.stories.values():
-        to_json(told(story))
+    for record in page.overview.cycles.by_cycle.values():
+        to_json(cycle_json(record))

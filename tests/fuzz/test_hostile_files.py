@@ -23,13 +23,13 @@ from features.live import checkpoint, compressed_text, node_usage
 from foresail.stack.state_folder import StateFolder
 from lab.rerun.changes import value_of
 from lab.workloads import parquet
+from projections.spans import SpanBuilder
 from proofs.fuzzing.reader_entries import ALIASES, HEADERS, KUBECONFIG
 from schemas.manifest import content_version
 from services import model_directory
 from services.cluster import OfficialClientTransport
 from services.model_directory import read_model
 from services.model_folders import SHIPPED, read_manifest
-from services.tracing.spans import SpanTeller
 from twin.faults.reading import read_scenario
 from twin.workloads import row_files
 from twin.workloads.trace_file import check_trace_file, read_trace_file
@@ -276,8 +276,8 @@ def test_an_absurd_setting_is_a_text(text: str) -> None:
 def test_an_absurd_message_is_no_span_or_a_sound_one(headers: dict[str, str], data: bytes) -> None:
     """Whatever a message holds, its span has ids of W3C's length and values that a span can carry."""
     message = StoredMessage(7, 1, "foresail.c.decision", {**HEADERS, **headers}, data)
-    for span in SpanTeller().tell(message):
-        assert span.place.trace_id < 2**128
-        assert span.place.span_id < 2**64
+    for span in SpanBuilder().build(message):
+        assert span.context.trace_id < 2**128
+        assert span.context.span_id < 2**64
         for value in span.attributes.values():
             assert len(value) <= 4_000 if isinstance(value, str) else abs(value) < 2**63

@@ -10,9 +10,9 @@ import pytest
 
 from bus.port import StoredMessage
 from bus.recording import open_recording
+from projections.spans import CycleSpan, SpanBuilder
 from proofs.observability.expected_traces import CollectedSpan, expected, layers_of
 from proofs.observability.traces import rows_of
-from services.tracing.spans import CycleSpan, SpanTeller
 
 RECORDING = Path(__file__).parents[1] / "golden" / "v1.fslog"
 Traces = dict[str, list[CollectedSpan]]
@@ -27,18 +27,18 @@ def messages() -> list[StoredMessage]:
 @pytest.fixture
 def traces(messages: list[StoredMessage]) -> Traces:
     """Return what a collector holds after it was traced."""
-    teller = SpanTeller()
-    told = [span for message in messages for span in teller.tell(message)]
+    builder = SpanBuilder()
+    spans = [span for message in messages for span in builder.build(message)]
     found: Traces = {}
-    for span in (*told, *teller.finish()):
-        found.setdefault(f"{span.place.trace_id:032x}", []).append(_collected(span))
+    for span in (*spans, *builder.finish()):
+        found.setdefault(f"{span.context.trace_id:032x}", []).append(_collected(span))
     return found
 
 
 def _collected(span: CycleSpan) -> CollectedSpan:
     return CollectedSpan(
-        trace=f"{span.place.trace_id:032x}",
-        span=f"{span.place.span_id:016x}",
+        trace=f"{span.context.trace_id:032x}",
+        span=f"{span.context.span_id:016x}",
         parent="" if span.parent is None else f"{span.parent.span_id:016x}",
         name=span.name,
         start=f"{span.start_ns:020d}",

@@ -19,7 +19,7 @@ def test_a_recording_is_the_same_as_itself(recorded: Path) -> None:
 
     assert found.same
     assert found.settings == []
-    assert found.classes["same"] == found.sides[0].tally.decisions > 30
+    assert found.classes["same"] == found.sides[0].totals.decisions > 30
 
 
 def test_cycles_are_aligned_by_number(

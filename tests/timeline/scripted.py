@@ -15,9 +15,9 @@ import pytest
 from docs.make_screens import settings_of
 from foresail.log_source import RecordingSource
 from foresail.stack import virtual
-from foresail.timeline import gather
-from foresail.timeline.chain import incidents
-from foresail.timeline.incident import Incident, Lane, Step
+from foresail.timeline import read_history
+from projections.incidents.chain import incidents
+from projections.incidents.incident import Incident, Lane, Step
 from tests.builders import START_SECONDS
 from twin.inprocess import InProcessTwin
 
@@ -86,8 +86,8 @@ def played(name: str) -> Played:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(virtual, "InProcessTwin", Kept)
         virtual.run_virtual_stack(settings_of(name, path), quiet=True)
-    gathered = asyncio.run(gather(RecordingSource(path), None))
-    return Played(path, incidents(gathered), kept[0])
+    history = asyncio.run(read_history(RecordingSource(path), None))
+    return Played(path, incidents(history), kept[0])
 
 
 def since_start(at_seconds: float) -> float:

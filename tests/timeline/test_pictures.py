@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from bus.events import read_events
 from docs.make_screens import DOCS, EXPLAINED, TOLD, drawn, explained
 from foresail.explanation import screen
 from foresail.log_source import RecordingSource
-from foresail.story import TOLD as TOLD_OF
-from foresail.story import Story
-from schemas.registry import decode
+from projections.cycle_record import CYCLE_SUBJECTS, CycleRecords
 from tests.readable_goldens import COLUMNS, ROWS, shown
 from tests.timeline.scripted import played
 
@@ -34,16 +33,17 @@ def test_pictures_load_nothing() -> None:
 
 def test_the_screens_of_a_run_fit_the_terminal() -> None:
     """100 columns and 40 lines hold nearly every decision of a run, and no other is much longer."""
-    stories: dict[int, Story] = {}
 
-    async def gather_all() -> None:
-        async for message in RecordingSource(played(EXPLAINED).recording).messages(TOLD_OF):
-            event = decode(message.subject, message.headers, message.data, seq=message.seq)
-            stories.setdefault(event.cycle, Story(event.cycle)).add(event)
+    async def read_all() -> CycleRecords:
+        records = CycleRecords(limit=1_000)
+        messages = RecordingSource(played(EXPLAINED).recording).messages(CYCLE_SUBJECTS)
+        async for entry in read_events(messages):
+            assert entry.event is not None
+            records = records.after(entry.event)
+        return records
 
-    asyncio.run(gather_all())
-    decided = [one for one in stories.values() if one.decision is not None]
-    screens = [shown(screen(story, recording="run.fslog")).splitlines() for story in decided]
+    decided = [one for one in asyncio.run(read_all()).by_cycle.values() if one.decision]
+    screens = [shown(screen(record, recording="run.fslog")).splitlines() for record in decided]
     assert len(screens) > 70
     longer = [len(lines) for lines in screens if len(lines) > ROWS]
     assert len(longer) <= 0.05 * len(screens)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foresail.timeline.chain import incidents
-from foresail.timeline.damage import damages
-from foresail.timeline.detector import found_in
-from foresail.timeline.gathered import Crossing, Gathered, Told
-from foresail.timeline.incident import Damage, DamageKind, Incident, IncidentKind
-from foresail.timeline.onset import rise_before
+from projections.incidents.chain import incidents
+from projections.incidents.damage import damages
+from projections.incidents.grouping import group_damages
+from projections.incidents.history import ClusterHistory, Crossing, LoggedReaction
+from projections.incidents.incident import Damage, DamageKind, Incident, IncidentKind
+from projections.incidents.onset import rise_before
 from schemas.reaction import ReactionItem, ReactionKind
 from schemas.reasons import PendingClass
 
@@ -21,29 +21,29 @@ WEB = "shop/Deployment/web"
 CPU = PendingClass.INSUFFICIENT_CPU
 
 
-def told(kind: ReactionKind, at: float, name: str = "", **fields: Any) -> Told:
+def reaction(kind: ReactionKind, at: float, name: str = "", **fields: Any) -> LoggedReaction:
     """Return one reaction."""
     given = {"object": name, "time_seconds": at, "lag_seconds": None, "text": f"{kind} {name}"}
-    return Told(ReactionItem(kind=kind, **{**given, **fields}), seq=1, cycle=1)
+    return LoggedReaction(ReactionItem(kind=kind, **{**given, **fields}), seq=1, cycle=1)
 
 
-def log(*reactions: Told, last: float = 1000.0, **fields: Any) -> Gathered:
+def log(*reactions: LoggedReaction, last: float = 1000.0, **fields: Any) -> ClusterHistory:
     """Return a log with these reactions."""
-    return Gathered(told=list(reactions), last_seconds=last, **fields)
+    return ClusterHistory(reactions=list(reactions), last_seconds=last, **fields)
 
 
-def waiting(name: str, begin: float, end: float | None, **fields: Any) -> list[Told]:
+def waiting(name: str, begin: float, end: float | None, **fields: Any) -> list[LoggedReaction]:
     """Return a pod that waits for a node from `begin` to `end`."""
     given = {"workload": WEB, "pending_class": CPU, **fields}
-    found = [told(ReactionKind.POD_PENDING, begin, name, **given)]
+    found = [reaction(ReactionKind.POD_PENDING, begin, name, **given)]
     if end is not None:
-        found.append(told(ReactionKind.POD_SCHEDULED, end, name, workload=WEB, node="n1"))
+        found.append(reaction(ReactionKind.POD_SCHEDULED, end, name, workload=WEB, node="n1"))
     return found
 
 
-def only(gathered: Gathered) -> Incident:
+def only(history: ClusterHistory) -> Incident:
     """Return the one incident of a log."""
-    (found,) = incidents(gathered)
+    (found,) = incidents(history)
     return found
 
 
@@ -61,9 +61,11 @@ def test_a_pod_held_on_purpose_does_not_wait() -> None:
 
 def test_the_class_is_the_one_that_held_longest() -> None:
     """The time before the scheduler's first try counts for no class."""
-    first = told(ReactionKind.POD_PENDING, 0.0, "shop/a", pending_class=PendingClass.NOT_YET_TRIED)
-    then = told(ReactionKind.POD_PENDING, 50.0, "shop/a", pending_class=CPU, lag_seconds=50.0)
-    last = told(
+    first = reaction(
+        ReactionKind.POD_PENDING, 0.0, "shop/a", pending_class=PendingClass.NOT_YET_TRIED
+    )
+    then = reaction(ReactionKind.POD_PENDING, 50.0, "shop/a", pending_class=CPU, lag_seconds=50.0)
+    last = reaction(
         ReactionKind.POD_PENDING,
         *(60.0, "shop/a"),
         pending_class=PendingClass.TAINT,
@@ -83,7 +85,7 @@ def test_a_pod_that_was_deleted_waits_no_longer() -> None:
 
 def test_an_empty_node_that_goes_is_no_damage() -> None:
     """Only a node on which something ran is missed."""
-    gone = told(ReactionKind.NODE_GONE, 100.0, "n1", node="n1")
+    gone = reaction(ReactionKind.NODE_GONE, 100.0, "n1", node="n1")
     assert damages(log(gone)) == []
     missed = log(gone, workloads_on={"n1": {WEB}})
     assert [one.kind for one in damages(missed)] == [DamageKind.NODE_DOWN]
@@ -91,7 +93,7 @@ def test_an_empty_node_that_goes_is_no_damage() -> None:
 
 def test_an_autoscaler_is_short_until_its_pods_are_ready() -> None:
     """The damage ends with as many ready pods as it had asked for more."""
-    change = told(
+    change = reaction(
         ReactionKind.HPA_CHANGE,
         *(100.0, "shop/HorizontalPodAutoscaler/web"),
         workload=WEB,
@@ -99,7 +101,8 @@ def test_an_autoscaler_is_short_until_its_pods_are_ready() -> None:
         after=4.0,
     )
     ready = [
-        told(ReactionKind.POD_READY, at, f"shop/{at}", workload=WEB) for at in (90.0, 110.0, 140.0)
+        reaction(ReactionKind.POD_READY, at, f"shop/{at}", workload=WEB)
+        for at in (90.0, 110.0, 140.0)
     ]
     incident = only(log(change, *ready))
     assert (incident.kind, incident.end_seconds) == (IncidentKind.HPA_LAG, 140.0)
@@ -109,7 +112,7 @@ def test_an_autoscaler_is_short_until_its_pods_are_ready() -> None:
 def test_three_failures_in_a_row_are_damage(failures: int, count: int) -> None:
     """Single failures are everyday life."""
     items = [
-        told(ReactionKind.POD_FAILED, 100.0 + 60 * number, f"shop/{number}", workload=WEB)
+        reaction(ReactionKind.POD_FAILED, 100.0 + 60 * number, f"shop/{number}", workload=WEB)
         for number in range(failures)
     ]
     assert len(incidents(log(*items))) == count
@@ -135,7 +138,7 @@ def test_what_overlaps_at_one_place_is_one_incident() -> None:
         damage(160.0, 200.0, "a"),
         damage(181.0, None, "b"),
     ]
-    found = found_in(given, 500.0)
+    found = group_damages(given, 500.0)
     assert [len(one.damages) for one in found] == [2, 1, 1]
     assert [one.end_seconds for one in found] == [200.0, 120.0, None]
 
@@ -157,7 +160,7 @@ def test_joining_is_the_closure_of_touching(rows: list[tuple[int, int, set[str]]
         (damage(float(begin), float(begin + length), *places) for begin, length, places in rows),
         key=lambda one: (one.begin_seconds, sorted(one.places)),
     )
-    found = found_in(given_, 1000.0)
+    found = group_damages(given_, 1000.0)
 
     assert sum(len(one.damages) for one in found) == len(given_)
     for number, one in enumerate(found):
@@ -177,7 +180,7 @@ def crossing(at: float, *, above: bool = True, node: str = "n1", shadow: bool = 
 
 def node_down(*crossings: Crossing) -> Incident:
     """Return the incident of a node that goes down at 1000, with these crossings."""
-    down = told(ReactionKind.NODE_NOT_READY, 1000.0, "n1", node="n1")
+    down = reaction(ReactionKind.NODE_NOT_READY, 1000.0, "n1", node="n1")
     return only(log(down, last=1500.0, crossings=list(crossings)))
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from docs.make_screens import CYCLE_SECONDS, EXAMPLES, RUNS
-from foresail.timeline.incident import IncidentKind, Lane
 from foresail.timeline.terminal import incident_view
+from projections.incidents.incident import IncidentKind, Lane
 from tests.readable_goldens import check, shown
 from tests.timeline.scripted import played, since_start
 

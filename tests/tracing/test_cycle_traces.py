@@ -18,11 +18,11 @@ from bus.recording import open_recording
 from bus.streams import StreamDeclaration
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
+from projections.spans import SpanBuilder, root_context
 from schemas.registry import LAYERS, encode
 from services.tracing.export import SpanSender
 from services.tracing.service import trace
 from services.tracing.settings import TracingSettings
-from services.tracing.spans import SpanTeller, root_place
 from tests.builders import ORIGIN, make_decision, make_observation, stamped
 from tests.tracing.otlp_receiver import OtlpReceiver, ReceivedSpan
 
@@ -121,31 +121,31 @@ def test_a_span_lasts_from_its_newest_cause_to_its_own_storing() -> None:
     """The referee's span is the time the referee took; an event without causes is a point."""
     observation = stamped(make_observation(cycle=2))
     decision = stamped(make_decision(cycle=2), causes=[observation.id])
-    teller = SpanTeller()
-    (observed,) = teller.tell(_stored(observation, 1, 1_000))
-    (decided,) = teller.tell(_stored(decision, 2, 1_700))
-    (root,) = teller.finish()
+    builder = SpanBuilder()
+    (observed,) = builder.build(_stored(observation, 1, 1_000))
+    (decided,) = builder.build(_stored(decision, 2, 1_700))
+    (root,) = builder.finish()
 
     assert (1_000, 1_000) == (observed.start_ns, observed.end_ns)
     assert (1_000, 1_700) == (decided.start_ns, decided.end_ns)
-    assert (root.place, observed.place) == (observed.parent, decided.parent)
+    assert (root.context, observed.context) == (observed.parent, decided.parent)
     assert (1_000, 1_700) == (root.start_ns, root.end_ns)
-    assert root_place(observation.correlation_id) == root.place
+    assert root_context(observation.correlation_id) == root.context
     assert decided.attributes["foresail.rule"] == "no_proposals"
 
 
 def test_what_comes_late_joins_its_cycle_whose_root_is_sent_once() -> None:
     """A reward three cycles later is part of the old trace; the root is not sent again."""
-    teller = SpanTeller()
+    builder = SpanBuilder()
     first = stamped(make_observation(cycle=1))
-    teller.tell(_stored(first, 1, 1_000))
-    closed = teller.tell(_stored(stamped(make_observation(cycle=4)), 2, 2_000))
-    late = teller.tell(_stored(stamped(make_decision(cycle=1), causes=[first.id]), 3, 3_000))
+    builder.build(_stored(first, 1, 1_000))
+    closed = builder.build(_stored(stamped(make_observation(cycle=4)), 2, 2_000))
+    late = builder.build(_stored(stamped(make_decision(cycle=1), causes=[first.id]), 3, 3_000))
 
     assert ["cycle 1", "observation"] == [span.name for span in closed]
     assert ["decision"] == [span.name for span in late]
-    assert closed[0].place.trace_id == late[0].place.trace_id
-    assert ["cycle 4"] == [span.name for span in teller.finish()]
+    assert closed[0].context.trace_id == late[0].context.trace_id
+    assert ["cycle 4"] == [span.name for span in builder.finish()]
 
 
 @pytest.mark.nats

@@ -32,10 +32,10 @@ function note() {
 
 function show(rows) {
   const list = byId("tail");
-  const elements = rows.slice(-KEPT).map(([seq, recorded, subject, gist]) =>
+  const elements = rows.slice(-KEPT).map(([seq, recorded, subject, text]) =>
     h("button", { type: "button", class: "event", "data-layer": subject.split(".")[0], onclick: () => open(seq) },
       h("span", { class: "num seq" }, String(seq)), h("span", { class: "num time" }, wallTime(recorded)),
-      h("span", { class: "subject mono" }, subject), h("span", { class: "gist" }, gist)));
+      h("span", { class: "subject mono" }, subject), h("span", { class: "text" }, text)));
   list.prepend(...elements.reverse());
   while (list.childElementCount > KEPT) list.lastElementChild.remove();
 }

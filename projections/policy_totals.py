@@ -26,7 +26,7 @@ def direction_of(action: Action) -> str:
 
 
 @dataclass(slots=True)
-class Tally:
+class PolicyTotals:
     """Counts over one chain of events; what it holds does not grow with the recording."""
 
     window_seconds: float
@@ -85,9 +85,9 @@ class Tally:
     def _decide(self, data: Decision) -> None:
         self.decisions += 1
         self.actions[data.action.label] += 1
-        for one in data.considered:
-            if one.kind is not ActionKind.NOOP and one.id != data.selected:
-                self.rejected[one.agent.value] += 1
+        for proposal in data.considered:
+            if proposal.kind is not ActionKind.NOOP and proposal.id != data.selected:
+                self.rejected[proposal.agent.value] += 1
         self._undo(data)
 
     def _undo(self, data: Decision) -> None:
@@ -97,17 +97,17 @@ class Tally:
         if not direction:
             return
         target = data.action.target
-        same = [one for one in self._recent if one[1] == target]
+        same = [recent for recent in self._recent if recent[1] == target]
         if same and same[-1][2] == OPPOSITE[direction]:
             self.churn += 1
         self._recent.append((now, target, direction))
 
 
-def rows(before: Tally, after: Tally) -> list[tuple[str, float, float]]:
+def comparison_rows(before: PolicyTotals, after: PolicyTotals) -> list[tuple[str, float, float]]:
     """Return the figures of two sides for a table: name, before, after."""
-    found = [("reward, total", before.reward("total"), after.reward("total"))]
-    found += [(f"reward, {one}", before.reward(one), after.reward(one)) for one in Agent]
-    found += [("actions", before.wanted, after.wanted), ("churn", before.churn, after.churn)]
-    found += [("rejected opportunities", before.rejected.total(), after.rejected.total())]
+    rows = [("reward, total", before.reward("total"), after.reward("total"))]
+    rows += [(f"reward, {agent}", before.reward(agent), after.reward(agent)) for agent in Agent]
+    rows += [("actions", before.wanted, after.wanted), ("churn", before.churn, after.churn)]
+    rows += [("rejected opportunities", before.rejected.total(), after.rejected.total())]
     labels = sorted(before.actions | after.actions)
-    return found + [(label, before.actions[label], after.actions[label]) for label in labels]
+    return rows + [(label, before.actions[label], after.actions[label]) for label in labels]

@@ -61,7 +61,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class Occurrence:
     """One thing that happened, before it is grouped into steps."""
 
     time_seconds: float
@@ -75,7 +75,7 @@ class Happening:
     workload: str = ""
     nodes: tuple[str, ...] = ()
     group: str = ""
-    """Happenings of one group, without a long pause between them, become one step."""
+    """Occurrences of one group, without a long pause between them, become one step."""
     detail: str = ""
     """What differs within a group; `{details}` in the text stands for all of them."""
     damage: bool = False
@@ -116,7 +116,7 @@ class WaitGroup(DataModel):
     still_waiting: int
 
 
-class Span(DataModel):
+class DamagePeriod(DataModel):
     """One damage, as it is drawn."""
 
     kind: DamageKind
@@ -168,7 +168,7 @@ class Incident(DataModel):
     workloads: tuple[str, ...]
     steps: tuple[Step, ...]
     waits: tuple[WaitGroup, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[DamagePeriod, ...]
     alarms: tuple[Alarm, ...]
     """One for each model, the active one first."""
     curves: tuple[Curve, ...] = ()
@@ -176,13 +176,13 @@ class Incident(DataModel):
     @property
     def lead_seconds(self) -> float | None:
         """The active model's lead over the first visible damage; None when it gave no warning."""
-        active = [one for one in self.alarms if not one.shadow]
+        active = [alarm for alarm in self.alarms if not alarm.shadow]
         return active[0].lead_seconds if active else None
 
 
 @dataclass(slots=True)
-class Found:
-    """An incident before its chain is told: damages that belong together."""
+class DamageGroup:
+    """An incident before its chain is built: damages that belong together."""
 
     damages: list[Damage]
     places: set[str] = field(default_factory=set)
@@ -190,21 +190,23 @@ class Found:
     @property
     def begin_seconds(self) -> float:
         """The first visible damage."""
-        return min(one.begin_seconds for one in self.damages)
+        return min(damage.begin_seconds for damage in self.damages)
 
     @property
     def end_seconds(self) -> float | None:
         """When the last damage was over; None while one goes on."""
-        ends = [one.end_seconds for one in self.damages]
+        ends = [damage.end_seconds for damage in self.damages]
         known = [end for end in ends if end is not None]
         return max(known) if len(known) == len(ends) else None
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """Nodes among its places."""
-        return tuple(sorted(one for one in self.places if "/" not in one and ":" not in one))
+        return tuple(
+            sorted(place for place in self.places if "/" not in place and ":" not in place)
+        )
 
     @property
     def workloads(self) -> tuple[str, ...]:
         """Workloads among its places."""
-        return tuple(sorted(one for one in self.places if "/" in one))
+        return tuple(sorted(place for place in self.places if "/" in place))

@@ -36,14 +36,16 @@ def rise_before(
         until_seconds: the moment that the rise explains.
         window_seconds: how far back to look.
     """
-    seen = [one for one in samples if until_seconds - window_seconds <= one[0] <= until_seconds]
-    if len(seen) < 2:
+    window = [
+        sample for sample in samples if until_seconds - window_seconds <= sample[0] <= until_seconds
+    ]
+    if len(window) < 2:
         return None
-    at = max(range(len(seen)), key=lambda place: (seen[place][1], -place))
-    floor = min(value for _, value in seen[: at + 1])
-    peak = seen[at][1]
+    at = max(range(len(window)), key=lambda place: (window[place][1], -place))
+    floor = min(value for _, value in window[: at + 1])
+    peak = window[at][1]
     if peak <= floor * (1 + LEAST_RISE_RATIO) or peak <= 0:
         return None
     level = floor + LEVEL_RATIO * (peak - floor)
-    below = [place for place in range(at + 1) if seen[place][1] <= level]
-    return Rise(seen[below[-1]][0], seen[below[-1] + 1][0], floor, peak)
+    below = [place for place in range(at + 1) if window[place][1] <= level]
+    return Rise(window[below[-1]][0], window[below[-1] + 1][0], floor, peak)

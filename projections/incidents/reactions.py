@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from foresail.timeline.damage import CLASS, DELIBERATE
-from foresail.timeline.gathered import Gathered, Told, happening
-from foresail.timeline.incident import DamageKind, Found, Happening, Lane
+from projections.incidents.damage import CLASS, DELIBERATE
+from projections.incidents.history import ClusterHistory, LoggedReaction, occurrence
+from projections.incidents.incident import DamageGroup, DamageKind, Lane, Occurrence
 from schemas.reaction import ReactionKind
 from schemas.reasons import PendingClass
 
@@ -24,21 +24,21 @@ LANES = {
     ReactionKind.NODE_NOT_READY: Lane.NODE,
     ReactionKind.NODE_GONE: Lane.NODE,
 }
-"""Who does what; a rise of requests follows from the rest and is not told again."""
+"""Who does what; a rise of requests follows from the rest and is not repeated."""
 SETTLE_SECONDS = 30.0
 """What follows within so long after the last damage still belongs to it."""
 
 
 def reactions_of(
-    gathered: Gathered, found: Found, begin: float, until: float
-) -> Iterator[Happening]:
+    history: ClusterHistory, group: DamageGroup, begin: float, until: float
+) -> Iterator[Occurrence]:
     """Yield what Kubernetes did at the incident's places, from its beginning until it was over."""
-    workloads, nodes = set(found.workloads), set(found.nodes)
-    waited = {one.subject for one in found.damages if one.kind is DamageKind.WAITING}
-    short = any(one.kind is DamageKind.SHORT for one in found.damages)
-    arrival = all(one.kind is DamageKind.WAITING for one in found.damages)
-    for told in gathered.told:
-        item = told.item
+    workloads, nodes = set(group.workloads), set(group.nodes)
+    waited = {damage.subject for damage in group.damages if damage.kind is DamageKind.WAITING}
+    short = any(damage.kind is DamageKind.SHORT for damage in group.damages)
+    arrival = all(damage.kind is DamageKind.WAITING for damage in group.damages)
+    for reaction in history.reactions:
+        item = reaction.item
         lane = LANES.get(item.kind)
         if lane is None or not begin <= item.time_seconds <= until + SETTLE_SECONDS:
             continue
@@ -47,39 +47,41 @@ def reactions_of(
         if arrival and item.kind is ReactionKind.SCALE_UP:
             continue  # it is the demand itself
         if about or requested:
-            yield from _told(told, lane)
+            yield from _occurrences(reaction, lane)
 
 
-def _told(told: Told, lane: Lane) -> Iterator[Happening]:
-    item = told.item
+def _occurrences(reaction: LoggedReaction, lane: Lane) -> Iterator[Occurrence]:
+    item = reaction.item
     kind = item.kind
     match kind:
         case ReactionKind.POD_PENDING:
-            yield from _pending(told, lane)
+            yield from _pending(reaction, lane)
         case ReactionKind.POD_SCHEDULED:
-            yield happening(told, lane, "a node for {n} pods of {of}", group="scheduled")
+            yield occurrence(reaction, lane, "a node for {n} pods of {of}", group="scheduled")
         case ReactionKind.POD_READY:
-            yield happening(told, lane, "{n} pods ready: {of}", group="ready")
+            yield occurrence(reaction, lane, "{n} pods ready: {of}", group="ready")
         case ReactionKind.POD_FAILED | ReactionKind.POD_RESTARTED:
             word = "failed" if kind is ReactionKind.POD_FAILED else "restarted"
-            yield happening(told, lane, f"{{n}} pods {word}: {{of}}", group=kind, damage=True)
+            yield occurrence(reaction, lane, f"{{n}} pods {word}: {{of}}", group=kind, damage=True)
         case ReactionKind.HPA_CHANGE | ReactionKind.SCALE_UP | ReactionKind.SCALE_DOWN:
-            yield happening(told, lane, _counts(told), group=f"{told.seq} {item.object}")
+            yield occurrence(
+                reaction, lane, _counts(reaction), group=f"{reaction.seq} {item.object}"
+            )
         case _:
             down = kind in (ReactionKind.NODE_NOT_READY, ReactionKind.NODE_GONE)
-            yield happening(told, lane, item.text, group=f"{kind} {item.object}", damage=down)
+            yield occurrence(reaction, lane, item.text, group=f"{kind} {item.object}", damage=down)
 
 
-def _counts(told: Told) -> str:
-    item = told.item
+def _counts(reaction: LoggedReaction) -> str:
+    item = reaction.item
     what = "sets" if item.kind is ReactionKind.HPA_CHANGE else "wants"
     after, before = round(item.after or 0), round(item.before or 0)
     return f"{item.object} {what} {after} pods instead of {before}"
 
 
-def _pending(told: Told, lane: Lane) -> Iterator[Happening]:
-    kind = told.item.pending_class
+def _pending(reaction: LoggedReaction, lane: Lane) -> Iterator[Occurrence]:
+    kind = reaction.item.pending_class
     if kind is None or kind in DELIBERATE or kind is PendingClass.NOT_YET_TRIED:
         return
     text = f"no node for {{n}} pods of {{of}}: {kind}"
-    yield happening(told, lane, text, group=f"{CLASS}{kind}", damage=True)
+    yield occurrence(reaction, lane, text, group=f"{CLASS}{kind}", damage=True)

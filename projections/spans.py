@@ -14,8 +14,8 @@ import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from bus.port import StoredMessage
 from schemas.envelope import attributes_of
 from schemas.identity import cycle_of
 from schemas.limited_json import BadJson, load_json
@@ -24,7 +24,7 @@ REMEMBERED_EVENTS = 50_000
 """Events kept as possible causes; a cycle has a few dozen."""
 SETTLED_CYCLES = 3
 """A cycle's own span is closed when so many newer cycles have begun."""
-TOLD_LAYERS = ("proposal", "decision", "outcome")
+DESCRIBED_LAYERS = ("proposal", "decision", "outcome")
 """Layers whose data is small and says why; of all others only the headers are read."""
 FAILURES = {"failed", "worse"}
 LONGEST_TEXT = 4_000
@@ -34,9 +34,33 @@ _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})(?:-|$)")
 Attributes = dict[str, str | int | float | bool]
 
 
+class Message(Protocol):
+    """A stored message, as `bus.port.StoredMessage` has it."""
+
+    @property
+    def seq(self) -> int:
+        """Position in the log."""
+
+    @property
+    def time_ns(self) -> int:
+        """When it was stored, nanoseconds since the Unix epoch."""
+
+    @property
+    def subject(self) -> str:
+        """Its subject."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Its headers."""
+
+    @property
+    def data(self) -> bytes:
+        """Its data, JSON."""
+
+
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a span is: its trace and its id, as W3C traceparent has them."""
+class SpanContext:
+    """A span's trace and its id, as W3C traceparent has them."""
 
     trace_id: int
     span_id: int
@@ -47,9 +71,9 @@ class CycleSpan:
     """One span, before any exporter knows of it."""
 
     name: str
-    place: Place
-    parent: Place | None
-    links: tuple[Place, ...]
+    context: SpanContext
+    parent: SpanContext | None
+    links: tuple[SpanContext, ...]
     producer: str
     start_ns: int
     end_ns: int
@@ -62,27 +86,27 @@ class _Root:
     """A cycle whose own span is still open."""
 
     correlation_id: str
-    place: Place
+    context: SpanContext
     start_ns: int = 0
     end_ns: int = 0
 
 
-class SpanTeller:
-    """Turns stored messages, in order, into spans; remembers the times of what it has seen."""
+class SpanBuilder:
+    """Builds spans from stored messages, in the order of the log."""
 
     def __init__(self) -> None:
-        """Begin without any cause."""
-        self._known: OrderedDict[str, tuple[Place, int]] = OrderedDict()
+        """Begin without any known cause."""
+        self._known: OrderedDict[str, tuple[SpanContext, int]] = OrderedDict()
         self._open: dict[int, _Root] = {}
 
-    def tell(self, message: StoredMessage) -> list[CycleSpan]:
+    def build(self, message: Message) -> list[CycleSpan]:
         """Return the span of an event and of cycles it closes; nothing for what is no event of a
         cycle.
         """
         attributes = attributes_of(message.headers)
-        place = place_of(attributes.get("traceparent", ""))
+        context = context_of(attributes.get("traceparent", ""))
         correlation_id = attributes.get("correlationid", "")
-        if place is None or not attributes.get("id"):
+        if context is None or not attributes.get("id"):
             return []
         try:
             cycle = cycle_of(correlation_id)
@@ -93,12 +117,12 @@ class SpanTeller:
             for cause in attributes.get("causationid", "").split()
             if cause in self._known
         ]
-        self._remember(attributes["id"], place, message.time_ns)
+        self._remember(attributes["id"], context, message.time_ns)
         if cycle < 1:
             return []
         return [
             *self._settled(cycle),
-            self._span(message, attributes, place, causes, self._root(cycle, correlation_id)),
+            self._span(message, attributes, context, causes, self._root(cycle, correlation_id)),
         ]
 
     def finish(self) -> list[CycleSpan]:
@@ -111,33 +135,33 @@ class SpanTeller:
         """Return the open cycle; one that was closed already is not opened again."""
         if cycle in self._open:
             return self._open[cycle]
-        root = _Root(correlation_id, root_place(correlation_id))
+        root = _Root(correlation_id, root_context(correlation_id))
         if cycle >= max(self._open, default=0):
             self._open[cycle] = root
         return root
 
     def _settled(self, cycle: int) -> list[CycleSpan]:
-        ready = [one for one in sorted(self._open) if one + SETTLED_CYCLES <= cycle]
-        return [_root_span(one, self._open.pop(one)) for one in ready]
+        ready = [number for number in sorted(self._open) if number + SETTLED_CYCLES <= cycle]
+        return [_root_span(number, self._open.pop(number)) for number in ready]
 
     def _span(
         self,
-        message: StoredMessage,
+        message: Message,
         attributes: Mapping[str, str],
-        place: Place,
-        causes: Iterable[tuple[Place, int]],
+        context: SpanContext,
+        causes: Iterable[tuple[SpanContext, int]],
         root: _Root,
     ) -> CycleSpan:
-        ordered = sorted(causes, key=lambda one: (one[1], one[0].span_id))
+        ordered = sorted(causes, key=lambda cause: (cause[1], cause[0].span_id))
         start_ns = min(ordered[-1][1] if ordered else message.time_ns, message.time_ns)
         root.start_ns = min(root.start_ns or start_ns, start_ns)
         root.end_ns = max(root.end_ns, message.time_ns)
-        same = [cause for cause, _ in ordered if cause.trace_id == place.trace_id]
-        parent = same[-1] if same else root.place
-        told, failed = told_of(message)
+        same = [cause for cause, _ in ordered if cause.trace_id == context.trace_id]
+        parent = same[-1] if same else root.context
+        described, failed = attributes_of_data(message)
         return CycleSpan(
             name=".".join(message.subject.split(".")[2:]),
-            place=place,
+            context=context,
             parent=parent,
             links=tuple(cause for cause, _ in ordered if cause != parent),
             producer=attributes.get("source", "").rsplit("/", 1)[-1],
@@ -152,32 +176,32 @@ class SpanTeller:
                 "messaging.destination.name": message.subject,
                 "messaging.message.body.size": len(message.data),
                 "messaging.system": "nats",
-                **told,
+                **described,
             },
         )
 
-    def _remember(self, identity: str, place: Place, time_ns: int) -> None:
-        self._known[identity] = (place, time_ns)
+    def _remember(self, identity: str, context: SpanContext, time_ns: int) -> None:
+        self._known[identity] = (context, time_ns)
         while len(self._known) > REMEMBERED_EVENTS:
             self._known.popitem(last=False)
 
 
-def place_of(traceparent: str) -> Place | None:
+def context_of(traceparent: str) -> SpanContext | None:
     """Read a W3C traceparent; None when it is none."""
-    found = _TRACEPARENT.match(traceparent)
-    return None if found is None else Place(int(found[1], 16), int(found[2], 16))
+    match = _TRACEPARENT.match(traceparent)
+    return None if match is None else SpanContext(int(match[1], 16), int(match[2], 16))
 
 
-def root_place(correlation_id: str) -> Place:
-    """Return where the span of a cycle is: in the trace of its events, under an id of its own."""
+def root_context(correlation_id: str) -> SpanContext:
+    """Return the context of a cycle's own span: in the trace of its events, under its own id."""
     trace = hashlib.sha256(correlation_id.encode()).hexdigest()[:32]
     span = hashlib.sha256(f"cycle/{correlation_id}".encode()).hexdigest()[:16]
-    return Place(int(trace, 16), int(span, 16))
+    return SpanContext(int(trace, 16), int(span, 16))
 
 
-def told_of(message: StoredMessage) -> tuple[Attributes, bool]:
-    """Return what an event says of rule, action and outcome, and whether it tells of a failure."""
-    if message.subject.split(".")[2] not in TOLD_LAYERS:
+def attributes_of_data(message: Message) -> tuple[Attributes, bool]:
+    """Return what an event states of rule, action and outcome, and whether it reports a failure."""
+    if message.subject.split(".")[2] not in DESCRIBED_LAYERS:
         return {}, False
     try:
         data = load_json(message.data)
@@ -185,7 +209,7 @@ def told_of(message: StoredMessage) -> tuple[Attributes, bool]:
         data = None
     if not isinstance(data, dict):
         return {}, False
-    told: Attributes = {
+    described: Attributes = {
         f"foresail.{name}": data[name]
         for name in ("rule", "phase", "status", "closed_by", "reason", "score", "rationale", "text")
         if isinstance(data.get(name), str | int | float) and _fits(data[name])
@@ -194,9 +218,9 @@ def told_of(message: StoredMessage) -> tuple[Attributes, bool]:
     if isinstance(action, dict) and isinstance(action.get("kind"), str):
         target = action.get("target")
         name = target.get("name") if isinstance(target, dict) else None
-        told["foresail.action"] = action["kind"]
-        told["foresail.target"] = name if isinstance(name, str) else ""
-    return told, data.get("succeeded") is False or data.get("status") in FAILURES
+        described["foresail.action"] = action["kind"]
+        described["foresail.target"] = name if isinstance(name, str) else ""
+    return described, data.get("succeeded") is False or data.get("status") in FAILURES
 
 
 def _fits(value: str | float) -> bool:
@@ -207,7 +231,7 @@ def _fits(value: str | float) -> bool:
 def _root_span(cycle: int, root: _Root) -> CycleSpan:
     return CycleSpan(
         name=f"cycle {cycle}",
-        place=root.place,
+        context=root.context,
         parent=None,
         links=(),
         producer="cycle",

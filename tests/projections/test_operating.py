@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from projections.operating import OperatingState, operating_after
 from schemas.config import Config
 from schemas.control import Command, Control
 from schemas.model import EventData
-from schemas.operating import OperatingState, operating_after
 from tests.builders import START_SECONDS
 
 

@@ -1,11 +1,12 @@
-"""Every event in one line for people: what it says, in the words of its layer."""
+"""Every event in one line of text for people, in the words of its layer."""
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import Any
 
-from foresail.stack.live_view import decision_line, execution_text
-from schemas.actions import Action
+from projections.prediction_table import prediction_table
+from schemas.actions import LETTERS, Action
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
@@ -13,36 +14,39 @@ from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.frames import FramedData
 from schemas.observation import Observation
-from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
+from schemas.outcome import (
+    ExecutionPhase,
+    OutcomeExecution,
+    OutcomeForecast,
+    OutcomeReward,
+    OutcomeVerification,
+)
 from schemas.prediction import Prediction
 from schemas.proposal import Proposal
 from schemas.reaction import Reaction
+from schemas.run import RunDataSource, RunError, RunStage
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
-from schemas.tables import Table
 
 LONGEST = 200
-"""Characters of what an unknown kind of event says."""
-SHOWN_REACTIONS = 4
+"""Characters of the text of an event that has no words of its own."""
+MOST_REACTIONS = 4
 
 
-def event_line(event: Event[Any], said: str = "") -> str:
-    """Return one event as one line: position, cluster time, subject, what it says.
-
-    `said` takes the place of what it says.
-    """
+def event_line(event: Event[Any], text: str = "") -> str:
+    """Return one event as one line: position, cluster time, subject, and `text`, or its own text."""
     tail = ".".join(parse(event.subject).tokens)
-    return f"{event.seq:>7}  {event.time[11:19]}  {tail:<22}  {said or gist(event)}"
+    return f"{event.seq:>7}  {event.time[11:19]}  {tail:<22}  {text or event_text(event)}"
 
 
-def gist(event: Event[Any]) -> str:
-    """Return what an event says."""
+def event_text(event: Event[Any]) -> str:
+    """Return the content of an event as one line of text."""
     match event.data:
         case Prediction() as prediction:
             return _prediction(prediction)
         case Proposal() as proposal:
-            return f"{_aimed(proposal.action)} {proposal.score:.2f}: {proposal.text}"
+            return f"{action_text(proposal.action)} {proposal.score:.2f}: {proposal.text}"
         case Decision() as decision:
             return decision_line(decision)
         case FramedData() as framed:
@@ -50,31 +54,57 @@ def gist(event: Event[Any]) -> str:
         case OutcomeExecution() | OutcomeVerification() | OutcomeReward() | OutcomeForecast():
             return _outcome(event.data)
         case Reaction() as reaction:
-            more = len(reaction.reactions) - SHOWN_REACTIONS + reaction.omitted
-            shown = [item.text for item in reaction.reactions[:SHOWN_REACTIONS]]
-            shown += [f"{more} more"] if more > 0 else []
-            return "; ".join(shown) or "nothing happened"
+            more = len(reaction.reactions) - MOST_REACTIONS + reaction.omitted
+            texts = [item.text for item in reaction.reactions[:MOST_REACTIONS]]
+            texts += [f"{more} more"] if more > 0 else []
+            return "; ".join(texts) or "nothing happened"
         case data:
-            return _beside(data)
+            return _other(data)
 
 
-def table_of_prediction(prediction: Prediction) -> tuple[str, tuple[str, ...], tuple[float, ...]]:
-    """Return what a prediction is about (`risk` or `demand`), its nodes and their ratios."""
-    for _, table in prediction:
-        for name in ("risk", "demand"):
-            ratios = getattr(table, f"{name}_ratio", None)
-            if isinstance(table, Table) and ratios is not None:
-                return name, table.ids, ratios
-    return "", (), ()
+def decision_line(decision: Decision, execution: OutcomeExecution | None = None) -> str:
+    """Return one decision as one line: cycle, rationale, losers, what became of it."""
+    losers = ", ".join(
+        f"{LETTERS[proposal.agent]} {proposal.kind}"
+        for proposal in decision.considered
+        if proposal.id != decision.selected
+    )
+    missing = (
+        f"; missing {', '.join(LETTERS[agent] for agent in decision.missing)}"
+        if decision.missing
+        else ""
+    )
+    over = f"; over {losers}" if losers else ""
+    result = "" if execution is None else f"; {execution_text(execution)}"
+    return f"cycle {decision.cycle:>4}  {decision.rationale}{over}{missing}{result}"
+
+
+def execution_text(execution: OutcomeExecution) -> str:
+    """Return what became of a decision in a few words."""
+    match execution.phase:
+        case ExecutionPhase.REFUSED:
+            return f"not executed ({execution.reason})"
+        case ExecutionPhase.STARTED:
+            return f"executing {len(execution.operations)} operations"
+        case _:
+            done = "done" if execution.succeeded else "failed"
+            return f"{done} ({execution.mode}, {len(execution.operations)} operations)"
+
+
+def action_text(action: Action) -> str:
+    """Return an action by kind and target, e.g. `power_state:sleep node-7`."""
+    detail = action.parameters.admission or action.parameters.power_state
+    kind = f"{action.kind}:{detail}" if detail else str(action.kind)
+    return f"{kind} {action.target.name}".rstrip()
 
 
 def _prediction(prediction: Prediction) -> str:
-    what, ids, ratios = table_of_prediction(prediction)
+    what, ids, ratios = prediction_table(prediction)
     if prediction.status == "skipped":
         return f"{prediction.model_id} skipped: {prediction.reason}"
     if not ids:
         return f"{prediction.model_id}: no nodes"
-    pairs = sorted(zip(ratios, ids, strict=True), key=lambda pair: (-pair[0], pair[1]))[:3]
+    pairs = nsmallest(3, zip(ratios, ids, strict=True), key=lambda pair: (-pair[0], pair[1]))
     highest = ", ".join(f"{name} {ratio:.2f}" for ratio, name in pairs)
     return f"{prediction.model_id}: highest {what} {highest}"
 
@@ -89,7 +119,7 @@ def _framed(framed: FramedData) -> str:
                 f"SLA violations {totals.sla_violations}"
             )
         case SnapshotNodes(sources=sources):
-            failed = [one.source for one in sources if not one.ok]
+            failed = [read.source for read in sources if not read.ok]
             return f"{kind}: " + (
                 f"no answer for {', '.join(failed)}" if failed else "all answered"
             )
@@ -121,8 +151,10 @@ def _outcome(
         case OutcomeVerification():
             return f"cycle {data.cycle}: {data.status} after {data.lag_seconds:g} s: {data.text}"
         case OutcomeReward() as reward:
-            seen = "not observed" if reward.observed is None else f"{reward.observed.total:+.2f}"
-            return f"cycle {reward.cycle}: {seen}, predicted {reward.predicted.total:+.2f}"
+            observed = (
+                "not observed" if reward.observed is None else f"{reward.observed.total:+.2f}"
+            )
+            return f"cycle {reward.cycle}: {observed}, predicted {reward.predicted.total:+.2f}"
         case OutcomeForecast() as forecast:
             scored = [
                 f"{name} of {score.targets} targets ({score.uncertain} uncertain)"
@@ -134,7 +166,7 @@ def _outcome(
             )
 
 
-def _beside(data: Any) -> str:
+def _other(data: Any) -> str:
     match data:
         case Stimulus():
             return f"phase {data.phase} {data.name} {data.status}: {data.text}"
@@ -144,12 +176,12 @@ def _beside(data: Any) -> str:
             return f"{data.config_hash} {data.code_version} {' '.join(data.model_ids)}".rstrip()
         case Checkpoint():
             return f"state of {data.process} after seq {data.folded_seq}"
+        case RunStage() as stage:
+            return f"{stage.stage} {stage.status} {stage.detail}".rstrip()
+        case RunDataSource() as source:
+            return f"{source.kind} {source.name}"
+        case RunError() as error:
+            return error.text
         case _:
             text = str(data.model_dump_json())
             return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
-
-
-def _aimed(action: Action) -> str:
-    detail = action.parameters.admission or action.parameters.power_state
-    kind = f"{action.kind}:{detail}" if detail else str(action.kind)
-    return f"{kind} {action.target.name}".rstrip()

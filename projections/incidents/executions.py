@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from foresail.timeline.gathered import Gathered
-from foresail.timeline.incident import DamageKind, Found, Happening, Lane
+from projections.incidents.history import ClusterHistory
+from projections.incidents.incident import DamageGroup, DamageKind, Lane, Occurrence
 from schemas.actions import TargetKind
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, Mode, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason
 
 TAKES_CAPACITY = ("off", "limit", "close")
-"""Directions of actions that can make pods wait; told although they came before."""
+"""Directions of actions that can make pods wait; included although they came before."""
 
 EXECUTED, REFUSED, SHADOWED = "executed", "refused", "executed_in_shadow"
 
 
-def our_acts(
-    gathered: Gathered, found: Found, nodes: frozenset[str], since: float, until: float
-) -> Iterator[Happening]:
+def own_executions(
+    history: ClusterHistory, group: DamageGroup, nodes: frozenset[str], since: float, until: float
+) -> Iterator[Occurrence]:
     """Yield executions that concern the incident's nodes, workloads or queue."""
-    waits = any(one.kind is DamageKind.WAITING for one in found.damages)
-    workloads = set(found.workloads)
-    verified = {one.data.execution_id: one.data for one in gathered.verifications}
-    for event in gathered.executions:
+    waits = any(damage.kind is DamageKind.WAITING for damage in group.damages)
+    workloads = set(group.workloads)
+    verified = {event.data.execution_id: event.data for event in history.verifications}
+    for event in history.executions:
         data = event.data
         at = data.cluster_time_seconds
         relevant = (
@@ -35,13 +35,13 @@ def our_acts(
         )
         if not since <= at <= until or data.reason is Reason.NOOP or not relevant:
             continue
-        if at < found.begin_seconds and data.direction not in TAKES_CAPACITY:
+        if at < group.begin_seconds and data.direction not in TAKES_CAPACITY:
             continue
         if data.phase is not ExecutionPhase.STARTED:
-            yield _act(event, verified.get(event.id))
+            yield _occurrence(event, verified.get(event.id))
 
 
-def _act(event: Event[OutcomeExecution], verified: OutcomeVerification | None) -> Happening:
+def _occurrence(event: Event[OutcomeExecution], verified: OutcomeVerification | None) -> Occurrence:
     data = event.data
     refused = data.phase is ExecutionPhase.REFUSED
     back = "take back " if data.rollback_of else ""
@@ -54,7 +54,7 @@ def _act(event: Event[OutcomeExecution], verified: OutcomeVerification | None) -
         held = "" if verified is None else f"; {verified.status} {verified.lag_seconds:g} s later"
         text = f"{back}{data.action.label}: {done}{data.text}{shadow or held}"
         group = f"{event.seq}"
-    return Happening(
+    return Occurrence(
         time_seconds=data.cluster_time_seconds,
         lane=Lane.FORESAIL,
         kind=REFUSED if refused else SHADOWED if data.mode is Mode.SHADOW else EXECUTED,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foresail.timeline.gathered import Gathered
-from foresail.timeline.incident import Curve
+from projections.incidents.history import ClusterHistory
+from projections.incidents.incident import Curve
 
 MOST_POINTS = 400
 MARGIN_SECONDS = 60.0
@@ -13,18 +13,18 @@ MARGIN_SECONDS = 60.0
 
 
 def curves_of(
-    gathered: Gathered, nodes: frozenset[str], since: float, until: float
+    history: ClusterHistory, nodes: frozenset[str], since: float, until: float
 ) -> tuple[Curve, ...]:
     """Return what is known; a curve without two points is left out."""
     risk: dict[float, float] = {}
     for node in sorted(nodes):
-        for at, ratio in gathered.risks.get(node, ()):
+        for at, ratio in history.risks.get(node, ()):
             risk[at] = max(risk.get(at, 0.0), ratio)
     several = f"{len(nodes)} nodes" if len(nodes) > 1 else next(iter(nodes), "")
     given = (
-        (f"CPU use of {several}", "cores", gathered.use_of(nodes) if nodes else []),
+        (f"CPU use of {several}", "cores", history.usage_of(nodes) if nodes else []),
         (f"highest risk of {several}", "ratio", sorted(risk.items())),
-        ("pods pending", "pods", [(at, float(count)) for at, count in gathered.queue]),
+        ("pods pending", "pods", [(at, float(count)) for at, count in history.queue]),
     )
     return tuple(
         curve
@@ -36,11 +36,11 @@ def curves_of(
 def _curve(
     name: str, unit: str, samples: Sequence[tuple[float, float]], since: float, until: float
 ) -> Curve | None:
-    seen = [one for one in samples if since <= one[0] <= until + MARGIN_SECONDS]
-    if len(seen) < 2:
+    window = [sample for sample in samples if since <= sample[0] <= until + MARGIN_SECONDS]
+    if len(window) < 2:
         return None
-    step = -(-len(seen) // MOST_POINTS)
-    kept = [*seen[::step], seen[-1]] if step > 1 else seen
+    step = -(-len(window) // MOST_POINTS)
+    kept = [*window[::step], window[-1]] if step > 1 else window
     return Curve(
         name=name,
         unit=unit,

@@ -1,4 +1,4 @@
-"""From damage to incidents: what overlaps in time and shares a place is one incident. Pure.
+"""From damage to incidents: what overlaps in time and shares a place is one incident.
 
 Two damages are joined when not more than 60 s lie between them and they share a node, a workload
 or the class of reason for which pods wait; a node that is down shares every workload that ran on it.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from foresail.timeline.damage import CLASS
-from foresail.timeline.incident import Damage, DamageKind, Found, IncidentKind
+from projections.incidents.damage import CLASS
+from projections.incidents.incident import Damage, DamageGroup, DamageKind, IncidentKind
 
 JOIN_SECONDS = 60.0
 BURST_PODS = 10
 BURST_SECONDS = 120.0
 
 
-def found_in(damages: Sequence[Damage], last_seconds: float) -> list[Found]:
+def group_damages(damages: Sequence[Damage], last_seconds: float) -> list[DamageGroup]:
     """Return damages joined into incidents, oldest first.
 
     Args:
@@ -41,24 +41,26 @@ def found_in(damages: Sequence[Damage], last_seconds: float) -> list[Found]:
                 newest[place] = (number, max(end, before[1]))
             else:
                 newest[place] = (number, end)
-    groups: dict[int, Found] = {}
+    groups: dict[int, DamageGroup] = {}
     for number, damage in enumerate(damages):
-        found = groups.setdefault(root(number), Found([]))
-        found.damages.append(damage)
-        found.places |= damage.places
-    return sorted(groups.values(), key=lambda one: (one.begin_seconds, sorted(one.places)))
+        group = groups.setdefault(root(number), DamageGroup([]))
+        group.damages.append(damage)
+        group.places |= damage.places
+    return sorted(groups.values(), key=lambda group: (group.begin_seconds, sorted(group.places)))
 
 
-def kind_of(found: Found) -> IncidentKind:
+def kind_of(group: DamageGroup) -> IncidentKind:
     """Return what an incident is called after: the first of node, autoscaler, waits, failures."""
-    kinds = {one.kind for one in found.damages}
+    kinds = {damage.kind for damage in group.damages}
     if DamageKind.NODE_DOWN in kinds:
         return IncidentKind.NODE_FAILURE
     if DamageKind.SHORT in kinds:
         return IncidentKind.HPA_LAG
     if DamageKind.WAITING not in kinds:
         return IncidentKind.FAILING_PODS
-    begins = sorted(one.begin_seconds for one in found.damages if one.kind is DamageKind.WAITING)
+    begins = sorted(
+        damage.begin_seconds for damage in group.damages if damage.kind is DamageKind.WAITING
+    )
     burst = any(
         later - begin <= BURST_SECONDS
         for begin, later in zip(begins, begins[BURST_PODS - 1 :], strict=False)
@@ -66,6 +68,8 @@ def kind_of(found: Found) -> IncidentKind:
     return IncidentKind.UNSCHEDULABLE_BURST if burst else IncidentKind.PODS_WAITING
 
 
-def classes_of(damage: Damage) -> str:
+def pending_class_of(damage: Damage) -> str:
     """Return the class of reason of a wait; empty for other damage."""
-    return next((one.removeprefix(CLASS) for one in damage.places if one.startswith(CLASS)), "")
+    return next(
+        (place.removeprefix(CLASS) for place in damage.places if place.startswith(CLASS)), ""
+    )

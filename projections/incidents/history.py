@@ -1,4 +1,4 @@
-"""What a timeline needs of a log: a handler over reactions, predictions, what we did, and use."""
+"""What incidents are derived from: reactions, risks at thresholds, what we did, and measured use."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from foresail.event_lines import table_of_prediction
-from foresail.timeline.incident import Happening, Lane
+from projections.incidents.incident import Lane, Occurrence
+from projections.prediction_table import prediction_table
 from schemas.actions import Agent
 from schemas.decision import Decision
 from schemas.envelope import Event
@@ -36,7 +36,7 @@ USUAL_ALARM = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LoggedReaction:
     """One reaction, and where it stands in the log."""
 
     item: ReactionItem
@@ -60,7 +60,7 @@ class Crossing:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UsageSample:
     """Measured use of every node at one moment, and pods that wait in the whole cluster."""
 
     time_seconds: float
@@ -70,12 +70,12 @@ class Use:
 
 
 @dataclass
-class Gathered:
-    """Everything a timeline is told from."""
+class ClusterHistory:
+    """What incidents are derived from."""
 
-    told: list[Told] = field(default_factory=list)
+    reactions: list[LoggedReaction] = field(default_factory=list)
     crossings: list[Crossing] = field(default_factory=list)
-    use: list[Use] = field(default_factory=list)
+    usage: list[UsageSample] = field(default_factory=list)
     queue: list[tuple[float, int]] = field(default_factory=list)
     waiting_at: list[tuple[float, frozenset[str]]] = field(default_factory=list)
     """At each look the pods that wait for a node, where all of them are listed."""
@@ -102,14 +102,16 @@ class Gathered:
         """Take one event of the log into account."""
         match event.data:
             case Reaction() as reaction:
-                self._react(reaction, event.seq)
+                self._add_reactions(reaction, event.seq)
             case Observation():
-                self._observe(event)
+                self._add_observation(event)
             case Prediction() as prediction:
-                self._predict(prediction, event.seq)
+                self._add_prediction(prediction, event.seq)
             case Proposal(agent=Agent.SAFETY) as proposal:
-                limits = [one.threshold for one in proposal.evidence if one.name == "risk_ratio"]
-                self._alarm = min((one for one in limits if one is not None), default=self._alarm)
+                limits = [item.threshold for item in proposal.evidence if item.name == "risk_ratio"]
+                self._alarm = min(
+                    (limit for limit in limits if limit is not None), default=self._alarm
+                )
             case Decision() as decision:
                 self.decisions[decision.cycle] = (
                     f"{decision.action.label} {decision.action.target.name}"
@@ -126,14 +128,14 @@ class Gathered:
             case _:
                 pass
 
-    def _react(self, reaction: Reaction, seq: int) -> None:
+    def _add_reactions(self, reaction: Reaction, seq: int) -> None:
         self.omitted += reaction.omitted
         for item in reaction.reactions:
-            self.told.append(Told(item, seq, reaction.cycle))
+            self.reactions.append(LoggedReaction(item, seq, reaction.cycle))
             if item.node and item.workload:
                 self.workloads_on.setdefault(item.node, set()).add(item.workload)
 
-    def _observe(self, event: Event[Any]) -> None:
+    def _add_observation(self, event: Event[Any]) -> None:
         data: Observation = event.data
         at = data.cluster_time_seconds
         self.first_seconds = at if self.first_seconds is None else self.first_seconds
@@ -156,11 +158,11 @@ class Gathered:
         if usage is not None and usage.observed_time_seconds is not None:
             columns = zip(nodes.cpu_used_ratio, nodes.cpu_allocatable_cores, strict=True)
             cores = array("d", ((ratio or 0.0) * size for ratio, size in columns))
-            if not self.use or self.use[-1].time_seconds < usage.observed_time_seconds:
-                self.use.append(Use(usage.observed_time_seconds, nodes.ids, cores))
+            if not self.usage or self.usage[-1].time_seconds < usage.observed_time_seconds:
+                self.usage.append(UsageSample(usage.observed_time_seconds, nodes.ids, cores))
 
-    def _predict(self, prediction: Prediction, seq: int) -> None:
-        what, ids, ratios = table_of_prediction(prediction)
+    def _add_prediction(self, prediction: Prediction, seq: int) -> None:
+        what, ids, ratios = prediction_table(prediction)
         if what != "risk" or prediction.status != "result":
             return
         shadow = isinstance(prediction, PredictionShadow)
@@ -180,27 +182,33 @@ class Gathered:
                 )
                 self.crossings.append(crossing)
 
-    def use_of(self, nodes: frozenset[str]) -> list[tuple[float, float]]:
+    def usage_of(self, nodes: frozenset[str]) -> list[tuple[float, float]]:
         """Return the measured cores of some nodes over time."""
         return [
             (
-                one.time_seconds,
-                sum(cores for name, cores in zip(one.ids, one.cores, strict=True) if name in nodes),
+                sample.time_seconds,
+                sum(
+                    cores
+                    for name, cores in zip(sample.ids, sample.cores, strict=True)
+                    if name in nodes
+                ),
             )
-            for one in self.use
+            for sample in self.usage
         ]
 
 
-def happening(told: Told, lane: Lane, text: str, *, group: str, damage: bool = False) -> Happening:
-    """Return a reaction as a happening."""
-    item = told.item
-    return Happening(
+def occurrence(
+    reaction: LoggedReaction, lane: Lane, text: str, *, group: str, damage: bool = False
+) -> Occurrence:
+    """Return a reaction as an occurrence."""
+    item = reaction.item
+    return Occurrence(
         time_seconds=item.time_seconds,
         lane=lane,
         kind=str(item.kind),
         text=text,
-        seq=told.seq,
-        cycle=told.cycle,
+        seq=reaction.seq,
+        cycle=reaction.cycle,
         lag_seconds=item.lag_seconds,
         since=item.since,
         workload=item.workload,
@@ -210,6 +218,6 @@ def happening(told: Told, lane: Lane, text: str, *, group: str, damage: bool = F
     )
 
 
-def of_kind(told: list[Told], *kinds: str) -> Iterator[Told]:
+def of_kind(reactions: list[LoggedReaction], *kinds: str) -> Iterator[LoggedReaction]:
     """Yield reactions of some kinds."""
-    return (one for one in told if one.item.kind in kinds)
+    return (reaction for reaction in reactions if reaction.item.kind in kinds)

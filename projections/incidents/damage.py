@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from foresail.timeline.gathered import Gathered, Told, of_kind
-from foresail.timeline.incident import Damage, DamageKind
+from projections.incidents.history import ClusterHistory, LoggedReaction, of_kind
+from projections.incidents.incident import Damage, DamageKind
 from schemas.reaction import ReactionKind
 from schemas.reasons import PendingClass
 
@@ -53,25 +53,28 @@ class Wait:
         return (last_seconds if self.end_seconds is None else self.end_seconds) - self.begin_seconds
 
 
-def damages(gathered: Gathered) -> list[Damage]:
+def damages(history: ClusterHistory) -> list[Damage]:
     """Return all damage, oldest first."""
-    found = [
-        *_nodes_down(gathered),
-        *_waiting(gathered),
-        *_short(gathered.told),
-        *_failing(gathered.told),
+    damage = [
+        *_nodes_down(history),
+        *_waiting(history),
+        *_short(history.reactions),
+        *_failing(history.reactions),
     ]
-    return sorted(found, key=lambda one: (one.begin_seconds, one.kind, one.subject))
+    return sorted(damage, key=lambda item: (item.begin_seconds, item.kind, item.subject))
 
 
-def waits(gathered: Gathered) -> list[Wait]:
+def waits(history: ClusterHistory) -> list[Wait]:
     """Return every pod that waited for a node, however shortly."""
     open_: dict[str, Wait] = {}
     done: list[Wait] = []
-    for told in of_kind(
-        gathered.told, ReactionKind.POD_PENDING, ReactionKind.POD_SCHEDULED, ReactionKind.POD_FAILED
+    for reaction in of_kind(
+        history.reactions,
+        ReactionKind.POD_PENDING,
+        ReactionKind.POD_SCHEDULED,
+        ReactionKind.POD_FAILED,
     ):
-        item = told.item
+        item = reaction.item
         if item.kind is ReactionKind.POD_PENDING and item.pending_class is not None:
             begin = item.time_seconds - (item.lag_seconds or 0.0)
             wait = open_.setdefault(item.object, Wait(item.object, item.workload, begin))
@@ -81,24 +84,24 @@ def waits(gathered: Gathered) -> list[Wait]:
             wait.end_seconds = item.time_seconds
             wait.scheduled = item.kind is ReactionKind.POD_SCHEDULED
             done.append(wait)
-    _end_those_gone(list(open_.values()), gathered)
+    _end_waits_of_deleted_pods(list(open_.values()), history)
     return [*done, *open_.values()]
 
 
-def _end_those_gone(open_: list[Wait], gathered: Gathered) -> None:
+def _end_waits_of_deleted_pods(open_: list[Wait], history: ClusterHistory) -> None:
     """End waits of pods that were deleted while they waited: the first look without them."""
     for wait in open_:
         seen = wait.classes[0][0]
-        for at, names in gathered.waiting_at:
+        for at, names in history.waiting_at:
             if at > seen and wait.pod not in names:
                 wait.end_seconds = at
                 break
 
 
-def _waiting(gathered: Gathered) -> Iterator[Damage]:
-    for wait in waits(gathered):
-        kind = wait.pending_class(gathered.last_seconds)
-        if wait.seconds(gathered.last_seconds) < WAIT_SECONDS or kind in DELIBERATE:
+def _waiting(history: ClusterHistory) -> Iterator[Damage]:
+    for wait in waits(history):
+        kind = wait.pending_class(history.last_seconds)
+        if wait.seconds(history.last_seconds) < WAIT_SECONDS or kind in DELIBERATE:
             continue
         places = {f"{CLASS}{kind}", wait.workload} - {""}
         yield Damage(
@@ -106,41 +109,41 @@ def _waiting(gathered: Gathered) -> Iterator[Damage]:
         )
 
 
-def _nodes_down(gathered: Gathered) -> Iterator[Damage]:
+def _nodes_down(history: ClusterHistory) -> Iterator[Damage]:
     down: dict[str, float] = {}
     kinds = (ReactionKind.NODE_NOT_READY, ReactionKind.NODE_GONE, ReactionKind.NODE_READY)
-    for told in of_kind(gathered.told, *kinds):
-        item = told.item
-        gone_empty = item.kind is ReactionKind.NODE_GONE and not gathered.workloads_on.get(
+    for reaction in of_kind(history.reactions, *kinds):
+        item = reaction.item
+        gone_empty = item.kind is ReactionKind.NODE_GONE and not history.workloads_on.get(
             item.object
         )
         if item.kind is ReactionKind.NODE_READY:
             if item.object in down:
-                yield _node_down(gathered, item.object, down.pop(item.object), item.time_seconds)
+                yield _node_down(history, item.object, down.pop(item.object), item.time_seconds)
         elif not gone_empty:
             down.setdefault(item.object, item.time_seconds)
     for name, begin in down.items():
-        yield _node_down(gathered, name, begin, None)
+        yield _node_down(history, name, begin, None)
 
 
-def _node_down(gathered: Gathered, name: str, begin: float, end: float | None) -> Damage:
-    places = frozenset({name, *gathered.workloads_on.get(name, ())})
+def _node_down(history: ClusterHistory, name: str, begin: float, end: float | None) -> Damage:
+    places = frozenset({name, *history.workloads_on.get(name, ())})
     return Damage(DamageKind.NODE_DOWN, begin, end, places, name)
 
 
-def _short(told: list[Told]) -> Iterator[Damage]:
-    changes = list(of_kind(told, ReactionKind.HPA_CHANGE))
+def _short(reactions: list[LoggedReaction]) -> Iterator[Damage]:
+    changes = list(of_kind(reactions, ReactionKind.HPA_CHANGE))
     for place, change in enumerate(changes):
         item = change.item
         added = round((item.after or 0.0) - (item.before or 0.0))
         if added <= 0:
             continue
-        later = [one.item for one in changes[place + 1 :] if one.item.object == item.object]
+        later = [after.item for after in changes[place + 1 :] if after.item.object == item.object]
         until = later[0].time_seconds if later else float("inf")
         ready = sorted(
-            one.item.time_seconds
-            for one in of_kind(told, ReactionKind.POD_READY)
-            if one.item.workload == item.workload and item.time_seconds <= one.item.time_seconds
+            pod.item.time_seconds
+            for pod in of_kind(reactions, ReactionKind.POD_READY)
+            if pod.item.workload == item.workload and item.time_seconds <= pod.item.time_seconds
         )
         end = ready[added - 1] if len(ready) >= added else None
         if later and (end is None or end > until):
@@ -149,21 +152,25 @@ def _short(told: list[Told]) -> Iterator[Damage]:
         yield Damage(DamageKind.SHORT, item.time_seconds, end, places, item.workload)
 
 
-def _failing(told: list[Told]) -> Iterator[Damage]:
-    by_place: dict[str, list[Told]] = {}
-    for bad in of_kind(told, ReactionKind.POD_FAILED, ReactionKind.POD_RESTARTED):
-        for place in {bad.item.workload, bad.item.node} - {""}:
-            by_place.setdefault(place, []).append(bad)
+def _failing(reactions: list[LoggedReaction]) -> Iterator[Damage]:
+    by_place: dict[str, list[LoggedReaction]] = {}
+    for failure in of_kind(reactions, ReactionKind.POD_FAILED, ReactionKind.POD_RESTARTED):
+        for place in {failure.item.workload, failure.item.node} - {""}:
+            by_place.setdefault(place, []).append(failure)
     for place in sorted(by_place):
-        run: list[Told] = []
-        for one in [*by_place[place], None]:
-            near = one is not None and (
-                not run or one.item.time_seconds - run[-1].item.time_seconds <= FAILURE_SECONDS
-            )
-            if one is not None and near:
-                run.append(one)
-                continue
+        for run in _runs(by_place[place]):
             if len(run) >= FAILURES:
                 first, last = run[0].item.time_seconds, run[-1].item.time_seconds
                 yield Damage(DamageKind.FAILING, first, last, frozenset({place}), place)
-            run = [] if one is None else [one]
+
+
+def _runs(failures: list[LoggedReaction]) -> list[list[LoggedReaction]]:
+    """Split failures where more than `FAILURE_SECONDS` lie between two of them."""
+    runs: list[list[LoggedReaction]] = []
+    for failure in failures:
+        at = failure.item.time_seconds
+        if runs and at - runs[-1][-1].item.time_seconds <= FAILURE_SECONDS:
+            runs[-1].append(failure)
+        else:
+            runs.append([failure])
+    return runs

@@ -1,6 +1,4 @@
-"""What a run came to: a handler over its events into the summary printed at the end and stored in
-`run.complete`.
-"""
+"""The totals of a run: the summary printed at its end and stored in `run.complete`."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ STEPS = ("prediction", "proposal", "decision", "execution")
 KEPT_LATENCIES = 100_000
 
 
-class Tally:
+class RunTotals:
     """Counts a run's events; memory is bounded, whatever the run's length."""
 
     def __init__(self) -> None:
@@ -55,7 +53,7 @@ class Tally:
         self._decided: dict[int, frozenset[str]] = {}
 
     def add(self, event: Event[Any]) -> None:
-        """Apply one stored event."""
+        """Count one stored event."""
         layer = parse(event.subject).layer
         self.events[layer] += 1
         match event.data:
@@ -127,7 +125,7 @@ class Tally:
 
     def _decide(self, event: Event[Any], decision: Decision) -> None:
         self._time("decision", event)
-        self._decided[event.cycle] = frozenset(one.id for one in decision.considered)
+        self._decided[event.cycle] = frozenset(proposal.id for proposal in decision.considered)
         self.decisions[decision.action.label] += 1
         self.wins[
             "Referee" if decision.action.agent is None else f"Agent{LETTERS[decision.action.agent]}"
@@ -161,5 +159,5 @@ def _mean(values: list[float]) -> float | None:
 def _quantiles(values: list[float]) -> dict[str, float]:
     ordered = sorted(values)
     last = len(ordered) - 1
-    picks = {"p50": 0.5, "p99": 0.99, "max": 1.0}
-    return {name: round(ordered[round(last * share)], 2) for name, share in picks.items()}
+    shares = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+    return {name: round(ordered[round(last * share)], 2) for name, share in shares.items()}

@@ -1,0 +1,200 @@
+"""Everything that the log holds about one cycle: what was seen, predicted, proposed, decided and done,
+and what came of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from schemas.actions import Action
+from schemas.decision import Decision
+from schemas.envelope import Event
+from schemas.observation import Observation
+from schemas.outcome import (
+    ExecutionPhase,
+    OutcomeExecution,
+    OutcomeForecast,
+    OutcomeReward,
+    OutcomeVerification,
+)
+from schemas.prediction import Prediction
+from schemas.proposal import Proposal
+
+CYCLE_SUBJECTS = ("observation", "prediction.>", "proposal.*", "decision", "outcome.*")
+"""Subjects of the events that a record holds."""
+TABLES = ("nodes", "pods", "frame", "risk_table", "demand_table")
+"""Fields that hold whole tables; `as_json` leaves them to `tap --json`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleRecord:
+    """The events of one cycle, by what they are, each kind in the order of the log."""
+
+    cycle: int
+    observation: Event[Observation] | None = None
+    predictions: tuple[Event[Prediction], ...] = ()
+    """Risk and demand first, then those of shadow models."""
+    proposals: tuple[Event[Proposal], ...] = ()
+    decision: Event[Decision] | None = None
+    executions: tuple[Event[OutcomeExecution], ...] = ()
+    """Every phase of the execution, and of its rollback."""
+    verifications: tuple[Event[OutcomeVerification], ...] = ()
+    reward: Event[OutcomeReward] | None = None
+    forecasts: tuple[Event[OutcomeForecast], ...] = ()
+    unreadable: tuple[int, ...] = ()
+    """Positions of messages of the cycle that this version cannot read."""
+
+    def after(self, event: Event[Any]) -> CycleRecord:
+        """Return the record after one more event of its cycle; of other kinds, the same record."""
+        match event.data:
+            case Observation():
+                return replace(self, observation=event)
+            case Prediction():
+                return replace(self, predictions=(*self.predictions, event))
+            case Proposal():
+                return replace(self, proposals=(*self.proposals, event))
+            case Decision():
+                return replace(self, decision=event)
+            case OutcomeExecution():
+                return replace(self, executions=(*self.executions, event))
+            case OutcomeVerification():
+                return replace(self, verifications=(*self.verifications, event))
+            case OutcomeReward():
+                return replace(self, reward=event)
+            case OutcomeForecast():
+                return replace(self, forecasts=(*self.forecasts, event))
+            case _:
+                return self
+
+    def after_unreadable(self, seq: int) -> CycleRecord:
+        """Return the record after a message of its cycle that this version cannot read."""
+        return replace(self, unreadable=(*self.unreadable, seq))
+
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        """What was proposed, by the proposal's id; a decision lists no parameters."""
+        return {event.id: event.data.action for event in self.proposals}
+
+    @property
+    def late(self) -> tuple[Event[Proposal], ...]:
+        """Proposals that the decision did not consider although it stands."""
+        if self.decision is None:
+            return ()
+        considered = {proposal.id for proposal in self.decision.data.considered}
+        return tuple(proposal for proposal in self.proposals if proposal.id not in considered)
+
+    @property
+    def execution(self) -> OutcomeExecution | None:
+        """The newest phase of what was executed."""
+        own = [event.data for event in self.executions if not event.data.rollback_of]
+        return own[-1] if own else None
+
+    @property
+    def rollback(self) -> OutcomeExecution | None:
+        """The newest phase of taking it back."""
+        undone = [event.data for event in self.executions if event.data.rollback_of]
+        return undone[-1] if undone else None
+
+    @property
+    def verification(self) -> OutcomeVerification | None:
+        """The newest verification."""
+        return self.verifications[-1].data if self.verifications else None
+
+    @property
+    def executed(self) -> bool:
+        """Whether the execution has finished or was refused."""
+        return self.execution is not None and self.execution.phase is not ExecutionPhase.STARTED
+
+    @property
+    def result(self) -> str:
+        """What came of the decision, in a word; empty while it is open."""
+        if self.rollback is not None:
+            return "rolled_back"
+        if self.verification is not None:
+            return str(self.verification.status)
+        execution = self.execution
+        if execution is None:
+            return ""
+        if execution.phase is ExecutionPhase.FINISHED:
+            return "executed" if execution.succeeded else "execution_failed"
+        return str(execution.phase)
+
+    @property
+    def events(self) -> list[Event[Any]]:
+        """Every event, in the order of the log."""
+        return sorted(self._unordered(), key=lambda event: event.seq)
+
+    def _unordered(self) -> Iterator[Event[Any]]:
+        for single in (self.observation, self.decision, self.reward):
+            if single is not None:
+                yield single
+        yield from self.predictions
+        yield from self.proposals
+        yield from self.executions
+        yield from self.verifications
+        yield from self.forecasts
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as JSON values; tables are left out."""
+        return {
+            "cycle": self.cycle,
+            "decision": _event_json(self.decision),
+            "observation": _event_json(self.observation),
+            "predictions": [_event_json(event) for event in self.predictions],
+            "proposals": [_event_json(event) for event in self.proposals],
+            "late": [event.id for event in self.late],
+            "executions": [_event_json(event) for event in self.executions],
+            "verifications": [_event_json(event) for event in self.verifications],
+            "reward": _event_json(self.reward),
+            "forecasts": [_event_json(event) for event in self.forecasts],
+            "unreadable": list(self.unreadable),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CycleRecords:
+    """Records of the newest cycles."""
+
+    limit: int = 300
+    """Cycles that are kept."""
+    by_cycle: Mapping[int, CycleRecord] = field(default_factory=dict)
+    """In the order in which they began."""
+
+    def after(self, event: Event[Any]) -> CycleRecords:
+        """Return the records after an event; the oldest cycle beyond the limit is dropped."""
+        cycle = event.cycle
+        record = self.by_cycle.get(cycle, CycleRecord(cycle)).after(event)
+        by_cycle = {**self.by_cycle, cycle: record}
+        while len(by_cycle) > self.limit:
+            del by_cycle[min(by_cycle)]
+        return replace(self, by_cycle=by_cycle)
+
+    @property
+    def newest_decided(self) -> CycleRecord | None:
+        """The newest cycle that has its decision."""
+        newest = reversed(tuple(self.by_cycle.values()))
+        return next((record for record in newest if record.decision is not None), None)
+
+    @property
+    def newest_executed(self) -> int:
+        """The newest cycle whose execution has finished or was refused; -1 before the first."""
+        return max(
+            (cycle for cycle, record in self.by_cycle.items() if record.executed), default=-1
+        )
+
+
+def _event_json(event: Event[Any] | None) -> Any:
+    if event is None:
+        return None
+    content = event.data.model_dump(mode="json")
+    for table in TABLES:
+        content.pop(table, None)
+    return {
+        "id": event.id,
+        "type": event.type,
+        "seq": event.seq,
+        "time": event.time,
+        "data": content,
+    }

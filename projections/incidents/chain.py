@@ -1,0 +1,181 @@
+"""From an incident's damage to its chain: who did what when, each step with its lag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from projections.incidents.alarms import alarms_of
+from projections.incidents.curves import curves_of
+from projections.incidents.damage import WAIT_SECONDS, Wait, damages, waits
+from projections.incidents.demand import demand_rise
+from projections.incidents.executions import own_executions
+from projections.incidents.grouping import group_damages, kind_of, pending_class_of
+from projections.incidents.history import ClusterHistory
+from projections.incidents.incident import (
+    DamageGroup,
+    DamageKind,
+    DamagePeriod,
+    Incident,
+    Lane,
+    Occurrence,
+    Step,
+    WaitGroup,
+)
+from projections.incidents.reactions import reactions_of
+
+PAUSE_SECONDS, PAUSE_RATIO = 60.0, 0.1
+"""Occurrences of one kind are one step until a pause longer than 60 s, or than a tenth of the incident.
+"""
+LOOK_BACK_SECONDS = 600.0
+"""How far before the first damage its causes and alarms are looked for."""
+
+
+def incidents(history: ClusterHistory) -> list[Incident]:
+    """Return every incident of a log, oldest first, numbered from 1."""
+    groups = group_damages(damages(history), history.last_seconds)
+    waited = waits(history)
+    return [
+        _incident(history, group, number, waited) for number, group in enumerate(groups, start=1)
+    ]
+
+
+def _incident(
+    history: ClusterHistory, group: DamageGroup, number: int, waited: Sequence[Wait]
+) -> Incident:
+    """Return one incident with its chain."""
+    damaged, last = group.begin_seconds, history.last_seconds
+    end = group.end_seconds
+    since = damaged - LOOK_BACK_SECONDS
+    until = last if end is None else end
+    nodes = _nodes(history, group)
+    demand = demand_rise(history, group, nodes, since)
+    begin = min([damaged, *(rise.time_seconds for rise in demand)])
+    alarms = alarms_of(history, nodes, damaged, since, until)
+    occurrences = [
+        *demand,
+        *(announcement.occurrence for announcement in alarms),
+        *reactions_of(history, group, begin, until),
+        *own_executions(history, group, nodes, since, until),
+    ]
+    own = [wait for wait in waited if _belongs(wait, group, history)]
+    spans = tuple(
+        DamagePeriod(
+            kind=damage.kind,
+            subject=damage.subject,
+            pending_class=pending_class_of(damage),
+            begin_seconds=damage.begin_seconds,
+            end_seconds=damage.end_seconds,
+        )
+        for damage in group.damages
+    )
+    return Incident(
+        number=number,
+        kind=kind_of(group),
+        begin_seconds=begin,
+        damage_seconds=damaged,
+        end_seconds=end,
+        last_seconds=last,
+        nodes=group.nodes,
+        workloads=group.workloads,
+        steps=steps_of(occurrences, begin, max(PAUSE_SECONDS, PAUSE_RATIO * (until - begin))),
+        waits=_wait_groups(own, last),
+        spans=spans,
+        alarms=tuple(announcement.alarm for announcement in alarms),
+        curves=curves_of(history, nodes, since, until),
+    )
+
+
+def steps_of(
+    occurrences: Iterable[Occurrence], begin_seconds: float, pause_seconds: float
+) -> tuple[Step, ...]:
+    """Group occurrences into steps, in order of their first; a pause begins a new step."""
+    groups: list[list[Occurrence]] = []
+    newest: dict[tuple[str, str], list[Occurrence]] = {}
+    for occurrence in sorted(occurrences, key=lambda item: (item.time_seconds, item.seq)):
+        key = (occurrence.lane, occurrence.group)
+        group = newest.get(key)
+        if group is None or occurrence.time_seconds - group[-1].time_seconds > pause_seconds:
+            newest[key] = group = []
+            groups.append(group)
+        group.append(occurrence)
+    steps = [_step(group, begin_seconds) for group in groups]
+    order = list(Lane)
+    return tuple(
+        sorted(
+            steps, key=lambda step: (step.time_seconds, order.index(step.lane), step.seq, step.text)
+        )
+    )
+
+
+def _step(group: Sequence[Occurrence], begin_seconds: float) -> Step:
+    first = group[0]
+    lags = [item.lag_seconds for item in group if item.lag_seconds is not None]
+    return Step(
+        lane=first.lane,
+        kind=first.kind,
+        time_seconds=first.time_seconds,
+        until_seconds=group[-1].time_seconds,
+        count=len(group),
+        since_begin_seconds=first.time_seconds - begin_seconds,
+        lag_median_seconds=median(lags) if lags else None,
+        lag_max_seconds=max(lags) if lags else None,
+        lag_since=next((item.since for item in group if item.since), ""),
+        text=_text(group),
+        damage=first.damage,
+        seq=first.seq,
+        cycle=first.cycle,
+    )
+
+
+def _text(group: Sequence[Occurrence]) -> str:
+    """Return what a step says; `{n}` and `{of}` in its first text mean how many and of what."""
+    count = len(group)
+    text = group[0].text.replace("{n}", str(count))
+    text = re.sub(r"\b1 pods\b", "1 pod", text)
+    text = text.replace("{details}", ", ".join(dict.fromkeys(item.detail for item in group)))
+    return text.replace(
+        "{of}", names_text(sorted({item.workload for item in group if item.workload}))
+    )
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Return names shortly: one or two as they are, more as their number and an example."""
+    if len(names) <= 2:
+        return " and ".join(names) or "bare pods"
+    return f"{len(names)} workloads such as {names[0]}"
+
+
+def _nodes(history: ClusterHistory, group: DamageGroup) -> frozenset[str]:
+    """Return the nodes of an incident: its own, and those that its workloads ran on before."""
+    workloads = set(group.workloads)
+    ran = {
+        reaction.item.node
+        for reaction in history.reactions
+        if reaction.item.node
+        and reaction.item.workload in workloads
+        and reaction.item.time_seconds < group.begin_seconds
+    }
+    return frozenset({*group.nodes} or ran)
+
+
+def _belongs(wait: Wait, group: DamageGroup, history: ClusterHistory) -> bool:
+    own = {damage.subject for damage in group.damages if damage.kind is DamageKind.WAITING}
+    return wait.pod in own and wait.seconds(history.last_seconds) >= WAIT_SECONDS
+
+
+def _wait_groups(own: Sequence[Wait], last_seconds: float) -> tuple[WaitGroup, ...]:
+    by_class: dict[str, list[Wait]] = {}
+    for wait in own:
+        by_class.setdefault(str(wait.pending_class(last_seconds)), []).append(wait)
+    return tuple(
+        WaitGroup(
+            pending_class=name,
+            pods=len(members),
+            median_seconds=median(wait.seconds(last_seconds) for wait in members),
+            max_seconds=max(wait.seconds(last_seconds) for wait in members),
+            still_waiting=sum(wait.end_seconds is None for wait in members),
+        )
+        for name, members in sorted(by_class.items(), key=lambda item: (-len(item[1]), item[0]))
+    )

@@ -1,0 +1,112 @@
+"""The newest of everything, as the live view of a terminal and the page show it. Of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from projections.cycle_record import CycleRecords
+from projections.outage import Outage, is_without_nodes, outage_of
+from projections.run_state import RunState
+from schemas.decision import Decision
+from schemas.envelope import Event
+from schemas.observation import Observation
+from schemas.outcome import OutcomeExecution, OutcomeForecast, OutcomeReward, OutcomeVerification
+from schemas.prediction import PredictionDemand, PredictionRisk
+from schemas.proposal import Proposal
+from schemas.reaction import Reaction, ReactionItem
+from schemas.registry import LAYERS
+from schemas.snapshot import SnapshotNodes
+from schemas.stimulus import Stimulus
+
+STAMPS = 64
+"""Newest time stamps of a layer from which its rate is made."""
+REWARDS = 120
+REACTIONS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class LayerActivity:
+    """How many events of a layer came, and when."""
+
+    count: int = 0
+    """Events since reading began."""
+    seq: int = 0
+    """Position of the newest."""
+    stamps_ns: tuple[int, ...] = ()
+    """Recorded times of the newest events, oldest first."""
+
+    @property
+    def newest_ns(self) -> int | None:
+        """Recorded time of the newest event; None before the first."""
+        return self.stamps_ns[-1] if self.stamps_ns else None
+
+    def after(self, seq: int, recorded_ns: int) -> LayerActivity:
+        """Return the activity after one more event."""
+        return LayerActivity(self.count + 1, seq, (*self.stamps_ns, recorded_ns)[-STAMPS:])
+
+
+NO_ACTIVITY: Mapping[str, LayerActivity] = dict.fromkeys(LAYERS, LayerActivity())
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The state of a cluster and of what Foresail does about it, after the newest event."""
+
+    seq: int = 0
+    recorded_ns: int = 0
+    """The stream's time stamp of the newest message, nanoseconds since the Unix epoch."""
+    layers: Mapping[str, LayerActivity] = field(default_factory=lambda: NO_ACTIVITY)
+    """The six layers, in order."""
+    observation: Observation | None = None
+    """The newest one as it travelled: its tables may be deltas."""
+    outage: Outage | None = None
+    """The cluster cannot be read now."""
+    risk: PredictionRisk | None = None
+    demand: PredictionDemand | None = None
+    cycles: CycleRecords = field(default_factory=CycleRecords)
+    """Proposals, decisions and outcomes of the newest cycles; no tables."""
+    rewards: tuple[OutcomeReward, ...] = ()
+    """The newest ones, oldest first."""
+    forecast: OutcomeForecast | None = None
+    """The newest score of the active models."""
+    reactions: tuple[ReactionItem, ...] = ()
+    """Newest first."""
+    stimulus: Stimulus | None = None
+    run: RunState = field(default_factory=RunState)
+
+    def after_message(self, layer: str, seq: int, recorded_ns: int) -> Overview:
+        """Return the overview after a message was stored, whatever is in it."""
+        layers = self.layers
+        if layer in layers:
+            layers = {**layers, layer: layers[layer].after(seq, recorded_ns)}
+        return replace(self, seq=seq, recorded_ns=recorded_ns, layers=layers)
+
+    def after(self, event: Event[Any]) -> Overview:
+        """Return the overview after an event's data; call `after_message` for each message, too."""
+        run = self.run.after(event)
+        after = self if run is self.run else replace(self, run=run)
+        match event.data:
+            case SnapshotNodes() as snapshot:
+                return replace(after, outage=outage_of(snapshot))
+            case Observation() as observation:
+                outage = self.outage if is_without_nodes(observation) else None
+                return replace(after, observation=observation, outage=outage)
+            case PredictionRisk():
+                return replace(after, risk=event.data)
+            case PredictionDemand():
+                return replace(after, demand=event.data)
+            case OutcomeReward() as reward:
+                rewards = (*self.rewards, reward)[-REWARDS:]
+                return replace(after, rewards=rewards, cycles=self.cycles.after(event))
+            case Proposal() | Decision() | OutcomeExecution() | OutcomeVerification():
+                return replace(after, cycles=self.cycles.after(event))
+            case OutcomeForecast(slot=0):
+                return replace(after, forecast=event.data)
+            case Reaction(reactions=items):
+                return replace(after, reactions=(*reversed(items), *self.reactions)[:REACTIONS])
+            case Stimulus():
+                return replace(after, stimulus=event.data)
+            case _:
+                return after

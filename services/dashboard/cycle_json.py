@@ -1,0 +1,183 @@
+"""One cycle from its decision to what came of it, as JSON for the page.
+
+Every agent that was expected has a place in it: selected, overridden with the rule and the numbers
+that beat it, or missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from projections.cycle_record import CycleRecord
+from schemas.actions import LETTERS, Action, Agent, Evidence
+from schemas.decision import Considered, Decision, Override
+from schemas.outcome import (
+    GuardCheck,
+    OutcomeExecution,
+    OutcomeReward,
+    OutcomeVerification,
+)
+
+Json = dict[str, Any]
+MILLISECOND_NS = 1_000_000
+
+
+def cycle_json(record: CycleRecord) -> Json | None:
+    """Return a cycle's decision, who lost to it and what came of it; None without its decision."""
+    if record.decision is None:
+        return None
+    data = record.decision.data
+    reward = None if record.reward is None else record.reward.data
+    return {
+        "cycle": data.cycle,
+        "seq": record.decision.seq,
+        "recorded_ms": record.decision.recorded_ns // MILLISECOND_NS,
+        "cluster_time_seconds": data.cluster_time_seconds,
+        "action": action_json(data.action),
+        "rule": data.rule,
+        "rationale": data.rationale,
+        "closed_by": data.closed_by,
+        "score": data.score,
+        "reason": data.reason,
+        "repeat_count": data.repeat_count,
+        "profile": data.profile,
+        "agents": _agents(data, record.actions),
+        "execution": _execution(record.execution),
+        "rollback": _execution(record.rollback),
+        "verification": _verification(record.verification),
+        "reward": _reward(reward),
+    }
+
+
+def decision_row(record: CycleRecord) -> Json | None:
+    """Return one line of the list of recent decisions; None without its decision."""
+    if record.decision is None:
+        return None
+    data = record.decision.data
+    observed = None if record.reward is None else record.reward.data.observed
+    return {
+        "cycle": data.cycle,
+        "letter": _letter(data.action.agent),
+        "label": data.action.label,
+        "target": data.action.target.name,
+        "rule": data.rule,
+        "losers": len(data.overridden),
+        "missing": [LETTERS[agent] for agent in data.missing],
+        "became": record.result,
+        "reward": None if observed is None else observed.total,
+    }
+
+
+def action_json(action: Action) -> Json:
+    """Return an action as JSON."""
+    return {
+        "label": action.label,
+        "letter": _letter(action.agent),
+        "agent": action.agent,
+        "kind": action.kind,
+        "target": action.target.name,
+        "parameters": _parameters(action),
+    }
+
+
+def _parameters(action: Action | None) -> Json:
+    return {} if action is None else action.parameters.model_dump(mode="json", exclude_none=True)
+
+
+def _letter(agent: Agent | None) -> str:
+    return "R" if agent is None else LETTERS[agent]
+
+
+def _agents(data: Decision, actions: Mapping[str, Action]) -> list[Json]:
+    considered = [
+        _considered(proposal, data, actions.get(proposal.id)) for proposal in data.considered
+    ]
+    missing = [
+        {"agent": agent, "letter": LETTERS[agent], "verdict": "missing"} for agent in data.missing
+    ]
+    return considered + missing
+
+
+def _considered(proposal: Considered, data: Decision, action: Action | None) -> Json:
+    override = data.overridden.get(proposal.agent.value)
+    return {
+        "agent": proposal.agent,
+        "letter": LETTERS[proposal.agent],
+        "verdict": "won" if proposal.id == data.selected else "lost",
+        "status": proposal.status,
+        "kind": proposal.kind,
+        "target": proposal.target.name,
+        "parameters": _parameters(action),
+        "score": proposal.score,
+        "priority": proposal.priority,
+        "rule": proposal.rule,
+        "text": proposal.text,
+        "reason": proposal.reason,
+        "evidence": [_evidence(evidence) for evidence in proposal.evidence],
+        "override": None if override is None else _override(override),
+    }
+
+
+def _evidence(evidence: Evidence) -> Json:
+    return {
+        "name": evidence.name,
+        "value": evidence.value,
+        "comparison": evidence.comparison,
+        "threshold": evidence.threshold,
+        "holds": evidence.holds,
+        "subject": evidence.subject,
+        "age_seconds": evidence.age_seconds,
+    }
+
+
+def _override(override: Override) -> Json:
+    return {
+        **override.model_dump(mode="json"),
+        "by_letter": None if override.by is None else LETTERS[override.by],
+    }
+
+
+def _execution(execution: OutcomeExecution | None) -> Json | None:
+    if execution is None:
+        return None
+    results = dict.fromkeys(("applied", "unchanged", "refused", "failed"), 0)
+    for result in execution.results:
+        results[result.status] += 1
+    return {
+        "phase": execution.phase,
+        "mode": execution.mode,
+        "succeeded": execution.succeeded,
+        "reason": execution.reason,
+        "text": execution.text,
+        "operations": [operation.text for operation in execution.operations[:8]],
+        "operations_total": len(execution.operations),
+        "results": {status: count for status, count in results.items() if count},
+        "failed_guards": _failed(execution.guards),
+    }
+
+
+def _verification(verification: OutcomeVerification | None) -> Json | None:
+    if verification is None:
+        return None
+    return {
+        "status": verification.status,
+        "text": verification.text,
+        "reason": verification.reason,
+        "lag_seconds": verification.lag_seconds,
+        "observed_cycle": verification.observed_cycle,
+        "failed_checks": _failed(verification.checks),
+    }
+
+
+def _failed(checks: tuple[GuardCheck, ...]) -> list[Json]:
+    return [check.model_dump(mode="json") for check in checks if not check.passed][:8]
+
+
+def _reward(reward: OutcomeReward | None) -> Json | None:
+    if reward is None:
+        return None
+    return {
+        "observed": None if reward.observed is None else reward.observed.model_dump(mode="json"),
+        "predicted": reward.predicted.model_dump(mode="json"),
+    }
