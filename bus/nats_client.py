@@ -4,12 +4,15 @@ The library checks every character of every header name of every message; our ev
 headers with the same few names, so that check alone was a fifth of what receiving cost. Here a name
 is checked once and remembered. What is read is the same (a test compares the two).
 
-Every process hears every event, since only so it can see a hole, but most read a few kinds. A feed
-gets the message as it came, without a queue and a task between, and parses what it wants.
+Every process receives every event, because only then can it notice a hole, but most use a few types.
+A feed gets each message as it came, without a queue and a task in between, and parses what it needs.
 
-The library also keeps what it could not send and sends it over the next connection, unasked. An
-event that waits so may rest on messages that the log has lost meanwhile; whoever published it tries
-again anyway, and looks first.
+The library also keeps what it could not send and sends it over the next connection, unasked. Such an
+event may be based on messages that the log has lost meanwhile; its publisher tries again anyway, and
+checks the log first.
+
+This overrides private methods of nats-py, so pyproject.toml caps its version, and
+tests/bus/test_nats_py_contract.py holds every private name used here against the installed one.
 """
 
 from __future__ import annotations
