@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from features.history.events import Kind, TaskEvents
-from features.history.keys import mixed
-from features.history.tables import I64, Flags, gathered
+from features.history.keys import mix_keys
+from features.history.tables import I64, Flags, gather_rows
 
 OF_THE_ATTEMPT = ("machine", "cpu_request", "memory_request")
 """What an end takes over from its SCHEDULE row, so that what was added is what is taken away."""
@@ -48,7 +48,7 @@ class Attempts:
                 state = Attempts(self.key[:0], TaskEvents.empty(), int(piece.segment[0]))
             piece = state._without_restarts(piece)
             origins = Origins.of(state, piece)
-            done = done.joined(origins.told(state, piece))
+            done = done.joined(origins.with_starts(state, piece))
             state = state._after(piece, origins)
         return state, done
 
@@ -97,7 +97,7 @@ class Origins:
     @classmethod
     def of(cls, attempts: Attempts, events: TaskEvents) -> Origins:
         """Find them, by one sort of the events."""
-        key = mixed(events.job, events.task.astype(np.int64))
+        key = mix_keys(events.job, events.task.astype(np.int64))
         turning = np.flatnonzero(events.kind != Kind.SUBMIT)
         order = turning[np.lexsort((key[turning],))]
         previous = np.full(len(events), -1, dtype=np.int64)
@@ -121,11 +121,11 @@ class Origins:
         columns = {}
         for item in fields(TaskEvents):
             mine = getattr(events, item.name)[own]
-            theirs = gathered(getattr(attempts.rows, item.name), self.carried, 0)
+            theirs = gather_rows(getattr(attempts.rows, item.name), self.carried, 0)
             columns[item.name] = np.where(self.carried >= 0, theirs, mine)
         return TaskEvents(**columns)
 
-    def told(self, attempts: Attempts, events: TaskEvents) -> TaskEvents:
+    def with_starts(self, attempts: Attempts, events: TaskEvents) -> TaskEvents:
         """Return the events, each end with its attempt's start, machine and requests."""
         ends = self.running & (events.kind > Kind.SCHEDULE)
         origin = self.rows(attempts, events)

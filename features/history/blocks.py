@@ -12,7 +12,7 @@ from features.history.feature import Feature
 from features.history.ledger import UNKNOWN, Ledger
 from features.history.lookup import Lookup
 from features.history.steps import BEFORE_THE_TRACE_US, MARK, TOTAL
-from features.history.tables import F32, F64, I64, gathered
+from features.history.tables import F32, F64, I64, gather_rows
 
 MINUTE_US = 60_000_000
 COUNTED: Mapping[str, str] = {
@@ -102,24 +102,24 @@ class Block:
         floor, last = int(time_us.min()) - longest, int(time_us.max())
         lookup = Lookup.over(ledger, keys, floor, last)
         index = lookup.alive_before(time_us)
-        totals = gathered(ledger.totals, index, 0)
-        first_us = gathered(ledger.first_us, index, UNKNOWN)
+        totals = gather_rows(ledger.totals, index, 0)
+        first_us = gather_rows(ledger.first_us, index, UNKNOWN)
         column = len(self.counts)
         out[:, :column] = totals[:, [TOTAL[name] for name in self.counts]]
 
         chosen = [TOTAL[name] for name in self.windowed]
         for minutes in self.windows:
             begin = time_us - minutes * MINUTE_US
-            earlier = gathered(ledger.totals[:, chosen], self._base(lookup, first_us, begin), 0)
+            earlier = gather_rows(ledger.totals[:, chosen], self._base(lookup, first_us, begin), 0)
             out[:, column : column + len(chosen)] = totals[:, chosen] - earlier
             column += len(chosen)
 
-        marks = gathered(ledger.marks, index, UNKNOWN)
+        marks = gather_rows(ledger.marks, index, UNKNOWN)
         times = marks[:, [MARK[f"{name}_us"] for name in self.since]]
         out[:, column : column + len(self.since)] = _since(time_us, times)
         column += len(self.since)
 
-        known = Known(time_us, first_us, totals, marks, gathered(ledger.outcomes, index, 0))
+        known = Known(time_us, first_us, totals, marks, gather_rows(ledger.outcomes, index, 0))
         for place, name in enumerate(self.derived, start=column):
             out[:, place] = DERIVED[name].compute(known)
         out[keys < 0] = np.nan

@@ -5,28 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from features.history.events import Anchors, JobEvents, TaskEvents
-from features.history.keys import millionths, mixed
+from features.history.keys import millionths, mix_keys
 from features.history.tables import I64
 
 
 def event_keys(key: str, rows: TaskEvents | Anchors) -> I64:
     """Return each row's value of a key that task events are counted under."""
     if key == "task":
-        return mixed(rows.job, rows.task.astype(np.int64))
+        return mix_keys(rows.job, rows.task.astype(np.int64))
     if key == "cell":
         return np.zeros(len(rows), dtype=np.int64)
     if key == "shape":
         return _shapes(rows)
     if key == "place":
-        return np.where(rows.name < 0, -1, mixed(rows.name, rows.task.astype(np.int64)))
+        return np.where(rows.name < 0, -1, mix_keys(rows.name, rows.task.astype(np.int64)))
     if key == "slot":
-        return mixed(_shapes(rows), rows.task.astype(np.int64))
+        return mix_keys(_shapes(rows), rows.task.astype(np.int64))
     column: I64 = getattr(rows, key)
     return column
 
 
 def _shapes(rows: TaskEvents | Anchors) -> I64:
-    return mixed(
+    return mix_keys(
         rows.user,
         millionths(rows.cpu_request),
         millionths(rows.memory_request),

@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from features.history.tables import F32, I8, I16, I32, I64, Table, typed
+from features.history.tables import F32, I8, I16, I32, I64, Table, column_type
 
 
 class Kind(IntEnum):
@@ -41,21 +41,21 @@ class MachineKind(IntEnum):
 class TaskEvents(Table):
     """One row per event of a task."""
 
-    time_us: I64 = field(metadata=typed(np.int64))
-    kind: I8 = field(metadata=typed(np.int8))
-    job: I64 = field(metadata=typed(np.int64))
-    task: I32 = field(metadata=typed(np.int32))
-    name: I64 = field(metadata=typed(np.int64, -1))
-    user: I64 = field(metadata=typed(np.int64, -1))
-    machine: I64 = field(metadata=typed(np.int64, -1))
-    cpu_request: F32 = field(metadata=typed(np.float32, np.nan))
-    memory_request: F32 = field(metadata=typed(np.float32, np.nan))
-    priority: I16 = field(metadata=typed(np.int16, 0))
-    scheduling_class: I8 = field(metadata=typed(np.int8, -1))
-    different_machines: I8 = field(metadata=typed(np.int8, -1))
-    segment: I16 = field(metadata=typed(np.int16, 0))
+    time_us: I64 = field(metadata=column_type(np.int64))
+    kind: I8 = field(metadata=column_type(np.int8))
+    job: I64 = field(metadata=column_type(np.int64))
+    task: I32 = field(metadata=column_type(np.int32))
+    name: I64 = field(metadata=column_type(np.int64, -1))
+    user: I64 = field(metadata=column_type(np.int64, -1))
+    machine: I64 = field(metadata=column_type(np.int64, -1))
+    cpu_request: F32 = field(metadata=column_type(np.float32, np.nan))
+    memory_request: F32 = field(metadata=column_type(np.float32, np.nan))
+    priority: I16 = field(metadata=column_type(np.int16, 0))
+    scheduling_class: I8 = field(metadata=column_type(np.int8, -1))
+    different_machines: I8 = field(metadata=column_type(np.int8, -1))
+    segment: I16 = field(metadata=column_type(np.int16, 0))
     """Number of the contiguous stretch of recording; what still ran when one broke off is LOST."""
-    attempt_start_us: I64 = field(metadata=typed(np.int64, -1))
+    attempt_start_us: I64 = field(metadata=column_type(np.int64, -1))
     """Of an event that ends an attempt: when that attempt was scheduled; -1: nothing ran, or
     not known. Live the pod says so; for traces `Attempts.resolved` fills it in."""
 
@@ -64,23 +64,23 @@ class TaskEvents(Table):
 class JobEvents(Table):
     """One row per event of a whole job."""
 
-    time_us: I64 = field(metadata=typed(np.int64))
-    kind: I8 = field(metadata=typed(np.int8))
-    job: I64 = field(metadata=typed(np.int64))
-    name: I64 = field(metadata=typed(np.int64, -1))
-    user: I64 = field(metadata=typed(np.int64, -1))
-    scheduling_class: I8 = field(metadata=typed(np.int8, -1))
+    time_us: I64 = field(metadata=column_type(np.int64))
+    kind: I8 = field(metadata=column_type(np.int8))
+    job: I64 = field(metadata=column_type(np.int64))
+    name: I64 = field(metadata=column_type(np.int64, -1))
+    user: I64 = field(metadata=column_type(np.int64, -1))
+    scheduling_class: I8 = field(metadata=column_type(np.int8, -1))
 
 
 @dataclass(frozen=True, slots=True)
 class MachineEvents(Table):
     """One row per event of a machine, with its capacity from then on (NaN: unchanged)."""
 
-    time_us: I64 = field(metadata=typed(np.int64))
-    kind: I8 = field(metadata=typed(np.int8))
-    machine: I64 = field(metadata=typed(np.int64))
-    cpus: F32 = field(metadata=typed(np.float32, np.nan))
-    memory: F32 = field(metadata=typed(np.float32, np.nan))
+    time_us: I64 = field(metadata=column_type(np.int64))
+    kind: I8 = field(metadata=column_type(np.int8))
+    machine: I64 = field(metadata=column_type(np.int64))
+    cpus: F32 = field(metadata=column_type(np.float32, np.nan))
+    memory: F32 = field(metadata=column_type(np.float32, np.nan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +104,16 @@ class Events:
 class Anchors(Table):
     """One row per question: this task, running or just placed, at this time. Any order."""
 
-    time_us: I64 = field(metadata=typed(np.int64))
-    job: I64 = field(metadata=typed(np.int64))
-    task: I32 = field(metadata=typed(np.int32, -1))
-    name: I64 = field(metadata=typed(np.int64, -1))
-    user: I64 = field(metadata=typed(np.int64, -1))
-    machine: I64 = field(metadata=typed(np.int64, -1))
-    cpu_request: F32 = field(metadata=typed(np.float32, np.nan))
-    memory_request: F32 = field(metadata=typed(np.float32, np.nan))
-    priority: I16 = field(metadata=typed(np.int16, 0))
-    scheduling_class: I8 = field(metadata=typed(np.int8, -1))
-    different_machines: I8 = field(metadata=typed(np.int8, -1))
-    attempt_start_us: I64 = field(metadata=typed(np.int64, -1))
+    time_us: I64 = field(metadata=column_type(np.int64))
+    job: I64 = field(metadata=column_type(np.int64))
+    task: I32 = field(metadata=column_type(np.int32, -1))
+    name: I64 = field(metadata=column_type(np.int64, -1))
+    user: I64 = field(metadata=column_type(np.int64, -1))
+    machine: I64 = field(metadata=column_type(np.int64, -1))
+    cpu_request: F32 = field(metadata=column_type(np.float32, np.nan))
+    memory_request: F32 = field(metadata=column_type(np.float32, np.nan))
+    priority: I16 = field(metadata=column_type(np.int16, 0))
+    scheduling_class: I8 = field(metadata=column_type(np.int8, -1))
+    different_machines: I8 = field(metadata=column_type(np.int8, -1))
+    attempt_start_us: I64 = field(metadata=column_type(np.int64, -1))
     """When the attempt asked about began; -1: not known."""

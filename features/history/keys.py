@@ -20,7 +20,7 @@ def millionths(values: F32) -> I64:
     return np.where(wide < 0, -1, scaled).astype(np.int64)
 
 
-def mixed(*parts: I64) -> I64:
+def mix_keys(*parts: I64) -> I64:
     """Return one number from 0 per row of several columns: equal for equal rows, else all but surely not.
 
     63 well-mixed bits: a million different rows hold two equal numbers once in 18 million times.

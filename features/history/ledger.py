@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from features.history.outcomes import outcome_bits
-from features.history.tables import I8, I64, U64, Flags, Selection, gathered
+from features.history.tables import I8, I64, U64, Flags, Selection, gather_rows
 
 UNKNOWN = -1
 """The value of a mark that was never set; in a step: this event does not set it."""
@@ -176,17 +176,17 @@ class Ledger:
         gone = self.forgotten(carried[known], steps.time_us[first[known]])
         carried[known[gone]] = -1
 
-        offset = gathered(self.totals, carried, 0) - sums[first] + steps.totals[first]
-        begun = np.where(carried >= 0, gathered(self.first_us, carried, 0), steps.time_us[first])
+        offset = gather_rows(self.totals, carried, 0) - sums[first] + steps.totals[first]
+        begun = np.where(carried >= 0, gather_rows(self.first_us, carried, 0), steps.time_us[first])
         return replace(
             self,
             key=steps.key,
             time_us=steps.time_us,
             first_us=begun[number],
             totals=sums + offset[number],
-            marks=_filled(steps.marks, first, number, gathered(self.marks, carried, UNKNOWN)),
+            marks=_filled(steps.marks, first, number, gather_rows(self.marks, carried, UNKNOWN)),
             outcomes=outcome_bits(
-                steps.outcome, first, number, gathered(self.outcomes, carried, 0)
+                steps.outcome, first, number, gather_rows(self.outcomes, carried, 0)
             ),
         )
 

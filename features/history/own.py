@@ -13,7 +13,7 @@ from features.history.keys import MILLIONTHS, millionths
 from features.history.ledger import UNKNOWN, Ledger
 from features.history.lookup import Lookup
 from features.history.steps import MACHINE_MARKS, MACHINE_TOTALS, TOTAL
-from features.history.tables import F64, I64, gathered, quotient
+from features.history.tables import F64, I64, gather_rows, quotient
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class Own:
         """Look the machines up; `asked` are the different (machine, time) and each row's one."""
         columns = [TOTAL["cpu_used"], TOTAL["memory_used"]]
         index = _newest(capacity, asked)
-        used = gathered(machines.totals[:, columns], _newest(machines, asked), 0)
-        removals = gathered(capacity.totals[:, MACHINE_TOTALS["removals"]], index, 0)
-        return cls(anchors, gathered(capacity.marks, index, UNKNOWN), removals, used)
+        used = gather_rows(machines.totals[:, columns], _newest(machines, asked), 0)
+        removals = gather_rows(capacity.totals[:, MACHINE_TOTALS["removals"]], index, 0)
+        return cls(anchors, gather_rows(capacity.marks, index, UNKNOWN), removals, used)
 
     def size(self, mark: str) -> F64:
         """Return the machine's processors or memory."""

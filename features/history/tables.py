@@ -20,7 +20,7 @@ Flags = NDArray[np.bool_]
 Selection = I64 | Flags | slice
 
 
-def typed(dtype: type[np.generic], default: float | None = None) -> Mapping[str, Any]:
+def column_type(dtype: type[np.generic], default: float | None = None) -> Mapping[str, Any]:
     """Declare one column; `default` fills it where a table is made without naming it."""
     return {"dtype": dtype, "default": default}
 
@@ -87,7 +87,7 @@ class Table:
         )
 
 
-def gathered(matrix: NDArray[Any], index: I64, missing: int) -> NDArray[Any]:
+def gather_rows(matrix: NDArray[Any], index: I64, missing: int) -> NDArray[Any]:
     """Return the rows `index` of `matrix`; -1 gives a row full of `missing`."""
     if not len(matrix):
         return np.full((len(index), *matrix.shape[1:]), missing, dtype=matrix.dtype)

@@ -15,22 +15,22 @@ from typing import Any
 import numpy as np
 
 from features.history import History, Kind
-from features.live.compressed_text import inflated
-from features.live.live_history import FEATURE_SET, Live, Machines
-from features.live.placements import NUMBERS, Placed, placed_from
-from features.live.pod_changes import Change, Scale, Seen
+from features.live.compressed_text import inflate
+from features.live.live_history import FEATURE_SET, LiveHistory, Machines
+from features.live.placements import NUMBERS, Placements, placements_from
+from features.live.pod_changes import Change, PodSnapshot, Scale
 from schemas.snapshot import PodTable
 
 VERSION = 1
 CHANGE = ("time_us", "kind", "row_id", "task", "cpu_request", "memory_request", "start_us")
 
 
-def packed(live: Live | None) -> str | None:
+def encode_history(live: LiveHistory | None) -> str | None:
     """Return live state as text; None for none."""
-    return None if live is None else _squeezed(_content(live))
+    return None if live is None else _compress(_content(live))
 
 
-def unpacked(text: str | None) -> Live | None:
+def decode_history(text: str | None) -> LiveHistory | None:
     """Return the live state that `packed` made a text of.
 
     Raises:
@@ -39,7 +39,7 @@ def unpacked(text: str | None) -> Live | None:
     if text is None:
         return None
     try:
-        content = json.loads(inflated(text))
+        content = json.loads(inflate(text))
         if content["version"] != [VERSION, FEATURE_SET.name, FEATURE_SET.version]:
             raise ValueError("live state of another version")
         return _live(content)
@@ -47,22 +47,22 @@ def unpacked(text: str | None) -> Live | None:
         raise ValueError(f"no live state: {error}") from error
 
 
-def _squeezed(content: Mapping[str, Any]) -> str:
+def _compress(content: Mapping[str, Any]) -> str:
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
-def _content(live: Live) -> dict[str, Any]:
-    seen, history = live.seen, live.history
+def _content(live: LiveHistory) -> dict[str, Any]:
+    seen, history = live.newest, live.history
     same = seen is not None and seen.placed is live.placed and seen.pods is live.pods
     return {
         "version": [VERSION, FEATURE_SET.name, FEATURE_SET.version],
         "history": {name: _column(one) for name, one in history.state().items()},
-        "placed": _placed(live.placed),
+        "placed": _encode_placements(live.placed),
         "pods": None if live.pods is None else live.pods.model_dump(mode="json"),
         "pods_cycle": live.pods_cycle,
         "omitted": live.omitted,
-        "seen": None if seen is None else _seen(seen, same=same),
+        "seen": None if seen is None else _encode_snapshot(seen, same=same),
         "scale": None if live.scale is None else [live.scale.cores, live.scale.memory_bytes],
         "starts": [list(live.starts), _column(np.array(list(live.starts.values()), np.int64))],
         "held": [[getattr(one, name) for name in CHANGE] for one in live.held],
@@ -71,19 +71,19 @@ def _content(live: Live) -> dict[str, Any]:
     }
 
 
-def _live(content: Mapping[str, Any]) -> Live:
+def _live(content: Mapping[str, Any]) -> LiveHistory:
     state = {name: _array(one) for name, one in content["history"].items()}
     history = History.of_state(FEATURE_SET, state)
-    placed = _placed_of(content["placed"])
+    placed = _decode_placements(content["placed"])
     pods = None if content["pods"] is None else PodTable.model_validate(content["pods"])
     names, times = content["starts"]
-    return Live(
+    return LiveHistory(
         history=history,
         placed=placed,
         pods=pods,
         pods_cycle=content["pods_cycle"],
         omitted=content["omitted"],
-        seen=_seen_of(content["seen"], placed, pods),
+        newest=_decode_snapshot(content["seen"], placed, pods),
         scale=None if content["scale"] is None else Scale(*content["scale"]),
         starts=dict(zip(names, _array(times).tolist(), strict=True)),
         held=tuple(_change(one) for one in content["held"]),
@@ -97,36 +97,42 @@ def _change(content: list[Any]) -> Change:
     return Change(time_us, Kind(kind), *rest)
 
 
-def _seen(seen: Seen, *, same: bool) -> dict[str, Any]:
+def _encode_snapshot(seen: PodSnapshot, *, same: bool) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     if not same:
-        tables = {"placed": _placed(seen.placed), "pods": seen.pods.model_dump(mode="json")}
+        tables = {
+            "placed": _encode_placements(seen.placed),
+            "pods": seen.pods.model_dump(mode="json"),
+        }
     return {"time_us": seen.time_us, "omitted": seen.omitted, **tables}
 
 
-def _seen_of(
-    content: Mapping[str, Any] | None, placed: Placed | None, pods: PodTable | None
-) -> Seen | None:
+def _decode_snapshot(
+    content: Mapping[str, Any] | None, placed: Placements | None, pods: PodTable | None
+) -> PodSnapshot | None:
     if content is None:
         return None
     if "placed" in content:
-        placed, pods = _placed_of(content["placed"]), PodTable.model_validate(content["pods"])
+        placed, pods = (
+            _decode_placements(content["placed"]),
+            PodTable.model_validate(content["pods"]),
+        )
     if placed is None or pods is None:
         raise ValueError("no live state: its snapshot is missing")
-    return Seen(content["time_us"], placed, pods, content["omitted"])
+    return PodSnapshot(content["time_us"], placed, pods, content["omitted"])
 
 
-def _placed(placed: Placed | None) -> dict[str, Any] | None:
+def _encode_placements(placed: Placements | None) -> dict[str, Any] | None:
     if placed is None:
         return None
     numbers = {name: getattr(placed, name).tolist() for name in NUMBERS}
     return {"cycle": placed.cycle, "ids": placed.ids, **numbers}
 
 
-def _placed_of(content: Mapping[str, Any] | None) -> Placed | None:
+def _decode_placements(content: Mapping[str, Any] | None) -> Placements | None:
     if content is None:
         return None
-    return placed_from(content["cycle"], tuple(content["ids"]), content)
+    return placements_from(content["cycle"], tuple(content["ids"]), content)
 
 
 def _column(array: np.ndarray[Any, Any]) -> list[Any]:
@@ -142,7 +148,7 @@ def _column(array: np.ndarray[Any, Any]) -> list[Any]:
 def _array(content: list[Any]) -> np.ndarray[Any, Any]:
     name, shape, text = content
     kind = np.dtype(name)
-    raw = np.frombuffer(inflated(text), dtype=np.uint8)
+    raw = np.frombuffer(inflate(text), dtype=np.uint8)
     planes = np.ascontiguousarray(raw.reshape(kind.itemsize, -1).T)
     flat = planes.reshape(-1).view(kind.newbyteorder("<"))
     return np.ascontiguousarray(flat.astype(kind).reshape(tuple(reversed(shape))).T)

@@ -10,7 +10,7 @@ MOST_BYTES: Final = 64 * 1024**2
 """Bytes of one packed state; the history of 5,000 busy nodes has about ten million."""
 
 
-def inflated(text: str) -> bytes:
+def inflate(text: str) -> bytes:
     """Return what `zlib.compress` and base64 made a text of.
 
     Raises:

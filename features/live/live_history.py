@@ -22,12 +22,12 @@ from features.history import (
     MachineEvents,
     MachineKind,
 )
-from features.live.placements import Placed, placed_after
+from features.live.placements import Placements, placements_after
 from features.live.pod_changes import (
     MICROSECONDS,
     Change,
+    PodSnapshot,
     Scale,
-    Seen,
     changes,
     first_changes,
     task_events,
@@ -68,7 +68,7 @@ class Machines:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Live:
+class LiveHistory:
     """The history of attempts, and the tables from which the next cycle's part of it follows.
 
     A cluster's clock may stand still or go back; history's does not: what happens meanwhile counts
@@ -76,12 +76,12 @@ class Live:
     """
 
     history: History = field(default_factory=lambda: History.begin(FEATURE_SET))
-    placed: Placed | None = None
+    placed: Placements | None = None
     """None while the chain of frames is broken."""
     pods: PodTable | None = None
     pods_cycle: int = -1
     omitted: int = 0
-    seen: Seen | None = None
+    newest: PodSnapshot | None = None
     """The newest snapshot that is in the history."""
     scale: Scale | None = None
     """The largest node when history began; requests are fractions of it."""
@@ -92,11 +92,11 @@ class Live:
     trimmed_cycle: int = -TRIM_CYCLES
     """Of the first cycle too: what ran already is many events, of which one row a key is left."""
 
-    def with_placements(self, data: SnapshotPlacements) -> Live:
+    def with_placements(self, data: SnapshotPlacements) -> LiveHistory:
         """Return this after one frame of the placements."""
-        return replace(self, placed=placed_after(self.placed, data))
+        return replace(self, placed=placements_after(self.placed, data))
 
-    def with_workloads(self, data: SnapshotWorkloads) -> Live:
+    def with_workloads(self, data: SnapshotWorkloads) -> LiveHistory:
         """Return this after one frame of the workloads, of which the listed pods are kept."""
         pods: PodTable | None = data.pods
         follows = self.pods_cycle == data.frame.previous_cycle
@@ -104,7 +104,7 @@ class Live:
             pods = _changed(self.pods, data)
         return replace(self, pods=pods, pods_cycle=data.cycle, omitted=data.pods_omitted)
 
-    def with_observation(self, view: ObservationView, *, asked: bool = True) -> Live:
+    def with_observation(self, view: ObservationView, *, asked: bool = True) -> LiveHistory:
         """Return this after the observation that closes the cycle's snapshot.
 
         Args:
@@ -115,36 +115,38 @@ class Live:
         live = self._with_nodes(view) if _answered(view, "node_requests") else self
         snapshot = live.snapshot(view)
         if snapshot is not None and live.scale is not None and _answered(view, "pods"):
-            found = _found(live.seen, snapshot, live.scale, view)
-            live = replace(live, held=(*live.held, *found), seen=snapshot)
+            found = _found(live.newest, snapshot, live.scale, view)
+            live = replace(live, held=(*live.held, *found), newest=snapshot)
         return live.counted(view.cycle) if asked else live
 
-    def counted(self, cycle: int) -> Live:
+    def counted(self, cycle: int) -> LiveHistory:
         """Return this with everything that was held back in the history."""
         history, starts, trimmed_cycle = self.history, self.starts, self.trimmed_cycle
         if self.held:
             table, starts = task_events(self.held, starts)
             times = np.maximum(table.time_us, max(history.newest_us, history.from_us))
             history = history.extended(Events(tasks=replace(table, time_us=times)))
-        if self.seen is not None and cycle - trimmed_cycle >= TRIM_CYCLES:
+        if self.newest is not None and cycle - trimmed_cycle >= TRIM_CYCLES:
             trimmed_cycle = cycle
-            history = history.trimmed(self.seen.time_us, MOST_KEYS)
-            present = frozenset(self.seen.placed.ids)
+            history = history.trimmed(self.newest.time_us, MOST_KEYS)
+            present = frozenset(self.newest.placed.ids)
             starts = {row_id: at for row_id, at in starts.items() if row_id in present}
         return replace(self, history=history, starts=starts, held=(), trimmed_cycle=trimmed_cycle)
 
-    def snapshot(self, view: ObservationView) -> Seen | None:
+    def snapshot(self, view: ObservationView) -> PodSnapshot | None:
         """Return the snapshot that an observation was made from; None when it is not whole."""
         placed, pods = self.placed, self.pods
         if placed is None or pods is None or not placed.cycle == self.pods_cycle == view.cycle:
             return None
-        return Seen(round(view.cluster_time_seconds * MICROSECONDS), placed, pods, self.omitted)
+        return PodSnapshot(
+            round(view.cluster_time_seconds * MICROSECONDS), placed, pods, self.omitted
+        )
 
     def anchors(self, view: ObservationView, rows: NDArray[np.int64]) -> Anchors:
         """Return one question per chosen row of the newest snapshot, at the observation's time."""
-        assert self.seen is not None
+        assert self.newest is not None
         assert self.scale is not None
-        placed = self.seen.placed
+        placed = self.newest.placed
         pods = np.maximum(placed.pods[rows], 1)
         cores = placed.cpu_request_cores[rows] / pods / self.scale.cores
         memory = placed.memory_request_bytes[rows] / pods / self.scale.memory_bytes
@@ -160,7 +162,7 @@ class Live:
             attempt_start_us=[self.starts.get(placed.ids[row], -1) for row in rows.tolist()],
         )
 
-    def _with_nodes(self, view: ObservationView) -> Live:
+    def _with_nodes(self, view: ObservationView) -> LiveHistory:
         nodes = Machines.of(view.nodes)
         if nodes == self.machines or not nodes.ids:
             return self
@@ -171,7 +173,9 @@ class Live:
         return replace(self, history=history, scale=scale, machines=nodes)
 
 
-def _found(seen: Seen | None, snapshot: Seen, scale: Scale, view: ObservationView) -> list[Change]:
+def _found(
+    seen: PodSnapshot | None, snapshot: PodSnapshot, scale: Scale, view: ObservationView
+) -> list[Change]:
     if seen is None:
         return first_changes(snapshot, scale)
     ready = view.nodes.ready

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from features.live.compressed_text import inflated
+from features.live.compressed_text import inflate
 from features.series.features import RECENT_WINDOWS, WEEK_HOURS
 from features.series.windows import (
     OpenWindow,
     SeriesState,
+    add_use,
     empty_state,
-    seen,
     step_at,
 )
 from schemas.signals import SignalStatus
@@ -38,33 +38,33 @@ VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class UsageSeries:
     """One resource of every followed node."""
 
     state: SeriesState
     window: OpenWindow
 
-    def after(self, time_seconds: float, use: dict[str, float]) -> Followed:
+    def after(self, time_seconds: float, use: dict[str, float]) -> UsageSeries:
         """Return this after the use seen at a moment."""
-        state, window = seen(self.state, self.window, time_seconds, use)
+        state, window = add_use(self.state, self.window, time_seconds, use)
         if state is not self.state:
             state = replace(state, recent=_stepped(state.recent), hours=_stepped(state.hours))
-        return Followed(state, window)
+        return UsageSeries(state, window)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Usage:
     """Both resources."""
 
-    cpu: Followed
-    memory: Followed
+    cpu: UsageSeries
+    memory: UsageSeries
 
     def of(self, resource: str) -> SeriesState:
         """Return the windows of one resource."""
         return (self.cpu if resource == "cpu" else self.memory).state
 
 
-def used(usage: Usage | None, view: ObservationView) -> Usage | None:
+def usage_after(usage: Usage | None, view: ObservationView) -> Usage | None:
     """Return the usage after an observation; one without nodes, or without pods, tells nothing."""
     if any(_missing(view, name) for name in ("node_requests", "pods")) or not len(view.nodes):
         return usage
@@ -80,9 +80,9 @@ def _missing(view: ObservationView, name: str) -> bool:
     return signal is None or signal.status is SignalStatus.MISSING
 
 
-def _begun(time_seconds: float) -> Followed:
+def _begun(time_seconds: float) -> UsageSeries:
     step = step_at(time_seconds)
-    return Followed(empty_state(step), OpenWindow(step, {}, {}))
+    return UsageSeries(empty_state(step), OpenWindow(step, {}, {}))
 
 
 def _use(view: ObservationView, resource: str) -> dict[str, float]:
@@ -104,7 +104,7 @@ def _stepped(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.minimum(np.rint(shares * STEPS), MISSING - 1) / STEPS
 
 
-def packed(usage: Usage | None) -> str | None:
+def encode_usage(usage: Usage | None) -> str | None:
     """Return usage as text."""
     if usage is None:
         return None
@@ -113,7 +113,7 @@ def packed(usage: Usage | None) -> str | None:
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
 
 
-def unpacked(text: str | None) -> Usage | None:
+def decode_usage(text: str | None) -> Usage | None:
     """Return the usage that `packed` made a text of.
 
     Raises:
@@ -122,7 +122,7 @@ def unpacked(text: str | None) -> Usage | None:
     if text is None:
         return None
     try:
-        version, cpu, memory = json.loads(inflated(text))
+        version, cpu, memory = json.loads(inflate(text))
         if version != VERSION:
             raise ValueError("usage of another version")
         return Usage(_followed_of(cpu), _followed_of(memory))
@@ -130,7 +130,7 @@ def unpacked(text: str | None) -> Usage | None:
         raise ValueError(f"no usage: {error}") from error
 
 
-def _followed(one: Followed) -> dict[str, Any]:
+def _followed(one: UsageSeries) -> dict[str, Any]:
     state, window = one.state, one.window
     return {
         "ids": state.ids,
@@ -141,13 +141,13 @@ def _followed(one: Followed) -> dict[str, Any]:
     }
 
 
-def _followed_of(content: Mapping[str, Any]) -> Followed:
+def _followed_of(content: Mapping[str, Any]) -> UsageSeries:
     ids = tuple(content["ids"])
     step, totals, counts = content["window"]
     recent = _shares(content["recent"], (len(ids), RECENT_WINDOWS))
     hours = _shares(content["hours"], (len(ids), WEEK_HOURS))
     state = SeriesState(ids, content["next_step"], recent, hours)
-    return Followed(state, OpenWindow(step, totals, counts))
+    return UsageSeries(state, OpenWindow(step, totals, counts))
 
 
 def _text(shares: NDArray[np.float64]) -> str:

@@ -27,7 +27,7 @@ NUMBERS = ("pods", "cpu_request_cores", "memory_request_bytes")
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class Placements:
     """Pods by node and workload, in the order of `ids` (`<node>|<namespace>/<kind>/<name>`)."""
 
     cycle: int
@@ -50,26 +50,28 @@ class Placed:
         return place if place < len(self.ids) and self.ids[place] == row_id else None
 
 
-def placed_after(previous: Placed | None, data: SnapshotPlacements) -> Placed | None:
+def placements_after(previous: Placements | None, data: SnapshotPlacements) -> Placements | None:
     """Return the placements after one frame; None while the chain of frames is broken."""
     frame = data.frame
     if data.placements is not None:
-        return placed_of(data.cycle, data.placements)
+        return placements_of(data.cycle, data.placements)
     if previous is None or previous.cycle != frame.previous_cycle or frame.deltas is None:
         return None
     changed = _changed(previous, frame.deltas["placements"])
     return None if changed is None else replace(changed, cycle=data.cycle)
 
 
-def placed_of(cycle: int, table: PlacementTable) -> Placed:
+def placements_of(cycle: int, table: PlacementTable) -> Placements:
     """Return a whole table as columns."""
-    return placed_from(cycle, table.ids, {name: getattr(table, name) for name in NUMBERS})
+    return placements_from(cycle, table.ids, {name: getattr(table, name) for name in NUMBERS})
 
 
-def placed_from(cycle: int, ids: tuple[str, ...], numbers: Mapping[str, Sequence[Any]]) -> Placed:
+def placements_from(
+    cycle: int, ids: tuple[str, ...], numbers: Mapping[str, Sequence[Any]]
+) -> Placements:
     """Return rows by id with their numbers, the codes of their names beside them."""
     parts = [parts_of(row_id) for row_id in ids]
-    return Placed(
+    return Placements(
         cycle=cycle,
         ids=ids,
         pods=np.array(numbers["pods"], dtype=np.int64),
@@ -86,7 +88,7 @@ def _codes(names: Sequence[str]) -> I64:
     return np.array([code_of(name) for name in names], dtype=np.int64)
 
 
-def _changed(placed: Placed, delta: TableDelta) -> Placed | None:
+def _changed(placed: Placements, delta: TableDelta) -> Placements | None:
     """Return the rows after a delta; None when it does not fit them."""
     if delta.removed or delta.added:
         moved = _moved(placed, delta)
@@ -106,7 +108,7 @@ def _changed(placed: Placed, delta: TableDelta) -> Placed | None:
     return replace(placed, **columns)
 
 
-def _moved(placed: Placed, delta: TableDelta) -> Placed | None:
+def _moved(placed: Placements, delta: TableDelta) -> Placements | None:
     """Take rows away and put new ones, still empty, in their places."""
     places: list[int] = []
     for row_id in sorted(delta.removed):
@@ -118,7 +120,7 @@ def _moved(placed: Placed, delta: TableDelta) -> Placed | None:
     for place in sorted(places, reverse=True):
         del ids[place]
     added = tuple(sorted(delta.added))
-    new = placed_from(placed.cycle, added, dict.fromkeys(NUMBERS, (0,) * len(added)))
+    new = placements_from(placed.cycle, added, dict.fromkeys(NUMBERS, (0,) * len(added)))
     before = [bisect_left(ids, row_id) for row_id in added]
     for place, row_id in reversed(list(zip(before, added, strict=True))):
         ids.insert(place, row_id)
@@ -126,4 +128,4 @@ def _moved(placed: Placed, delta: TableDelta) -> Placed | None:
         name: np.insert(np.delete(getattr(placed, name), places), before, getattr(new, name))
         for name in (*NUMBERS, "job", "name", "user", "machine")
     }
-    return Placed(cycle=placed.cycle, ids=tuple(ids), **columns)
+    return Placements(cycle=placed.cycle, ids=tuple(ids), **columns)

@@ -28,7 +28,7 @@ import numpy as np
 
 from features.codes import bare_workload, code_of, parts_of, program_of, task_of
 from features.history import Kind, TaskEvents
-from features.live.placements import Placed
+from features.live.placements import Placements
 from schemas.snapshot import PodTable
 
 MICROSECONDS = 1_000_000
@@ -41,11 +41,11 @@ ENDED: Mapping[str, Kind] = {"Failed": Kind.FAIL, "Succeeded": Kind.FINISH}
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PodSnapshot:
     """What a snapshot showed of pods."""
 
     time_us: int
-    placed: Placed
+    placed: Placements
     pods: PodTable
     omitted: int = 0
     """Pods that would have been listed beside `pods`."""
@@ -80,14 +80,14 @@ Lost = Callable[[str], bool]
 """node -> whether it is gone or not ready."""
 
 
-def changes(before: Seen, now: Seen, scale: Scale, lost: Lost) -> list[Change]:
+def changes(before: PodSnapshot, now: PodSnapshot, scale: Scale, lost: Lost) -> list[Change]:
     """Return what happened between two snapshots, in order of time."""
     listed = list(_listed(before, now, scale, lost))
     unseen = list(_unseen(before, now, listed, scale, lost))
     return sorted((*listed, *unseen), key=lambda one: one.time_us)
 
 
-def first_changes(now: Seen, scale: Scale) -> list[Change]:
+def first_changes(now: PodSnapshot, scale: Scale) -> list[Change]:
     """Return a start for each pod that runs already when the first snapshot is seen."""
     at = now.time_us - UNSEEN_START_US
     return [
@@ -129,7 +129,7 @@ def task_events(found: Sequence[Change], starts: Starts) -> tuple[TaskEvents, di
     return table, after
 
 
-def _listed(before: Seen, now: Seen, scale: Scale, lost: Lost) -> Iterator[Change]:
+def _listed(before: PodSnapshot, now: PodSnapshot, scale: Scale, lost: Lost) -> Iterator[Change]:
     """Yield the events of pods that are listed one by one, or were and are gone."""
     old, new = before.pods, now.pods
     known = {uid: number for number, uid in enumerate(old.uid)}
@@ -150,7 +150,11 @@ def _state(pods: PodTable, number: int) -> tuple[object, ...]:
 
 
 def _of_pod(
-    pod: dict[str, Any], was: dict[str, Any] | None, before: Seen, now: Seen, scale: Scale
+    pod: dict[str, Any],
+    was: dict[str, Any] | None,
+    before: PodSnapshot,
+    now: PodSnapshot,
+    scale: Scale,
 ) -> Iterator[Change]:
     latest = before.time_us
 
@@ -194,7 +198,7 @@ def _change(pod: dict[str, Any], time_us: int, kind: Kind, scale: Scale) -> Chan
     )
 
 
-def _restarts(pod: dict[str, Any], was: dict[str, Any] | None, before: Seen) -> int:
+def _restarts(pod: dict[str, Any], was: dict[str, Any] | None, before: PodSnapshot) -> int:
     """Return how often the pod's containers were restarted since the former snapshot.
 
     A pod that was not listed then had not been restarted, unless not all could be listed.
@@ -206,17 +210,17 @@ def _restarts(pod: dict[str, Any], was: dict[str, Any] | None, before: Seen) -> 
 
 
 def _unseen(
-    before: Seen, now: Seen, listed: list[Change], scale: Scale, lost: Lost
+    before: PodSnapshot, now: PodSnapshot, listed: list[Change], scale: Scale, lost: Lost
 ) -> Iterator[Change]:
     """Yield starts and ends that only the sums tell of."""
-    told: Counter[str] = Counter()
+    listed_changes: Counter[str] = Counter()
     for one in listed:
         if one.kind is Kind.SCHEDULE:
-            told[one.row_id] += 1
+            listed_changes[one.row_id] += 1
         elif one.kind is not Kind.SUBMIT:
-            told[one.row_id] -= 1
+            listed_changes[one.row_id] -= 1
     latest = now.time_us - 1
-    for row_id, step, cpu, memory in _steps(before.placed, now.placed, told, scale):
+    for row_id, step, cpu, memory in _steps(before.placed, now.placed, listed_changes, scale):
         kind = Kind.SCHEDULE if step > 0 else Kind.KILL
         if step < 0 and lost(parts_of(row_id)[0]):
             kind = Kind.EVICT
@@ -226,18 +230,18 @@ def _unseen(
 
 
 def _steps(
-    before: Placed, now: Placed, told: Mapping[str, int], scale: Scale
+    before: Placements, now: Placements, listed_changes: Mapping[str, int], scale: Scale
 ) -> Iterator[tuple[str, int, float, float]]:
-    """Yield the rows whose number of pods changed by something else than what was told."""
+    """Yield the rows whose number of pods changed by something else than listed pods explain."""
     if before.ids == now.ids:
         changed = np.flatnonzero(before.pods != now.pods).tolist()
-        touched = {now.ids[row] for row in changed} | set(told)
+        touched = {now.ids[row] for row in changed} | set(listed_changes)
         asked = sorted(touched)
     else:
-        asked = sorted({*before.ids, *now.ids, *told})
+        asked = sorted({*before.ids, *now.ids, *listed_changes})
     for row_id in asked:
         old, new = before.row_of(row_id), now.row_of(row_id)
-        step = (0 if new is None else int(now.pods[new])) - told.get(row_id, 0)
+        step = (0 if new is None else int(now.pods[new])) - listed_changes.get(row_id, 0)
         step -= 0 if old is None else int(before.pods[old])
         if step:
             place, placed = (new, now) if new is not None else (old, before)
@@ -245,7 +249,7 @@ def _steps(
             yield row_id, step, cpu, memory
 
 
-def one_pod(placed: Placed, row: int, scale: Scale) -> tuple[float, float]:
+def one_pod(placed: Placements, row: int, scale: Scale) -> tuple[float, float]:
     """Return what one pod of a row asks for, as shares of the largest node."""
     pods = max(1, int(placed.pods[row]))
     cores, memory = placed.cpu_request_cores[row], placed.memory_request_bytes[row]

@@ -77,13 +77,13 @@ def excess(peaks: Floats, limits: Floats, scale: Floats) -> Floats:
     return ratio
 
 
-def widened(limits: Floats, scale: Floats, share: Floats | float) -> Floats:
+def widen_limits(limits: Floats, scale: Floats, share: Floats | float) -> Floats:
     """Return limits that are wider by a share; never below 0."""
     idle = IDLE * scale
     return np.maximum((limits + idle) * (1.0 + np.maximum(share, LOWEST_SHARE)) - idle, 0.0)
 
 
-def learned(
+def learn_shares(
     tracking: Tracking, shares: Shares, rows: NDArray[np.int64], violated: NDArray[np.bool_]
 ) -> Shares:
     """Return the shares after limits have ripened together.
@@ -106,7 +106,7 @@ def nothing_issued(start: float, series: int, horizon_windows: int) -> Issued:
     return Issued(Shares(start, np.zeros(series)), unknown)
 
 
-def ripened(tracking: Tracking, issued: Issued, peaks: Floats) -> Issued:
+def settle_oldest(tracking: Tracking, issued: Issued, peaks: Floats) -> Issued:
     """Return the state after one window has passed.
 
     `peaks` (n,) are the largest windows of the horizon that has just ended, NaN where unknown; they
@@ -114,12 +114,12 @@ def ripened(tracking: Tracking, issued: Issued, peaks: Floats) -> Issued:
     """
     oldest = issued.limits[:, 0]
     rows = np.flatnonzero(~np.isnan(oldest) & ~np.isnan(peaks))
-    shares = learned(tracking, issued.shares, rows, peaks[rows] > oldest[rows])
+    shares = learn_shares(tracking, issued.shares, rows, peaks[rows] > oldest[rows])
     return replace(issued, shares=shares)
 
 
 def issue(issued: Issued, raw: Floats, scale: Floats) -> tuple[Floats, Issued]:
     """Return this window's limits (n,) made from `raw` ones, and the state that remembers them."""
-    limits = widened(raw, scale, issued.shares.group + issued.shares.own)
+    limits = widen_limits(raw, scale, issued.shares.group + issued.shares.own)
     kept = np.concatenate([issued.limits[:, 1:], limits[:, None]], axis=1)
     return limits, replace(issued, limits=kept)

@@ -109,15 +109,15 @@ def scale_of(past: Past) -> Floats:
 
 def units_of(past: Past) -> Units:
     """Return the units of each series."""
-    return described(past)[1]
+    return describe_past(past)[1]
 
 
 def feature_matrix(past: Past) -> NDArray[np.float32]:
     """Return (n, len(FEATURES)) float32; NaN where a feature is not known."""
-    return described(past)[0]
+    return describe_past(past)[0]
 
 
-def described(past: Past) -> tuple[NDArray[np.float32], Units]:
+def describe_past(past: Past) -> tuple[NDArray[np.float32], Units]:
     """Return the feature matrix and the units of each series, computed together."""
     count = len(past.recent)
     matrix = np.empty((count, len(FEATURES)), dtype=np.float32)

@@ -53,7 +53,7 @@ def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:
     return float(values[known][order][min(place, len(reached) - 1)])
 
 
-def uncrossed(quantiles: Floats) -> Floats:
+def ascending_quantiles(quantiles: Floats) -> Floats:
     """Return predictions with each row in ascending order: a higher quantile is never lower.
 
     `quantiles` is (rows, levels) with ascending levels. Sorting never increases the pinball loss

@@ -62,7 +62,7 @@ def empty_state(next_step: int, ids: Sequence[str] = ()) -> SeriesState:
     )
 
 
-def aligned(state: SeriesState, ids: Sequence[str]) -> SeriesState:
+def align_series(state: SeriesState, ids: Sequence[str]) -> SeriesState:
     """Return the state with exactly these series: new ones know nothing, missing ones are gone."""
     wanted = tuple(ids)
     if wanted == state.ids:
@@ -76,7 +76,7 @@ def aligned(state: SeriesState, ids: Sequence[str]) -> SeriesState:
     return fresh
 
 
-def pushed(state: SeriesState, values: Floats, step: int) -> SeriesState:
+def push_window(state: SeriesState, values: Floats, step: int) -> SeriesState:
     """Return the state after window `step`: `values` is (n,) usage, NaN where missing.
 
     Windows that were skipped are missing ones.
@@ -107,7 +107,7 @@ def step_at(time_seconds: float) -> int:
     return int(time_seconds // WINDOW_SECONDS)
 
 
-def seen(
+def add_use(
     state: SeriesState, window: OpenWindow, time_seconds: float, usage: dict[str, float]
 ) -> tuple[SeriesState, OpenWindow]:
     """Return state and open window after `usage` (by series id) was seen at a moment.
@@ -119,7 +119,7 @@ def seen(
     if step < window.step:
         return state, window
     if step > window.step:
-        state = closed(state, window, tuple(usage))
+        state = close_window(state, window, tuple(usage))
         window = OpenWindow(step, {}, {})
     totals, counts = dict(window.totals), dict(window.counts)
     for name, value in usage.items():
@@ -128,16 +128,16 @@ def seen(
     return state, OpenWindow(step, totals, counts)
 
 
-def closed(state: SeriesState, window: OpenWindow, ids: Sequence[str]) -> SeriesState:
+def close_window(state: SeriesState, window: OpenWindow, ids: Sequence[str]) -> SeriesState:
     """Return the state with the open window pushed; a window pushed before is left out."""
-    state = aligned(state, ids)
+    state = align_series(state, ids)
     if window.step < state.next_step:
         return state
     means = [
         window.totals[name] / window.counts[name] if name in window.counts else float("nan")
         for name in state.ids
     ]
-    return pushed(state, np.array(means, dtype=np.float64), window.step)
+    return push_window(state, np.array(means, dtype=np.float64), window.step)
 
 
 def past_of_series(

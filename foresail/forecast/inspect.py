@@ -17,7 +17,7 @@ from foresail.forecast.evaluate import model_folder, model_name
 from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.dataset import open_dataset
-from lab.forecast.risk.inspection import described, explained
+from lab.forecast.risk.inspection import describe_model, explain_row
 from lab.forecast.risk.source import DatasetSource
 from services.model_directory import read_model
 
@@ -43,10 +43,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     model = read_model(model_folder(arguments.model or model_name(arguments.dataset), place))
     if model.manifest.kind != "risk":
         raise InputError("--model", model.manifest.model_id, "it is a demand model")
-    found = described(model)
+    found = describe_model(model)
     if arguments.row is not None:
         source = DatasetSource(open_dataset(arguments.dataset, place))
-        found["row"] = explained(model, source, arguments.row)
+        found["row"] = explain_row(model, source, arguments.row)
     if arguments.json:
         print_json(found)
     else:

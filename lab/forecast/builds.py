@@ -91,7 +91,7 @@ class Build:
         return manifest
 
 
-def finished(folder: Path, recipe: Json, *, replace: bool) -> Json | None:
+def finished_build(folder: Path, recipe: Json, *, replace: bool) -> Json | None:
     """Return the manifest of a build that is there already, None where one is to be made.
 
     Raises:

@@ -17,7 +17,7 @@ from bus.errors import ConfigError
 from features.history import FEATURE_SETS
 from lab.forecast import features
 from lab.forecast.anchors import Grid, schedule_anchors, write_attempts
-from lab.forecast.builds import Build, Json, finished, provenance, sha256_of
+from lab.forecast.builds import Build, Json, finished_build, provenance, sha256_of
 from lab.forecast.counting import COUNTED_ROWS, count_file, count_rows
 from lab.forecast.labels import LabelChoice
 from lab.forecast.normalise import (
@@ -73,7 +73,7 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
     progress("hash", 0, 0)
     recipe = _recipe(plan, source)
     folder = processed / plan.name
-    there = finished(folder, recipe, replace=plan.replace)
+    there = finished_build(folder, recipe, replace=plan.replace)
     if there is not None:
         return there, True
     build = Build(folder, recipe)
@@ -181,7 +181,7 @@ def _features(plan: DatasetPlan, folder: Path, progress: Progress) -> Json:
     if plan.feature_set == NO_FEATURES:
         return {"feature_set": NO_FEATURES, "feature_names": []}
     if plan.anchor == "grid":
-        return features.described(FEATURE_SETS[plan.feature_set])
+        return features.describe_feature_set(FEATURE_SETS[plan.feature_set])
     written = features.write_features(
         folder, plan.feature_set, lambda done, all_: progress("features", done, all_)
     )

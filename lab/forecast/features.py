@@ -167,7 +167,7 @@ def write_features(
             anchors = table_of(Anchors, lazy.select(names).slice(start, ROWS_PER_PART).collect())
             _write(file, past.features(anchors), chosen.names)
         progress(min(start + ROWS_PER_PART, rows), rows)
-    return described(chosen)
+    return describe_feature_set(chosen)
 
 
 def chunk_features(
@@ -179,7 +179,7 @@ def chunk_features(
         yield past.features(table_of(Anchors, chunk))
 
 
-def described(feature_set: FeatureSet) -> dict[str, object]:
+def describe_feature_set(feature_set: FeatureSet) -> dict[str, object]:
     """Return what a manifest says about the columns."""
     return {
         "feature_set": feature_set.name,

@@ -65,7 +65,7 @@ class Handler(Protocol):
         ...
 
 
-def walked(
+def walk_names(
     value: Any, by: Handler, field: str = "", owner: str = "", *, strict: bool = False
 ) -> Any:
     """Return JSON with every text in it handed to `by`.
@@ -81,15 +81,17 @@ def walked(
     if isinstance(value, str):
         return _handled(value, by, field, strict=strict)
     if isinstance(value, list):
-        return [walked(one, by, field, owner, strict=strict) for one in value]
+        return [walk_names(one, by, field, owner, strict=strict) for one in value]
     if not isinstance(value, dict):
         return value
     if field in KEYED_BY_NAME:
-        return {by.name(key, node=False): walked(one, by, "", field) for key, one in value.items()}
+        return {
+            by.name(key, node=False): walk_names(one, by, "", field) for key, one in value.items()
+        }
     column = field if owner == "cells" else ""
     names_object = _names_object(value, field)
     return {
-        by.other(key): walked(
+        by.other(key): walk_names(
             one,
             by,
             (column or ("node" if names_object and key == "name" else key)),
@@ -113,14 +115,14 @@ def parts_of(name: str) -> Iterator[str]:
             yield one
 
 
-def renamed(name: str, rename: Callable[[str], str]) -> str:
+def rename_parts(name: str, rename: Callable[[str], str]) -> str:
     """Return a name, alone or composed, with each name in it replaced."""
     node, bar, rest = name.rpartition("|")
     found = rest.split("/")
     for place, one in enumerate(found):
         if one not in _NEVER and not (len(found) == 3 and place == 1):
             found[place] = rename(one)
-    return (renamed(node, rename) if bar else "") + bar + "/".join(found)
+    return (rename_parts(node, rename) if bar else "") + bar + "/".join(found)
 
 
 def _handled(value: str, by: Handler, field: str, *, strict: bool) -> str:

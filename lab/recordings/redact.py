@@ -19,8 +19,8 @@ from bus.port import StoredMessage
 from bus.recording import Recording, RecordingWriter, open_recording
 from bus.recording.format import message_line
 from bus.recording.writer import writing_recording
-from lab.recordings.anew import Anew, Folded
-from lab.recordings.redaction import Gathered, Renaming
+from lab.recordings.redaction import CollectedNames, Renaming
+from lab.recordings.rederivation import Folded, Rederivation
 from lab.rerun.engine import Plan, Rerun
 from lab.rerun.settings import NO_CHANGES, Changes
 from schemas.checkpoint import Checkpoint
@@ -62,7 +62,7 @@ def redact(path: Path, target: Path, salt: bytes, changes: Changes = NO_CHANGES)
         Permanent: a name would still stand in the result; nothing is written.
     """
     recording = open_recording(path)
-    gathered = Gathered()
+    gathered = CollectedNames()
     gathered.take(recording.header)
     views: dict[int, dict[str, Any]] = {}
     for message in recording:
@@ -95,7 +95,7 @@ class _Rewriting:
         header = recording.header
         self._rerun = Rerun(header, Plan(frozenset(("prediction",)), changes))
         origin = self._rerun.origin
-        self._anew = Anew(origin, renaming, views)
+        self._anew = Rederivation(origin, renaming, views)
         self._folded = Folded(origin, whole="cut" not in header, changes=changes)
         self._features: dict[int, str] = {}
         """By position: what a prediction's features hash to under the new names."""

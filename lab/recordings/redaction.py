@@ -22,7 +22,7 @@ from lab.recordings.free_text import (
     VOCABULARY,
     patch_without,
 )
-from lab.recordings.names import TOKEN, parts_of, renamed, walked
+from lab.recordings.names import TOKEN, parts_of, rename_parts, walk_names
 
 WELL_KNOWN = re.compile(r"([-a-z0-9]+\.)*(kubernetes\.io|k8s\.io|foresail\.dev)(/|$)")
 """Labels and taints that every cluster has."""
@@ -41,7 +41,7 @@ _DISTINCT = re.compile(r"(?=.*[A-Za-z])(?=.*[-._0-9]).{3,}")
 
 
 @dataclass(slots=True)
-class Gathered:
+class CollectedNames:
     """The names of a recording; a `lab.recordings.names.Handler` that changes nothing."""
 
     names: set[str] = field(default_factory=set)
@@ -50,7 +50,7 @@ class Gathered:
 
     def take(self, content: Any) -> None:
         """Gather the names of one event."""
-        walked(content, self)
+        walk_names(content, self)
 
     def name(self, text: str, *, node: bool) -> str:
         """See `Handler.name`."""
@@ -78,7 +78,7 @@ class Gathered:
 class Renaming:
     """Replaces the gathered names; a `lab.recordings.names.Handler`."""
 
-    def __init__(self, gathered: Gathered, salt: bytes) -> None:
+    def __init__(self, gathered: CollectedNames, salt: bytes) -> None:
         """Give each name another one."""
         self._salt = salt
         self._bare = gathered.bare
@@ -86,7 +86,7 @@ class Renaming:
 
     def take(self, content: Any, *, strict: bool = False) -> Any:
         """Return an event's content with other names; `strict` hides what is not known to be public."""
-        return walked(content, self, strict=strict)
+        return walk_names(content, self, strict=strict)
 
     def event(self, event_type: str, content: dict[str, Any]) -> dict[str, Any]:
         """Return an event's content with other names, and without what anybody may have written."""
@@ -113,7 +113,7 @@ class Renaming:
 
     def name(self, text: str, *, node: bool = False) -> str:  # noqa: ARG002 - the protocol's
         """See `Handler.name`."""
-        return renamed(text, lambda one: self.names.get(one, one))
+        return rename_parts(text, lambda one: self.names.get(one, one))
 
     def perhaps(self, text: str) -> str:
         """See `Handler.perhaps`."""

@@ -1,4 +1,4 @@
-"""What a process was told, from its recorded announcement, with the changes of a what-if on top."""
+"""The settings of a process, from its recorded announcement, with the changes of a what-if on top."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def settings_from(kind: type[S], group: str, config: Config, changes: Changes) -
         ConfigError: a change names no setting or a value that it cannot have.
     """
     known = {name: value for name, value in config.settings.items() if name in kind.model_fields}
-    return validated(kind, group, {**known, **_of_group(group, changes)}, changes)
+    return validate_settings(kind, group, {**known, **_of_group(group, changes)}, changes)
 
 
 def agent_settings(agent: Agent, config: Config, changes: Changes) -> AgentSettings:
@@ -37,7 +37,7 @@ def agent_settings(agent: Agent, config: Config, changes: Changes) -> AgentSetti
         InputError: the announcement is not what today's code understands.
         ConfigError: a change names no setting or a value that it cannot have.
     """
-    told = config.settings
+    settings = config.settings
     top = {
         name.partition(".")[2]: value
         for name, value in changes.items()
@@ -45,10 +45,10 @@ def agent_settings(agent: Agent, config: Config, changes: Changes) -> AgentSetti
     }
     try:
         given = {
-            "profile": told["profile"].removesuffix("+changed"),
-            "model_thresholds": told.get("model_thresholds", {}),
-            agent.value: told["thresholds"],
-            "signal_limit_intervals": told["signal_limit_intervals"],
+            "profile": settings["profile"].removesuffix("+changed"),
+            "model_thresholds": settings.get("model_thresholds", {}),
+            agent.value: settings["thresholds"],
+            "signal_limit_intervals": settings["signal_limit_intervals"],
         }
     except (KeyError, AttributeError, TypeError) as error:
         raise InputError("recording", config.process, f"its settings lack {error}") from error
@@ -56,10 +56,10 @@ def agent_settings(agent: Agent, config: Config, changes: Changes) -> AgentSetti
         # Another profile or model brings thresholds of its own.
         given[agent.value], given["model_thresholds"] = {}, {}
     given[agent.value] = {**given[agent.value], **_of_agent(agent, changes)}
-    return validated(AgentSettings, "agents", {**given, **top}, changes)
+    return validate_settings(AgentSettings, "agents", {**given, **top}, changes)
 
 
-def validated(kind: type[S], group: str, given: Mapping[str, Any], changes: Changes) -> S:
+def validate_settings(kind: type[S], group: str, given: Mapping[str, Any], changes: Changes) -> S:
     """Build settings; what does not fit is one line.
 
     Raises:

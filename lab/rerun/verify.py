@@ -103,7 +103,7 @@ def verify(
         path: the recording.
         layers: which of `LAYERS`.
         models: folders of models by id, where they are not shipped ones.
-        on_message: told of every message, for progress.
+        on_message: called with every message, for progress.
 
     Raises:
         InputError: it cannot be read, or today's code cannot run with its settings.
@@ -112,7 +112,7 @@ def verify(
     rerun = Rerun(recording.header, Plan(layers, models=models or {}))
     report = Report(path.name, {name: LayerCount() for name in LAYERS if name in layers})
     with rare_collections():
-        first, close = _counted(rerun.pairs(_told(recording, on_message)), rerun, report)
+        first, close = _counted(rerun.pairs(_reported(recording, on_message)), rerun, report)
     report.messages, report.damage = rerun.messages, recording.damage
     report.recorded_seconds = (rerun.last_ns - rerun.first_ns) / 1e9
     report.unreadable = rerun.unreadable
@@ -197,16 +197,16 @@ def _equal_in_older_form(pair: Pair, rerun: Rerun, report: Report) -> bool:
     return bool(fields)
 
 
-def _told(recording: Recording, on_message: Callable[[StoredMessage], None] | None) -> Any:
+def _reported(recording: Recording, on_message: Callable[[StoredMessage], None] | None) -> Any:
     if on_message is None:
         return recording
 
-    def told() -> Any:
+    def report_each() -> Any:
         for message in recording:
             on_message(message)
             yield message
 
-    return told()
+    return report_each()
 
 
 def _difference(recording: Recording, pair: Pair, rerun: Rerun) -> Difference:

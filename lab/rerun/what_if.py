@@ -135,7 +135,7 @@ def what_if(
         rules: the referee's rules in order; None: today's.
         from_layer: compute from this layer on; None: from the first that the changes touch.
         window_seconds: an action undone within so many cluster seconds counts as churn.
-        on_message: told of every message, for progress.
+        on_message: called with every message, for progress.
 
     Raises:
         InputError: the recording or a change cannot be used.
@@ -184,7 +184,7 @@ def class_of(before: Decision, after: Decision) -> str:
     return "changed"
 
 
-def shown(decision: Decision) -> str:
+def decision_text(decision: Decision) -> str:
     """Return a decision's action and target in words."""
     target = decision.action.target.name
     return f"{decision.action.label} on {target}" if target else decision.action.label
@@ -200,8 +200,8 @@ def change_between(seq: int, before: Decision, after: Decision) -> DecisionChang
         seq,
         before.cluster_time_seconds,
         kind,
-        shown(before),
-        shown(after),
+        decision_text(before),
+        decision_text(after),
         before.rationale,
         after.rationale,
     )

@@ -23,7 +23,7 @@ from bus.errors import RecordingDamaged
 from bus.events import event_of
 from bus.recording import open_recording
 from features.codes import parts_of, program_of
-from features.live.live_history import Live, Machines, machine_events
+from features.live.live_history import LiveHistory, Machines, machine_events
 from features.live.pod_changes import MICROSECONDS, Change, Scale
 from lab.traces.event_reader import EventReader, Frames, TraceInput
 from lab.traces.events import HORIZON_MINUTES, MINUTE_US, Kind
@@ -74,11 +74,11 @@ Row = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Told:
+class RecordedAttempts:
     """What one recording tells, while it is read."""
 
     segment: int
-    live: Live = field(default_factory=Live)
+    live: LiveHistory = field(default_factory=LiveHistory)
     view: ObservationView | None = None
     tasks: list[Row] = field(default_factory=list)
     machines: list[Row] = field(default_factory=list)
@@ -134,13 +134,13 @@ class Told:
         names = sorted({*before.ids, *after.ids})
         old, new = before.rows(), after.rows()
         gone = (False, 0.0, 0)
-        told = [
+        names = [
             name
             for name in names
             if old.get(name, gone) != new.get(name, gone)
             and (old.get(name, gone)[0] or new.get(name, gone)[0])
         ]
-        for place, name in enumerate(told):
+        for place, name in enumerate(names):
             self.machines.append(
                 {
                     "time_us": at,
@@ -200,20 +200,20 @@ def _ended(running: list[Row], task: int) -> Row | None:
 
 
 @lru_cache(maxsize=2)
-def _told(paths: tuple[Path, ...]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
+def _read_attempts(paths: tuple[Path, ...]) -> tuple[tuple[Row, ...], tuple[Row, ...]]:
     """Return the rows of tasks and of machines of some recordings, each a segment of its own."""
     tasks: list[Row] = []
     machines: list[Row] = []
     for segment, path in enumerate(paths):
-        told = Told(segment)
+        attempts = RecordedAttempts(segment)
         try:
             for message in open_recording(path):
-                told.add(message)
+                attempts.add(message)
         except (RecordingDamaged, UnknownEvent) as error:
             raise SchemaDrift("damaged", path.name, "", str(error)) from error
-        told.mark()
-        tasks += told.tasks
-        machines += told.machines
+        attempts.mark()
+        tasks += attempts.tasks
+        machines += attempts.machines
     order = sorted(range(len(tasks)), key=lambda place: tasks[place]["time_us"])
     return tuple(tasks[place] for place in order), tuple(machines)
 
@@ -227,7 +227,7 @@ def _find(given: Path) -> TraceInput:
 
 
 def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
-    tasks, _ = _told(source.tables["recording"])
+    tasks, _ = _read_attempts(source.tables["recording"])
     uncertain = sum(row["uncertain"] for row in tasks)
     ledger.note(f"{uncertain} attempts have uncertain labels: we acted on them")
     yield from _frames(tasks, TASK_ROWS)
@@ -235,7 +235,7 @@ def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
 
 def _machine_events(source: TraceInput, ledger: Ledger) -> Frames:
     del ledger  # nothing can be wrong with what we read from our own events
-    _, machines = _told(source.tables["recording"])
+    _, machines = _read_attempts(source.tables["recording"])
     yield from _frames(machines, MACHINE_ROWS)
 
 

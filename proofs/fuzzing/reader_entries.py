@@ -211,7 +211,7 @@ def read_settings_file(content: bytes) -> None:
 
 def read_packed(content: bytes) -> None:
     """Unpack the state that a checkpoint carries as text."""
-    for reader in (checkpoint.unpacked, node_usage.unpacked):
+    for reader in (checkpoint.decode_history, node_usage.decode_usage):
         try:
             reader(content.decode("latin-1"))
         except ValueError:

@@ -32,7 +32,7 @@ from services.inference.predictor import Explanation, Forecast, Term
 
 
 @dataclass(frozen=True, slots=True)
-class SeedFormula:
+class BaselineFormula:
     """The seed's risk and demand."""
 
     horizon_seconds: float

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from bus.errors import ConfigError, InputError
 from features.baseline import MODEL_ID
 from features.history import FEATURE_SETS
-from services.inference.formula import SeedFormula
-from services.inference.live_demand import DEMAND_CATALOGUE, TrainedDemand
-from services.inference.live_risk import TrainedRisk
+from services.inference.formula import BaselineFormula
 from services.inference.predictor import Predictor, Registry
 from services.inference.settings import InferenceSettings
+from services.inference.trained_demand import DEMAND_CATALOGUE, TrainedDemand
+from services.inference.trained_risk import TrainedRisk
 from services.model_directory import FeatureCatalogue, check_features, read_model
 from services.model_folders import folder_of
 
-MODELS: Registry = {MODEL_ID: SeedFormula}
+MODELS: Registry = {MODEL_ID: BaselineFormula}
 """Formulas by id; trained models are found by name or folder."""
 CATALOGUES = DEMAND_CATALOGUE | {
     one.name: FeatureCatalogue(one.version, {each.name: each.unit for each in one.features})

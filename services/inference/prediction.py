@@ -22,12 +22,12 @@ from schemas.prediction import (
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView, OpenCycle
-from services.inference.live_demand import TrainedDemand
-from services.inference.live_risk import Answer, TrainedRisk
 from services.inference.models import Models, Trained
 from services.inference.predictor import Forecast, Predictor, Term
-from services.inference.scene import Scene
+from services.inference.risk_inputs import RiskInputs
 from services.inference.state import DEMAND, RISK, InferenceState
+from services.inference.trained_demand import TrainedDemand
+from services.inference.trained_risk import ModelOutput, TrainedRisk
 
 NO_FEATURES_HASH = features_hash(FeatureColumns((), {}))
 
@@ -59,8 +59,8 @@ def unpredictable(
     return None if len(view.nodes) else Reason.NO_NODES
 
 
-class Teller:
-    """What every model says of one cycle; shared work is done once."""
+class PredictionBuilder:
+    """Builds every prediction of one cycle; shared work is done once."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Teller:
         self._state = state
         self._reason = reason
 
-    def told(self, output: str) -> EventData:
+    def build(self, output: str) -> EventData:
         """Return one output of the cycle: `risk`, `demand`, or a shadow model's slot."""
         if output == RISK:
             return self._formula_risk() if self._models.risk is None else self._trained_risk()
@@ -88,55 +88,57 @@ class Teller:
     def _trained_risk(self) -> EventData:
         model = self._models.risk
         assert model is not None
-        found = self._asked(model, self._limits.targets)
+        output = self._model_output(model, self._limits.targets)
         table = (
-            RiskTable(ids=found.ids, risk_ratio=found.ratios)
-            if isinstance(found, Answer)
+            RiskTable(ids=output.ids, risk_ratio=output.ratios)
+            if isinstance(output, ModelOutput)
             else RiskTable()
         )
-        return PredictionRisk(**self._said(model, found), nodes=table)
+        return PredictionRisk(**self._model_fields(model, output), nodes=table)
 
     def _trained_demand(self) -> EventData:
         model = self._models.demand
         assert model is not None
-        found = self._asked(model, self._limits.targets)
+        output = self._model_output(model, self._limits.targets)
         table = (
-            DemandTable(ids=found.ids, demand_ratio=found.ratios)
-            if isinstance(found, Answer)
+            DemandTable(ids=output.ids, demand_ratio=output.ratios)
+            if isinstance(output, ModelOutput)
             else DemandTable()
         )
-        return PredictionDemand(**self._said(model, found), nodes=table)
+        return PredictionDemand(**self._model_fields(model, output), nodes=table)
 
     def _shadow(self, slot: int, model: Trained) -> EventData:
-        found = self._asked(model, self._limits.shadow_explained)
-        ids, ratios = (found.ids, found.ratios) if isinstance(found, Answer) else ((), ())
+        output = self._model_output(model, self._limits.shadow_explained)
+        ids, ratios = (output.ids, output.ratios) if isinstance(output, ModelOutput) else ((), ())
         step = max(1, math.ceil(len(ids) / self._limits.shadow_targets))
         listed = {"ids": ids[::step]}
         if isinstance(model, TrainedRisk):
             table: dict[str, Any] = {"risk_table": RiskTable(**listed, risk_ratio=ratios[::step])}
         else:
             table = {"demand_table": DemandTable(**listed, demand_ratio=ratios[::step])}
-        return PredictionShadow(**self._said(model, found), slot=slot, nodes=len(ids), **table)
+        return PredictionShadow(
+            **self._model_fields(model, output), slot=slot, nodes=len(ids), **table
+        )
 
-    def _asked(self, model: Trained, targets: int) -> Answer | Reason:
-        """Return what a trained model says, or why it cannot say anything."""
+    def _model_output(self, model: Trained, targets: int) -> ModelOutput | Reason:
+        """Return what a trained model predicts, or why it cannot."""
         view = self._state.view
         if self._reason is not None or view is None or view.cycle != self._cycle.cycle:
             return self._reason or Reason.MISSING_SIGNAL
         if isinstance(model, TrainedRisk):
-            problem = self._scene.problem
-            return model.answer(self._scene, targets) if problem is None else problem
+            problem = self._risk_inputs.problem
+            return model.predict(self._risk_inputs, targets) if problem is None else problem
         reason = unpredictable(view, view.cycle, ("node_requests", "pods"))
         if reason is not None or self._state.usage is None:
             return reason or Reason.MISSING_SIGNAL
-        return model.answer(view, self._state.usage, targets)
+        return model.predict(view, self._state.usage, targets)
 
     @cached_property
-    def _scene(self) -> Scene:
+    def _risk_inputs(self) -> RiskInputs:
         assert self._state.view is not None
-        return Scene(self._state.view, self._state.live)
+        return RiskInputs(self._state.view, self._state.live)
 
-    def _said(self, model: Trained, found: Answer | Reason) -> dict[str, Any]:
+    def _model_fields(self, model: Trained, output: ModelOutput | Reason) -> dict[str, Any]:
         """Return the fields that every prediction of a trained model has."""
         manifest: ModelManifest = model.manifest
         shared = {
@@ -151,19 +153,19 @@ class Teller:
             shared |= {"quantile": model.quantile, "demand": "peak_use"}
         else:
             shared |= {"failure": "attempt_failed", "contributions_unit": "log_odds"}
-        if not isinstance(found, Answer):
+        if not isinstance(output, ModelOutput):
             return {
                 **shared,
                 "status": "skipped",
-                "reason": found,
+                "reason": output,
                 "features_hash": NO_FEATURES_HASH,
             }
         return {
             **shared,
             "status": "result",
-            "features_hash": found.features_hash,
-            "feature_sources": found.sources,
-            "contributions": found.contributions,
+            "features_hash": output.features_hash,
+            "feature_sources": output.sources,
+            "contributions": output.contributions,
         }
 
     @cached_property
@@ -176,31 +178,33 @@ class Teller:
         return _ByFormula(formula, features, formula.predict(features), features_hash(features))
 
     def _formula_risk(self) -> EventData:
-        found, limits = self._formula, self._limits
+        prediction, limits = self._formula, self._limits
         fields = self._formula_fields() | {"alarm_ratio": limits.risk_ratio}
-        if not isinstance(found, _ByFormula):
+        if not isinstance(prediction, _ByFormula):
             return PredictionRisk(**fields, nodes=RiskTable())
-        table = RiskTable(ids=found.features.ids, risk_ratio=found.forecast.risk_ratio)
+        table = RiskTable(ids=prediction.features.ids, risk_ratio=prediction.forecast.risk_ratio)
         return PredictionRisk(
-            **fields, nodes=table, contributions=found.risky(limits.risk_ratio, limits.targets)
+            **fields, nodes=table, contributions=prediction.risky(limits.risk_ratio, limits.targets)
         )
 
     def _formula_demand(self) -> EventData:
-        found, limits = self._formula, self._limits
+        prediction, limits = self._formula, self._limits
         fields = self._formula_fields() | {"alarm_ratio": limits.demand_ratio}
-        if not isinstance(found, _ByFormula):
+        if not isinstance(prediction, _ByFormula):
             return PredictionDemand(**fields, nodes=DemandTable())
-        table = DemandTable(ids=found.features.ids, demand_ratio=found.forecast.demand_ratio)
+        table = DemandTable(
+            ids=prediction.features.ids, demand_ratio=prediction.forecast.demand_ratio
+        )
         return PredictionDemand(
             **fields,
             quantile=self._models.formula.quantile,
             nodes=table,
-            contributions=found.idle(limits.demand_ratio, limits.targets),
+            contributions=prediction.idle(limits.demand_ratio, limits.targets),
         )
 
     def _formula_fields(self) -> dict[str, Any]:
-        formula, found = self._models.formula, self._formula
-        skipped = not isinstance(found, _ByFormula)
+        formula, prediction = self._models.formula, self._formula
+        skipped = not isinstance(prediction, _ByFormula)
         return {
             "cycle": self._cycle.cycle,
             "cluster_time_seconds": self._cycle.cluster_time_seconds,
@@ -208,14 +212,16 @@ class Teller:
             "horizon_seconds": formula.horizon_seconds,
             "calibrated": formula.calibrated,
             "status": "skipped" if skipped else "result",
-            "reason": found if skipped else None,
-            "features_hash": found.hash if isinstance(found, _ByFormula) else NO_FEATURES_HASH,
+            "reason": prediction if skipped else None,
+            "features_hash": prediction.hash
+            if isinstance(prediction, _ByFormula)
+            else NO_FEATURES_HASH,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class _ByFormula:
-    """What the formula says of one cycle."""
+    """The formula's prediction of one cycle."""
 
     formula: Predictor
     features: FeatureColumns

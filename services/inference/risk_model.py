@@ -45,7 +45,7 @@ class RiskModel:
             if one.horizon_seconds == self.horizon_seconds
         ]
         self._calibration = pairs[0][0].calibration
-        self._boosters = loaded(pairs, manifest.model_id, OBJECTIVE, len(manifest.features))
+        self._boosters = load_booster(pairs, manifest.model_id, OBJECTIVE, len(manifest.features))
 
     def probabilities(self, rows: Matrix) -> F64:
         """Return one calibrated probability per row of (rows, features)."""
@@ -53,7 +53,7 @@ class RiskModel:
             return np.empty(0)
         members = [_logistic(one.margins(rows)) for one in self._boosters]
         mean = _total(members) / len(members)
-        return calibrated(mean, self._calibration)
+        return calibrate(mean, self._calibration)
 
     def contributions(self, rows: Matrix) -> Matrix:
         """Return (rows, features): what each feature adds to the log-odds, before calibration."""
@@ -76,7 +76,7 @@ def chosen_horizon(horizons: Sequence[float], wanted: float | None) -> float:
     return wanted
 
 
-def loaded(
+def load_booster(
     pairs: Sequence[tuple[ModelBooster, bytes]], model_id: str, objective: str, features: int
 ) -> tuple[Booster, ...]:
     """Load boosters.
@@ -95,7 +95,7 @@ def loaded(
     return boosters
 
 
-def calibrated(raw: F64, calibration: Calibration) -> F64:
+def calibrate(raw: F64, calibration: Calibration) -> F64:
     """Return published numbers: straight lines between the knots, or the factor."""
     if calibration.kind == "isotonic":
         return _between(raw, np.array(calibration.x), np.array(calibration.y))

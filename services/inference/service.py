@@ -13,14 +13,14 @@ from schemas.model import EventData
 from schemas.reasons import Reason
 from schemas.view import OpenCycle
 from services.inference.models import MODELS, Models, load
-from services.inference.prediction import ExplainLimits, Teller
+from services.inference.prediction import ExplainLimits, PredictionBuilder
 from services.inference.predictor import Registry
 from services.inference.settings import InferenceSettings
 from services.inference.state import (
     DEMAND,
     RISK,
     InferenceState,
-    Wanted,
+    Outputs,
     evolve,
     open_cycles,
 )
@@ -39,7 +39,7 @@ class InferenceHandler:
         self._models = models
         self._limits = limits
         slots = tuple(str(slot) for slot in range(1, len(models.shadows) + 1))
-        self._wanted = Wanted(
+        self._wanted = Outputs(
             (RISK, DEMAND, *slots),
             models.needs_history,
             models.needs_usage,
@@ -87,9 +87,9 @@ class InferenceHandler:
         new_events: list[NewEvent] = []
         for number in sorted(cycles):
             reason = Reason.SUPERSEDED if number != newest else None
-            teller = Teller(self._models, self._limits, cycles[number], state, reason)
+            builder = PredictionBuilder(self._models, self._limits, cycles[number], state, reason)
             new_events.extend(
-                _draft(teller.told(output), cycles[number])
+                _draft(builder.build(output), cycles[number])
                 for output in self._wanted.outputs
                 if any(one.cycle == number for one in state.owed.get(output, ()))
             )

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from features.live import checkpoint, node_usage
-from features.live.live_history import Live
+from features.live.live_history import LiveHistory
 from features.live.node_usage import Usage
 from schemas.envelope import Event
 from schemas.model import DataModel
@@ -30,24 +30,24 @@ NODE_BYTES, POD_BYTES = 140, 260
 """About what one row of the observation takes."""
 
 
-def _restored_live(value: Any) -> Live | None:
-    return value if isinstance(value, Live) else checkpoint.unpacked(value)
+def _restored_live(value: Any) -> LiveHistory | None:
+    return value if isinstance(value, LiveHistory) else checkpoint.decode_history(value)
 
 
 def _restored_usage(value: Any) -> Usage | None:
-    return value if isinstance(value, Usage) else node_usage.unpacked(value)
+    return value if isinstance(value, Usage) else node_usage.decode_usage(value)
 
 
 PackedLive = Annotated[
-    Live | None, PlainValidator(_restored_live), PlainSerializer(checkpoint.packed)
+    LiveHistory | None, PlainValidator(_restored_live), PlainSerializer(checkpoint.encode_history)
 ]
 PackedUsage = Annotated[
-    Usage | None, PlainValidator(_restored_usage), PlainSerializer(node_usage.packed)
+    Usage | None, PlainValidator(_restored_usage), PlainSerializer(node_usage.encode_usage)
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Outputs:
     """What the models in use make of the log."""
 
     outputs: tuple[str, ...] = (RISK, DEMAND)
@@ -97,16 +97,16 @@ class InferenceState(DataModel):
         return content
 
 
-def evolve(state: InferenceState, event: Event[Any], wanted: Wanted) -> InferenceState:
+def evolve(state: InferenceState, event: Event[Any], wanted: Outputs) -> InferenceState:
     """Return the state after one stored event."""
     match event.data:
         case Observation():
             return _observed(state, event, wanted)
         case SnapshotPlacements() if wanted.history:
-            live = (state.live or Live()).with_placements(event.data)
+            live = (state.live or LiveHistory()).with_placements(event.data)
             return state.model_copy(update={"live": live})
         case SnapshotWorkloads() if wanted.history:
-            live = (state.live or Live()).with_workloads(event.data)
+            live = (state.live or LiveHistory()).with_workloads(event.data)
             return state.model_copy(update={"live": live})
         case PredictionRisk():
             return _said(state, RISK, event.data.cycle)
@@ -117,14 +117,14 @@ def evolve(state: InferenceState, event: Event[Any], wanted: Wanted) -> Inferenc
     return state
 
 
-def _observed(state: InferenceState, event: Event[Any], wanted: Wanted) -> InferenceState:
+def _observed(state: InferenceState, event: Event[Any], wanted: Outputs) -> InferenceState:
     view = update_view(state.view, event)
     live, followed = state.live, state.usage
     if view is not None and wanted.history:
         asked = wanted.history_each_cycle or wanted.shadows_speak(view.cycle)
-        live = (live or Live()).with_observation(view, asked=asked)
+        live = (live or LiveHistory()).with_observation(view, asked=asked)
     if view is not None and wanted.usage:
-        followed = node_usage.used(followed, view)
+        followed = node_usage.usage_after(followed, view)
     new = wanted.owed(event.data.cycle)
     kept = ((name, state.owed.get(name, ())) for name in wanted.outputs)
     owed = {name: add_open_cycle(cycles, event) if name in new else cycles for name, cycles in kept}

@@ -50,7 +50,7 @@ def refused(reader: Any, path: Path, why: str) -> None:
     assert len(str(error.value)) < 1_200
 
 
-@pytest.mark.parametrize("unpack", [checkpoint.unpacked, node_usage.unpacked])
+@pytest.mark.parametrize("unpack", [checkpoint.decode_history, node_usage.decode_usage])
 def test_a_packed_state_is_unpacked_to_a_limit(
     unpack: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

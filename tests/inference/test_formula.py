@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from features.live.columns import feature_columns
-from services.inference.formula import SeedFormula
+from services.inference.formula import BaselineFormula
 from services.inference.predictor import Forecast
-from services.inference.state import InferenceState, Wanted, evolve
+from services.inference.state import InferenceState, Outputs, evolve
 from tests.builders import make_observation, stamped
 
 
 def predict(row: dict[str, Any], *, use_measured: bool = False) -> Forecast:
     """Return what the formula says of one node."""
-    state = evolve(InferenceState(), stamped(make_observation({"node-0": row})), Wanted())
+    state = evolve(InferenceState(), stamped(make_observation({"node-0": row})), Outputs())
     assert state.view is not None
-    formula = SeedFormula(60.0, use_measured)
+    formula = BaselineFormula(60.0, use_measured)
     return formula.predict(feature_columns(state.view, formula.features, formula.signals))
 
 
@@ -66,5 +66,5 @@ def test_measured_usage_above_allocatable_counts_as_full() -> None:
 
 def test_another_formula_has_another_model_id() -> None:
     """Reading measured load changes results, so it changes the model id."""
-    assert SeedFormula(60.0).model_id == "seed-formula/1"
-    assert SeedFormula(60.0, use_measured=True).model_id != "seed-formula/1"
+    assert BaselineFormula(60.0).model_id == "seed-formula/1"
+    assert BaselineFormula(60.0, use_measured=True).model_id != "seed-formula/1"

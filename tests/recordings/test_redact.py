@@ -19,7 +19,7 @@ from foresail.__main__ import main
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from lab.recordings.redact import redact
-from lab.recordings.redaction import Gathered, Renaming
+from lab.recordings.redaction import CollectedNames, Renaming
 from lab.rerun.verify import verify
 from schemas.registry import decode
 
@@ -132,7 +132,7 @@ def test_packed_history_is_redacted_whole_or_not_at_all(run_file: Path, tmp_path
 
 def test_what_others_say_keeps_no_label_and_no_user() -> None:
     """In sentences of the API server every word in quotes or braces goes, known names or not."""
-    gathered = Gathered()
+    gathered = CollectedNames()
     gathered.take({"ids": ["web", "shop/web-1"], "namespace": "shop"})
     said = Renaming(gathered, SALT).take(
         {

@@ -13,7 +13,7 @@ from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from lab.recordings.free_text import OPEN_FIELDS, PUBLIC_FIELDS, plain_fields
 from lab.recordings.redact import redact
-from lab.recordings.redaction import HIDDEN, Gathered, Renaming
+from lab.recordings.redaction import HIDDEN, CollectedNames, Renaming
 from schemas.model import EventData
 from schemas.registry import EVENT_TYPES, to_json
 from tests.recordings.test_redact import SALT, text_of
@@ -37,7 +37,7 @@ PATHS = [(kind, path) for kind in EVENT_TYPES for path in plain_fields(kind) if 
 
 def redacted(kind: type[EventData], content: dict[str, Any]) -> str:
     """Return what redacting makes of an event's content, as text."""
-    gathered = Gathered()
+    gathered = CollectedNames()
     gathered.take(content)
     return json.dumps(Renaming(gathered, SALT).event(kind.TYPE, content))
 

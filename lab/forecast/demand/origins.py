@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bus.errors import InputError
-from features.series.features import FEATURES, Past, Units, described
+from features.series.features import FEATURES, Past, Units, describe_past
 from features.series.quantiles import Floats
 from features.series.rules import (
     HISTORY_WINDOWS,
@@ -169,7 +169,7 @@ def _known(
     for begin in range(0, len(places), ROWS_PER_CHUNK):
         rows = slice(begin, begin + ROWS_PER_CHUNK)
         past = past_of_series(series.values, series.first_step, places[rows], capacity)
-        features[rows], found = described(past)
+        features[rows], found = describe_past(past)
         units[:, rows] = found.centre, found.spread, found.scale
         chunks.append(_recent_limits(past, horizons))
     names = chunks[0] if chunks else ()

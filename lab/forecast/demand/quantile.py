@@ -15,7 +15,7 @@ import numpy as np
 import xgboost as xgb
 from numpy.typing import NDArray
 
-from features.series.quantiles import Floats, uncrossed
+from features.series.quantiles import Floats, ascending_quantiles
 from lab.forecast.demand.origins import Origins
 from lab.forecast.demand.split import Horizon
 
@@ -77,7 +77,7 @@ def learning_rows(rows: Origins, part: NDArray[np.bool_], horizon: Horizon) -> L
     return LearningRows(rows.features[chosen], units.numbers(peaks), cost)
 
 
-def pooled(shares: Sequence[LearningRows]) -> LearningRows:
+def pool_rows(shares: Sequence[LearningRows]) -> LearningRows:
     """Return all families' shares, one after another."""
     return LearningRows(
         np.concatenate([one.features for one in shares]),
@@ -123,9 +123,9 @@ def raw_numbers(boosters: Boosters, features: NDArray[np.float32]) -> Floats:
     return np.stack(columns, axis=1).astype(np.float64)
 
 
-def predicted(boosters: Boosters, rows: Origins) -> Floats:
+def predict_quantiles(boosters: Boosters, rows: Origins) -> Floats:
     """Return each quantile of the peak in the family's unit, (rows, quantiles), never crossing."""
-    return rows.units.usage(uncrossed(raw_numbers(boosters, rows.features)))
+    return rows.units.usage(ascending_quantiles(raw_numbers(boosters, rows.features)))
 
 
 def level(quantiles: Floats, levels: Sequence[float]) -> Floats:

@@ -19,7 +19,7 @@ from features.series.features import (
     FEATURES,
     TARGET,
 )
-from features.series.quantiles import Floats, uncrossed, weighted_quantile
+from features.series.quantiles import Floats, ascending_quantiles, weighted_quantile
 from lab.forecast.demand.card import card
 from lab.forecast.demand.origins import Origins
 from lab.forecast.demand.quantile import Boosters, raw_numbers
@@ -75,7 +75,7 @@ def calibration_sample(
     chosen = np.flatnonzero(parts_of(family, rows, horizon).calibrate)
     levels = tuple(boosters)
     units = rows.units.taken(chosen)
-    numbers = uncrossed(raw_numbers(boosters, rows.features[chosen]))
+    numbers = ascending_quantiles(raw_numbers(boosters, rows.features[chosen]))
     peaks = units.numbers(rows.peaks[chosen, horizon.column])
     above = numbers > LEAST_NUMBER
     needed = np.where(above, peaks[:, None] / np.where(above, numbers, 1.0), np.nan)

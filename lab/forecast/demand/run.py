@@ -23,7 +23,7 @@ from lab.forecast.demand.quantile import (
     Size,
     fit_quantiles,
     learning_rows,
-    pooled,
+    pool_rows,
 )
 from lab.forecast.demand.released import CalibrationSample, Released, calibration_sample, release
 from lab.forecast.demand.series import Family
@@ -112,7 +112,7 @@ def _fitted(folder: Path, options: DemandOptions, say: Say) -> tuple[dict[Horizo
     boosters: dict[Horizon, Boosters] = {}
     rows_learnt = 0
     for horizon, own in shares.items():
-        pool = pooled(own)
+        pool = pool_rows(own)
         if not len(pool):
             raise InputError("--input", folder.name, f"too short to learn {horizon.title} from")
         say(f"{horizon.title}: fitting on {len(pool)} rows")

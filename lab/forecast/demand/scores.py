@@ -46,7 +46,7 @@ class Difference:
     unit: str
 
 
-def violated(limits: Floats, peaks: Floats) -> np.ndarray:
+def violations(limits: Floats, peaks: Floats) -> np.ndarray:
     """Return where the peak lies above the limit."""
     return peaks > limits * (1.0 + JUST)
 
@@ -59,7 +59,7 @@ def savings_of(limits: Floats, rows: Origins, test: Ints) -> Floats:
 def score(limits: Floats, rows: Origins, test: Ints, horizon: Horizon, target: float) -> Score:
     """Return the scores of `limits` (all rows) on the rows `test`."""
     peaks = rows.peaks[test, horizon.column]
-    over = violated(limits[test], peaks)
+    over = violations(limits[test], peaks)
     miss = (peaks - limits[test]) / rows.top[test]
     quantile = 1.0 - target
     loss = np.maximum(quantile * miss, (quantile - 1.0) * miss)

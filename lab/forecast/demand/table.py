@@ -17,12 +17,12 @@ from lab.forecast.demand.quantile import (
     QUANTILES,
     Boosters,
     level,
-    predicted,
+    predict_quantiles,
 )
-from lab.forecast.demand.scores import Difference, Score, difference, score, violated
+from lab.forecast.demand.scores import Difference, Score, difference, score, violations
 from lab.forecast.demand.series import Family
 from lab.forecast.demand.split import Horizon, Parts, parts_of
-from lab.forecast.demand.tracked import bounded, followed, scaled, start_of
+from lab.forecast.demand.tracked import bound_limits, follow_target, scale_limits, start_of
 
 MODEL = "model"
 BAR_RULES = ("max_n_sigma_rc", "max_n_sigma_rc_2h", "vpa")
@@ -100,7 +100,7 @@ def family_table(
     test = np.flatnonzero(parts.test)
     if not len(test):
         return None
-    quantiles = predicted(boosters, rows)
+    quantiles = predict_quantiles(boosters, rows)
     raw = {name: _rule(rows, name, horizon) for name in RULES}
     raw[MODEL] = level(quantiles, QUANTILES)
     used = {name: _ways(one, rows, parts, horizon, target) for name, one in raw.items()}
@@ -135,9 +135,9 @@ def _ways(
 ) -> dict[str, Floats]:
     start = start_of(raw, rows, parts, horizon, target)
     return {
-        "as it is": bounded(raw, rows),
-        "scaled": scaled(raw, rows, start),
-        "followed": followed(raw, rows, parts, horizon, start, target),
+        "as it is": bound_limits(raw, rows),
+        "scaled": scale_limits(raw, rows, start),
+        "followed": follow_target(raw, rows, parts, horizon, start, target),
     }
 
 
@@ -159,13 +159,13 @@ def _quantile_row(
     target = 1.0 - quantile
     test = np.flatnonzero(parts.test)
     start = start_of(raw, rows, parts, horizon, target)
-    plain = bounded(raw, rows)
-    online = followed(raw, rows, parts, horizon, start, target)
+    plain = bound_limits(raw, rows)
+    online = follow_target(raw, rows, parts, horizon, start, target)
     peaks = rows.peaks[test, horizon.column]
     return QuantileRow(
         quantile=quantile,
-        plain_violation=float(violated(plain[test], peaks).mean()),
-        followed_violation=float(violated(online[test], peaks).mean()),
+        plain_violation=float(violations(plain[test], peaks).mean()),
+        followed_violation=float(violations(online[test], peaks).mean()),
         plain_pinball=score(plain, rows, test, horizon, target).pinball,
         followed_pinball=score(online, rows, test, horizon, target).pinball,
     )

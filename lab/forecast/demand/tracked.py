@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from features.series.adapt import Shares, Tracking, excess, learned, widened
+from features.series.adapt import Shares, Tracking, excess, learn_shares, widen_limits
 from features.series.quantiles import Floats, row_quantiles
 from lab.forecast.demand.origins import Ints, Origins
 from lab.forecast.demand.split import Horizon, Parts
@@ -38,17 +38,17 @@ def start_of(raw: Floats, rows: Origins, parts: Parts, horizon: Horizon, target:
     return Start(float(wanted), max(float(high - middle), LEAST_SPREAD))
 
 
-def bounded(limits: Floats, rows: Origins) -> Floats:
+def bound_limits(limits: Floats, rows: Origins) -> Floats:
     """Return limits that reserve no more than there is."""
     return np.minimum(limits, rows.capacity)
 
 
-def scaled(raw: Floats, rows: Origins, start: Start) -> Floats:
+def scale_limits(raw: Floats, rows: Origins, start: Start) -> Floats:
     """Return limits widened by one share for all."""
-    return bounded(widened(raw, rows.scale, start.share), rows)
+    return bound_limits(widen_limits(raw, rows.scale, start.share), rows)
 
 
-def followed(
+def follow_target(
     raw: Floats, rows: Origins, parts: Parts, horizon: Horizon, start: Start, target: float
 ) -> Floats:
     """Return limits whose share follows the target online; rows that do not follow keep `scaled`.
@@ -56,7 +56,7 @@ def followed(
     `rows` are ordered by step. Rows of one step are issued together, and ripen together one
     horizon later.
     """
-    limits = scaled(raw, rows, start)
+    limits = scale_limits(raw, rows, start)
     tracking = Tracking(target, start.spread).paced(horizon.windows)
     shares = Shares(start.share, np.zeros(int(rows.owner.max()) + 1))
     groups = _by_step(np.flatnonzero(parts.follow), rows.step)
@@ -64,11 +64,11 @@ def followed(
     for step, group in groups:
         while groups[ripe][0] + horizon.windows <= step:
             old = groups[ripe][1]
-            shares = learned(tracking, shares, rows.owner[old], peaks[old] > limits[old])
+            shares = learn_shares(tracking, shares, rows.owner[old], peaks[old] > limits[old])
             ripe += 1
         share = shares.group + shares.own[rows.owner[group]]
         limits[group] = np.minimum(
-            widened(raw[group], rows.scale[group], share), rows.capacity[group]
+            widen_limits(raw[group], rows.scale[group], share), rows.capacity[group]
         )
     return limits
 

@@ -73,7 +73,7 @@ def threads_for(matrix: Matrix) -> int:
     return min(MOST_THREADS, 1 + matrix.size // CELLS_PER_THREAD)
 
 
-def quantized(learning: Learning) -> xgb.QuantileDMatrix:
+def quantized_matrix(learning: Learning) -> xgb.QuantileDMatrix:
     """Return the rows in bins; all settings share them."""
     return xgb.QuantileDMatrix(
         learning.matrix,
@@ -133,13 +133,13 @@ def mean_probability(boosters: Sequence[xgb.Booster], matrix: Matrix) -> Floats:
     return total / len(boosters)
 
 
-def loaded(raw: bytes) -> xgb.Booster:
+def load_booster(raw: bytes) -> xgb.Booster:
     """Return a booster from the bytes of its file."""
     booster = xgb.Booster()
     booster.load_model(bytearray(raw))
     return booster
 
 
-def saved(booster: xgb.Booster) -> bytes:
+def save_booster(booster: xgb.Booster) -> bytes:
     """Return the bytes of a booster's file."""
     return bytes(booster.save_raw(raw_format="ubj"))

@@ -78,7 +78,7 @@ def _log_odds(scores: Floats) -> Floats:
     return np.log(clipped / (1.0 - clipped))
 
 
-def recalibrated(
+def recalibrate(
     scores: Floats,
     labels: Labels,
     jobs: Ints,

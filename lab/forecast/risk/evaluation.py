@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from bus.errors import InputError
-from lab.forecast.risk.boosting import loaded
-from lab.forecast.risk.calibration import Curve, recalibrated
+from lab.forecast.risk.boosting import load_booster
+from lab.forecast.risk.calibration import Curve, recalibrate
 from lab.forecast.risk.drift import MOVED, stability
 from lab.forecast.risk.figures import (
     WINDOWS,
     Json,
-    Judged,
+    SplitRows,
     calibration_figures,
     split_figures,
 )
@@ -114,7 +114,7 @@ def evaluate_horizon(
     splits = {}
     for name, mask in tests.items():
         here = mask[chosen]
-        judged = Judged(
+        judged = SplitRows(
             tested.take(here),
             {model: values[here] for model, values in scored.scores.items()},
             calibrated[here],
@@ -154,7 +154,7 @@ def _rolling(tested: Rows, scores: Floats, subject: Subject) -> _Rolling:
     same = (tested.segment == subject.cut.segment) & (tested.time_us >= subject.cut.cut_us)
     later = np.unique(_starts(tested, same))
     if subject.trained is None or subject.is_illusion:
-        again = recalibrated(
+        again = recalibrate(
             scores, tested.label, tested.job, tested.time_us, later.tolist(), horizon
         )
         return _Rolling(again, tested.label, again, np.ones(len(tested)), [])
@@ -166,7 +166,7 @@ def _rolling(tested: Rows, scores: Floats, subject: Subject) -> _Rolling:
     raw = np.concatenate([found.scores[MEAN], scores])
     starts = sorted({*folds, *later.tolist()})
     job = np.concatenate([found.job, tested.job])
-    again = recalibrated(raw, label, job, times, starts, horizon, weight)
+    again = recalibrate(raw, label, job, times, starts, horizon, weight)
     parts = []
     for number, start in enumerate(starts):
         end = starts[number + 1] if number + 1 < len(starts) else np.inf
@@ -215,7 +215,7 @@ def _part(
 
 def _features(data: RiskData, scored: Scored, subject: Subject) -> Json:
     names = list(data.feature_names)
-    boosters = [loaded(raw) for raw in subject.members]
+    boosters = [load_booster(raw) for raw in subject.members]
     gain = gains(boosters, names)
     riskiest = np.argsort(-scored.scores[MODEL][scored.sample], kind="stable")[:CONTRIBUTION_ROWS]
     given = contributions(boosters, scored.matrix[np.sort(riskiest)])

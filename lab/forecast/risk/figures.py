@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class SplitRows:
     """One split's rows with all that was predicted of them."""
 
     rows: Rows
@@ -42,7 +42,7 @@ class Judged:
     """The same under rolling recalibration."""
 
 
-def split_figures(judged: Judged, past: Past, seed: int) -> Json:
+def split_figures(judged: SplitRows, past: Past, seed: int) -> Json:
     """Return all figures of a split."""
     rows, label, job = judged.rows, judged.rows.label, judged.rows.job
     paired = paired_average_precision(label, judged.scores, job, seed)
@@ -100,7 +100,7 @@ def _differences(paired: Paired) -> Json:
     return found
 
 
-def _subset(judged: Judged, chosen: Bools, seed: int) -> Json:
+def _subset(judged: SplitRows, chosen: Bools, seed: int) -> Json:
     """Average precision of every model on some of the rows, and the differences."""
     rows = judged.rows.take(chosen)
     described = _population(rows)
@@ -163,7 +163,7 @@ def _percentiles(seconds: Floats) -> Json:
     }
 
 
-def _windows(judged: Judged) -> list[Json]:
+def _windows(judged: SplitRows) -> list[Json]:
     """Return figures of equally long stretches of the test time: drift as it happens."""
     times = judged.rows.time_us
     edges = np.linspace(int(times.min()), int(times.max()) + 1, WINDOWS + 1)

@@ -8,7 +8,7 @@ import numpy as np
 import xgboost as xgb
 
 from bus.errors import InputError
-from lab.forecast.risk.boosting import loaded, mean_probability, threads_for
+from lab.forecast.risk.boosting import load_booster, mean_probability, threads_for
 from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.importance import gains
 from lab.forecast.risk.rows import SECONDS_PER_MINUTE, read_features
@@ -18,7 +18,7 @@ from services.model_directory import ModelDirectory
 LISTED = 30
 
 
-def described(model: ModelDirectory) -> dict[str, Any]:
+def describe_model(model: ModelDirectory) -> dict[str, Any]:
     """Return a model's manifest in short, and what its trees use."""
     manifest = model.manifest
     units = {one.name: one.unit for one in manifest.features}
@@ -52,7 +52,7 @@ def described(model: ModelDirectory) -> dict[str, Any]:
     }
 
 
-def explained(model: ModelDirectory, source: DatasetSource, row: int) -> dict[str, Any]:
+def explain_row(model: ModelDirectory, source: DatasetSource, row: int) -> dict[str, Any]:
     """Return a row's probability and its contributions, by horizon.
 
     Raises:
@@ -93,7 +93,7 @@ def explained(model: ModelDirectory, source: DatasetSource, row: int) -> dict[st
 
 def _members(model: ModelDirectory, seconds: float) -> list[xgb.Booster]:
     return [
-        loaded(raw)
+        load_booster(raw)
         for raw, one in zip(model.boosters, model.manifest.boosters, strict=True)
         if one.horizon_seconds == seconds
     ]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lab.forecast.risk.boosting import loaded, mean_probability
+from lab.forecast.risk.boosting import load_booster, mean_probability
 from lab.forecast.risk.logistic import Logistic
 from lab.forecast.risk.metrics import Floats, Ints
 from lab.forecast.risk.past import Past
@@ -54,7 +54,7 @@ def score(
         prior: the training prevalence.
         progress: told (rows done, rows).
     """
-    boosters = [loaded(raw) for raw in members]
+    boosters = [load_booster(raw) for raw in members]
     names = list(data.feature_names)
     found: dict[str, list[Floats]] = {MODEL: [], LOGISTIC: [], SEED: []}
     drawn = fractions(rows.position, 2) < SAMPLE_ROWS / max(1, len(rows))

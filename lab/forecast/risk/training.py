@@ -21,8 +21,8 @@ from lab.forecast.risk.boosting import (
     Learning,
     fit_member,
     mean_probability,
-    quantized,
-    saved,
+    quantized_matrix,
+    save_booster,
 )
 from lab.forecast.risk.calibration import Curve, fit_curve
 from lab.forecast.risk.drift import Quantiles, quantiles_of
@@ -136,7 +136,7 @@ def train_horizon(
     say("logistic regression")
     logistic = fit_logistic(learning.matrix, learning.labels, learning.weights, groups[CELL])
     return Trained(
-        members=dict(zip(names, map(saved, boosters), strict=True)),
+        members=dict(zip(names, map(save_booster, boosters), strict=True)),
         curve=fit_curve(found.scores[chosen], found.label, found.job, found.weight),
         chosen=why,
         logistic=logistic,
@@ -164,7 +164,7 @@ def _pool(data: RiskData, rows: Rows, groups: Mapping[str, Bools], options: Opti
 def _fit(
     names: Sequence[str], learning: Learning, options: Options, say: Say, what: str
 ) -> list[xgb.Booster]:
-    bins = quantized(learning)
+    bins = quantized_matrix(learning)
     boosters = []
     for name in names:
         say(f"{what}: {name}")

@@ -10,7 +10,7 @@ import pytest
 
 from bus.errors import ConfigError, InputError
 from lab.forecast import dataset_build
-from lab.forecast.builds import Build, finished
+from lab.forecast.builds import Build, finished_build
 from lab.forecast.dataset import open_dataset
 from lab.forecast.dataset_build import DatasetPlan, build_dataset
 from lab.forecast.labels import LabelChoice
@@ -114,7 +114,7 @@ def test_a_name_is_not_taken_over_silently(made: EventReader, tmp_path: Path) ->
         build_dataset(other, tmp_path, _quiet)
     replaced = build_dataset(_plan(tmp_path, anchor="grid", replace=True), tmp_path, _quiet)
     assert ("grid", False) == (replaced[0]["anchor"], replaced[1])
-    assert finished(tmp_path / "none", {}, replace=False) is None
+    assert finished_build(tmp_path / "none", {}, replace=False) is None
 
 
 def test_anchors_and_features_are_in_one_order(made: EventReader, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from lab.forecast.demand.scores import difference, score
 from lab.forecast.demand.series import Family, Series
 from lab.forecast.demand.split import Horizon, Parts, parts_of
 from lab.forecast.demand.table import MODEL, RULES
-from lab.forecast.demand.tracked import followed, start_of
+from lab.forecast.demand.tracked import follow_target, start_of
 from services.model_directory import read_model
 from tests.forecast.demand.made import wave, write_cell, write_job_days
 
@@ -117,7 +117,7 @@ def test_following_learns_only_of_peaks_that_have_passed(jobs: tuple[Family, Ori
     later = rows.step + 12 > moment
     other = replace(rows, peaks=np.where(later[:, None], 1e9, rows.peaks))
     start = start_of(raw, rows, parts, HOUR, 0.05)
-    one, two = (followed(raw, each, parts, HOUR, start, 0.05) for each in (rows, other))
+    one, two = (follow_target(raw, each, parts, HOUR, start, 0.05) for each in (rows, other))
     early = rows.step <= moment
     assert one[early].tobytes() == two[early].tobytes()
     assert one[~early].tobytes() != two[~early].tobytes()

@@ -11,7 +11,7 @@ import xgboost
 from bus.errors import InputError
 from schemas.manifest import Calibration
 from services.inference.booster import Booster
-from services.inference.risk_model import calibrated, node_risks
+from services.inference.risk_model import calibrate, node_risks
 from services.model_folders import folder_of
 from tests.forecast.live.one_split import one_split
 
@@ -88,7 +88,7 @@ def test_calibration_is_straight_between_the_knots() -> None:
     x, y = (0.1, 0.2, 0.7), (0.0, 0.3, 0.9)
     raw = np.array([0.0, 0.1, 0.15, 0.2, 0.45, 0.7, 1.0])
 
-    found = calibrated(raw, Calibration(kind="isotonic", x=x, y=y))
+    found = calibrate(raw, Calibration(kind="isotonic", x=x, y=y))
 
     assert np.allclose(found, np.interp(raw, x, y), rtol=1e-15)
-    assert calibrated(raw, Calibration(kind="isotonic", x=(0.5,), y=(0.4,))).tolist() == [0.4] * 7
+    assert calibrate(raw, Calibration(kind="isotonic", x=(0.5,), y=(0.4,))).tolist() == [0.4] * 7

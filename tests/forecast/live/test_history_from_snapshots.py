@@ -10,8 +10,8 @@ import pytest
 
 from features.codes import code_of, program_of
 from features.history import Anchors, Kind
-from features.live.checkpoint import packed, unpacked
-from features.live.live_history import FEATURE_SET, Live
+from features.live.checkpoint import decode_history, encode_history
+from features.live.live_history import FEATURE_SET, LiveHistory
 from features.live.pod_changes import MICROSECONDS
 from schemas.snapshot import SnapshotPlacements
 from schemas.view import ObservationView, update_view
@@ -26,7 +26,7 @@ class EventReader:
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self.live = Live()
+        self.live = LiveHistory()
         self.view: ObservationView | None = None
 
     def read(self, events: list[Any], *, asked: bool = True) -> EventReader:
@@ -195,9 +195,9 @@ def busy(world: World, cycles: int) -> list[list[Any]]:
 
 def matrix(reader: EventReader) -> Any:
     """Return every feature of every placed row."""
-    assert reader.live.seen is not None
+    assert reader.live.newest is not None
     assert reader.view is not None
-    rows = np.arange(len(reader.live.seen.placed))
+    rows = np.arange(len(reader.live.newest.placed))
     return reader.live.history.features(reader.live.anchors(reader.view, rows))
 
 
@@ -231,11 +231,11 @@ def test_a_restored_history_goes_on_as_if_nothing_had_been() -> None:
         whole.read(events, asked=number % 2 == 0)
         restored.read(events, asked=number % 2 == 0)
         if number in (3, 22, 23):
-            text = packed(restored.live)
+            text = encode_history(restored.live)
             assert text is not None
-            again = unpacked(text)
+            again = decode_history(text)
             assert again is not None
-            assert packed(again) == text
+            assert encode_history(again) == text
             restored.live = again
 
     assert np.array_equal(matrix(whole), matrix(restored), equal_nan=True)

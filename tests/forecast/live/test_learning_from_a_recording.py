@@ -13,16 +13,16 @@ from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from features.codes import code_of
 from features.history import Anchors, Kind
-from features.live.live_history import FEATURE_SET, Live
+from features.live.live_history import FEATURE_SET, LiveHistory
 from lab.forecast import features
 from lab.forecast.dataset_build import DatasetPlan, build_dataset
 from lab.forecast.parts import write_table
-from lab.traces.recording import Told
+from lab.traces.recording import RecordedAttempts
 from schemas.actions import ActionKind, Agent
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.registry import encode
-from services.inference.state import InferenceState, Wanted, evolve
+from services.inference.state import InferenceState, Outputs, evolve
 from tests.builders import cycle_time, make_action, make_execution, stamped
 from tests.forecast.live.world import World
 
@@ -87,8 +87,8 @@ def acted_on(node: str, cycle: int) -> Event[Any]:
 
 def test_training_and_live_inference_compute_the_same_values(tmp_path: Path) -> None:
     """One history through the batch builder and through the live fold: every value is equal."""
-    live, told = InferenceState(), Told(0)
-    wanted = Wanted(history=True, history_each_cycle=True)
+    live, told = InferenceState(), RecordedAttempts(0)
+    wanted = Outputs(history=True, history_each_cycle=True)
     parts: list[Any] = []
     rows: list[Anchors] = []
     for events in lively():
@@ -97,10 +97,10 @@ def test_training_and_live_inference_compute_the_same_values(tmp_path: Path) -> 
         for message in messages(events):
             told.add(message)
         current: Any = live.live
-        assert isinstance(current, Live)
-        assert current.seen is not None
+        assert isinstance(current, LiveHistory)
+        assert current.newest is not None
         assert live.view is not None
-        anchors = current.anchors(live.view, np.arange(len(current.seen.placed)))
+        anchors = current.anchors(live.view, np.arange(len(current.newest.placed)))
         rows.append(anchors)
         parts.append(current.history.features(anchors))
     whole = rows[0]
@@ -117,7 +117,7 @@ def test_training_and_live_inference_compute_the_same_values(tmp_path: Path) -> 
     assert [] == [FEATURE_SET.names[column] for column in np.flatnonzero(different.any(axis=0))]
 
 
-def _write(folder: Path, told: Told, anchors: Anchors) -> None:
+def _write(folder: Path, told: RecordedAttempts, anchors: Anchors) -> None:
     """Write what a recording told as the tables of a dataset, with the live codes for names."""
     tasks = pl.DataFrame(told.tasks, infer_schema_length=None)
     coded = tasks.with_columns(
@@ -160,7 +160,7 @@ def test_a_dataset_is_built_from_a_recording(recording: Path, tmp_path: Path) ->
 
 def test_what_we_acted_upon_is_marked_uncertain(recording: Path) -> None:
     """Attempts that ran on the node then, and no others, have labels that nobody can know."""
-    told = Told(0)
+    told = RecordedAttempts(0)
     for message in open_recording(recording):
         told.add(message)
     told.mark()

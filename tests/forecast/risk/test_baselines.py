@@ -13,7 +13,7 @@ from lab.forecast.risk.boosting import (
     Learning,
     Setting,
     fit_member,
-    quantized,
+    quantized_matrix,
 )
 from lab.forecast.risk.drift import MOVED, quantiles_of, stability
 from lab.forecast.risk.logistic import Logistic, fit_logistic
@@ -104,7 +104,7 @@ def test_a_member_does_not_see_the_groups_it_leaves_out() -> None:
     matrix, label = _matrix()
     groups = {CELL: np.array([True, False, False]), ABSOLUTE: np.array([False, False, False])}
     learning = Learning(matrix, label, np.arange(SIZE), np.ones(SIZE), groups)
-    bins = quantized(learning)
+    bins = quantized_matrix(learning)
     used = [
         set(fit_member(setting, learning, bins, 5, 0).get_score(importance_type="weight"))
         for setting in (Setting("all", 3, 1.0), Setting("some", 3, 1.0, without=(CELL,)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lab.forecast.risk.calibration import Curve, fit_curve, recalibrated
+from lab.forecast.risk.calibration import Curve, fit_curve, recalibrate
 from lab.forecast.risk.metrics import brier_skill, expected_observed
 from lab.forecast.risk.splits import fractions
 
@@ -55,11 +55,11 @@ def test_recalibration_uses_settled_labels_only() -> None:
     score, label = _overconfident()
     time = np.arange(SIZE) * 10
     starts, horizon = [20_000, 40_000], 900
-    before = recalibrated(score, label, EACH_ITS_OWN, time, starts, horizon)
+    before = recalibrate(score, label, EACH_ITS_OWN, time, starts, horizon)
     changed = label.copy()
     unsettled = (time + horizon > 20_000) & (time < 40_000)
     changed[unsettled] = 1 - changed[unsettled]
-    after = recalibrated(score, changed, EACH_ITS_OWN, time, starts, horizon)
+    after = recalibrate(score, changed, EACH_ITS_OWN, time, starts, horizon)
 
     assert (before[time < 40_000] == after[time < 40_000]).all()
     assert (before[time >= 40_000] != after[time >= 40_000]).any()
@@ -69,7 +69,7 @@ def test_recalibration_brings_a_biased_score_back() -> None:
     """Windows with something known before them are calibrated; what came earlier is not touched."""
     score, label = _overconfident()
     time = np.arange(SIZE) * 10
-    found = recalibrated(score, label, EACH_ITS_OWN, time, [0, 20_000, 40_000], 900)
+    found = recalibrate(score, label, EACH_ITS_OWN, time, [0, 20_000, 40_000], 900)
     later = time >= 20_000
 
     assert (found[~later] == score[~later]).all()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lab.forecast.risk.bootstrap import RESAMPLES
-from lab.forecast.risk.figures import Judged, calibration_figures, split_figures
+from lab.forecast.risk.figures import SplitRows, calibration_figures, split_figures
 from lab.forecast.risk.folds import choose
 from lab.forecast.risk.rules import rule_scores
 from lab.forecast.risk.splits import TITLES, UNSEEN, fractions
@@ -21,7 +21,7 @@ def _checked(model: Any) -> tuple[dict[str, Any], dict[str, Check]]:
     rows, past = made_rows(3, size=1_200)
     score = np.asarray(model(rows), dtype=np.float64)
     scores = {"model": score, **rule_scores(rows, past, float(rows.label.mean()))}
-    figures = split_figures(Judged(rows, scores, score, score), past, seed=0)
+    figures = split_figures(SplitRows(rows, scores, score, score), past, seed=0)
     figures = {"title": TITLES[UNSEEN], **figures, "words": words_on(UNSEEN, figures)}
     rolling = calibration_figures(rows.label, score)
     return figures, {one.name: one for one in checks_of({UNSEEN: figures}, rolling)}

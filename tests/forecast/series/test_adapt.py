@@ -12,10 +12,10 @@ from features.series.adapt import (
     Tracking,
     excess,
     issue,
-    learned,
+    learn_shares,
     nothing_issued,
-    ripened,
-    widened,
+    settle_oldest,
+    widen_limits,
 )
 
 TARGET = 0.05
@@ -25,7 +25,7 @@ def test_one_step_by_hand() -> None:
     """Two of twenty limits violated at a target of 5 %: the group widens by rate x spread x 0.05."""
     tracking = Tracking(TARGET, spread=0.5, group_rate=0.2, own_rate=0.1)
     over = np.arange(20) < 2
-    shares = learned(tracking, Shares(0.0, np.zeros(21)), np.arange(20), over)
+    shares = learn_shares(tracking, Shares(0.0, np.zeros(21)), np.arange(20), over)
     assert shares.group == pytest.approx(0.2 * 0.5 * (0.10 - 0.05))
     assert shares.own[0] == pytest.approx(0.1 * 0.5 * 0.95)
     assert shares.own[2] == pytest.approx(-0.1 * 0.5 * 0.05)
@@ -36,10 +36,10 @@ def test_few_series_move_the_group_less() -> None:
     """One ripe limit moves the group a tenth as far as ten with the same rate of violations."""
     tracking = Tracking(TARGET, spread=1.0)
     start = Shares(0.0, np.zeros(10))
-    one = learned(tracking, start, np.array([0]), np.array([True]))
-    ten = learned(tracking, start, np.arange(10), np.ones(10, dtype=bool))
+    one = learn_shares(tracking, start, np.array([0]), np.array([True]))
+    ten = learn_shares(tracking, start, np.arange(10), np.ones(10, dtype=bool))
     assert ten.group == pytest.approx(10 * one.group)
-    assert learned(tracking, start, np.empty(0, np.int64), np.empty(0, bool)) is start
+    assert learn_shares(tracking, start, np.empty(0, np.int64), np.empty(0, bool)) is start
 
 
 def test_long_horizons_are_followed_in_smaller_steps() -> None:
@@ -54,11 +54,11 @@ def test_a_limit_widened_by_its_excess_holds_just_so() -> None:
     """`excess` is the share by which `widened` reaches the peak, for idle series too."""
     peaks, limits = np.array([3.0, 0.5, 2.0]), np.array([2.0, 1.0, 0.0])
     scale = np.array([1.0, 1.0, 4.0])
-    found = widened(limits, scale, excess(peaks, limits, scale))
+    found = widen_limits(limits, scale, excess(peaks, limits, scale))
     assert found[0] == pytest.approx(3.0)
     assert found[1] == pytest.approx(0.5)
     assert found[2] == pytest.approx(2.0)
-    assert widened(limits, scale, -5.0).min() == 0.0
+    assert widen_limits(limits, scale, -5.0).min() == 0.0
 
 
 def drifting(steps: int, series: int, seed: int) -> np.ndarray:
@@ -80,7 +80,7 @@ def test_the_target_is_kept_while_the_series_drift(series: int) -> None:
     limits = np.empty_like(peaks)
     for step in range(len(peaks)):
         ripe = peaks[step - horizon] if step >= horizon else np.full(series, math.nan)
-        state = ripened(tracking, state, ripe)
+        state = settle_oldest(tracking, state, ripe)
         limits[step], state = issue(state, raw, scale)
     tested = slice(1000, None)
     followed = float((peaks[tested] > limits[tested]).mean())
@@ -97,7 +97,9 @@ def test_a_limit_does_not_know_peaks_of_its_own_horizon() -> None:
         state, found = nothing_issued(0.0, 1, horizon), []
         for step in range(len(peaks)):
             ripe = peaks[step - horizon : step - horizon + 1]
-            state = ripened(tracking, state, ripe if step >= horizon else np.array([math.nan]))
+            state = settle_oldest(
+                tracking, state, ripe if step >= horizon else np.array([math.nan])
+            )
             limit, state = issue(state, np.array([1.0]), np.array([1.0]))
             found.append(float(limit[0]))
         return np.array(found)
@@ -114,5 +116,5 @@ def test_an_unknown_peak_teaches_nothing() -> None:
     """A horizon without measurements leaves the shares as they were."""
     state = nothing_issued(0.1, 2, 1)
     _, state = issue(state, np.ones(2), np.ones(2))
-    after = ripened(Tracking(TARGET, 1.0), state, np.array([math.nan, math.nan]))
+    after = settle_oldest(Tracking(TARGET, 1.0), state, np.array([math.nan, math.nan]))
     assert after.shares == state.shares

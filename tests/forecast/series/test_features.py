@@ -10,11 +10,11 @@ import pytest
 from features.series.features import FEATURES, Past, feature_matrix, scale_of
 from features.series.windows import (
     OpenWindow,
-    aligned,
+    add_use,
+    align_series,
     empty_state,
     past_of_series,
-    pushed,
-    seen,
+    push_window,
     step_at,
 )
 
@@ -58,7 +58,7 @@ def test_live_pushes_give_the_features_of_training() -> None:
     series = [usage(700, seed) for seed in range(3)]
     state = empty_state(1000, ["a", "b", "c"])
     for window in range(700):
-        state = pushed(state, np.array([values[window] for values in series]), 1000 + window)
+        state = push_window(state, np.array([values[window] for values in series]), 1000 + window)
     live = feature_matrix(state.past(capacity=5.0))
     for row, values in enumerate(series):
         assert same(live[row : row + 1], feature_matrix(past_of_series(values, 1000, [700], 5.0)))
@@ -117,21 +117,21 @@ def test_nothing_known_gives_missing_features_and_no_warning() -> None:
 
 def test_series_come_and_go() -> None:
     """A new series knows nothing, a kept one loses nothing, and a skipped window is missing."""
-    state = pushed(empty_state(0, ["a", "b"]), np.array([1.0, 2.0]), 0)
-    state = pushed(aligned(state, ["b", "c"]), np.array([3.0, 4.0]), 2)
+    state = push_window(empty_state(0, ["a", "b"]), np.array([1.0, 2.0]), 0)
+    state = push_window(align_series(state, ["b", "c"]), np.array([3.0, 4.0]), 2)
     assert state.ids == ("b", "c")
     assert state.recent[0, -3:].tolist()[::2] == [2.0, 3.0]
     assert math.isnan(state.recent[0, -2])
     assert np.isnan(state.recent[1, :-1]).all()
     with pytest.raises(ValueError, match="pushed before"):
-        pushed(state, np.zeros(2), 1)
+        push_window(state, np.zeros(2), 1)
 
 
 def test_what_is_seen_within_a_window_is_averaged() -> None:
     """Samples of one window become its mean when a later window begins, in any cutting."""
     state, window = empty_state(step_at(600.0)), OpenWindow(step_at(600.0), {}, {})
     for time, value in ((600.0, 1.0), (700.0, 3.0), (899.0, 5.0), (900.0, 8.0)):
-        state, window = seen(state, window, time, {"n": value})
+        state, window = add_use(state, window, time, {"n": value})
     assert state.recent[0, -1] == 3.0
     assert state.next_step == 3
     assert window.totals == {"n": 8.0}
@@ -139,7 +139,7 @@ def test_what_is_seen_within_a_window_is_averaged() -> None:
 
 def test_a_long_silence_empties_the_state() -> None:
     """After more than what is kept nothing of before is known."""
-    state = pushed(empty_state(0, ["a"]), np.array([1.0]), 0)
-    state = pushed(state, np.array([2.0]), 1_000_000)
+    state = push_window(empty_state(0, ["a"]), np.array([1.0]), 0)
+    state = push_window(state, np.array([2.0]), 1_000_000)
     assert np.isnan(state.recent[0, :-1]).all()
     assert state.next_step == 1_000_001

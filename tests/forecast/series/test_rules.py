@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from features.series.quantiles import (
+    ascending_quantiles,
     row_quantiles,
     sorted_quantiles,
-    uncrossed,
     weighted_quantile,
 )
 from features.series.rules import (
@@ -129,7 +129,7 @@ def test_quantiles_do_not_cross_and_lose_nothing() -> None:
     random = np.random.Generator(np.random.PCG64(3))
     levels = np.array([0.5, 0.9, 0.95])
     raw, truth = random.normal(size=(500, 3)), random.normal(size=(500, 1))
-    ordered = uncrossed(raw)
+    ordered = ascending_quantiles(raw)
     assert (np.diff(ordered, axis=1) >= 0).all()
 
     def pinball(limits: np.ndarray) -> float:

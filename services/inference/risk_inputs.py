@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from features.codes import parts_of
-from features.live.live_history import FEATURE_SET, Live
+from features.live.live_history import FEATURE_SET, LiveHistory
 from schemas.prediction import FeatureSource
 from schemas.reasons import Reason
 from schemas.signals import SignalStatus
@@ -42,10 +42,10 @@ class Rows:
     """(rows, features of the live set)."""
 
 
-class Scene:
+class RiskInputs:
     """One observation with what inference knows of attempts."""
 
-    def __init__(self, view: ObservationView, live: Live | None) -> None:
+    def __init__(self, view: ObservationView, live: LiveHistory | None) -> None:
         """Look at one cycle; features are made when the first model asks."""
         self.view = view
         self._live = live
@@ -53,7 +53,7 @@ class Scene:
     @cached_property
     def problem(self) -> Reason | None:
         """Why no trained risk model can say anything; None when it can."""
-        if self._live is None or self._live.seen is None or self._live.scale is None:
+        if self._live is None or self._live.newest is None or self._live.scale is None:
             return Reason.MISSING_SIGNAL
         if not self._current and self.status("pods") is not SignalStatus.MISSING:
             return Reason.MISSING_SIGNAL  # a frame was lost; the next keyframe mends it
@@ -62,7 +62,7 @@ class Scene:
     @property
     def _current(self) -> bool:
         """Whether the newest snapshot in the history is this cycle's."""
-        seen = None if self._live is None else self._live.seen
+        seen = None if self._live is None else self._live.newest
         return seen is not None and seen.placed.cycle == self.view.cycle
 
     def status(self, signal_name: str) -> SignalStatus:
@@ -95,8 +95,8 @@ class Scene:
     def rows(self) -> Rows:
         """The rows and their features; `problem` must be None."""
         assert self._live is not None
-        assert self._live.seen is not None
-        placed = self._live.seen.placed
+        assert self._live.newest is not None
+        placed = self._live.newest.placed
         excepted = {
             row for one in self.view.signals if one.name == "pods" for row in one.exceptions
         }

@@ -19,7 +19,7 @@ from features.series.features import (
     FEATURE_SET_VERSION,
     FEATURES,
     TARGET,
-    described,
+    describe_past,
 )
 from schemas.manifest import ModelBooster
 from schemas.numbers import rounded
@@ -27,8 +27,8 @@ from schemas.prediction import Contribution, FeatureSource
 from schemas.signals import SignalStatus
 from schemas.view import ObservationView
 from services.inference.booster import Booster, Matrix
-from services.inference.live_risk import Answer
-from services.inference.risk_model import calibrated, chosen_horizon, loaded, weightiest
+from services.inference.risk_model import calibrate, chosen_horizon, load_booster, weightiest
+from services.inference.trained_risk import ModelOutput
 from services.model_directory import FeatureCatalogue, ModelDirectory
 
 OBJECTIVE = "reg:quantileerror"
@@ -77,7 +77,7 @@ class TrainedDemand:
         self.quantile = min(manifest.quantiles, key=lambda one: (abs(one - USUAL_QUANTILE), one))
         self._parts = tuple(self._part(directory, resource) for resource in RESOURCES)
 
-    def answer(self, view: ObservationView, usage: Usage, targets: int) -> Answer:
+    def predict(self, view: ObservationView, usage: Usage, targets: int) -> ModelOutput:
         """Return the demand of every followed node that the observation shows.
 
         Args:
@@ -94,7 +94,7 @@ class TrainedDemand:
             state = usage.of(part.resource)
             place = {name: row for row, name in enumerate(state.ids)}
             rows = [place[name] for name in ids]
-            whole, units = described(state.past(1.0))
+            whole, units = describe_past(state.past(1.0))
             matrix = np.ascontiguousarray(whole[rows][:, self._columns])
             digest.update(np.ascontiguousarray(matrix, dtype="<f4").data)
             matrices[part.resource] = matrix
@@ -107,7 +107,7 @@ class TrainedDemand:
         ids = tuple(ids[row] for row in kept.tolist())
         ratios = tuple(rounded(one) for one in np.maximum(limits["cpu"], limits["memory"]).tolist())
         why = self._explained(ids, ratios, limits, matrices, targets)
-        return Answer(ids, ratios, digest.hexdigest(), self._sources(view), why)
+        return ModelOutput(ids, ratios, digest.hexdigest(), self._sources(view), why)
 
     def _part(self, directory: ModelDirectory, resource: str) -> _Part:
         manifest = directory.manifest
@@ -120,14 +120,16 @@ class TrainedDemand:
         if not pairs:
             raise InputError(f"{manifest.model_id} resource", resource, "no booster predicts it")
         count = len(manifest.features)
-        return _Part(resource, pairs[0][0], loaded(pairs, manifest.model_id, OBJECTIVE, count))
+        return _Part(
+            resource, pairs[0][0], load_booster(pairs, manifest.model_id, OBJECTIVE, count)
+        )
 
     def _numbers(self, part: _Part, matrix: Matrix) -> NDArray[np.float64]:
         """Return the boosters' calibrated mean, in the unit that the series' code defines."""
         raw = np.zeros(len(matrix))
         for booster in part.boosters if len(matrix) else ():
             raw = raw + booster.margins(matrix)
-        return calibrated(raw / len(part.boosters), part.first.calibration)
+        return calibrate(raw / len(part.boosters), part.first.calibration)
 
     def _sources(self, view: ObservationView) -> tuple[FeatureSource, ...]:
         signal = view.signal("node_usage")

@@ -33,7 +33,7 @@ PACKED = ("live", "usage")
 WAITING_EVENTS = 50_000
 
 
-class Anew:
+class Rederivation:
     """Hashes and ids over changed content, event by event in the log's order."""
 
     def __init__(

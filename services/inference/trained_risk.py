@@ -11,8 +11,8 @@ from features.live.live_history import FEATURE_SET
 from schemas.numbers import rounded
 from schemas.prediction import Contribution, FeatureSource
 from services.inference.booster import Matrix
+from services.inference.risk_inputs import RiskInputs, Rows
 from services.inference.risk_model import RiskModel, node_risks, weightiest
-from services.inference.scene import Rows, Scene
 from services.model_directory import FeatureCatalogue, ModelDirectory
 
 TOP_FEATURES = 5
@@ -25,8 +25,8 @@ LIVE_CATALOGUE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a trained model says of one cycle."""
+class ModelOutput:
+    """What a trained model predicts for one cycle."""
 
     ids: tuple[str, ...]
     ratios: tuple[float, ...]
@@ -53,26 +53,26 @@ class TrainedRisk:
         self._model = RiskModel(directory, horizon_seconds)
         self.horizon_seconds = self._model.horizon_seconds
 
-    def answer(self, scene: Scene, targets: int) -> Answer:
-        """Return the risk of every node of a scene without a problem.
+    def predict(self, inputs: RiskInputs, targets: int) -> ModelOutput:
+        """Return the risk of every node; `inputs` must have no problem.
 
         Args:
-            scene: one cycle.
+            inputs: one cycle.
             targets: nodes explained at most, of those at or above the lowest action threshold.
         """
-        rows = scene.rows
+        rows = inputs.rows
         matrix = self._matrix(rows.matrix)
         risks = self._model.probabilities(matrix)
         by_node = dict(
             zip(rows.nodes, node_risks(rows.first_rows, rows.pods, risks).tolist(), strict=True)
         )
         excepted = {
-            row for one in scene.view.signals if one.name == "pods" for row in one.exceptions
+            row for one in inputs.view.signals if one.name == "pods" for row in one.exceptions
         }
-        ids = tuple(name for name in scene.view.nodes.ids if name not in excepted)
+        ids = tuple(name for name in inputs.view.nodes.ids if name not in excepted)
         ratios = tuple(rounded(by_node.get(name, 0.0)) for name in ids)
         why = self._explained(rows, matrix, risks, dict(zip(ids, ratios, strict=True)), targets)
-        return Answer(ids, ratios, scene.features_hash, scene.sources(self.columns), why)
+        return ModelOutput(ids, ratios, inputs.features_hash, inputs.sources(self.columns), why)
 
     def _matrix(self, whole: Matrix) -> Matrix:
         return whole if self._whole else np.ascontiguousarray(whole[:, self.columns])
