@@ -16,6 +16,7 @@ from bus.exit_codes import ExitCode
 from bus.follow import Publisher
 from foresail.log_source import connected
 from foresail.output import console, print_json
+from foresail.remote import add_remote, remote_of
 from foresail.stack.state_folder import StateFolder
 from schemas.control import Command, Control
 from schemas.envelope import NewEvent
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--reason", default="", metavar="TEXT", help="a note kept with the event")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_remote(parser)
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
@@ -45,7 +47,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     """
     command = Command(arguments.verb)
     state = StateFolder(Path(arguments.state))
-    stack = state.read()
+    stack = remote_of(arguments) or state.read()
     if not stack.running:
         raise InputError(
             "--state", arguments.state, "no stack runs there; start one with `foresail up`"

@@ -20,6 +20,7 @@ from foresail.flags import add_partial, seconds
 from foresail.known_names import check_cycle
 from foresail.log_source import Source, open_source, reading_verdict
 from foresail.output import page, print_json
+from foresail.remote import add_remote, remote_of
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
 from schemas.decision import Decision
 from schemas.envelope import attributes_of, rfc3339
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_remote(parser)
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
@@ -55,7 +57,9 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: there is no such decision.
     """
-    async with open_source(arguments.recording, Path(arguments.state)) as source:
+    async with open_source(
+        arguments.recording, Path(arguments.state), remote_of(arguments)
+    ) as source:
         cycle = await find_cycle(source, arguments.decision)
         record = await read_record(source, cycle)
         if record.decision is None:

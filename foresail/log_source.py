@@ -16,7 +16,7 @@ from typing import Protocol
 from bus.clock import SystemClock
 from bus.events import cycle_of_message
 from bus.exit_codes import ExitCode, verdict
-from bus.login import Login, read_logins
+from bus.login import Login, read_login, read_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
@@ -233,10 +233,11 @@ async def connected(
     meanwhile.
     """
     server: NatsServer | None = None
-    url, folder = stack.nats_url, state.incarnation(stack.incarnation)
-    logins = read_logins(folder) if stack.embedded else {}
-    login = logins.get(identity) or Login.from_environment(os.environ)
+    url = stack.nats_url
+    logins = read_logins(state.incarnation(stack.incarnation)) if stack.embedded else {}
+    login = logins.get(identity) or _given_login(stack)
     if not stack.running and stack.embedded:
+        folder = state.incarnation(stack.incarnation)
         accounts = accounts_conf(stack.cluster, stack.stream, logins) if logins else ""
         server = NatsServer(folder / "nats", accounts=accounts)
         url = await server.start()
@@ -251,9 +252,17 @@ async def connected(
             await server.stop()
 
 
+def _given_login(stack: StackFile) -> Login:
+    if stack.login_file:
+        return read_login(Path(stack.login_file))
+    return Login.from_environment(os.environ)
+
+
 @asynccontextmanager
-async def open_source(recording: str | None, state_path: Path) -> AsyncIterator[Source]:
-    """Open a recording, or else the log of the stack in a state folder.
+async def open_source(
+    recording: str | None, state_path: Path, remote: StackFile | None = None
+) -> AsyncIterator[Source]:
+    """Open a recording, or else the log of `remote`, or else that of the stack in a state folder.
 
     Raises:
         InputError: there is neither.
@@ -262,7 +271,7 @@ async def open_source(recording: str | None, state_path: Path) -> AsyncIterator[
         yield RecordingSource(Path(recording))
         return
     state = StateFolder(state_path)
-    stack = state.read()
+    stack = remote or state.read()
     async with connected(stack, state) as bus:
         now_ns = SystemClock().wall_ns()
         yield LogSource(bus, stack.cluster, running=stack.running, now_ns=now_ns)

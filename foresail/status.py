@@ -19,6 +19,7 @@ from bus.port import Bus
 from foresail.attachment import show_attachment
 from foresail.log_source import connected
 from foresail.output import console, print_json
+from foresail.remote import add_remote, remote_of
 from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.room import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
@@ -45,12 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--nats", action="store_true", help="print how to attach any NATS client, read-only"
     )
+    add_remote(parser)
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
     """Print the status."""
     state = StateFolder(Path(arguments.state))
-    stack = state.read()
+    stack = remote_of(arguments) or state.read()
     if arguments.nats:
         return show_attachment(state, stack, as_json=arguments.json)
     async with connected(stack, state) as bus:

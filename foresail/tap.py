@@ -21,6 +21,7 @@ from foresail.flags import add_partial, seconds
 from foresail.known_names import check_cycle, check_node
 from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import console, print_error, print_json
+from foresail.remote import add_remote, remote_of
 from foresail.tap_filter import TapFilter, agent_named, condition, event_json
 from foresail.tap_rows import TableRebuilder, full_data, row_lines
 from foresail.tap_subject import kinds_on, tap_pattern
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
     )
+    add_remote(parser)
 
 
 def since(text: str) -> Since:
@@ -84,7 +86,9 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     """
     pattern = tap_pattern(arguments.subject)
     shown = _filter(arguments, pattern)
-    async with open_source(arguments.recording, Path(arguments.state)) as source:
+    async with open_source(
+        arguments.recording, Path(arguments.state), remote_of(arguments)
+    ) as source:
         named_past = arguments.since is not None or arguments.cycle is not None
         offline = arguments.recording is not None
         if not (source.running or offline or named_past):

@@ -17,6 +17,7 @@ from bus.exit_codes import ExitCode
 from bus.port import Messages
 from foresail.log_source import RecordingSource, Source, open_source, reading_verdict
 from foresail.output import console, print_json
+from foresail.remote import add_remote, remote_of
 from services.tracing.export import SpanSender
 from services.tracing.service import trace
 from services.tracing.settings import TracingSettings
@@ -36,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_remote(parser)
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
@@ -67,5 +69,5 @@ async def _messages(arguments: argparse.Namespace) -> AsyncIterator[tuple[Source
         source = RecordingSource(Path(arguments.recording))
         yield source, source.messages()
         return
-    async with open_source(None, Path(arguments.state)) as log:
+    async with open_source(None, Path(arguments.state), remote_of(arguments)) as log:
         yield log, log.messages(follow=not arguments.no_follow)

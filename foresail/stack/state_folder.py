@@ -57,6 +57,8 @@ class StackFile:
     replay: dict[str, str] = field(default_factory=dict)
     """Of a replay: `file`, `last_seq` of what is played, and `state` (its pace, paused, at its end)."""
     started: str = ""
+    login_file: str = ""
+    """A `login.env` for a server that this stack does not run itself; empty: the environment's."""
     running: bool = True
 
 

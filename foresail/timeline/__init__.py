@@ -16,6 +16,7 @@ from bus.exit_codes import ExitCode
 from foresail.flags import add_partial, seconds
 from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import page, print_json
+from foresail.remote import add_remote, remote_of
 from foresail.timeline.html import write_page
 from foresail.timeline.terminal import incident_view, list_view
 from projections.incidents.chain import incidents
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_remote(parser)
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
@@ -58,7 +60,9 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: there is no such incident.
     """
-    async with open_source(arguments.recording, Path(arguments.state)) as source:
+    async with open_source(
+        arguments.recording, Path(arguments.state), remote_of(arguments)
+    ) as source:
         history = await read_history(source, arguments.since)
     code = reading_verdict(
         source, nothing_compared=history.first_seconds is None, partial=arguments.partial

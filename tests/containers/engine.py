@@ -7,7 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ class Stack:
     """One compose project."""
 
     project: str
-    environment: Mapping[str, str]
+    environment: dict[str, str]
 
     def compose(self, *arguments: str, timeout: float = 120) -> str:
         """Run one compose command of this project."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
+import sys
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,18 +51,21 @@ def stack() -> Iterator[Stack]:
     if os.geteuid() != 0:
         pytest.skip("killing a container's process from outside needs root")
     build(IMAGE)
-    port = free_port()
+    port, nats_port = free_port(), free_port()
     project = Stack(
         f"foresail-{uuid.uuid4().hex[:8]}",
         {
             "FORESAIL_IMAGE": IMAGE,
             "FORESAIL_NODES": "20",
             "FORESAIL_DASHBOARD_PORT": str(port),
+            "FORESAIL_NATS_PORT": str(nats_port),
             "COMPOSE_PROFILES": "twin",
         },
     )
     try:
+        began = time.monotonic()
         project.compose("up", "--detach", "--no-build", timeout=180)
+        project.environment["STARTED"] = str(began)
         yield project
     finally:
         project.compose("down", "--volumes", "--timeout", "5", timeout=120)
@@ -104,6 +112,8 @@ async def test_it_decides_and_its_page_answers(stack: Stack, bus: NatsBus) -> No
     found = await until(
         bus, lambda one: one.decisions >= 2 and set(LAYERS) <= set(one.layers), "two decisions"
     )
+    seconds = time.monotonic() - float(stack.environment["STARTED"])
+    sys.stderr.write(f"from up to two decisions: {seconds:.0f} s\n")
     page = HTTPConnection("127.0.0.1", int(stack.environment["FORESAIL_DASHBOARD_PORT"]), timeout=9)
     page.request("GET", "/api/state")
     status = page.getresponse().status
@@ -111,6 +121,40 @@ async def test_it_decides_and_its_page_answers(stack: Stack, bus: NatsBus) -> No
 
     assert [] == found.problems
     assert 200 == status
+
+
+def test_it_is_tapped_explained_paused_and_killed_from_this_machine(
+    stack: Stack, tmp_path: Path
+) -> None:
+    """By the commands of docs/containers.md, through the published port alone."""
+    url = f"nats://127.0.0.1:{stack.environment['FORESAIL_NATS_PORT']}"
+
+    def foresail(*words: str, identity: str = "reader") -> Any:
+        file = tmp_path / f"{identity}.env"
+        if not file.exists():
+            file.write_text(stack.compose("run", "--rm", "-T", "login", f"{identity}/login.env"))
+        remote = ["--nats-url", url, "--nats-creds", str(file), "--json"]
+        out = run([sys.executable, "-m", "foresail", *words, *remote], timeout=90)
+        return json.loads(out.splitlines()[-1])
+
+    assert foresail("tap", "decision", "--limit", "1")["data"]["rationale"]
+    assert foresail("explain", "last")["decision"]["data"]["rationale"]
+    for command in ("pause", "kill"):
+        foresail(command, "--reason", "a test", identity="operator")
+        hold = _status(url, tmp_path)["hold"]
+        assert (hold["command"], hold["reason"]) == (command, "a test")
+    foresail("resume", identity="operator")
+    assert _status(url, tmp_path)["hold"] is None
+
+
+def _status(url: str, folder: Path) -> dict[str, Any]:
+    """Return what `status` says; its exit code is not 0 while a process complains."""
+    words = ["status", "--nats-url", url, "--nats-creds", str(folder / "reader.env"), "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "foresail", *words], capture_output=True, text=True, check=False
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 async def test_every_container_is_healthy_and_may_do_little(stack: Stack) -> None:

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from bus.exit_codes import ExitCode
+from bus.login import env_lines, read_logins
 from foresail import doctor
+from foresail.stack.state_folder import StateFolder
 from tests.e2e.conftest import Cli, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(180)]
@@ -89,6 +91,27 @@ def test_a_pause_is_seen_where_people_look(running: Cli) -> None:
     assert hold["text"] in running.run("status").stdout
     assert ExitCode.GOOD == running.run("resume").returncode
     assert running.json("status")["hold"] is None
+
+
+def test_a_stack_is_reached_by_its_server_alone(running: Cli, tmp_path: Path) -> None:
+    """As one in containers is: tapped, explained, paused and killed with `--nats-url` and a login file."""
+    stack = StateFolder(running.state).read()
+    for name, login in read_logins(running.state / "incarnations" / stack.incarnation).items():
+        (tmp_path / f"{name}.env").write_text(env_lines(login))
+
+    def remote(identity: str, *words: str) -> subprocess.CompletedProcess[str]:
+        where = ["--nats-url", stack.nats_url, "--incarnation", stack.incarnation]
+        file = str(tmp_path / f"{identity}.env")
+        empty = ["--state", str(tmp_path / "empty")]
+        return running.run(*words, *where, "--nats-creds", file, *empty, "--json")
+
+    assert json.loads(remote("reader", "tap", "decision", "--limit", "1").stdout)["data"]["cycle"]
+    assert json.loads(remote("reader", "explain", "last").stdout)["cycle"]
+    assert remote("reader", "pause").returncode == ExitCode.FAILED
+    assert remote("operator", "kill").returncode == ExitCode.GOOD
+    assert json.loads(remote("reader", "status").stdout)["hold"]["command"] == "kill"
+    assert remote("operator", "resume").returncode == ExitCode.GOOD
+    assert not (tmp_path / "empty").exists()
 
 
 def test_doctor_knows_the_port_of_the_running_stack(running: Cli) -> None:

@@ -16,10 +16,11 @@ from bus.virtual_loop import run_virtual
 from foresail import up
 from foresail.__main__ import main
 from foresail.stack import real
-from foresail.stack.live_view import LiveState, view
+from foresail.stack.live_view import view
 from foresail.stack.showing import line_printer
 from foresail.stack.state_folder import StackFile
 from foresail.status import gather
+from projections.overview import Overview
 from schemas.envelope import Event
 from schemas.registry import encode
 from schemas.snapshot import SnapshotNodes
@@ -66,15 +67,13 @@ def test_status_says_since_when_the_cluster_cannot_be_read() -> None:
 
 def test_the_live_view_shows_the_outage_and_its_end() -> None:
     """In the place of the cluster's figures, which are old then."""
-    state = LiveState()
-    state.add(snapshot_event(readable=False))
+    overview = Overview().after(snapshot_event(readable=False))
     console = Console(width=200, file=StringIO())
     with console.capture() as printed:
-        console.print(view(state, 0, "Foresail", {}))
+        console.print(view(overview, [], 0, "Foresail", {}))
     assert "cannot be read since 2026-01-01 00:00:07" in printed.get()
 
-    state.add(snapshot_event(readable=True))
-    assert state.outage is None
+    assert overview.after(snapshot_event(readable=True)).outage is None
 
 
 def test_plain_lines_say_when_it_begins_and_ends(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,52 @@
+"""A stack that another machine, or containers on this one, run: named by its server, not by a folder."""
+
+from __future__ import annotations
+
+import argparse
+
+from bus.errors import ConfigError
+from bus.streams import StreamDeclaration
+from foresail.stack.state_folder import StackFile
+
+COMPOSE_INCARNATION = "compose"
+"""What docker-compose.yml calls its world."""
+
+
+def add_remote(parser: argparse.ArgumentParser) -> None:
+    """Add what names a stack by its server instead of by a state folder."""
+    group = parser.add_argument_group("a stack in containers or elsewhere (docs/containers.md)")
+    group.add_argument("--nats-url", metavar="URL", help="its server, e.g. nats://127.0.0.1:4222")
+    group.add_argument(
+        "--nats-creds", metavar="FILE", help="login file for that server (a login.env)"
+    )
+    group.add_argument(
+        "--cluster", default="twin", metavar="NAME", help="its cluster (default: %(default)s)"
+    )
+    group.add_argument(
+        "--incarnation",
+        default=COMPOSE_INCARNATION,
+        metavar="NAME",
+        help="its run (default: %(default)s)",
+    )
+
+
+def remote_of(arguments: argparse.Namespace) -> StackFile | None:
+    """Return the stack that the arguments name by its server; None when they name none.
+
+    Raises:
+        ConfigError: a login file without a server.
+    """
+    if arguments.nats_url is None:
+        if arguments.nats_creds is not None:
+            raise ConfigError("--nats-creds", arguments.nats_creds, "also give --nats-url")
+        return None
+    declaration = StreamDeclaration.of(arguments.cluster, arguments.incarnation)
+    return StackFile(
+        cluster=arguments.cluster,
+        incarnation=arguments.incarnation,
+        stream=declaration.name,
+        nats_url=arguments.nats_url,
+        embedded=False,
+        pid=0,
+        login_file=arguments.nats_creds or "",
+    )
