@@ -22,13 +22,13 @@ from pathlib import Path
 
 from benchmarks.adapter import HEADERS
 from benchmarks.machine import parser, progress, report
-from bus.identities import BY_NAME
 from bus.login import ANONYMOUS, Login, new_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import Message
 from bus.streams import StreamDeclaration
+from services.identities import BY_NAME, IDENTITIES
 
 CLUSTER = "bench"
 LOG = StreamDeclaration.of(CLUSTER, "1", max_bytes=512 * 1024**2)
@@ -93,7 +93,7 @@ async def measured(given: argparse.Namespace) -> list[dict[str, object]]:
 
 
 async def _side(folder: Path, cleanup: AsyncExitStack, *, accounts: bool) -> Side:
-    logins = new_logins() if accounts else {}
+    logins = new_logins(IDENTITIES) if accounts else {}
     server = NatsServer(
         folder, accounts=accounts_conf(CLUSTER, LOG.name, logins) if accounts else ""
     )

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agent_registry.discovery import agent_names
 from benchmarks.scene import CLUSTER, INCARNATION
 from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
@@ -30,9 +31,7 @@ STOP_SECONDS = 20.0
 REPOSITORY = Path(__file__).parents[1]
 DECIDING: Mapping[str, tuple[str, ...]] = {
     "inference": ("services.inference",),
-    "agent-safety": ("services.agents", "safety"),
-    "agent-efficiency": ("services.agents", "efficiency"),
-    "agent-admission": ("services.agents", "admission"),
+    **{f"agent-{name}": ("services.agents", name) for name in agent_names()},
     "referee": ("services.referee",),
 }
 """From an observation to its decision."""

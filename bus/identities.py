@@ -1,15 +1,20 @@
 """Who may do what on the log: one table, from which nats.conf, the tests and the docs are made.
 
+Which agents there are is not known here; the table is made for the agents' names that are given
+(`services.identities` gives those that are registered), and an agent's identity follows from its
+name alone.
+
 Each identity publishes exactly the subjects named here and nothing else; subjects come from the
 schemas, so that a new event type belongs to nobody until it is given to somebody (a test says so).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from schemas import subjects
-from schemas.actions import Agent
+from schemas.actions import AGENT_NAME, AgentName
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
@@ -29,6 +34,8 @@ from schemas.run import RunArtifact, RunComplete, RunDataSource, RunError, RunSt
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from schemas.stimulus import Stimulus
 
+AGENT_PREFIX = "agent-"
+"""An agent's process is called `agent-<name>`."""
 REPLAY_PREFIX = "replay-"
 """Clusters of replayed logs are called `replay-<run>`; only the replayer publishes there."""
 
@@ -75,10 +82,10 @@ def _service_identity(name: str, purpose: str, *kinds: Kind, keeps: bool = True)
     return Identity(name, purpose, _subjects_of(name, *kinds, *said), sends_heartbeats=True)
 
 
-def _agent_identity(agent: Agent) -> Identity:
-    name = f"agent-{agent.value}"
-    published = (*_subjects_of(agent.value, Proposal), *_subjects_of(name, Config, Checkpoint))
-    return Identity(name, f"proposes what {agent.value} wants", published, sends_heartbeats=True)
+def _agent_identity(agent: AgentName) -> Identity:
+    name = f"{AGENT_PREFIX}{agent}"
+    published = (*_subjects_of(agent, Proposal), *_subjects_of(name, Config, Checkpoint))
+    return Identity(name, f"proposes what {agent} wants", published, sends_heartbeats=True)
 
 
 def _inference_identity() -> Identity:
@@ -91,7 +98,7 @@ def _inference_identity() -> Identity:
 
 _RUN = (RunStage, RunDataSource, RunArtifact, RunTrial, RunError, RunComplete)
 
-IDENTITIES: tuple[Identity, ...] = (
+_BEFORE_AGENTS: tuple[Identity, ...] = (
     Identity("bootstrap", "declares the log, then leaves", reads=False, administers=True),
     Identity(
         "stack", "`foresail up` itself: run events, watching", _subjects_of("stack", Config, *_RUN)
@@ -103,7 +110,8 @@ IDENTITIES: tuple[Identity, ...] = (
         keeps=False,
     ),
     _inference_identity(),
-    *(_agent_identity(agent) for agent in Agent),
+)
+_AFTER_AGENTS: tuple[Identity, ...] = (
     _service_identity("referee", "decides", Decision),
     _service_identity("executor", "acts", OutcomeExecution, OutcomeVerification),
     _service_identity("scoreboard", "scores", OutcomeReward, OutcomeForecast),
@@ -115,6 +123,29 @@ IDENTITIES: tuple[Identity, ...] = (
     Identity("operator", "kill, pause, resume, mode, undo", _subjects_of("", Control)),
     Identity("reader", "tap, explain, status, and whoever gives no name", receives_heartbeats=True),
 )
-"""Everybody who connects to a log of ours."""
+_FIXED = {identity.name: identity for identity in (*_BEFORE_AGENTS, *_AFTER_AGENTS)}
 
-BY_NAME = {identity.name: identity for identity in IDENTITIES}
+
+def identity_table(agents: Iterable[AgentName]) -> tuple[Identity, ...]:
+    """Return everybody who connects to a log of ours, with an identity for each agent."""
+    return (*_BEFORE_AGENTS, *(_agent_identity(agent) for agent in agents), *_AFTER_AGENTS)
+
+
+def identity_of(name: str) -> Identity | None:
+    """Return the identity of that name; None when nobody is called so."""
+    prefix, agent = name[: len(AGENT_PREFIX)], name[len(AGENT_PREFIX) :]
+    if prefix == AGENT_PREFIX and AGENT_NAME.fullmatch(agent):
+        return _agent_identity(agent)
+    return _FIXED.get(name)
+
+
+def table_of_names(names: Iterable[str]) -> tuple[Identity, ...]:
+    """Return the table that holds the agents among some identities' names."""
+    agents = (name[len(AGENT_PREFIX) :] for name in names if name.startswith(AGENT_PREFIX))
+    return identity_table(agents)
+
+
+def keeps_state(process: str) -> bool:
+    """Say whether a process stores checkpoints."""
+    identity = identity_of(process)
+    return identity is not None and (Checkpoint.PATTERN[0], process) in identity.publishes

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bus.errors import ConfigError, InputError
-from bus.identities import IDENTITIES, Identity
+from bus.identities import Identity, table_of_names
 
 API = "$JS.API"
 IMPORTED_API = "JSM.API"
@@ -80,7 +80,7 @@ Logins = Mapping[str, Login]
 """Logins by identity."""
 
 
-def new_logins(identities: Iterable[Identity] = IDENTITIES) -> dict[str, Login]:
+def new_logins(identities: Iterable[Identity]) -> dict[str, Login]:
     """Return a login with a random password for each identity."""
     return {one.name: Login.of(one, secrets.token_urlsafe(PASSWORD_BYTES)) for one in identities}
 
@@ -101,7 +101,7 @@ def read_logins(folder: Path) -> dict[str, Login]:
     path = folder / FILE
     try:
         passwords: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-        return {one.name: Login.of(one, passwords[one.name]) for one in IDENTITIES}
+        return {one.name: Login.of(one, passwords[one.name]) for one in table_of_names(passwords)}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -129,7 +129,7 @@ def _read_variables(path: Path) -> dict[str, str]:
         lines = path.read_text(encoding="utf-8").splitlines()
         return dict(line.split("=", 1) for line in lines if line)
     except (OSError, ValueError) as error:
-        remedy = "name a file that `python -m bus.nats_conf` wrote and this user can read"
+        remedy = "name a file that `python -m services.identities` wrote and this user can read"
         raise ConfigError(FILE_VARIABLE, path, remedy) from error
 
 

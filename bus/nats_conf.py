@@ -6,7 +6,7 @@ identity lives in an account of its own. The account MAIN, which holds the strea
 imports only: its own subjects as services (the server replaces the reply subject), direct get and
 the stream's state as services, the live feed as a stream. Heartbeats go from account to account.
 
-    python -m bus.nats_conf --cluster twin --incarnation i1 --out FOLDER
+    python -m services.identities --cluster twin --incarnation i1 --out FOLDER
 
 writes server/accounts.conf (for nats-server to include) and NAME/login.env for each process, every
 one in a folder of its own, so that each can be mounted where it belongs and nowhere else.
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
-from bus.identities import BY_NAME, IDENTITIES, Identity
+from bus.identities import Identity, table_of_names
 from bus.login import (
     API,
     IMPORTED_API,
@@ -47,6 +47,7 @@ REPLAY_READERS = frozenset(("dashboard", "reader", "recorder", "replayer"))
 """Who reads a replay that stands beside a log: whoever looks, and nobody who acts."""
 Logs = Sequence[tuple[str, str]]
 """Clusters with the names of their logs: the main one, then a replay."""
+Identities = Sequence[Identity]
 ANYBODY = "reader"
 """Who a client is that gives no name: it can read, as anybody on the same machine could before, and
 write nothing.
@@ -66,28 +67,31 @@ def accounts_conf(
     Args:
         cluster: whose log it is.
         stream: the log's name.
-        logins: one for each identity.
+        logins: one for each identity; the agents are those that have one.
         anonymous: take clients without a name as `reader`; not where strangers can connect.
         replay: cluster and stream of a replay that stands beside the log.
     """
     logs = [(cluster, stream), *([] if replay is None else [replay])]
-    members = [one for one in IDENTITIES if not one.administers]
-    accounts = [_main_account(logs, logins)]
-    accounts += [_member_account(one, logs, logins) for one in members]
+    identities = table_of_names(logins)
+    members = [one for one in identities if not one.administers]
+    accounts = [_main_account(identities, logs, logins)]
+    accounts += [_member_account(one, identities, logs, logins) for one in members]
     first = f"no_auth_user: {ANYBODY}\n" if anonymous else ""
     return f"{first}accounts {{\n" + "".join(accounts) + "}\n"
 
 
-def _main_account(logs: Logs, logins: Logins) -> str:
-    bootstrap = next(one for one in IDENTITIES if one.administers)
+def _main_account(identities: Identities, logs: Logs, logins: Logins) -> str:
+    bootstrap = next(one for one in identities if one.administers)
     user = _user(bootstrap, logins, [f"{API}.>"], [f"{logins[bootstrap.name].inbox_prefix}.>"])
-    exports = [line for number, log in enumerate(logs) for line in _exports(*log, number > 0)]
+    exports = [
+        line for number, log in enumerate(logs) for line in _exports(identities, *log, number > 0)
+    ]
     return _account(MAIN, user, exports, [], head="jetstream: enabled")
 
 
-def _exports(cluster: str, stream: str, beside: bool) -> Iterator[str]:
-    readers = [one.name for one in IDENTITIES if _may_read(one, beside)]
-    for identity in IDENTITIES:
+def _exports(identities: Identities, cluster: str, stream: str, beside: bool) -> Iterator[str]:
+    readers = [one.name for one in identities if _may_read(one, beside)]
+    for identity in identities:
         for subject in identity.subjects(cluster):
             yield _entry("service", subject, [identity.name])
     for call, more in _read_calls(stream).items():
@@ -100,7 +104,7 @@ def _may_read(identity: Identity, beside: bool) -> bool:
     return identity.reads and (not beside or identity.name in REPLAY_READERS)
 
 
-def _member_account(identity: Identity, logs: Logs, logins: Logins) -> str:
+def _member_account(identity: Identity, identities: Identities, logs: Logs, logins: Logins) -> str:
     cluster = logs[0][0]
     publish, subscribe = [], [f"{logins[identity.name].inbox_prefix}.>"]
     imports, exports = [], []
@@ -118,15 +122,15 @@ def _member_account(identity: Identity, logs: Logs, logins: Logins) -> str:
         imports.append(_import("stream", MAIN, _live_pattern(name)))
     if identity.sends_heartbeats:
         publish.append(subjects.health(cluster, identity.name))
-        hearing = [one.name for one in IDENTITIES if one.receives_heartbeats]
+        hearing = [one.name for one in identities if one.receives_heartbeats]
         exports.append(_entry("stream", subjects.health(cluster, identity.name), hearing))
     if identity.receives_heartbeats:
         subscribe.append(subjects.health(cluster, "*"))
-        for other in IDENTITIES:
+        for other in identities:
             if other.sends_heartbeats:
                 heartbeat = subjects.health(cluster, other.name)
                 imports.append(_import("stream", other.name, heartbeat))
-    if identity is BY_NAME[ANYBODY]:
+    if identity.name == ANYBODY:
         subscribe.append(f"{INBOX}.>")
     return _account(identity.name, _user(identity, logins, publish, subscribe), exports, imports)
 
@@ -183,9 +187,9 @@ def _import(kind: str, account: str, subject: str, name: str = "") -> str:
     return f"{{ {kind}: {source}{tail} }}"
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str], identities: Identities) -> int:
     """Write the accounts and one login per identity."""
-    parser = argparse.ArgumentParser(prog="python -m bus.nats_conf", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m services.identities", description=__doc__)
     parser.add_argument("--cluster", required=True)
     parser.add_argument("--incarnation", required=True)
     parser.add_argument("--out", required=True, type=Path, metavar="FOLDER")
@@ -196,9 +200,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--group", action="store_true", help="let this user's group read, too")
     given = parser.parse_args(arguments)
     mode = 0o640 if given.group else 0o600
-    logins = new_logins()
+    logins = new_logins(identities)
     try:
-        logins |= _kept(given.out) if given.keep else {}
+        logins |= _kept(given.out, identities) if given.keep else {}
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return ExitCode.BAD_INPUT
@@ -215,8 +219,8 @@ def main(arguments: Sequence[str]) -> int:
     return ExitCode.GOOD
 
 
-def _kept(folder: Path) -> dict[str, Login]:
-    files = {one.name: folder / one.name / LOGIN_FILE for one in IDENTITIES}
+def _kept(folder: Path, identities: Identities) -> dict[str, Login]:
+    files = {one.name: folder / one.name / LOGIN_FILE for one in identities}
     return {name: read_login(file) for name, file in files.items() if file.exists()}
 
 
@@ -227,4 +231,6 @@ def _write(path: Path, text: str, mode: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(
+        "error: run `python -m services.identities` with the same options; it knows the agents"
+    )

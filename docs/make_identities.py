@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bus.identities import IDENTITIES, Identity
+from bus.identities import Identity
+from services.identities import IDENTITIES
 
 PAGE = Path(__file__).with_name("identities.md")
 HEAD = """# Identities
@@ -59,7 +60,7 @@ One login for everybody works: set `FORESAIL_NATS_USER` and `FORESAIL_NATS_PASSW
 Nothing of the table is enforced there, and `foresail doctor --nats-url URL` says so; a second writer of a subject is
 still found out and stopped. To enforce it, write the accounts and include them in your server's configuration:
 
-    python -m bus.nats_conf --cluster NAME --incarnation ID --out FOLDER
+    python -m services.identities --cluster NAME --incarnation ID --out FOLDER
 
 `FOLDER/server/accounts.conf` is for the server to include, `FOLDER/<identity>/login.env` for each process, as its
 environment or named by `FORESAIL_NATS_LOGIN_FILE`. There a client without a name is refused unless `--anonymous` is

@@ -127,7 +127,8 @@ def path_files(graph: grimp.ImportGraph) -> dict[str, int]:
     """Return the lines of each file that one reads from a snapshot to a decision.
 
     The collector's `observe`, the baseline formula, every agent's policy and the referee's ruling,
-    each with all that it imports from `services/` and `features/`; `schemas/` holds the events.
+    each with all that it imports from `services/`, `agent_registry/` and `features/`; `schemas/`
+    holds the events.
     """
     waiting = [*_entries(graph)]
     files: dict[str, int] = {}
@@ -136,7 +137,7 @@ def path_files(graph: grimp.ImportGraph) -> dict[str, int]:
         path = ROOT.joinpath(*module.split("."))
         file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         name = file.relative_to(ROOT).as_posix()
-        if name in files or not name.startswith(("services/", "features/")):
+        if name in files or not name.startswith(("agent_registry/", "services/", "features/")):
             continue
         files[name] = len(file.read_text(encoding="utf-8").splitlines())
         waiting.extend(graph.find_modules_directly_imported_by(module))
@@ -147,8 +148,7 @@ def _entries(graph: grimp.ImportGraph) -> Iterator[str]:
     yield from ("services.collector.observe", "services.inference.formula")
     for module in graph.modules:
         parts = module.split(".")
-        is_policy = "policies" in parts[2:-1] or parts[3:] == ["policy"]
-        if module.startswith("services.agents.") and is_policy and parts[-1] != "example":
+        if module.startswith("services.agents.") and parts[3:] == ["policy"]:
             yield module
     yield "services.referee.ruling"
 

@@ -19,6 +19,7 @@ import orjson
 import structlog
 from pydantic import ValidationError
 
+from agent_registry.discovery import agent_names
 from bus.errors import ConfigError, InputError
 from bus.recording import open_recording
 from foresail.derived import derived
@@ -28,7 +29,6 @@ from lab.rerun.changes import Changes
 from lab.rerun.diff import diff
 from lab.rerun.plant import Plant, write_plant
 from lab.rerun.what_if import Result
-from schemas.actions import Agent
 from schemas.model import DataModel
 
 CLOSED_LOOP = (
@@ -163,13 +163,13 @@ def _check_in_force(changes: Changes, wanted: StackSettings, in_force: StackSett
 def _change(given: dict[str, dict[str, Any]], name: str, value: Any) -> None:
     group, _, field = name.partition(".")
     agent, _, threshold = field.partition(".")
-    if threshold and agent in set(Agent):
+    if threshold and agent in agent_names():
         given[group][agent] = {**given[group].get(agent, {}), threshold: value}
         return
     if name in {"agents.profile", "agents.risk_model", "agents.demand_model"}:
         # Another profile or model brings thresholds of its own.
-        for agent_name in Agent:
-            given[group].pop(agent_name.value, None)
+        for agent_name in agent_names():
+            given[group].pop(agent_name, None)
         given[group].pop("model_thresholds", None)
     given[group][field] = value
 

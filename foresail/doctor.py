@@ -227,7 +227,7 @@ async def _nats(url: str) -> str:
         return (
             f"nats-server {found.major}.{found.minor}.{found.patch}; not enforced there: that only its owner "
             "writes a subject, that readers cannot write, that only the bootstrap touches streams "
-            "(one login serves every process; `python -m bus.nats_conf` writes accounts for it)"
+            "(one login serves every process; `python -m services.identities` writes accounts for it)"
         )
     finally:
         await client.close()

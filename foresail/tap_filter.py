@@ -12,13 +12,14 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from agent_registry.discovery import registered_agents
 from bus.errors import InputError
 from bus.events import cycle_of_message
 from bus.port import StoredMessage
 from foresail.tap_rows import full_data
 from projections.frame_states import FrameStates
 from projections.prediction_table import prediction_table
-from schemas.actions import LETTERS, Agent
+from schemas.actions import AgentName
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
 from schemas.frames import FramedData
@@ -36,7 +37,7 @@ ENVELOPE = ("seq", "id", "type", "time", "layer", "subject", "producer", "cycle"
 class TapFilter:
     """What is to be shown."""
 
-    agent: Agent | None = None
+    agent: AgentName | None = None
     node: str = ""
     cycle: int | None = None
     where: Expression | None = None
@@ -50,7 +51,7 @@ class TapFilter:
     def text(self, event: Event[Any]) -> str | None:
         """Return what to say of an event: None when it is not shown, nothing for its usual line."""
         about = self._about_node(event) if self.node else ""
-        if about is None or (self.agent is not None and agent_of(event.data) is not self.agent):
+        if about is None or (self.agent is not None and agent_of(event.data) != self.agent):
             return None
         if self.where is not None and not self.where.holds(names_of(event)):
             return None
@@ -85,13 +86,13 @@ class TapFilter:
         return " ".join(cells) or None
 
 
-def agent_of(data: EventData) -> Agent | None:
+def agent_of(data: EventData) -> AgentName | None:
     """Return whose event it is: who proposed, won, is executed or was rewarded."""
     agent = getattr(data, "agent", None) or getattr(data, "selected_agent", None)
     agent = agent or getattr(data, "intended_agent", None)
     action = getattr(data, "action", None)
     found = agent if agent is not None or action is None else action.agent
-    return found if isinstance(found, Agent) else None
+    return found if isinstance(found, str) else None
 
 
 def names_of(event: Event[Any]) -> dict[str, Any]:
@@ -111,16 +112,17 @@ def names_of(event: Event[Any]) -> dict[str, Any]:
     return {**envelope, **data}
 
 
-def agent_named(text: str) -> Agent:
+def agent_named(text: str) -> AgentName:
     """Return an agent by its name or letter.
 
     Raises:
         InputError: there is none.
     """
-    for agent in Agent:
-        if text.lower() in (agent.value, LETTERS[agent].lower()):
-            return agent
-    known = ", ".join(f"{LETTERS[agent]} or {agent}" for agent in Agent)
+    agents = registered_agents()
+    for agent in agents:
+        if text.lower() in (agent.name, agent.letter.lower()):
+            return agent.name
+    known = ", ".join(f"{agent.letter} or {agent.name}" for agent in agents)
     raise InputError("--agent", text, f"give one of {known}")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from agent_registry.discovery import agent_names
 from bus.errors import InputError
 from foresail.near import remedy_for
 from schemas import subjects
-from schemas.actions import Agent
 from schemas.model import EventData
 from schemas.proposal import Proposal
 from schemas.registry import EVENT_TYPES
@@ -48,7 +48,7 @@ def _check_exists(given: str, tokens: Sequence[str]) -> None:
     kinds = kinds_on(".".join(tokens))
     if not kinds:
         raise InputError("LAYER", given, remedy_for(".".join(tokens), _known_subjects(tokens)))
-    agents = [agent.value for agent in Agent]
+    agents = agent_names()
     about_one_agent = kinds == (Proposal,) and tokens[1] not in {*WILDCARDS, *agents}
     if about_one_agent:
         known = [f"{tokens[0]}.{agent}" for agent in agents]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from heapq import nsmallest
 from typing import Any
 
+from agent_registry.discovery import letter_of
 from projections.prediction_table import prediction_table
-from schemas.actions import LETTERS, Action
+from schemas.actions import Action
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.control import Control
@@ -65,12 +66,12 @@ def event_text(event: Event[Any]) -> str:
 def decision_line(decision: Decision, execution: OutcomeExecution | None = None) -> str:
     """Return one decision as one line: cycle, rationale, losers, what became of it."""
     losers = ", ".join(
-        f"{LETTERS[proposal.agent]} {proposal.kind}"
+        f"{letter_of(proposal.agent)} {proposal.kind}"
         for proposal in decision.considered
         if proposal.id != decision.selected
     )
     missing = (
-        f"; missing {', '.join(LETTERS[agent] for agent in decision.missing)}"
+        f"; missing {', '.join(letter_of(agent) for agent in decision.missing)}"
         if decision.missing
         else ""
     )

@@ -104,7 +104,7 @@ class Auditor:
             self._add_decision(event, event.data)
         elif isinstance(event.data, Proposal) and event.seq >= self._since_seq:
             cycle = self._cycles[event.cycle]
-            cycle.proposals.append((event.id, event.data.agent.value))
+            cycle.proposals.append((event.id, event.data.agent))
             if cycle.verdict is not None:
                 self._judge(event.cycle, cycle, cycle.verdict)
 

@@ -6,7 +6,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemas.actions import Action, ActionKind, Agent, Target
+from agent_registry.discovery import action_label, agent_names
+from schemas.actions import Action, ActionKind, Target
 from schemas.decision import Decision
 from schemas.outcome import OutcomeReward
 
@@ -48,12 +49,19 @@ class PolicyTotals:
             self._decide(data)
         elif isinstance(data, OutcomeReward) and data.observed is not None:
             self.rewarded += 1
-            for name in (*Agent, "total"):
-                self.rewards[str(name)] += round(getattr(data.observed, str(name)) * MICRO)
+            for name, reward in (*data.observed.by_agent.items(), ("total", data.observed.total)):
+                self.rewards[name] += round(reward * MICRO)
 
     def reward(self, name: str) -> float:
         """Return the sum of an agent's observed rewards, or of the weighted `total`."""
         return self.rewards[name] / MICRO
+
+    @property
+    def rewarded_agents(self) -> tuple[str, ...]:
+        """Who can be rewarded: the agents registered here, and others that the recording names."""
+        return tuple(
+            dict.fromkeys((*agent_names(), *(one for one in self.rewards if one != "total")))
+        )
 
     @property
     def wanted(self) -> int:
@@ -70,7 +78,7 @@ class PolicyTotals:
             "churn": self.churn,
             "rejected": self.rejected.total(),
             "reward": self.reward("total"),
-            **{f"reward_{agent}": self.reward(agent) for agent in Agent},
+            **{f"reward_{agent}": self.reward(agent) for agent in self.rewarded_agents},
         }
 
     def as_json(self) -> dict[str, Any]:
@@ -84,10 +92,10 @@ class PolicyTotals:
 
     def _decide(self, data: Decision) -> None:
         self.decisions += 1
-        self.actions[data.action.label] += 1
+        self.actions[action_label(data.action)] += 1
         for proposal in data.considered:
             if proposal.kind is not ActionKind.NOOP and proposal.id != data.selected:
-                self.rejected[proposal.agent.value] += 1
+                self.rejected[proposal.agent] += 1
         self._undo(data)
 
     def _undo(self, data: Decision) -> None:
@@ -106,7 +114,8 @@ class PolicyTotals:
 def comparison_rows(before: PolicyTotals, after: PolicyTotals) -> list[tuple[str, float, float]]:
     """Return the figures of two sides for a table: name, before, after."""
     rows = [("reward, total", before.reward("total"), after.reward("total"))]
-    rows += [(f"reward, {agent}", before.reward(agent), after.reward(agent)) for agent in Agent]
+    agents = dict.fromkeys((*before.rewarded_agents, *after.rewarded_agents))
+    rows += [(f"reward, {agent}", before.reward(agent), after.reward(agent)) for agent in agents]
     rows += [("actions", before.wanted, after.wanted), ("churn", before.churn, after.churn)]
     rows += [("rejected opportunities", before.rejected.total(), after.rejected.total())]
     labels = sorted(before.actions | after.actions)

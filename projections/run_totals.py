@@ -6,7 +6,7 @@ from collections import Counter
 from math import fsum
 from typing import Any
 
-from schemas.actions import LETTERS
+from agent_registry.discovery import action_label, letter_of
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
@@ -126,13 +126,15 @@ class RunTotals:
     def _decide(self, event: Event[Any], decision: Decision) -> None:
         self._time("decision", event)
         self._decided[event.cycle] = frozenset(proposal.id for proposal in decision.considered)
-        self.decisions[decision.action.label] += 1
+        self.decisions[action_label(decision.action)] += 1
         self.wins[
-            "Referee" if decision.action.agent is None else f"Agent{LETTERS[decision.action.agent]}"
+            "Referee"
+            if decision.action.agent is None
+            else f"Agent{letter_of(decision.action.agent)}"
         ] += 1
         self.rules[decision.rule] += 1
         self.closed_by[decision.closed_by] += 1
-        self.missing.update(agent.value for agent in decision.missing)
+        self.missing.update(decision.missing)
         self.proposals["selected"] += decision.selected is not None
         self.proposals["overridden"] += len(decision.overridden)
 

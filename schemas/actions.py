@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
+from typing import Annotated
+
+from pydantic import StringConstraints
 
 from schemas.model import DataModel
 from schemas.numbers import Ratio, Rounded, Seconds
 
-
-class Agent(StrEnum):
-    """The three agents, by what they guard."""
-
-    SAFETY = "safety"
-    """A: keeps workloads alive (replicate, migrate, throttle)."""
-    EFFICIENCY = "efficiency"
-    """B: saves power and memory (power_state, dvfs, memory_balloon)."""
-    ADMISSION = "admission"
-    """C: protects the queue (admit, queue, deprioritize, reject, resource_cap)."""
-
-
-LETTERS = {Agent.SAFETY: "A", Agent.EFFICIENCY: "B", Agent.ADMISSION: "C"}
-"""The seed's names of the agents; shown to people."""
+AGENT_NAME = re.compile(r"^[a-z][a-z0-9_]{0,39}$")
+"""What an agent's name may look like: a token of subjects, and a folder of Python."""
+AgentName = Annotated[str, StringConstraints(pattern=AGENT_NAME.pattern)]
+"""An agent by its name. Which agents there are is no matter of the schemas: a recording may hold one
+that is not installed here.
+"""
 
 
 class ActionKind(StrEnum):
@@ -75,20 +71,19 @@ class Parameters(DataModel):
 class Action(DataModel):
     """What is to be done, to what, by whose wish."""
 
-    agent: Agent | None
+    agent: AgentName | None
     """Who proposed it; None for the referee's own noop."""
     kind: ActionKind
     target: Target
     parameters: Parameters = Parameters()
 
     @property
-    def label(self) -> str:
-        """The seed's label: `AgentA:replicate`, `AgentC:admission:queue`,
-        `AgentB:power_state:sleep`.
+    def full_kind(self) -> str:
+        """The kind, and what it says in a word: `replicate`, `admission:queue`,
+        `power_state:sleep`.
         """
-        who = "Referee" if self.agent is None else f"Agent{LETTERS[self.agent]}"
         detail = self.parameters.admission or self.parameters.power_state
-        return f"{who}:{self.kind}" + (f":{detail}" if detail else "")
+        return f"{self.kind}:{detail}" if detail else str(self.kind)
 
 
 class Evidence(DataModel):

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
-from schemas.actions import Action, ActionKind, Agent, Evidence, Target
+from schemas.actions import Action, ActionKind, AgentName, Evidence, Target
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.proposal import ProposalStatus
@@ -32,9 +32,9 @@ class RefereeRule(StrEnum):
     NO_PROPOSALS = "no_proposals"
     ALL_NOOP = "all_noop"
     SAFETY_FIRST = "safety_first"
-    """Agent A with migrate, replicate or throttle wins over everything."""
+    """A preempting action (A's migrate, replicate or throttle) wins over everything."""
     ADMISSION_PROTECTS = "admission_protects"
-    """Agent C with resource_cap, queue, reject or deprioritize wins over efficiency."""
+    """A protecting action (C's resource_cap, queue, reject or deprioritize) wins over efficiency."""
     EFFICIENCY_BY_SCORE = "efficiency_by_score"
     """The efficiency action with the highest score wins."""
     SAFETY_BLIND = "safety_blind"
@@ -42,7 +42,7 @@ class RefereeRule(StrEnum):
     seed, where A always saw).
     """
     FIXED_ORDER = "fixed_order"
-    """A before C before B among what is wanted (no noop), then the higher score."""
+    """The fixed order of agents (A, C, B) among what is wanted (no noop), then the higher score."""
     SUPERSEDED = "superseded"
     """A newer observation was there before the cycle was closed: nothing is done for it."""
 
@@ -51,7 +51,7 @@ class Override(DataModel):
     """Why a proposal was not taken: the rule and the numbers that beat it."""
 
     rule: RefereeRule
-    by: Agent | None
+    by: AgentName | None
     """Who won; None when nobody did."""
     text: str
     winner_score: Rounded | None = None
@@ -64,7 +64,7 @@ class Considered(DataModel):
     """A proposal as the referee read it."""
 
     id: str
-    agent: Agent
+    agent: AgentName
     status: ProposalStatus
     kind: ActionKind
     target: Target
@@ -96,10 +96,10 @@ class Decision(EventData):
     rationale: str
     """One sentence: what won and why."""
     considered: tuple[Considered, ...]
-    """Every proposal judged, in canonical order: A, C, B, then score, then id."""
+    """Every proposal judged, in canonical order: the referee's order of agents, then score, then id."""
     overridden: dict[str, Override]
     """By agent: what lost and why. Every considered proposal is either `selected` or in here."""
-    missing: tuple[Agent, ...]
+    missing: tuple[AgentName, ...]
     """Expected agents without a proposal."""
     reason: Reason | None = None
     """Why it is a noop."""

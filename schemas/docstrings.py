@@ -16,8 +16,12 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 
 def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
-    """Return the docstring of each documented field, inherited ones included."""
-    texts: dict[str, str] = {}
+    """Return the docstring of each documented field, inherited ones included.
+
+    A field of a model that was made without a class statement (one field per agent, say) carries its
+    text as `description`.
+    """
+    texts = {name: one.description for name, one in model.model_fields.items() if one.description}
     for kind in reversed(model.__mro__):
         if issubclass(kind, BaseModel) and kind is not BaseModel:
             texts |= _docstrings(kind)
@@ -25,7 +29,11 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
 
 
 def _docstrings(kind: type[BaseModel]) -> dict[str, str]:
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
+    try:
+        source = inspect.getsource(kind)
+    except OSError:  # made by pydantic.create_model
+        return {}
+    (tree,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(tree, ast.ClassDef)
     texts: dict[str, str] = {}
     field = ""

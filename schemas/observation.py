@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from schemas.actions import Agent
+from schemas.actions import AgentName
 from schemas.frames import FramedData
 from schemas.model import DataModel
 from schemas.numbers import Count, Ratio, Rounded, Seconds
@@ -99,7 +99,7 @@ class Observation(FramedData):
     cluster_time_seconds: Seconds
     interval_seconds: Seconds
     """Cluster seconds between two cycles."""
-    expected_agents: tuple[Agent, ...]
+    expected_agents: tuple[AgentName, ...]
     namespaces: tuple[str, ...]
     """Prefixes of the watched namespaces; empty: all."""
     totals: ClusterTotals

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar, Literal
 
-from schemas.actions import Action, ActionKind, Agent
+from schemas.actions import Action, ActionKind, AgentName
 from schemas.model import DataModel, EventData
 from schemas.numbers import Count, Cycle, Rounded, Seconds
 from schemas.reasons import Reason
@@ -162,7 +162,7 @@ class OutcomeVerification(EventData):
 class RewardPart(DataModel):
     """One term of an agent's reward."""
 
-    agent: Agent
+    agent: AgentName
     term: str
     """Name of the rule, e.g. `base`, `sla_penalty`, `efficiency_low_demand`."""
     amount: Rounded
@@ -172,11 +172,10 @@ class RewardPart(DataModel):
 class AgentRewards(DataModel):
     """Rewards by agent, unweighted, and their weighted total."""
 
-    safety: Rounded
-    efficiency: Rounded
-    admission: Rounded
+    by_agent: dict[AgentName, Rounded]
+    """In the order of the agents' letters."""
     total: Rounded
-    """alpha * safety + beta * efficiency + gamma * admission."""
+    """Sum of each agent's reward times its weight."""
 
 
 class OutcomeReward(EventData):
@@ -184,7 +183,7 @@ class OutcomeReward(EventData):
     predicted.
     """
 
-    TYPE: ClassVar[str] = "foresail.outcome.reward.v1"
+    TYPE: ClassVar[str] = "foresail.outcome.reward.v2"
     PRODUCER: ClassVar[str] = "scoreboard"
     PATTERN: ClassVar[tuple[str, ...]] = ("outcome", "reward")
 
@@ -194,12 +193,11 @@ class OutcomeReward(EventData):
     observed_cycle: Cycle | None
     """Cycle whose observation gave the reward; None when none came in time."""
     action_kind: ActionKind
-    selected_agent: Agent | None
+    selected_agent: AgentName | None
     scale: str
     """Name and version of the one score scale, the same for every policy, e.g. `seed-rewards/1`."""
-    alpha: Rounded
-    beta: Rounded
-    gamma: Rounded
+    weights: dict[AgentName, Rounded]
+    """Weight of each agent's reward in the total; exactly the agents that are rewarded."""
     observed: AgentRewards | None
     predicted: AgentRewards
     observed_parts: tuple[RewardPart, ...]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar
 
-from schemas.actions import Action, Agent, Evidence
+from schemas.actions import Action, AgentName, Evidence
 from schemas.model import EventData
 from schemas.numbers import Cycle, Rounded, Seconds
 from schemas.reasons import Reason
@@ -32,13 +32,13 @@ class Proposal(EventData):
 
     cycle: Cycle
     cluster_time_seconds: Seconds
-    agent: Agent
+    agent: AgentName
     status: ProposalStatus
     action: Action
     score: Rounded
-    """The agent's own urge, 0 to 1; what it means is the agent's (risk, 1 - demand, pressure)."""
+    """How strongly the agent wants it, 0 to 1; what it means is the agent's (risk, 1 - demand, pressure)."""
     priority: int
-    """Order among agents: 1 safety, 2 admission, 3 efficiency."""
+    """The agent's place in the referee's fixed order: 1 safety, 2 admission, 3 efficiency, then others."""
     profile: str
     """The policy profile whose thresholds were used."""
     rule: str
@@ -52,8 +52,8 @@ class Proposal(EventData):
 
     def tokens(self) -> tuple[str, ...]:
         """Return `proposal.<agent>`."""
-        return ("proposal", self.agent.value)
+        return ("proposal", self.agent)
 
     def key(self) -> str:
         """Return the agent."""
-        return self.agent.value
+        return self.agent

@@ -26,7 +26,7 @@ _DEMAND = "foresail.prediction.demand.v1"
 _PROPOSAL = "foresail.proposal.v1"
 _DECISION = "foresail.decision.v1"
 _EXECUTION = "foresail.outcome.execution.v1"
-_REWARD = "foresail.outcome.reward.v1"
+_REWARD = "foresail.outcome.reward.v2"
 _STAGE = "foresail.run.stage.v1"
 _TRIAL = "foresail.run.trial.v1"
 _SOURCE = "foresail.run.data_source.v1"
@@ -84,9 +84,9 @@ SEED_FIELDS: tuple[SeedField, ...] = (
     SeedField("StepResult.done", "foresail.run.complete.v1:status"),
     SeedField("StepResult.info", f"{_REWARD}:observed_parts"),
     SeedField("GlobalScore.raw_rewards", f"{_REWARD}:observed"),
-    SeedField("GlobalScore.alpha", f"{_REWARD}:alpha"),
-    SeedField("GlobalScore.beta", f"{_REWARD}:beta"),
-    SeedField("GlobalScore.gamma", f"{_REWARD}:gamma"),
+    SeedField("GlobalScore.alpha", f"{_REWARD}:weights"),
+    SeedField("GlobalScore.beta", f"{_REWARD}:weights"),
+    SeedField("GlobalScore.gamma", f"{_REWARD}:weights"),
     SeedField("GlobalScore.total", f"{_REWARD}:observed.total"),
     SeedField("RefereeDecision.action", f"{_DECISION}:action"),
     SeedField("RefereeDecision.rationale", f"{_DECISION}:rationale"),
@@ -95,7 +95,7 @@ SEED_FIELDS: tuple[SeedField, ...] = (
     SeedField("decision.kind", f"{_DECISION}:action.kind"),
     SeedField("decision.target", f"{_DECISION}:action.target"),
     SeedField("decision.payload", f"{_DECISION}:action.parameters"),
-    SeedField("decision.action_label", f"{_DECISION}:action", "Action.label writes it"),
+    SeedField("decision.action_label", f"{_DECISION}:action", "`action_label` writes it"),
     SeedField("decision.score", f"{_DECISION}:score"),
     SeedField("decision.priority", f"{_DECISION}:considered.priority"),
     SeedField(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind, AgentName
 from schemas.model import EventData
 from schemas.numbers import Count, Cycle, Ratio, Seconds
 from schemas.reasons import Reason
@@ -27,7 +27,7 @@ class Stimulus(EventData):
     """0 to 8."""
     name: str
     """`idle-power-save` ... `admission-cap`."""
-    intended_agent: Agent | None
+    intended_agent: AgentName | None
     intended_kind: ActionKind | None
     intended_rule: str
     """The referee rule that should let it win."""

@@ -30,9 +30,34 @@ def _columns(rows: Any, name: str) -> dict[str, Any]:
     return {"ids": [row["node"] for row in ordered], name: [row[name] for row in ordered]}
 
 
+WEIGHT_NAMES: Mapping[str, str] = {"safety": "alpha", "efficiency": "beta", "admission": "gamma"}
+"""What version 1 of a reward called the weights of its three agents."""
+
+
+def reward_by_agent(data: dict[str, Any]) -> dict[str, Any]:
+    """Version 1 had a field for each of three agents; version 2 has a mapping by agent."""
+    rewards = {name: _by_agent(data[name]) for name in ("observed", "predicted")}
+    weights = {agent: data[name] for agent, name in WEIGHT_NAMES.items()}
+    renewed: dict[str, Any] = {}
+    for name, value in data.items():
+        if name not in WEIGHT_NAMES.values():
+            renewed[name] = rewards.get(name, value)
+        elif name == "alpha":
+            renewed["weights"] = weights
+    return renewed
+
+
+def _by_agent(rewards: Any) -> Any:
+    if not isinstance(rewards, dict):
+        return rewards
+    by_agent = {name: rewards[name] for name in WEIGHT_NAMES}
+    return {"by_agent": by_agent, "total": rewards["total"]}
+
+
 UPCASTERS: Mapping[str, tuple[str, Upcaster]] = {
     "foresail.prediction.risk.v0": ("foresail.prediction.risk.v1", _risk_columns),
     "foresail.prediction.demand.v0": ("foresail.prediction.demand.v1", _demand_columns),
+    "foresail.outcome.reward.v1": ("foresail.outcome.reward.v2", reward_by_agent),
 }
 """Old type to (new type, function)."""
 

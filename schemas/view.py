@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from schemas.actions import Agent
+from schemas.actions import AgentName
 from schemas.envelope import Event
 from schemas.frames import FrameMismatch, FullState, apply_frame
 from schemas.model import DataModel
@@ -31,7 +31,7 @@ class ObservationView(DataModel):
     state_hash: str
     cluster_time_seconds: Seconds
     interval_seconds: Seconds
-    expected_agents: tuple[Agent, ...]
+    expected_agents: tuple[AgentName, ...]
     namespaces: tuple[str, ...]
     totals: ClusterTotals
     signals: tuple[Signal, ...]

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemas.actions import Action, ActionKind, Agent, Parameters, Target, TargetKind
+from schemas.actions import Action, ActionKind, AgentName, Parameters, Target, TargetKind
 from schemas.config import Config, config_hash
 from schemas.control import Command, Control
 from schemas.decision import ClosedBy, Considered, Decision, RefereeRule
@@ -61,7 +61,7 @@ __all__ = [
 """What comes from `tests.builder_rows` and is offered here too."""
 
 ORIGIN = Origin("test", "1")
-PRIORITIES = {Agent.SAFETY: 1, Agent.ADMISSION: 2, Agent.EFFICIENCY: 3}
+PRIORITIES = {"safety": 1, "admission": 2, "efficiency": 3}
 
 
 def stamped(
@@ -162,7 +162,7 @@ def make_observation(
     pods: Rows | int = 0,
     totals: Mapping[str, Any] | None = None,
     signals: Mapping[str, Mapping[str, Any] | None] | None = None,
-    expected_agents: Sequence[Agent] = (Agent.SAFETY, Agent.EFFICIENCY, Agent.ADMISSION),
+    expected_agents: Sequence[AgentName] = ("safety", "efficiency", "admission"),
     previous: FullState | None = None,
     keyframe_every: int = 20,
     **fields: Any,
@@ -232,7 +232,7 @@ def make_demand(
 
 
 def make_action(
-    agent: Agent | None = None,
+    agent: AgentName | None = None,
     kind: ActionKind = ActionKind.NOOP,
     target: str = "",
     **parameters: Any,
@@ -248,7 +248,7 @@ def make_action(
 
 
 def make_proposal(
-    agent: Agent = Agent.SAFETY,
+    agent: AgentName = "safety",
     kind: ActionKind = ActionKind.NOOP,
     *,
     cycle: int = 1,

@@ -14,7 +14,7 @@ from typing import Any
 from bus.errors import InputError
 from bus.recording.check import FileWalk
 from bus.recording.reader import NOT_SEALED, Recording, open_recording
-from bus.recording.start_point import STATEFUL, Kept, StartFinder, StartPoint
+from bus.recording.start_point import Kept, StartFinder, StartPoint
 from bus.recording.window import Window
 from bus.recording.writer import writing_recording
 from schemas.checkpoint import Checkpoint
@@ -56,11 +56,10 @@ class CutSource:
         return first if type(first) is int else 0
 
     @property
-    def stateful(self) -> frozenset[str]:
-        """Processes whose checkpoints it could hold."""
+    def holds_checkpoints(self) -> bool:
+        """Whether checkpoints were not left out on purpose."""
         layers = self.recording.header.get("layers")
-        without = isinstance(layers, list) and Checkpoint.PATTERN[0] not in layers
-        return frozenset() if without else STATEFUL
+        return not isinstance(layers, list) or Checkpoint.PATTERN[0] in layers
 
     def lines(self, first_seq: int = 0) -> Iterator[Kept | None]:
         """Yield messages with their lines, without whole frames before `first_seq`; None where
@@ -119,7 +118,7 @@ def locate_window(source: CutSource, window: Window) -> LocatedWindow:
     Raises:
         InputError: the recording holds nothing of the window.
     """
-    finder = StartFinder(source.first_seq, stateful=source.stateful)
+    finder = StartFinder(source.first_seq, needs_checkpoints=source.holds_checkpoints)
     start: StartPoint | None = None
     from_seq = last_seq = 0
     for kept in source.lines():

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 
-from bus.identities import IDENTITIES
+from bus.identities import keeps_state
 from bus.port import StoredMessage
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
@@ -29,10 +29,6 @@ from schemas.frames import FramedData
 from schemas.registry import EVENT_TYPES
 from schemas.run import RunDataSource
 
-STATEFUL = frozenset(
-    one.name for one in IDENTITIES if (Checkpoint.PATTERN[0], one.name) in one.publishes
-)
-"""Processes that store checkpoints."""
 FRAMED = frozenset(kind.PATTERN for kind in EVENT_TYPES if issubclass(kind, FramedData))
 STANDING = (Config.PATTERN[:1], Control.PATTERN[:1], RunDataSource.PATTERN[:2])
 """Subjects whose newest message holds until the next one."""
@@ -67,8 +63,8 @@ class StartFinder:
     """By process that keeps state: what its newest checkpoint has folded."""
     keyframes: dict[str, int | None] = field(default_factory=dict)
     """By subject of framed data: position of the newest keyframe."""
-    stateful: frozenset[str] = STATEFUL
-    """Processes whose checkpoints are needed; none where checkpoints are left out on purpose."""
+    needs_checkpoints: bool = True
+    """Whether a beginning needs the processes' checkpoints; not where they are left out on purpose."""
     standing: dict[str, list[Kept]] = field(default_factory=dict)
     """By subject: the newest standing message of before the opening, and those behind that."""
 
@@ -120,7 +116,7 @@ class StartFinder:
             self.applied_seqs[process] = applied
 
     def _add_standing(self, process: str, message: StoredMessage, line: bytes) -> None:
-        if process in self.stateful:
+        if self.needs_checkpoints and keeps_state(process):
             self.applied_seqs.setdefault(process, None)
         kept = [*self.standing.get(message.subject, ()), (message, line)]
         begin = self.start_for(message.seq).first_seq

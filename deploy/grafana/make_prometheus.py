@@ -16,6 +16,8 @@ from typing import Any
 
 import yaml
 
+from agent_registry.discovery import agent_names
+
 CONFIG = Path(__file__).with_name("prometheus.yml")
 PORT = 9100
 SCRAPE_SECONDS = 5.0
@@ -23,9 +25,7 @@ CONTAINERS = (
     "twin",
     "collector",
     "inference",
-    "agent-safety",
-    "agent-efficiency",
-    "agent-admission",
+    *(f"agent-{name}" for name in agent_names()),
     "referee",
     "executor",
     "scoreboard",

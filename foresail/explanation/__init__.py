@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from agent_registry.discovery import action_label
 from foresail.explanation.aftermath import aftermath
 from foresail.explanation.arguing import RULES, arguing
 from foresail.explanation.inputs import inputs
@@ -72,7 +73,7 @@ def aimed(action: Action) -> str:
         for name, value in given.items()
         if isinstance(value, float)
     )
-    named = f"{action.label} {action.target.name}".rstrip()
+    named = f"{action_label(action)} {action.target.name}".rstrip()
     return f"{named} ({numbers})" if numbers else named
 
 

@@ -7,9 +7,9 @@ from itertools import groupby
 
 from rich.text import Text
 
+from agent_registry.discovery import letter_of
 from foresail.explanation.section import Section
 from projections.cycle_record import CycleRecord
-from schemas.actions import LETTERS
 from schemas.outcome import (
     ExecutionPhase,
     ForecastScore,
@@ -117,11 +117,11 @@ def _reward(data: OutcomeReward | None) -> list[Text]:
         return [Text(f"not observed [{data.reason}]; {predicted}")]
     seen = data.observed
     parts = _parts(data.observed_parts)
-    head = (
-        f"observed {seen.total:+.2f} in cycle {data.observed_cycle}, {predicted}; A "
-        f"{seen.safety:+.2f} x {data.alpha:g}, B {seen.efficiency:+.2f} x {data.beta:g}, "
-        f"C {seen.admission:+.2f} x {data.gamma:g}"
+    weighted = ", ".join(
+        f"{letter_of(name)} {reward:+.2f} x {data.weights[name]:g}"
+        for name, reward in seen.by_agent.items()
     )
+    head = f"observed {seen.total:+.2f} in cycle {data.observed_cycle}, {predicted}; {weighted}"
     return [Text(head), *([Text(f"  {parts}", style="dim")] if parts else [])]
 
 
@@ -131,7 +131,7 @@ def _parts(parts: Sequence[RewardPart]) -> str:
         terms = [
             f"{part.term} {part.amount:+.4g} ({part.text})" for part in found if part.term != BASE
         ]
-        said += [f"{LETTERS[agent]}: {', '.join(terms)}"] if terms else []
+        said += [f"{letter_of(agent)}: {', '.join(terms)}"] if terms else []
     return "; ".join(said)
 
 

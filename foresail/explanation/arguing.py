@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from agent_registry.discovery import letter_of
 from foresail.explanation.section import Section, number, seconds
 from projections.cycle_record import CycleRecord
-from schemas.actions import LETTERS, Action, Evidence
+from schemas.actions import Action, Evidence
 from schemas.decision import Considered, Decision, Override, RefereeRule
 
 RULES = {
@@ -31,13 +32,13 @@ def arguing(record: CycleRecord) -> Iterator[Section]:
     actions = {event.id: event.data.action for event in record.proposals}
     for one in decision.considered:
         yield _proposal(one, decision, actions.get(one.id))
-    missing = [f"{LETTERS[agent]} {agent}" for agent in decision.missing]
+    missing = [f"{letter_of(agent)} {agent}" for agent in decision.missing]
     if missing:
         text = f"{', '.join(missing)} said nothing before the cycle closed"
         yield Section("MISSING", [Text(text)], "red")
     late = [
         Text(
-            f"{LETTERS[event.data.agent]} {event.data.agent}: {_wanted(event.data.action)}, score "
+            f"{letter_of(event.data.agent)} {event.data.agent}: {_wanted(event.data.action)}, score "
             f"{event.data.score:.2f} (seq {event.seq}) was stored after the decision; not considered"
         )
         for event in record.late
@@ -48,12 +49,12 @@ def arguing(record: CycleRecord) -> Iterator[Section]:
 def _proposal(one: Considered, decision: Decision, action: Action | None) -> Section:
     won = one.id == decision.selected
     wanted = f"{one.kind} {one.target.name}".rstrip() if action is None else _wanted(action)
-    head = Text(f"{LETTERS[one.agent]} {one.agent}: {wanted}", style="bold" if won else "")
+    head = Text(f"{letter_of(one.agent)} {one.agent}: {wanted}", style="bold" if won else "")
     head.append(f"   score {one.score:.2f}, priority {one.priority}")
     if one.reason is not None:
         head.append(f"   [{one.reason}]")
     lines = [head, *_evidence(one)]
-    override = decision.overridden.get(one.agent.value)
+    override = decision.overridden.get(one.agent)
     if override is not None:
         lines.append(Text("  " + _beaten(override), style="yellow"))
     return Section("WINS" if won else "LOSES", lines, "green" if won else "yellow")
@@ -102,6 +103,6 @@ def _beaten(override: Override) -> str:
         numbers.append(f"score {override.loser_score:.4g} {against} {override.winner_score:.4g}")
     if override.winner_priority is not None and override.loser_priority is not None:
         numbers.append(f"priority {override.loser_priority} against {override.winner_priority}")
-    verb = "not taken" if override.by is None else f"lost to {LETTERS[override.by]}"
+    verb = "not taken" if override.by is None else f"lost to {letter_of(override.by)}"
     said = f" ({', '.join(numbers)})" if numbers else ""
     return f"{verb} by {override.rule}{said}"

@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from bus.errors import InputError
+from bus.identities import keeps_state
 from bus.port import Bus, LogInfo, StoredMessage
-from bus.recording.start_point import FRAMED, STANDING, STATEFUL, StartFinder
+from bus.recording.start_point import FRAMED, STANDING, StartFinder
 from bus.recording.window import cycle_of_message
 from schemas import subjects
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.registry import EVENT_TYPES
 from schemas.snapshot import SnapshotNodes
+from services.identities import IDENTITIES
 
+STATEFUL = sorted(one.name for one in IDENTITIES if keeps_state(one.name))
+"""Processes that store checkpoints."""
 LOOK_BACK = 2_000
 """Messages looked back for checkpoints and keyframes at first; four times as many each time more."""
 KNOWN_LAYERS = tuple(dict.fromkeys(kind.PATTERN[0] for kind in EVENT_TYPES))
@@ -112,15 +116,13 @@ async def _seen(bus: Bus, cluster: str, patterns: list[str], start: int, seq: in
         return any(subjects.matches(pattern, subject) for pattern in patterns)
 
     checkpoint = subjects.build(cluster, (Checkpoint.PATTERN[0], "x"))
-    finder = StartFinder(
-        first_seq=start, stateful=STATEFUL if is_wanted(checkpoint) else frozenset()
-    )
+    finder = StartFinder(first_seq=start, needs_checkpoints=is_wanted(checkpoint))
 
     for tokens in sorted(FRAMED):
         subject = subjects.build(cluster, tokens)
         if is_wanted(subject) and await bus.last(subject) is not None:
             finder.keyframes[subject] = None
-    for process in sorted(finder.stateful):
+    for process in STATEFUL if finder.needs_checkpoints else ():
         told = subjects.build(cluster, (Config.PATTERN[0], process))
         if await bus.last(told) is not None:
             finder.applied_seqs[process] = None

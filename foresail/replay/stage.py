@@ -30,6 +30,7 @@ from schemas.envelope import rfc3339
 from schemas.identity import Origin
 from services.dashboard.service import run as run_dashboard
 from services.dashboard.settings import DashboardSettings
+from services.identities import IDENTITIES
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ async def _server(
         own = accounts_conf(stack.cluster, stack.stream, logins)
         cleanup.callback(_give_back, kept / "nats", own)
         return _Server(stack.nats_url, logins, "the running stack's server", beside=True)
-    logins = new_logins()
+    logins = new_logins(IDENTITIES)
     store_logins(logins, folder)
     accounts = accounts_conf(place.cluster, declaration.name, logins)
     server = NatsServer(folder / "nats", accounts=accounts)

@@ -7,12 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from agent_registry.discovery import agent_names
 from bus.clock import Clock
 from bus.follow import Handler
 from bus.handler_process import config_of, run_handler
 from bus.port import Bus
 from foresail.settings import StackSettings
-from schemas.actions import Agent
 from schemas.config import CODE_VERSION
 from schemas.identity import Origin
 from services.agents.service import build as build_agent
@@ -24,7 +24,7 @@ from services.inference.service import build as build_inference
 from services.referee.service import build as build_referee
 from services.scoreboard.service import build as build_scoreboard
 
-AGENTS = {f"agent-{agent}": agent for agent in Agent}
+AGENTS = {f"agent-{name}": name for name in agent_names()}
 Run = Callable[..., Coroutine[Any, Any, None]]
 EFFECTFUL: Mapping[str, Run] = {
     "collector": run_collector,

@@ -14,10 +14,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from agent_registry.discovery import action_label, letter_of
 from projections.event_text import execution_text
 from projections.operating import OperatingState
 from projections.overview import Overview
-from schemas.actions import LETTERS
 from schemas.outcome import OutcomeReward
 from schemas.signals import SignalStatus
 
@@ -108,9 +108,9 @@ def _decision(overview: Overview) -> Panel:
     decision = record.decision.data
     table = Table.grid(padding=(0, 2))
     for proposal in decision.considered:
-        letter = LETTERS[proposal.agent]
+        letter = letter_of(proposal.agent)
         won = proposal.id == decision.selected
-        lost = decision.overridden.get(proposal.agent.value)
+        lost = decision.overridden.get(proposal.agent)
         mark = "[bold]wins[/bold]" if won else f"[dim]{lost.rule if lost else ''}[/dim]"
         name = f"[{COLOURS[letter]}]{letter} {proposal.agent}[/]"
         aim = f"{proposal.kind} {proposal.target.name}"
@@ -119,7 +119,9 @@ def _decision(overview: Overview) -> Panel:
     if record.executions:
         lines.append(Text(execution_text(record.executions[-1].data), style="italic"))
     lines += [_reward(reward) for reward in overview.rewards[-1:] if reward.observed is not None]
-    title = f"decision {decision.cycle}: {decision.action.label} {decision.action.target.name}"
+    title = (
+        f"decision {decision.cycle}: {action_label(decision.action)} {decision.action.target.name}"
+    )
     return Panel(Group(table, *lines), title=title, title_align="left")
 
 

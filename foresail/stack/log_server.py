@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bus.errors import BusUnavailable, ConfigError
-from bus.identities import IDENTITIES
 from bus.login import Login, Logins, new_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
 from foresail.settings import StackSettings
+from services.identities import IDENTITIES
 
 TWIN_SYNC_INTERVAL = "1s"
 REAL_SYNC_INTERVAL = "always"
@@ -73,7 +73,7 @@ async def start_log(
         chosen = nats.sync_interval or (
             REAL_SYNC_INTERVAL if settings.run.kubeconfig else TWIN_SYNC_INTERVAL
         )
-        logins = new_logins()
+        logins = new_logins(IDENTITIES)
         store_logins(logins, folder)
         server = NatsServer(
             folder / "nats",

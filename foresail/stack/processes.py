@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_registry.discovery import agent_names
 from bus.login import ANONYMOUS, Logins
 from foresail.settings import StackSettings
-from schemas.actions import Agent
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def process_specs(settings: StackSettings, connections: Connections) -> tuple[Pr
                 module="agents",
                 arguments=(agent,),
             )
-            for agent in Agent
+            for agent in agent_names()
         ),
         _spec("referee", settings.groups["referee"], connections, 4),
         _spec(

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from agent_registry.discovery import agent_names
 from bus.errors import ConfigError, InputError
 from bus.limited_files import BadFile, read_toml
-from schemas.actions import Agent
 from schemas.decision import RefereeRule
 from schemas.limited_json import BadJson, load_json
 from services.agents.settings import AgentSettings
@@ -45,10 +45,10 @@ def known_settings() -> tuple[str, ...]:
             ("executor", ExecutorSettings),
         )
         for field in kind.model_fields
-        if field not in set(Agent)
+        if field not in agent_names()
     ]
     defaults = AgentSettings()
-    for agent in Agent:
+    for agent in agent_names():
         fields = type(defaults.thresholds(agent)).model_fields
         names.extend(f"agents.{agent}.{field}" for field in fields)
     return tuple(names)

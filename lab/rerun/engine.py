@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agent_registry.discovery import agent_names
 from bus.errors import InputError
 from bus.port import StoredMessage
 from lab.rerun.answering import AnsweringStage
@@ -21,7 +22,7 @@ from lab.rerun.settings import NO_CHANGES, Changes, agent_settings, settings_fro
 from lab.rerun.stage import AnyEvent, Pair, Recorded, Stage
 from lab.rerun.trusted import attributes_in, event_with, read_event
 from schemas import subjects
-from schemas.actions import Agent
+from schemas.actions import AgentName
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame
@@ -221,7 +222,9 @@ def _stages(plan: Plan, origin: Origin, *, from_start: bool) -> tuple[Stage, ...
     if "prediction" in plan.layers:
         made.append(_inference(plan, origin, from_start=from_start))
     if "proposal" in plan.layers:
-        made.extend(_agent(agent, plan.changes, origin, from_start=from_start) for agent in Agent)
+        made.extend(
+            _agent(agent, plan.changes, origin, from_start=from_start) for agent in agent_names()
+        )
     if "decision" in plan.layers:
         made.append(
             RulingStage(origin, from_start=from_start, chained=plan.chained, rules=plan.rules)
@@ -248,11 +251,13 @@ def _with_folders(settings: dict[str, Any], models: Mapping[str, str]) -> dict[s
     return {**settings, **found, "shadow_models": shadows}
 
 
-def _agent(agent: Agent, changes: Changes, origin: Origin, *, from_start: bool) -> AnsweringStage:
+def _agent(
+    agent: AgentName, changes: Changes, origin: Origin, *, from_start: bool
+) -> AnsweringStage:
     def build(config: Config) -> Any:
         return build_agent(agent_settings(agent, config, changes), origin, agent)
 
-    writes = (("proposal", agent.value),)
+    writes = (("proposal", agent),)
     return AnsweringStage(
         f"agent-{agent}", "proposal", writes, build, origin, from_start=from_start
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from typing import Any
 
 from lab.rerun.compare import Comparer
 from lab.rerun.settings import Changes, settings_from
@@ -16,6 +17,7 @@ from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.identity import Origin
 from schemas.outcome import OutcomeForecast, OutcomeReward
+from schemas.upcast import WEIGHT_NAMES
 from services.scoreboard.service import ScoreboardHandler, build
 from services.scoreboard.settings import ScoreboardSettings
 from services.scoreboard.state import ScoreboardState
@@ -53,6 +55,7 @@ class ScoringStage:
         Raises:
             InputError: they are not what today's scoreboard knows.
         """
+        config = config.model_copy(update={"settings": _with_weights(config.settings)})
         settings = settings_from(ScoreboardSettings, "scoreboard", config, self._changes)
         self._handler = build(settings, self._origin)
         if self._grounded:
@@ -94,3 +97,14 @@ class ScoringStage:
     def finish(self) -> Sequence[Pair]:
         """Nothing waits here."""
         return ()
+
+
+def _with_weights(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return announced settings with the weights by agent, as they are announced today.
+
+    Before that, three of them stood under names of their own.
+    """
+    if "weights" in settings:
+        return settings
+    weights = {agent: settings[name] for agent, name in WEIGHT_NAMES.items() if name in settings}
+    return {**settings, "weights": weights} if weights else settings

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from bus.errors import ConfigError, InputError
-from schemas.actions import Agent
+from schemas.actions import AgentName
 from schemas.config import Config
 from schemas.model import DataModel
 from services.agents.settings import AgentSettings
@@ -30,7 +30,7 @@ def settings_from(kind: type[S], group: str, config: Config, changes: Changes) -
     return validate_settings(kind, group, {**known, **_of_group(group, changes)}, changes)
 
 
-def agent_settings(agent: Agent, config: Config, changes: Changes) -> AgentSettings:
+def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentSettings:
     """Return an agent's settings as announced, with changes.
 
     Raises:
@@ -47,15 +47,15 @@ def agent_settings(agent: Agent, config: Config, changes: Changes) -> AgentSetti
         given = {
             "profile": settings["profile"].removesuffix("+changed"),
             "model_thresholds": settings.get("model_thresholds", {}),
-            agent.value: settings["thresholds"],
+            agent: settings["thresholds"],
             "signal_limit_intervals": settings["signal_limit_intervals"],
         }
     except (KeyError, AttributeError, TypeError) as error:
         raise InputError("recording", config.process, f"its settings lack {error}") from error
     if {"profile", "risk_model", "demand_model"} & top.keys():
         # Another profile or model brings thresholds of its own.
-        given[agent.value], given["model_thresholds"] = {}, {}
-    given[agent.value] = {**given[agent.value], **_of_agent(agent, changes)}
+        given[agent], given["model_thresholds"] = {}, {}
+    given[agent] = {**given[agent], **_of_agent(agent, changes)}
     return validate_settings(AgentSettings, "agents", {**given, **top}, changes)
 
 
@@ -85,7 +85,7 @@ def _of_group(group: str, changes: Changes) -> dict[str, Any]:
     }
 
 
-def _of_agent(agent: Agent, changes: Changes) -> dict[str, Any]:
+def _of_agent(agent: AgentName, changes: Changes) -> dict[str, Any]:
     prefix = f"agents.{agent}."
     return {
         name.removeprefix(prefix): value

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent_registry.discovery import action_label
 from bus.port import StoredMessage
 from bus.recording import open_recording
 from lab.rerun.changes import Changes, first_layer
@@ -187,7 +188,9 @@ def class_of(before: Decision, after: Decision) -> str:
 def decision_text(decision: Decision) -> str:
     """Return a decision's action and target in words."""
     target = decision.action.target.name
-    return f"{decision.action.label} on {target}" if target else decision.action.label
+    return (
+        f"{action_label(decision.action)} on {target}" if target else action_label(decision.action)
+    )
 
 
 def change_between(seq: int, before: Decision, after: Decision) -> DecisionChange | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agent_registry.discovery import action_label
 from projections.incidents.history import ClusterHistory
 from projections.incidents.incident import DamageGroup, DamageKind, Lane, Occurrence
 from schemas.actions import TargetKind
@@ -46,13 +47,13 @@ def _occurrence(event: Event[OutcomeExecution], verified: OutcomeVerification | 
     refused = data.phase is ExecutionPhase.REFUSED
     back = "take back " if data.rollback_of else ""
     if refused:
-        text = f"{{n}} x {data.action.label} refused [{{details}}]"
-        group = f"{data.action.label} refused"
+        text = f"{{n}} x {action_label(data.action)} refused [{{details}}]"
+        group = f"{action_label(data.action)} refused"
     else:
         shadow = " (shadow: nothing was written)" if data.mode is Mode.SHADOW else ""
         done = "" if data.succeeded else "FAILED: "
         held = "" if verified is None else f"; {verified.status} {verified.lag_seconds:g} s later"
-        text = f"{back}{data.action.label}: {done}{data.text}{shadow or held}"
+        text = f"{back}{action_label(data.action)}: {done}{data.text}{shadow or held}"
         group = f"{event.seq}"
     return Occurrence(
         time_seconds=data.cluster_time_seconds,

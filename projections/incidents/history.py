@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_registry.discovery import action_label
 from projections.incidents.incident import Lane, Occurrence
 from projections.prediction_table import prediction_table
-from schemas.actions import Agent
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
@@ -107,14 +107,14 @@ class ClusterHistory:
                 self._add_observation(event)
             case Prediction() as prediction:
                 self._add_prediction(prediction, event.seq)
-            case Proposal(agent=Agent.SAFETY) as proposal:
+            case Proposal(agent="safety") as proposal:
                 limits = [item.threshold for item in proposal.evidence if item.name == "risk_ratio"]
                 self._alarm = min(
                     (limit for limit in limits if limit is not None), default=self._alarm
                 )
             case Decision() as decision:
                 self.decisions[decision.cycle] = (
-                    f"{decision.action.label} {decision.action.target.name}"
+                    f"{action_label(decision.action)} {decision.action.target.name}"
                 )
             case OutcomeExecution():
                 self.executions.append(event)

@@ -21,6 +21,7 @@ from typing import Any
 
 import psutil
 
+from agent_registry.discovery import agent_names
 from bus.login import ANONYMOUS, Login, read_logins
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
@@ -35,7 +36,7 @@ GONE_SECONDS = 5.0
 """After kill -9 of `foresail up` no process may be left for longer."""
 SETTLED_SECONDS = 0.3
 """A watch that has seen its connection end is closed at once; before, it would wait for an answer."""
-AGENTS = ("agent-admission", "agent-efficiency", "agent-safety")
+AGENTS = tuple(f"agent-{name}" for name in sorted(agent_names()))
 SERVICES = (*AGENTS, "collector", "executor", "inference", "referee", "scoreboard", "exerciser")
 """Services whose work the log shows."""
 

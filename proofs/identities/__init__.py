@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from bus.identities import IDENTITIES
 from proofs.identities.checks import (
     Check,
     Kind,
@@ -21,6 +20,7 @@ from proofs.identities.checks import (
 )
 from proofs.identities.ground import ground
 from proofs.row import Row, Scale
+from services.identities import IDENTITIES
 
 PART = "identities"
 

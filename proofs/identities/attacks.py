@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bus.identities import IDENTITIES, Identity
+from bus.identities import Identity
 from bus.login import API, IMPORTED_API, INBOX
 from bus.streams import StreamDeclaration
 from schemas import subjects
+from services.identities import IDENTITIES
 
 CLUSTER = "proof"
 LOG = StreamDeclaration.of(CLUSTER, "i1", max_bytes=64 * 1024**2)

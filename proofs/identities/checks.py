@@ -17,13 +17,14 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from bus.identities import BY_NAME, IDENTITIES, Identity
+from bus.identities import Identity
 from bus.login import IMPORTED_API, Login
 from bus.nats_wire import EXPECTED
 from proofs.identities import attacks
 from proofs.identities.attacks import CLUSTER, LOG
 from proofs.identities.ground import Ground, connect, flushed
 from schemas import subjects
+from services.identities import BY_NAME, IDENTITIES
 
 WAIT_SECONDS = 5.0
 Kind = Literal["permission", "refusal"]

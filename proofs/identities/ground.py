@@ -18,12 +18,12 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from bus.identities import IDENTITIES
 from bus.login import Login, new_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from proofs.identities.attacks import CLUSTER, DURABLE, LOG, OTHER, OTHER_SUBJECT
+from services.identities import IDENTITIES
 
 WITNESS = '{"user": "witness", "password": "witness"}'
 INSIDER = (
@@ -100,7 +100,7 @@ async def flushed(client: Client) -> None:
 @asynccontextmanager
 async def ground(folder: Path) -> AsyncIterator[Ground]:
     """Start the server, declare the log as bootstrap, and connect everybody."""
-    logins = new_logins()
+    logins = new_logins(IDENTITIES)
     conf = accounts_conf(CLUSTER, LOG.name, logins)
     conf = conf.replace(
         '{"user": "bootstrap"', f'{WITNESS}\n      {INSIDER}\n      {{"user": "bootstrap"', 1

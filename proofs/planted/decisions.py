@@ -15,8 +15,8 @@ DECISIONS = (
     Defect(
         "of one agent the lower score comes first",
         "services/referee/candidate.py",
-        "-one.considered.score, one.considered.id",
-        "one.considered.score, one.considered.id",
+        "                -one.considered.score,\n",
+        "                one.considered.score,\n",
         "tests/referee/test_ruling.py::test_canonical_order_is_agent_then_score_then_id",
     ),
     Defect(
@@ -77,7 +77,7 @@ DECISIONS = (
     ),
     Defect(
         "admission caps by numbers that do not hold",
-        "services/agents/policies/admission.py",
+        "services/agents/admission/policy.py",
         " if name not in skip])",
         "])",
         "tests/agents/test_agent_handler.py::test_admission_passes_over_nodes_for_which_a_signal_does_not_hold",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
+from agent_registry.discovery import agent_names
 from bus.memory_adapter import Faults
 
 INTERVAL_SECONDS = 5.0
@@ -12,9 +13,7 @@ WORLDS = 10
 SOURCES = ("collector", "exerciser")
 DERIVED = (
     "inference",
-    "agent-safety",
-    "agent-efficiency",
-    "agent-admission",
+    *(f"agent-{name}" for name in agent_names()),
     "referee",
     "executor",
     "scoreboard",

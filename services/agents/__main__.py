@@ -1,13 +1,13 @@
-"""One agent's process: `python -m services.agents safety|efficiency|admission`."""
+"""One agent's process: `python -m services.agents NAME`, e.g. `safety`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from agent_registry.discovery import agent_names
 from bus.handler_process import config_of, run_handler
 from bus.process import ProcessContext, run_process, settings_from
-from schemas.actions import Agent
 from schemas.config import CODE_VERSION
 from services.agents.service import build
 from services.agents.settings import AgentSettings
@@ -16,8 +16,8 @@ from services.agents.settings import AgentSettings
 def main() -> int:
     """Propose until told to stop; return the exit code."""
     parser = argparse.ArgumentParser(prog="services.agents", description=__doc__)
-    parser.add_argument("agent", choices=[agent.value for agent in Agent])
-    agent = Agent(parser.parse_args().agent)
+    parser.add_argument("agent", choices=agent_names())
+    agent: str = parser.parse_args().agent
 
     async def run(context: ProcessContext) -> None:
         settings = settings_from(context.environment, AgentSettings)

@@ -1,95 +1,97 @@
 """From the newest state to one judgement: gates first, then the policy. Pure.
 
 The gates, in order: the observation is complete, its signals are fresh, the prediction is there and
-is a result. Each gate that closes gives a noop with its reason, so that an agent never says nothing
+is a result. Each gate that closes gives a noop with its reason, so that an agent is never silent
 and never guesses.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from agent_registry.policy import Judgement, NodePrediction, noop
+from agent_registry.registration import AnyAgent
+from agent_registry.thresholds import Thresholds
 from schemas.actions import Action, ActionKind
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle
 from services.agents.freshness import refusal
-from services.agents.policy import Judgement, Policy, Prediction, noop
-from services.agents.thresholds import Thresholds
 
-NO_PREDICTION = Prediction(id="", cycle=0, model_id="")
+NO_PREDICTION = NodePrediction(id="", cycle=0, model_id="")
 """What a policy gets that asked for none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A judgement, and the prediction it rests on."""
+class CycleJudgement:
+    """A judgement of one cycle, and the predictions it rests on."""
 
     judgement: Judgement
     prediction_ids: tuple[str, ...] = ()
 
 
-def answer(
-    policy: Policy[Any],
+def judge_cycle(
+    agent: AnyAgent,
     thresholds: Thresholds,
     limit_intervals: float,
     cycle: int,
     view: ObservationView | None,
-    prediction: Prediction | None,
+    prediction: NodePrediction | None,
     *,
     overdue: bool,
-) -> Answer | None:
+) -> CycleJudgement | None:
     """Return what the agent thinks of `cycle`; None while it should wait for the prediction."""
     if view is None or view.cycle != cycle:
         text = "the full observation is not known yet; waiting for a keyframe"
-        return Answer(noop(Reason.MISSING_SIGNAL, text))
-    refused = refusal(view, policy.signals, limit_intervals)
+        return CycleJudgement(noop(Reason.MISSING_SIGNAL, text))
+    refused = refusal(view, agent.signals, limit_intervals)
     if refused is not None:
-        return Answer(refused)
-    if policy.prediction is None:
-        return Answer(policy.judge(view, NO_PREDICTION, thresholds))
+        return CycleJudgement(refused)
+    if agent.prediction is None:
+        return CycleJudgement(agent.judge(view, NO_PREDICTION, thresholds))
     if prediction is None or prediction.cycle != cycle:
         if not overdue:
             return None
-        text = f"no {policy.prediction} prediction of this cycle arrived before the deadline"
-        return Answer(noop(Reason.PREDICTION_MISSING, text))
+        text = f"no {agent.prediction} prediction of this cycle arrived before the deadline"
+        return CycleJudgement(noop(Reason.PREDICTION_MISSING, text))
     if prediction.reason is not None:
-        text = f"inference skipped the {policy.prediction} prediction: {prediction.reason}"
-        return Answer(noop(Reason.PREDICTION_SKIPPED, text), (prediction.id,))
-    return Answer(policy.judge(view, prediction, thresholds), (prediction.id,))
+        text = f"inference skipped the {agent.prediction} prediction: {prediction.reason}"
+        return CycleJudgement(noop(Reason.PREDICTION_SKIPPED, text), (prediction.id,))
+    return CycleJudgement(agent.judge(view, prediction, thresholds), (prediction.id,))
 
 
-def proposal(policy: Policy[Any], profile: str, cycle: OpenCycle, found: Judgement) -> Proposal:
+def proposal(agent: AnyAgent, profile: str, cycle: OpenCycle, judgement: Judgement) -> Proposal:
     """Return the proposal that a judgement makes."""
-    wanted = found.kind is not ActionKind.NOOP
-    return _proposal(
-        policy, profile, cycle, found, ProposalStatus.PROPOSED if wanted else ProposalStatus.NOOP
-    )
+    wanted = judgement.kind is not ActionKind.NOOP
+    status = ProposalStatus.PROPOSED if wanted else ProposalStatus.NOOP
+    return _proposal(agent, profile, cycle, judgement, status)
 
 
-def superseded(policy: Policy[Any], profile: str, cycle: OpenCycle) -> Proposal:
+def superseded(agent: AnyAgent, profile: str, cycle: OpenCycle) -> Proposal:
     """Return the proposal of a cycle that was not judged because a newer one had begun."""
-    found = noop(Reason.SUPERSEDED, "not judged: a newer observation had arrived")
-    return _proposal(policy, profile, cycle, found, ProposalStatus.SKIPPED)
+    judgement = noop(Reason.SUPERSEDED, "not judged: a newer observation had arrived")
+    return _proposal(agent, profile, cycle, judgement, ProposalStatus.SKIPPED)
 
 
 def _proposal(
-    policy: Policy[Any], profile: str, cycle: OpenCycle, found: Judgement, status: ProposalStatus
+    agent: AnyAgent, profile: str, cycle: OpenCycle, judgement: Judgement, status: ProposalStatus
 ) -> Proposal:
     return Proposal(
         cycle=cycle.cycle,
         cluster_time_seconds=cycle.cluster_time_seconds,
-        agent=policy.agent,
+        agent=agent.name,
         status=status,
         action=Action(
-            agent=policy.agent, kind=found.kind, target=found.target, parameters=found.parameters
+            agent=agent.name,
+            kind=judgement.kind,
+            target=judgement.target,
+            parameters=judgement.parameters,
         ),
-        score=found.score,
-        priority=policy.priority,
+        score=judgement.score,
+        priority=agent.order,
         profile=profile,
-        rule=found.rule,
-        evidence=found.evidence,
-        reason=found.reason,
-        text=found.text,
+        rule=judgement.rule,
+        evidence=judgement.evidence,
+        reason=judgement.reason,
+        text=judgement.text,
     )

@@ -14,14 +14,10 @@ from itertools import pairwise
 
 from pydantic import ValidationError
 
+from agent_registry.discovery import registered_agents
+from agent_registry.thresholds import Thresholds
 from bus.errors import ConfigError
-from schemas.actions import Agent
-from services.agents.thresholds import (
-    AdmissionThresholds,
-    EfficiencyThresholds,
-    SafetyThresholds,
-    Thresholds,
-)
+from schemas.actions import AgentName
 from services.model_folders import folder_of, read_manifest
 
 
@@ -32,18 +28,14 @@ class Profile:
     name: str
     text: str
     """What it is, in one sentence."""
-    thresholds: Mapping[Agent, Thresholds] | None
+    thresholds: Mapping[AgentName, Thresholds] | None
     """None: they come from a model's manifest."""
 
 
 SEED = Profile(
     name="seed",
     text="the seed formula's thresholds, exactly",
-    thresholds={
-        Agent.SAFETY: SafetyThresholds(),
-        Agent.EFFICIENCY: EfficiencyThresholds(),
-        Agent.ADMISSION: AdmissionThresholds(),
-    },
+    thresholds={agent.name: agent.thresholds() for agent in registered_agents()},
 )
 FORECAST = Profile(
     name="forecast",
@@ -65,21 +57,21 @@ def published_name(profile: str, by_model: ModelThresholds, given: Iterable[Thre
     return f"{profile}+changed" if differs else profile
 
 
-def of_models(by_model: ModelThresholds) -> Mapping[Agent, Thresholds]:
+def of_models(by_model: ModelThresholds) -> Mapping[AgentName, Thresholds]:
     """Return every agent's thresholds under profile `forecast`.
 
     Raises:
         ConfigError: a manifest names a threshold that the agent does not have, or a value that it
             cannot have.
     """
-    found: dict[Agent, Thresholds] = {}
+    found: dict[AgentName, Thresholds] = {}
     for agent, usual in (SEED.thresholds or {}).items():
         try:
-            found[agent] = type(usual).model_validate(dict(by_model.get(agent.value, {})))
+            found[agent] = type(usual).model_validate(dict(by_model.get(agent, {})))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            field = f"model thresholds of {agent.value}: {where}"
+            field = f"model thresholds of {agent}: {where}"
             raise ConfigError(field, first["input"], first["msg"]) from error
     return found
 

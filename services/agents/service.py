@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.actions import Agent
+from agent_registry.discovery import agents_by_name
+from agent_registry.registration import AnyAgent
+from schemas.actions import AgentName
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
-from services.agents.judging import answer, proposal, superseded
-from services.agents.policies import POLICIES
-from services.agents.policy import Policy
+from services.agents.judging import judge_cycle, proposal, superseded
 from services.agents.settings import AgentSettings
 from services.agents.state import AgentState, evolve
 
@@ -22,25 +22,25 @@ class AgentHandler:
 
     state_version = 1
 
-    def __init__(self, policy: Policy[Any], settings: AgentSettings) -> None:
-        """Judge by `policy` with the thresholds that the settings hold for its agent."""
-        self._policy = policy
-        self._thresholds = settings.thresholds(policy.agent)
-        self._profile = settings.profile_of(policy.agent)
+    def __init__(self, agent: AnyAgent, settings: AgentSettings) -> None:
+        """Judge by the agent's policy with the thresholds that the settings hold for it."""
+        self._agent = agent
+        self._thresholds = settings.thresholds(agent.name)
+        self._profile = settings.profile_of(agent.name)
         self._limit_intervals = settings.signal_limit_intervals
         self._deadline_seconds = settings.deadline_seconds
 
     @property
     def name(self) -> str:
         """The process."""
-        return f"agent-{self._policy.agent}"
+        return f"agent-{self._agent.name}"
 
     @property
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """Observations, the prediction the policy asks for, and the agent's own proposals."""
-        asked = self._policy.prediction
+        asked = self._agent.prediction
         predictions = () if asked is None else (("prediction", asked),)
-        return (("observation",), *predictions, ("proposal", self._policy.agent.value))
+        return (("observation",), *predictions, ("proposal", self._agent.name))
 
     @property
     def deadline_seconds(self) -> float | None:
@@ -66,7 +66,7 @@ class AgentHandler:
         """
         new_events = [
             NewEvent(
-                superseded(self._policy, self._profile, cycle),
+                superseded(self._agent, self._profile, cycle),
                 cycle.cycle,
                 cycle.cluster_time_seconds,
                 (cycle.observation_id,),
@@ -79,8 +79,8 @@ class AgentHandler:
 
     def _newest(self, state: AgentState, *, overdue: bool) -> tuple[NewEvent, ...]:
         cycle = state.open[-1]
-        found = answer(
-            self._policy,
+        judged = judge_cycle(
+            self._agent,
             self._thresholds,
             self._limit_intervals,
             cycle.cycle,
@@ -88,14 +88,14 @@ class AgentHandler:
             state.prediction,
             overdue=overdue,
         )
-        if found is None:
+        if judged is None:
             return ()
-        data = proposal(self._policy, self._profile, cycle, found.judgement)
-        causes = (cycle.observation_id, *found.prediction_ids)
+        data = proposal(self._agent, self._profile, cycle, judged.judgement)
+        causes = (cycle.observation_id, *judged.prediction_ids)
         return (NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, causes),)
 
 
-def build(settings: AgentSettings, origin: Origin, agent: Agent) -> AgentHandler:
+def build(settings: AgentSettings, origin: Origin, agent: AgentName) -> AgentHandler:
     """Return the handler of one agent; the same one live, in re-runs and in simulation."""
     del origin  # events get their origin when they are stamped
-    return AgentHandler(POLICIES[agent], settings)
+    return AgentHandler(agents_by_name()[agent], settings)

@@ -1,12 +1,18 @@
-"""Settings of the agents: one group for all three processes, each reads its own part."""
+"""Settings of the agents: one group for all their processes, each reads its own part.
+
+The group has one table of thresholds for each registered agent, so its model is made from the
+registry.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
-from schemas.actions import Agent
+from agent_registry.discovery import BadRegistration, agent_names, registered_agents
+from agent_registry.thresholds import Thresholds
+from schemas.actions import AgentName
 from schemas.model import DataModel
 from services.agents.profiles import (
     FORECAST,
@@ -16,15 +22,9 @@ from services.agents.profiles import (
     of_models,
     published_name,
 )
-from services.agents.thresholds import (
-    AdmissionThresholds,
-    EfficiencyThresholds,
-    SafetyThresholds,
-    Thresholds,
-)
 
 
-class AgentSettings(DataModel):
+class CommonSettings(DataModel):
     """Thresholds, and how long an agent waits for what it needs.
 
     Raises:
@@ -47,12 +47,6 @@ class AgentSettings(DataModel):
 
     Filled in from the two models; given directly where a recording is run again without them.
     """
-    safety: SafetyThresholds = SafetyThresholds()
-    """Agent A's thresholds; defaults are the seed's."""
-    efficiency: EfficiencyThresholds = EfficiencyThresholds()
-    """Agent B's thresholds; defaults are the seed's."""
-    admission: AdmissionThresholds = AdmissionThresholds()
-    """Agent C's thresholds; defaults are the seed's."""
     signal_limit_intervals: float = Field(default=3.0, gt=0)
     """Greatest age of a signal in intervals of the observation.
 
@@ -82,7 +76,7 @@ class AgentSettings(DataModel):
     @model_validator(mode="after")
     def _usable(self) -> Self:
         check_profile(self.profile, self.model_thresholds)
-        for agent in Agent:
+        for agent in agent_names():
             check_order(f"agents.{agent}", self.thresholds(agent))
         return self
 
@@ -91,22 +85,20 @@ class AgentSettings(DataModel):
         """Wall seconds to wait for predictions."""
         return self.wall_interval_seconds * self.deadline_share_ratio
 
-    def thresholds(self, agent: Agent) -> Thresholds:
+    def thresholds(self, agent: AgentName) -> Thresholds:
         """Return one agent's thresholds."""
-        return {
-            Agent.SAFETY: self.safety,
-            Agent.EFFICIENCY: self.efficiency,
-            Agent.ADMISSION: self.admission,
-        }[agent]
+        thresholds = getattr(self, agent)
+        assert isinstance(thresholds, Thresholds)
+        return thresholds
 
-    def profile_of(self, agent: Agent) -> str:
+    def profile_of(self, agent: AgentName) -> str:
         """Return the profile's name as the agent's proposals carry it."""
         return published_name(self.profile, self.model_thresholds, (self.thresholds(agent),))
 
-    def announcement(self, agent: Agent) -> dict[str, Any]:
+    def announcement(self, agent: AgentName) -> dict[str, Any]:
         """Return everything that can change a result of this agent."""
         return {
-            "agent": agent.value,
+            "agent": agent,
             "profile": self.profile_of(agent),
             "thresholds": self.thresholds(agent).model_dump(mode="json"),
             **self._announced_models(),
@@ -118,6 +110,34 @@ class AgentSettings(DataModel):
         """Return what the manifests say; the folders stay out of the log."""
         forecast = self.profile == FORECAST.name
         return {"model_thresholds": self.model_thresholds} if forecast else {}
+
+
+def _settings_model() -> type[CommonSettings]:
+    """Return the settings with a field for each agent.
+
+    Raises:
+        BadRegistration: an agent is called like a setting that all agents share.
+    """
+    fields: dict[str, Any] = {}
+    for agent in registered_agents():
+        if agent.name in CommonSettings.model_fields:
+            why = "it is a setting of all agents; use another name"
+            raise BadRegistration(f"services/agents/{agent.name}: name = {agent.name!r}: {why}")
+        about = f"Agent {agent.letter}'s thresholds; it {agent.purpose}."
+        fields[agent.name] = (agent.thresholds, Field(agent.thresholds(), description=about))
+    return create_model(
+        "AgentSettings",
+        __base__=CommonSettings,
+        __doc__=CommonSettings.__doc__,
+        __module__=__name__,
+        **fields,
+    )
+
+
+if TYPE_CHECKING:
+    AgentSettings = CommonSettings
+else:
+    AgentSettings = _settings_model()
 
 
 def _given(thresholds: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent_registry.policy import NodePrediction
 from schemas.envelope import Event
 from schemas.model import DataModel
 from schemas.observation import Observation
@@ -11,7 +12,6 @@ from schemas.prediction import PredictionDemand, PredictionRisk
 from schemas.proposal import Proposal
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle, add_open_cycle, remove_open_cycle, update_view
-from services.agents.policy import Prediction
 
 
 class AgentState(DataModel):
@@ -19,7 +19,7 @@ class AgentState(DataModel):
 
     view: ObservationView | None = None
     """None before the first keyframe."""
-    prediction: Prediction | None = None
+    prediction: NodePrediction | None = None
     """The newest prediction, of whatever cycle."""
     open: tuple[OpenCycle, ...] = ()
     """Cycles without this agent's proposal in the log, oldest first."""
@@ -49,11 +49,11 @@ def _answered(state: AgentState, cycle: int) -> AgentState:
     )
 
 
-def _kept(event: Event[Any]) -> Prediction:
+def _kept(event: Event[Any]) -> NodePrediction:
     data = event.data
     ratios = data.nodes.risk_ratio if isinstance(data, PredictionRisk) else data.nodes.demand_ratio
     skipped = data.status == "skipped"
-    return Prediction(
+    return NodePrediction(
         id=event.id,
         cycle=data.cycle,
         model_id=data.model_id,

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from schemas.actions import Agent
+from agent_registry.discovery import names_in_referee_order
+from schemas.actions import AgentName
 from schemas.model import DataModel
 
 
@@ -48,7 +49,7 @@ class CollectorSettings(DataModel):
     """A full state travels every so many cycles, deltas in between."""
     namespaces: tuple[str, ...] = ()
     """Prefixes of watched namespaces (queue, SLA, health); empty: all but Kubernetes' own."""
-    expected_agents: tuple[Agent, ...] = (Agent.SAFETY, Agent.ADMISSION, Agent.EFFICIENCY)
+    expected_agents: tuple[AgentName, ...] = Field(default_factory=names_in_referee_order)
     """Agents that the referee waits for, in canonical order."""
     energy_price: float = Field(default=0.1, ge=0)
     """Price of a kWh; a constant nobody measured, published as `assumed`."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agent_registry.discovery import action_label, letter_of
 from projections.cycle_record import CycleRecord
-from schemas.actions import LETTERS, Action, Agent, Evidence
+from schemas.actions import Action, AgentName, Evidence
 from schemas.decision import Considered, Decision, Override
 from schemas.outcome import (
     GuardCheck,
@@ -59,11 +60,11 @@ def decision_row(record: CycleRecord) -> Json | None:
     return {
         "cycle": data.cycle,
         "letter": _letter(data.action.agent),
-        "label": data.action.label,
+        "label": action_label(data.action),
         "target": data.action.target.name,
         "rule": data.rule,
         "losers": len(data.overridden),
-        "missing": [LETTERS[agent] for agent in data.missing],
+        "missing": [letter_of(agent) for agent in data.missing],
         "became": record.result,
         "reward": None if observed is None else observed.total,
     }
@@ -72,7 +73,7 @@ def decision_row(record: CycleRecord) -> Json | None:
 def action_json(action: Action) -> Json:
     """Return an action as JSON."""
     return {
-        "label": action.label,
+        "label": action_label(action),
         "letter": _letter(action.agent),
         "agent": action.agent,
         "kind": action.kind,
@@ -85,8 +86,8 @@ def _parameters(action: Action | None) -> Json:
     return {} if action is None else action.parameters.model_dump(mode="json", exclude_none=True)
 
 
-def _letter(agent: Agent | None) -> str:
-    return "R" if agent is None else LETTERS[agent]
+def _letter(agent: AgentName | None) -> str:
+    return "R" if agent is None else letter_of(agent)
 
 
 def _agents(data: Decision, actions: Mapping[str, Action]) -> list[Json]:
@@ -94,16 +95,16 @@ def _agents(data: Decision, actions: Mapping[str, Action]) -> list[Json]:
         _considered(proposal, data, actions.get(proposal.id)) for proposal in data.considered
     ]
     missing = [
-        {"agent": agent, "letter": LETTERS[agent], "verdict": "missing"} for agent in data.missing
+        {"agent": agent, "letter": letter_of(agent), "verdict": "missing"} for agent in data.missing
     ]
     return considered + missing
 
 
 def _considered(proposal: Considered, data: Decision, action: Action | None) -> Json:
-    override = data.overridden.get(proposal.agent.value)
+    override = data.overridden.get(proposal.agent)
     return {
         "agent": proposal.agent,
-        "letter": LETTERS[proposal.agent],
+        "letter": letter_of(proposal.agent),
         "verdict": "won" if proposal.id == data.selected else "lost",
         "status": proposal.status,
         "kind": proposal.kind,
@@ -134,7 +135,7 @@ def _evidence(evidence: Evidence) -> Json:
 def _override(override: Override) -> Json:
     return {
         **override.model_dump(mode="json"),
-        "by_letter": None if override.by is None else LETTERS[override.by],
+        "by_letter": None if override.by is None else letter_of(override.by),
     }
 
 

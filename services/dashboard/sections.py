@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from agent_registry.discovery import letter_of, referee_place, registered_agents
 from projections.run_state import RunState
 from schemas.identity import Origin
 from schemas.observation import ClusterTotals
@@ -14,7 +15,6 @@ from services.dashboard.page import NANOSECONDS, Page, Row
 
 RECENT_DECISIONS = 40
 RECENT_REACTIONS = 24
-AGENT_NAMES = ("safety", "admission", "efficiency")
 
 
 def sections_of(page: Page, origin: Origin, replay: str = "") -> dict[str, Any]:
@@ -25,6 +25,7 @@ def sections_of(page: Page, origin: Origin, replay: str = "") -> dict[str, Any]:
     decided = page.overview.cycles.newest_decided
     return {
         "head": _head(page, origin, replay),
+        "agents": _agents(),
         "layers": _layers(page),
         "cluster": _cluster(page),
         "signals": _signals(page),
@@ -91,6 +92,20 @@ def _layers(page: Page) -> list[Json]:
             "window": len(activity.stamps_ns),
         }
         for name, activity in page.overview.layers.items()
+    ]
+
+
+def _agents() -> list[Json]:
+    """Return what the page needs to draw an agent: the same for as long as this process runs."""
+    return [
+        {
+            "name": agent.name,
+            "letter": agent.letter,
+            "purpose": agent.purpose,
+            "colour": agent.colour,
+            "dark_colour": agent.dark_colour,
+        }
+        for agent in registered_agents()
     ]
 
 
@@ -164,13 +179,6 @@ def _rewards(page: Page) -> Json | None:
     if not rewards:
         return None
     newest = rewards[-1]
-    weights = dict(
-        zip(
-            ("safety", "efficiency", "admission"),
-            (newest.alpha, newest.beta, newest.gamma),
-            strict=True,
-        )
-    )
     return {
         "cycle": newest.cycle,
         "scale": newest.scale,
@@ -179,11 +187,12 @@ def _rewards(page: Page) -> Json | None:
         "agents": [
             {
                 "name": name,
-                "weight": weights[name],
-                "observed": None if newest.observed is None else getattr(newest.observed, name),
-                "predicted": getattr(newest.predicted, name),
+                "letter": letter_of(name),
+                "weight": newest.weights[name],
+                "observed": None if newest.observed is None else newest.observed.by_agent[name],
+                "predicted": newest.predicted.by_agent[name],
             }
-            for name in AGENT_NAMES
+            for name in sorted(newest.weights, key=referee_place)
         ],
         "total": {
             "observed": None if newest.observed is None else newest.observed.total,

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind, AgentName
 from schemas.decision import RefereeRule
 
 CPU_WEIGHT = 0.55
@@ -54,7 +54,7 @@ class Phase:
     index: int
     name: str
     spread: Spread
-    agent: Agent
+    agent: AgentName
     kind: ActionKind
     rule: RefereeRule
     band: tuple[float, float]
@@ -77,7 +77,8 @@ OVERLOADED_ABOVE, OVERLOADED_SHARE = 0.85, 0.5
 MOST_MEMORY = 0.95
 """Drawn memory shares stay below; the rest is for pods that start meanwhile."""
 
-_B, _A, _C = Agent.EFFICIENCY, Agent.SAFETY, Agent.ADMISSION
+EFFICIENCY = "efficiency"
+_B, _A, _C = EFFICIENCY, "safety", "admission"
 _BY_SCORE, _FIRST, _PROTECTS = (
     RefereeRule.EFFICIENCY_BY_SCORE,
     RefereeRule.SAFETY_FIRST,

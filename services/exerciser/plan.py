@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from schemas.actions import Agent
 from schemas.reasons import Reason
 from services.exerciser.phases import (
+    EFFICIENCY,
     OVERLOADED_ABOVE,
     OVERLOADED_SHARE,
     THROTTLE_FROM,
@@ -117,7 +117,7 @@ def _by_safety(phase: Phase, nodes: Sequence[NodeLoad]) -> Plan | None:
 
 def _by_admission(phase: Phase, nodes: Sequence[NodeLoad], waiting_pods: int) -> Plan | None:
     """Return the refusal when agent C would win over an efficiency phase."""
-    if phase.agent is not Agent.EFFICIENCY:
+    if phase.agent != EFFICIENCY:
         return None
     full = [node for node in nodes if node.shares.fullest > OVERLOADED_ABOVE]
     if not waiting_pods and len(full) < OVERLOADED_SHARE * len(nodes):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from schemas.actions import Action, ActionKind, Agent
+from agent_registry.discovery import action_label, agents_by_name, referee_place
+from agent_registry.registration import AnyAgent
+from schemas.actions import Action, ActionKind
 from schemas.decision import Considered
 from schemas.envelope import Event
 from schemas.model import DataModel
 from schemas.reasons import Reason
-
-ORDER = {Agent.SAFETY: 1, Agent.ADMISSION: 2, Agent.EFFICIENCY: 3}
-"""The seed's fixed order: A before C before B."""
 
 UNJUDGED = frozenset(
     {
@@ -35,6 +34,21 @@ class Candidate(DataModel):
     profile: str
 
     @property
+    def agent(self) -> AnyAgent | None:
+        """Its agent's registration; None where that agent is not installed here."""
+        return agents_by_name().get(self.considered.agent)
+
+    @property
+    def preempts(self) -> bool:
+        """Whether it wins over everything."""
+        return self.agent is not None and self.action.full_kind in self.agent.preempts
+
+    @property
+    def protects(self) -> bool:
+        """Whether it wins over what only saves."""
+        return self.agent is not None and self.action.full_kind in self.agent.protects
+
+    @property
     def wants(self) -> bool:
         """Whether it asks for anything to be done."""
         return self.considered.kind is not ActionKind.NOOP
@@ -53,7 +67,8 @@ class Candidate(DataModel):
     def name(self) -> str:
         """Action and target, e.g. `AgentA:replicate on node-7`."""
         target = self.action.target.name
-        return f"{self.action.label} on {target}" if target else self.action.label
+        label = action_label(self.action)
+        return f"{label} on {target}" if target else label
 
     @property
     def numbers(self) -> str:
@@ -86,14 +101,18 @@ def candidate_of(event: Event[Any]) -> Candidate:
 
 
 def canonical(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Return candidates in the order A, C, B, then falling score, then id.
+    """Return candidates in the referee's order of agents (A, C, B), then falling score, then id.
 
     Whatever order they came in.
     """
     return tuple(
         sorted(
             candidates,
-            key=lambda one: (ORDER[one.considered.agent], -one.considered.score, one.considered.id),
+            key=lambda one: (
+                referee_place(one.considered.agent),
+                -one.considered.score,
+                one.considered.id,
+            ),
         )
     )
 

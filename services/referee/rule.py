@@ -24,6 +24,8 @@ class Choice:
     """None: nobody; the referee itself says noop."""
     reason: Reason | None = None
     """Why nothing is done; None when something is."""
+    text: str = ""
+    """Why it was chosen, where the rule's own text does not say it all."""
 
 
 @dataclass(frozen=True, slots=True)

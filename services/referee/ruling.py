@@ -9,9 +9,9 @@ in `overridden`; at most one is selected.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from schemas.actions import Action, ActionKind, Agent, Target, TargetKind
+from schemas.actions import Action, ActionKind, AgentName, Target, TargetKind
 from schemas.decision import Override, RefereeRule
 from schemas.reasons import Reason
 from services.referee.candidate import Candidate, canonical
@@ -39,7 +39,7 @@ class Ruling:
 
 
 def rule_on(
-    proposals: Iterable[Candidate], missing: Sequence[Agent] = (), rules: Sequence[Rule] = RULES
+    proposals: Iterable[Candidate], missing: Sequence[AgentName] = (), rules: Sequence[Rule] = RULES
 ) -> Ruling:
     """Return the ruling of the first rule that applies.
 
@@ -56,7 +56,7 @@ def rule_on(
     raise AssertionError("the last rule applies to every set of proposals")
 
 
-def superseded(proposals: Iterable[Candidate], missing: Sequence[Agent] = ()) -> Ruling:
+def superseded(proposals: Iterable[Candidate], missing: Sequence[AgentName] = ()) -> Ruling:
     """Return the ruling of a cycle that is not judged: a noop.
 
     What had been proposed is overridden.
@@ -65,10 +65,13 @@ def superseded(proposals: Iterable[Candidate], missing: Sequence[Agent] = ()) ->
     return _ruling(canonical(proposals), rule, Choice(None, Reason.SUPERSEDED), missing)
 
 
-def _ruling(candidates: Candidates, rule: Rule, choice: Choice, missing: Sequence[Agent]) -> Ruling:
+def _ruling(
+    candidates: Candidates, rule: Rule, choice: Choice, missing: Sequence[AgentName]
+) -> Ruling:
     winner = choice.winner
+    rule = replace(rule, text=choice.text or rule.text)
     overridden = {
-        one.considered.agent.value: _override(one, winner, rule)
+        one.considered.agent: _override(one, winner, rule)
         for one in candidates
         if winner is None or one.considered.id != winner.considered.id
     }
@@ -85,7 +88,7 @@ def _ruling(candidates: Candidates, rule: Rule, choice: Choice, missing: Sequenc
 
 
 def _rationale(
-    candidates: Candidates, rule: Rule, winner: Candidate | None, missing: Sequence[Agent]
+    candidates: Candidates, rule: Rule, winner: Candidate | None, missing: Sequence[AgentName]
 ) -> str:
     if winner is not None and winner.wants:
         said = f"{winner.name}: {winner.numbers}; {rule.text}"

@@ -89,7 +89,8 @@ def decision_of(
 def _repeats(ruling: Ruling, last: LastDecision | None) -> int:
     same = (
         last is not None
-        and last.action.label == ruling.action.label
+        and last.action.agent == ruling.action.agent
+        and last.action.full_kind == ruling.action.full_kind
         and last.action.target == ruling.action.target
     )
     return 1 + (last.repeat_count if same and last is not None else 0)

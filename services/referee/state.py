@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.actions import Action, Agent
+from agent_registry.discovery import referee_place
+from schemas.actions import Action, AgentName
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import DataModel
@@ -15,7 +16,7 @@ from schemas.numbers import Count, Cycle, Seconds
 from schemas.observation import Observation
 from schemas.proposal import Proposal
 from schemas.view import OPEN_LIMIT
-from services.referee.candidate import ORDER, Candidate, candidate_of
+from services.referee.candidate import Candidate, candidate_of
 
 
 class PendingCycle(DataModel):
@@ -24,12 +25,12 @@ class PendingCycle(DataModel):
     cycle: Cycle
     observation_id: str
     cluster_time_seconds: Seconds
-    expected: tuple[Agent, ...]
+    expected: tuple[AgentName, ...]
     """Who is expected to propose, in canonical order."""
     proposals: tuple[Candidate, ...] = ()
 
     @property
-    def missing(self) -> tuple[Agent, ...]:
+    def missing(self) -> tuple[AgentName, ...]:
         """Expected agents without a proposal, in canonical order."""
         filed = [one.considered.agent for one in self.proposals]
         return tuple(agent for agent in self.expected if agent not in filed)
@@ -67,7 +68,7 @@ def _opened(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[Pendin
         cycle=data.cycle,
         observation_id=event.id,
         cluster_time_seconds=data.cluster_time_seconds,
-        expected=tuple(sorted(data.expected_agents, key=ORDER.__getitem__)),
+        expected=tuple(sorted(data.expected_agents, key=referee_place)),
     )
     return (*(one for one in cycles if one.cycle < new.cycle), new)[-OPEN_LIMIT:]
 
@@ -86,7 +87,7 @@ def _filed(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[Pending
     )
 
 
-def _agents(cycle: PendingCycle) -> tuple[Agent, ...]:
+def _agents(cycle: PendingCycle) -> tuple[AgentName, ...]:
     return tuple(one.considered.agent for one in cycle.proposals)
 
 

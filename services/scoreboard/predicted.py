@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from agent_registry.reward import Situation
 from schemas.actions import Action, ActionKind
 from schemas.observation import ObservedNodes
 from schemas.view import ObservationView
-from services.scoreboard.rewards import Situation
 
 CPU_WEIGHT, MEMORY_WEIGHT = 0.55, 0.35
 WATTS_PER_CPU, WATTS_PER_MEMORY = 120.0, 60.0

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from agent_registry.discovery import agent_names, registered_agents
+from bus.errors import ConfigError
+from schemas.actions import AgentName
 from schemas.model import DataModel
-from services.scoreboard.rewards import SCALE, Weights
+from schemas.upcast import WEIGHT_NAMES
+from services.scoreboard.rewards import Weights, scale_of
+
+
+def _registered_weights() -> dict[AgentName, float]:
+    return {agent.name: agent.reward_weight for agent in registered_agents()}
 
 
 class ScoreboardSettings(DataModel):
     """How rewards are weighted, when they are read and how much waits at once."""
 
-    alpha: float = Field(default=1.0, ge=0)
-    """Weight of the safety agent's reward in the total; the seed's value."""
-    beta: float = Field(default=0.6, ge=0)
-    """Weight of the efficiency agent's reward; the seed's value."""
-    gamma: float = Field(default=0.8, ge=0)
-    """Weight of the admission agent's reward; the seed's value."""
+    weights: dict[AgentName, float] = Field(default_factory=_registered_weights)
+    """Weight of each agent's reward in the total; an agent that is not named is not rewarded."""
+    alpha: float | None = Field(default=None, ge=0)
+    """Weight of the safety agent's reward; the older name of its entry in `weights`, and wins."""
+    beta: float | None = Field(default=None, ge=0)
+    """Weight of the efficiency agent's reward, likewise."""
+    gamma: float | None = Field(default=None, ge=0)
+    """Weight of the admission agent's reward, likewise."""
     settle_cycles: int = Field(default=1, ge=1)
     """Cycles from a decision to the observation that pays it.
 
@@ -44,11 +54,25 @@ class ScoreboardSettings(DataModel):
     ahead than so many cycles every n-th is scored.
     """
 
+    @model_validator(mode="after")
+    def _usable(self) -> Self:
+        for name, weight in self.weights.items():
+            field = f"scoreboard.weights.{name}"
+            if name not in agent_names():
+                raise ConfigError(field, weight, f"use one of {', '.join(agent_names())}")
+            if not weight >= 0:
+                raise ConfigError(field, weight, "set it to 0 or more")
+        return self
+
     @property
-    def weights(self) -> Weights:
-        """The three weights together."""
-        return Weights(self.alpha, self.beta, self.gamma)
+    def reward_weights(self) -> Weights:
+        """The weight of every rewarded agent, by letter; the older names are in it."""
+        older = {agent: getattr(self, name) for agent, name in WEIGHT_NAMES.items()}
+        given = {**self.weights, **{name: one for name, one in older.items() if one is not None}}
+        return {name: given[name] for name in agent_names() if name in given}
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result."""
-        return {**self.model_dump(mode="json"), "scale": SCALE}
+        weights = self.reward_weights
+        settings = self.model_dump(mode="json", exclude={"weights", *WEIGHT_NAMES.values()})
+        return {"weights": dict(weights), **settings, "scale": scale_of(weights)}

@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from schemas.actions import Action, Agent
+from pydantic import field_validator
+
+from agent_registry.reward import Situation
+from schemas.actions import Action, AgentName
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.model import DataModel
@@ -21,6 +24,7 @@ from schemas.outcome import (
     OutcomeExecution,
     OutcomeForecast,
     OutcomeReward,
+    RewardPart,
 )
 from schemas.prediction import (
     Prediction,
@@ -29,6 +33,7 @@ from schemas.prediction import (
     PredictionShadow,
 )
 from schemas.reasons import Reason
+from schemas.upcast import reward_by_agent
 from schemas.view import ObservationView, update_view
 from services.scoreboard.forecast import Running, scored
 from services.scoreboard.pending import (
@@ -41,7 +46,7 @@ from services.scoreboard.pending import (
     with_prediction,
 )
 from services.scoreboard.predicted import predicted, situation_of
-from services.scoreboard.rewards import SCALE, Situation, agent_rewards, reward_parts
+from services.scoreboard.rewards import agent_rewards, reward_parts, scale_of
 from services.scoreboard.settings import ScoreboardSettings
 
 
@@ -63,7 +68,7 @@ class PendingDecision(DataModel):
     observation_id: str
     """The observation that was judged."""
     action: Action
-    selected_agent: Agent | None
+    selected_agent: AgentName | None
     max_risk_ratio: Ratio | None
     predicted: Situation
 
@@ -76,6 +81,13 @@ class Owed(DataModel):
     causes: tuple[str, ...]
     reward: OutcomeReward | None = None
     forecast: OutcomeForecast | None = None
+
+    @field_validator("reward", mode="before")
+    @classmethod
+    def _of_older_checkpoint(cls, reward: Any) -> Any:
+        """Read what a checkpoint holds from before rewards were keyed by agent."""
+        older = isinstance(reward, dict) and "weights" not in reward
+        return reward_by_agent(reward) if older else reward
 
 
 class ScoreboardState(DataModel):
@@ -194,9 +206,14 @@ def _paid(
     seen: Situation | None,
     settings: ScoreboardSettings,
 ) -> ScoreboardState:
-    hoped_parts = reward_parts(one.action, one.predicted, one.max_risk_ratio)
-    parts = () if seen is None else reward_parts(one.action, seen, one.max_risk_ratio)
-    observed = None if seen is None else agent_rewards(parts, settings.weights)
+    weights = settings.reward_weights
+
+    def parts_of(after: Situation) -> tuple[RewardPart, ...]:
+        return reward_parts(one.action, after, one.max_risk_ratio, weights)
+
+    predicted_parts = parts_of(one.predicted)
+    parts = () if seen is None else parts_of(seen)
+    observed = None if seen is None else agent_rewards(parts, weights)
     count = state.scored + (observed is not None)
     total = rounded(state.sum_total + (0.0 if observed is None else observed.total))
     reward = OutcomeReward(
@@ -206,14 +223,12 @@ def _paid(
         observed_cycle=None if seen is None else view.cycle,
         action_kind=one.action.kind,
         selected_agent=one.selected_agent,
-        scale=SCALE,
-        alpha=settings.alpha,
-        beta=settings.beta,
-        gamma=settings.gamma,
+        scale=scale_of(weights),
+        weights=dict(weights),
         observed=observed,
-        predicted=agent_rewards(hoped_parts, settings.weights),
+        predicted=agent_rewards(predicted_parts, weights),
         observed_parts=parts,
-        predicted_parts=hoped_parts,
+        predicted_parts=predicted_parts,
         mean_total=total / count if count else 0.0,
         scored=count,
         reason=Reason.NOT_OBSERVED if seen is None else None,

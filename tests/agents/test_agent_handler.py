@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import ActionKind, Agent
+from agent_registry.discovery import agent_names
+from schemas.actions import ActionKind, AgentName
 from schemas.envelope import Event
 from schemas.frames import apply_frame
 from schemas.proposal import Proposal, ProposalStatus
@@ -17,12 +18,12 @@ from services.agents.settings import AgentSettings
 from services.agents.state import AgentState
 from tests.builders import ORIGIN, make_demand, make_observation, make_risk, stamped
 
-MAKERS = {Agent.SAFETY: make_risk, Agent.EFFICIENCY: make_demand}
+MAKERS = {"safety": make_risk, "efficiency": make_demand}
 READERS = list(MAKERS)
 """Agents that wait for a prediction."""
 
 
-def handler_of(agent: Agent, **settings: Any) -> AgentHandler:
+def handler_of(agent: AgentName, **settings: Any) -> AgentHandler:
     """Return one agent's handler."""
     return build(AgentSettings(**settings), ORIGIN, agent)
 
@@ -48,7 +49,7 @@ def observed(cycle: int = 1, **options: Any) -> Event[Any]:
 
 
 @pytest.mark.parametrize("agent", READERS)
-def test_an_agent_waits_for_its_prediction(agent: Agent) -> None:
+def test_an_agent_waits_for_its_prediction(agent: AgentName) -> None:
     """Before the prediction and before the deadline nothing is said."""
     handler = handler_of(agent)
 
@@ -56,7 +57,7 @@ def test_an_agent_waits_for_its_prediction(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("agent", READERS)
-def test_an_agent_proposes_when_its_prediction_is_there(agent: Agent) -> None:
+def test_an_agent_proposes_when_its_prediction_is_there(agent: AgentName) -> None:
     """The proposal rests on the observation and the prediction, and names both as causes."""
     handler = handler_of(agent)
     observation, prediction = observed(), stamped(MAKERS[agent]({"node-0": 0.2}))
@@ -64,11 +65,11 @@ def test_an_agent_proposes_when_its_prediction_is_there(agent: Agent) -> None:
     (new_event,) = handler.decide(state_after(handler, observation, prediction), overdue=False)
 
     assert new_event.causes == (observation.id, prediction.id)
-    assert new_event.data.key() == agent.value
+    assert new_event.data.key() == agent
 
 
 @pytest.mark.parametrize("agent", READERS)
-def test_a_missing_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
+def test_a_missing_prediction_is_a_noop_with_the_reason(agent: AgentName) -> None:
     """At the deadline an agent without its prediction says so instead of guessing."""
     handler = handler_of(agent)
 
@@ -79,7 +80,7 @@ def test_a_missing_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("agent", READERS)
-def test_a_prediction_of_an_older_cycle_does_not_count(agent: Agent) -> None:
+def test_a_prediction_of_an_older_cycle_does_not_count(agent: AgentName) -> None:
     """Only the prediction of the judged cycle is used."""
     handler = handler_of(agent)
     state = state_after(
@@ -95,7 +96,7 @@ def test_a_prediction_of_an_older_cycle_does_not_count(agent: Agent) -> None:
 
 
 @pytest.mark.parametrize("agent", READERS)
-def test_a_skipped_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
+def test_a_skipped_prediction_is_a_noop_with_the_reason(agent: AgentName) -> None:
     """When inference skipped, the agent names that."""
     handler = handler_of(agent)
     skipped = MAKERS[agent]({}, status="skipped", reason=Reason.MISSING_SIGNAL)
@@ -108,7 +109,7 @@ def test_a_skipped_prediction_is_a_noop_with_the_reason(agent: Agent) -> None:
 
 def test_admission_does_not_wait_for_inference() -> None:
     """Agent C judges the observation alone and never reads predictions."""
-    handler = handler_of(Agent.ADMISSION)
+    handler = handler_of("admission")
 
     (made,) = proposals(handler, state_after(handler, observed(totals={"queue_length": 9})))
 
@@ -116,7 +117,7 @@ def test_admission_does_not_wait_for_inference() -> None:
     assert all("prediction" not in pattern for pattern in handler.reads)
 
 
-@pytest.mark.parametrize("agent", list(Agent))
+@pytest.mark.parametrize("agent", agent_names())
 @pytest.mark.parametrize("name", ["node_requests", "pods"])
 @pytest.mark.parametrize(
     ("change", "reason"),
@@ -130,7 +131,7 @@ def test_admission_does_not_wait_for_inference() -> None:
     ],
 )
 def test_no_agent_proposes_on_stale_or_missing_signals(
-    agent: Agent, name: str, change: dict[str, Any] | None, reason: Reason
+    agent: AgentName, name: str, change: dict[str, Any] | None, reason: Reason
 ) -> None:
     """A signal that is too old, marked stale or not there makes a noop with the reason."""
     handler = handler_of(agent)
@@ -146,7 +147,7 @@ def test_no_agent_proposes_on_stale_or_missing_signals(
 )
 def test_a_signal_exactly_at_its_limit_is_still_used(change: dict[str, Any]) -> None:
     """Stale begins above the limit."""
-    handler = handler_of(Agent.ADMISSION)
+    handler = handler_of("admission")
 
     (made,) = proposals(handler, state_after(handler, observed(signals={"pods": change})))
 
@@ -155,7 +156,7 @@ def test_a_signal_exactly_at_its_limit_is_still_used(change: dict[str, Any]) -> 
 
 def test_older_cycles_are_skipped_and_the_newest_is_judged() -> None:
     """After an outage only the newest observation gets a judgement."""
-    handler = handler_of(Agent.ADMISSION)
+    handler = handler_of("admission")
 
     made = proposals(handler, state_after(handler, *(observed(cycle) for cycle in (1, 2, 3))))
 
@@ -167,8 +168,8 @@ def test_older_cycles_are_skipped_and_the_newest_is_judged() -> None:
     assert {one.reason for one in made[:2]} == {Reason.SUPERSEDED}
 
 
-@pytest.mark.parametrize("agent", list(Agent))
-def test_an_agent_is_silent_about_cycles_that_hold_its_proposal(agent: Agent) -> None:
+@pytest.mark.parametrize("agent", agent_names())
+def test_an_agent_is_silent_about_cycles_that_hold_its_proposal(agent: AgentName) -> None:
     """After a restart nothing is said twice."""
     handler = handler_of(agent)
     state = state_after(handler, observed(1))
@@ -182,7 +183,7 @@ def test_an_agent_is_silent_about_cycles_that_hold_its_proposal(agent: Agent) ->
 
 def test_an_agent_that_starts_inside_a_chain_waits_for_the_keyframe() -> None:
     """Without the full state an agent says that it is missing."""
-    handler = handler_of(Agent.ADMISSION)
+    handler = handler_of("admission")
     delta = make_observation(1, cycle=2, previous=apply_frame(None, make_observation(1, cycle=1)))
     assert delta.frame.frame == "delta"
 
@@ -191,8 +192,8 @@ def test_an_agent_that_starts_inside_a_chain_waits_for_the_keyframe() -> None:
     assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.MISSING_SIGNAL)
 
 
-@pytest.mark.parametrize("agent", list(Agent))
-def test_the_state_survives_a_checkpoint(agent: Agent) -> None:
+@pytest.mark.parametrize("agent", agent_names())
+def test_the_state_survives_a_checkpoint(agent: AgentName) -> None:
     """State through JSON and back proposes the same."""
     handler = handler_of(agent)
     events = [observed()]
@@ -208,11 +209,11 @@ def test_the_state_survives_a_checkpoint(agent: Agent) -> None:
 
 def test_agents_give_up_waiting_before_the_referee_does() -> None:
     """The agents' deadline is 0.35 of the wall interval."""
-    assert handler_of(Agent.SAFETY, wall_interval_seconds=10.0).deadline_seconds == 3.5
+    assert handler_of("safety", wall_interval_seconds=10.0).deadline_seconds == 3.5
 
 
 @pytest.mark.parametrize("agent", READERS)
-def test_an_answered_prediction_is_forgotten_and_a_newer_one_kept(agent: Agent) -> None:
+def test_an_answered_prediction_is_forgotten_and_a_newer_one_kept(agent: AgentName) -> None:
     """Nobody asks for it again, and checkpoints stay small."""
     handler = handler_of(agent)
     waiting = state_after(handler, observed(1), stamped(MAKERS[agent]({"node-0": 0.2})))
@@ -228,7 +229,7 @@ def test_an_answered_prediction_is_forgotten_and_a_newer_one_kept(agent: Agent) 
 def test_admission_passes_over_nodes_for_which_a_signal_does_not_hold() -> None:
     """The fullest node is not capped by numbers that are not its own."""
     rows = {"node-0": {"cpu_requested_ratio": 0.99}, "node-1": {"cpu_requested_ratio": 0.5}}
-    handler = handler_of(Agent.ADMISSION)
+    handler = handler_of("admission")
     full = {"queue_length": 500}
 
     for exceptions, target in (((), "node-0"), (("node-0",), "node-1")):

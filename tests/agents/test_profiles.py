@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from bus.errors import ConfigError, InputError
-from schemas.actions import Agent
 from services.agents.settings import AgentSettings
 
 
@@ -52,9 +51,9 @@ def test_changed_thresholds_change_the_name_of_the_profile() -> None:
     """A proposal never claims to follow the seed when its numbers do not."""
     settings = AgentSettings.model_validate({"safety": {"replicate_risk_ratio": 0.9}})
 
-    assert settings.profile_of(Agent.SAFETY) == "seed+changed"
-    assert settings.profile_of(Agent.ADMISSION) == "seed"
-    assert settings.announcement(Agent.SAFETY)["thresholds"]["replicate_risk_ratio"] == 0.9
+    assert settings.profile_of("safety") == "seed+changed"
+    assert settings.profile_of("admission") == "seed"
+    assert settings.announcement("safety")["thresholds"]["replicate_risk_ratio"] == 0.9
 
 
 def test_settings_survive_the_environment() -> None:
@@ -75,8 +74,8 @@ def test_the_forecast_profile_takes_its_thresholds_from_the_model() -> None:
 
     assert settings.safety.throttle_risk_ratio == 0.02
     assert settings.efficiency == AgentSettings().efficiency
-    assert settings.profile_of(Agent.SAFETY) == settings.profile_of(Agent.EFFICIENCY) == "forecast"
-    assert settings.announcement(Agent.SAFETY)["model_thresholds"] == {"safety": RISK}
+    assert settings.profile_of("safety") == settings.profile_of("efficiency") == "forecast"
+    assert settings.announcement("safety")["model_thresholds"] == {"safety": RISK}
     assert AgentSettings.model_validate_json(settings.model_dump_json()) == settings
 
 
@@ -92,7 +91,7 @@ def test_a_threshold_given_beside_the_model_wins_and_shows() -> None:
 
     assert settings.safety.throttle_risk_ratio == 0.01
     assert settings.safety.replicate_risk_ratio == 0.09
-    assert settings.profile_of(Agent.SAFETY) == "forecast+changed"
+    assert settings.profile_of("safety") == "forecast+changed"
 
 
 def test_a_manifest_with_an_unknown_threshold_is_refused() -> None:

@@ -6,13 +6,18 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import ActionKind, Agent, TargetKind
+from agent_registry.discovery import agent_names
+from agent_registry.policy import Judgement, NodePrediction
+from schemas.actions import ActionKind, AgentName, TargetKind
 from schemas.reasons import Reason
 from schemas.view import ObservationView, update_view
-from services.agents.policies import POLICIES, admission, efficiency, example, safety
-from services.agents.policy import Judgement, Prediction
+from services.agents.admission import policy as admission
+from services.agents.admission.thresholds import AdmissionThresholds
+from services.agents.efficiency import policy as efficiency
+from services.agents.efficiency.thresholds import EfficiencyThresholds
+from services.agents.safety import policy as safety
+from services.agents.safety.thresholds import SafetyThresholds
 from services.agents.settings import AgentSettings
-from services.agents.thresholds import AdmissionThresholds, EfficiencyThresholds, SafetyThresholds
 from tests.builders import Rows, make_observation, stamped
 
 
@@ -23,10 +28,10 @@ def seen(nodes: Rows | int = 3, **options: Any) -> ObservationView:
     return view
 
 
-def predicted(**ratios: float) -> Prediction:
+def predicted(**ratios: float) -> NodePrediction:
     """Return a prediction; keyword `node_1` is node-1."""
     rows = sorted((name.replace("_", "-"), ratio) for name, ratio in ratios.items())
-    return Prediction(
+    return NodePrediction(
         id="prediction",
         cycle=1,
         model_id="seed-formula/1",
@@ -249,21 +254,7 @@ def test_admission_lists_all_its_comparisons_before_it_admits() -> None:
     ]
 
 
-@pytest.mark.parametrize("agent", list(Agent))
-def test_the_seed_profile_holds_the_seeds_numbers(agent: Agent) -> None:
+@pytest.mark.parametrize("agent", agent_names())
+def test_the_seed_profile_holds_the_seeds_numbers(agent: AgentName) -> None:
     """The default settings are the profile `seed`, unchanged, for every agent."""
-    settings = AgentSettings()
-
-    assert settings.profile_of(agent) == "seed"
-    assert POLICIES[agent].agent is agent
-
-
-def test_the_example_policy_works() -> None:
-    """The template throttles the node with the most unhealthy pods."""
-    view = seen({"node-0": {"unhealthy_pods": 2}, "node-1": {"unhealthy_pods": 3}})
-
-    found = example.judge(view, predicted(), example.ExampleThresholds())
-    calm = example.judge(seen(2), predicted(), example.ExampleThresholds())
-
-    assert (found.kind, found.target.name) == (ActionKind.THROTTLE, "node-1")
-    assert calm.reason is Reason.NOTHING_TO_DO
+    assert AgentSettings().profile_of(agent) == "seed"

@@ -8,7 +8,17 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("schemas", "projections", "bus", "features", "services", "twin", "lab", "foresail")
+PACKAGES = (
+    "schemas",
+    "agent_registry",
+    "projections",
+    "bus",
+    "features",
+    "services",
+    "twin",
+    "lab",
+    "foresail",
+)
 
 
 @cache

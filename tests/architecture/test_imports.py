@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +12,9 @@ from importlinter import cli  # noqa: F401 - registers the built-in contract typ
 from importlinter.application import use_cases
 from importlinter.application.user_options import UserOptions
 
-from tests.architecture.source_tree import PACKAGES
+from agent_registry.discovery import agent_names
+from tests.architecture.source_tree import PACKAGES, ROOT, python_files
 
-ROOT = Path(__file__).parents[2]
 CONFIG = ROOT / "pyproject.toml"
 INDEPENDENT = "Services never import one another"
 SHELLS = "services.*.service -> **"
@@ -75,7 +74,7 @@ def test_every_service_is_in_the_independence_contract(options: UserOptions) -> 
     """A new service folder cannot escape the rule that services never import one another."""
     contract = next(each for each in options.contracts_options if each["name"] == INDEPENDENT)
     folders = {
-        f"services.{folder.parent.name}" for folder in (ROOT / "services").glob("*/__init__.py")
+        f"services.{folder.parent.name}" for folder in (ROOT / "services").glob("*/__main__.py")
     }
 
     assert folders == set(contract["modules"])
@@ -123,3 +122,19 @@ def test_the_image_holds_every_package() -> None:
 
     assert [] == [name for name in PACKAGES if f"COPY {name} {name}\n" not in built]
     assert [] == [name for name in PACKAGES if f"!{name}" not in ignored]
+
+
+def test_nobody_but_the_registry_reads_the_agents_folders() -> None:
+    """An agent's folder is found, never named: no other module imports one."""
+    agents = tuple(f"services.agents.{name}" for name in agent_names())
+    named = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in python_files(*PACKAGES)
+        if "services/agents/" not in path.as_posix()
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.strip().startswith(
+            tuple(f"{word} {agent}" for word in ("from", "import") for agent in agents)
+        )
+    ]
+
+    assert [] == named

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bus.port import Message, StoredMessage
-from schemas.actions import ActionKind, Agent, Evidence
+from schemas.actions import ActionKind, Evidence
 from schemas.decision import Decision, Override, RefereeRule
 from schemas.envelope import Event
 from schemas.frames import FullState, apply_frame
@@ -96,7 +96,7 @@ def _decision(cycle: int, proposals: list[Event[Any]], observation_id: str) -> D
 def _proposals(cycle: int, hot: str, risk: float) -> list[Any]:
     return [
         builders.make_proposal(
-            Agent.SAFETY,
+            "safety",
             ActionKind.REPLICATE,
             cycle=cycle,
             target=hot,
@@ -105,7 +105,7 @@ def _proposals(cycle: int, hot: str, risk: float) -> list[Any]:
             evidence=(_evidence("risk_ratio", risk, ">=", 0.83, subject=hot),),
         ),
         builders.make_proposal(
-            Agent.ADMISSION,
+            "admission",
             ActionKind.ADMISSION,
             cycle=cycle,
             parameters={"admission": "queue"},
@@ -117,7 +117,7 @@ def _proposals(cycle: int, hot: str, risk: float) -> list[Any]:
             ),
         ),
         builders.make_proposal(
-            Agent.EFFICIENCY,
+            "efficiency",
             cycle=cycle,
             score=0.41,
             reason=Reason.NOTHING_TO_DO,
@@ -142,7 +142,7 @@ def _evidence(name: str, value: float, comparison: str, threshold: float, **more
 def _override(who: str, score: float, priority: int, winner_score: float) -> Override:
     return Override(
         rule=RefereeRule.SAFETY_FIRST,
-        by=Agent.SAFETY,
+        by="safety",
         text=f"{who} lost to AgentA:replicate: agent A goes before everything",
         winner_score=winner_score,
         loser_score=score,
@@ -182,19 +182,21 @@ def _outcomes(cycle: int, decision: Event[Any]) -> list[Event[Any]]:
 def make_reward(cycle: int, **fields: Any) -> OutcomeReward:
     """Return the reward of a cycle, a little off what was predicted."""
     swing = (cycle * 7 % 13) / 13
-    observed = AgentRewards(safety=0.4 + swing, efficiency=-0.2, admission=0.3, total=0.52 + swing)
-    predicted = AgentRewards(safety=0.7, efficiency=-0.1, admission=0.35, total=0.92)
+    observed = AgentRewards(
+        by_agent={"safety": 0.4 + swing, "efficiency": -0.2, "admission": 0.3}, total=0.52 + swing
+    )
+    predicted = AgentRewards(
+        by_agent={"safety": 0.7, "efficiency": -0.1, "admission": 0.35}, total=0.92
+    )
     default: dict[str, Any] = {
         "cycle": cycle,
         "cluster_time_seconds": builders.cycle_time(cycle + 1),
         "decision_id": "",
         "observed_cycle": cycle + 1,
         "action_kind": ActionKind.REPLICATE,
-        "selected_agent": Agent.SAFETY,
+        "selected_agent": "safety",
         "scale": "seed-rewards/1",
-        "alpha": 1.0,
-        "beta": 0.6,
-        "gamma": 0.8,
+        "weights": {"safety": 1.0, "efficiency": 0.6, "admission": 0.8},
         "observed": observed,
         "predicted": predicted,
         "observed_parts": (),

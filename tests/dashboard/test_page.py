@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bus.clock import SystemClock
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind
 from schemas.decision import RefereeRule
 from tests import builders
 from tests.dashboard.built_cycles import cycles, one_cycle
@@ -102,9 +102,7 @@ def test_the_age_of_the_newest_event_moves_on_and_turns_amber(page: playwright.P
 def test_a_new_cycle_appears_by_itself(page: playwright.Page, served: ServedPage) -> None:
     """What is decided while the page is open is shown without a reload, a missing agent too."""
     proposal = builders.stamped(
-        builders.make_proposal(
-            Agent.ADMISSION, ActionKind.RESOURCE_CAP, cycle=13, target="node-001"
-        )
+        builders.make_proposal("admission", ActionKind.RESOURCE_CAP, cycle=13, target="node-001")
     )
     decision = builders.make_decision(
         proposal.data.action,
@@ -112,7 +110,7 @@ def test_a_new_cycle_appears_by_itself(page: playwright.Page, served: ServedPage
         considered=[builders.make_considered(proposal)],
         selected=proposal.id,
         rule=RefereeRule.ADMISSION_PROTECTS,
-        missing=(Agent.EFFICIENCY,),
+        missing=("efficiency",),
     )
     served.store([proposal, builders.stamped(decision)])
     expect(page.get_by_test_id("action")).to_have_attribute("data-label", "AgentC:resource_cap")
@@ -138,7 +136,7 @@ def test_the_tail_pauses_and_opens_an_event(page: playwright.Page, served: Serve
     expect(page.locator("#tail-note")).to_contain_text("1 waiting")
     assert first.inner_text() == before
     first.click()
-    expect(page.get_by_test_id("detail")).to_contain_text("foresail.outcome.reward.v1")
+    expect(page.get_by_test_id("detail")).to_contain_text("foresail.outcome.reward.v2")
     page.get_by_role("button", name="Resume").click()
     expect(first).not_to_have_text(before)
 

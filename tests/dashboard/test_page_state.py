@@ -171,12 +171,24 @@ def test_a_cluster_that_cannot_be_read_is_said_with_its_beginning() -> None:
     assert shown([*cycles(1), outage, *one_cycle(3)])["head"]["outage"] is None
 
 
+def test_the_page_gets_every_agents_letter_and_colours() -> None:
+    """Names, letters and colours come from the registrations; the page itself names no agent."""
+    agents = {one["letter"]: one for one in shown(cycles(1))["agents"]}
+    assert {letter: one["name"] for letter, one in agents.items()} == {
+        "A": "safety",
+        "B": "efficiency",
+        "C": "admission",
+    }
+    assert (agents["A"]["colour"], agents["A"]["dark_colour"]) == ("#a4497f", "#d884b8")
+
+
 def test_rewards_put_observed_beside_predicted() -> None:
     """Each agent's reward is there twice, and totals make a line."""
     rewards = shown(cycles(4))["rewards"]
     assert [one["name"] for one in rewards["agents"]] == ["safety", "admission", "efficiency"]
     assert rewards["agents"][1] == {
         "name": "admission",
+        "letter": "C",
         "weight": 0.8,
         "observed": 0.3,
         "predicted": 0.35,

@@ -134,7 +134,7 @@ async def test_the_stream_begins_whole_and_goes_on_with_changes(filled: FilledLo
         updates = hub.updates()
         first = await anext(updates)
         assert first.startswith(b"id: 30\n")
-        assert len(update_of(first)["sections"]) == 12
+        assert len(update_of(first)["sections"]) == 13
         filled.fill([one for one in events if one.cycle == 3][-1:])
         second = await _next_update(updates)
         await updates.aclose()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from agent_registry.discovery import agent_names
 from schemas import subjects
-from schemas.actions import Agent
 from schemas.decision import Decision
 from schemas.envelope import Event
 from services.agents.service import build as build_agent
@@ -23,7 +23,7 @@ def decision_on(nodes: Mapping[str, Mapping[str, Any]], **totals: int) -> Decisi
     events = [stamped(make_observation(nodes, totals=totals))]
     handlers: list[Any] = [
         build_inference(InferenceSettings(), ORIGIN),
-        *(build_agent(AgentSettings(), ORIGIN, agent) for agent in Agent),
+        *(build_agent(AgentSettings(), ORIGIN, agent) for agent in agent_names()),
         build_referee(RefereeSettings(), ORIGIN),
     ]
     for handler in handlers:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind, AgentName
 from schemas.decision import RefereeRule
 from schemas.reasons import Reason
 from services.exerciser.phases import PHASES, shares_of
@@ -20,15 +20,15 @@ FIXED = ExerciserSettings()
 DRAWN = [ExerciserSettings(randomise=True, seed=seed) for seed in range(25)]
 
 TABLE = [
-    (0, Agent.EFFICIENCY, ActionKind.POWER_STATE, "sleep", RefereeRule.EFFICIENCY_BY_SCORE),
-    (1, Agent.EFFICIENCY, ActionKind.DVFS, None, RefereeRule.EFFICIENCY_BY_SCORE),
-    (2, Agent.EFFICIENCY, ActionKind.MEMORY_BALLOON, None, RefereeRule.EFFICIENCY_BY_SCORE),
-    (3, Agent.SAFETY, ActionKind.THROTTLE, None, RefereeRule.SAFETY_FIRST),
-    (4, Agent.SAFETY, ActionKind.MIGRATE, None, RefereeRule.SAFETY_FIRST),
-    (5, Agent.SAFETY, ActionKind.REPLICATE, None, RefereeRule.SAFETY_FIRST),
-    (6, Agent.ADMISSION, ActionKind.ADMISSION, "queue", RefereeRule.ADMISSION_PROTECTS),
-    (7, Agent.ADMISSION, ActionKind.ADMISSION, "deprioritize", RefereeRule.ADMISSION_PROTECTS),
-    (8, Agent.ADMISSION, ActionKind.RESOURCE_CAP, None, RefereeRule.ADMISSION_PROTECTS),
+    (0, "efficiency", ActionKind.POWER_STATE, "sleep", RefereeRule.EFFICIENCY_BY_SCORE),
+    (1, "efficiency", ActionKind.DVFS, None, RefereeRule.EFFICIENCY_BY_SCORE),
+    (2, "efficiency", ActionKind.MEMORY_BALLOON, None, RefereeRule.EFFICIENCY_BY_SCORE),
+    (3, "safety", ActionKind.THROTTLE, None, RefereeRule.SAFETY_FIRST),
+    (4, "safety", ActionKind.MIGRATE, None, RefereeRule.SAFETY_FIRST),
+    (5, "safety", ActionKind.REPLICATE, None, RefereeRule.SAFETY_FIRST),
+    (6, "admission", ActionKind.ADMISSION, "queue", RefereeRule.ADMISSION_PROTECTS),
+    (7, "admission", ActionKind.ADMISSION, "deprioritize", RefereeRule.ADMISSION_PROTECTS),
+    (8, "admission", ActionKind.RESOURCE_CAP, None, RefereeRule.ADMISSION_PROTECTS),
 ]
 """Phase, expected agent, kind, word and referee rule."""
 
@@ -76,7 +76,7 @@ def _decided(plan: Plan, nodes: Sequence[NodeLoad], waiting: int = 0) -> Any:
 def test_each_phase_brings_about_what_it_intends(
     nodes: list[NodeLoad],
     index: int,
-    agent: Agent,
+    agent: AgentName,
     kind: ActionKind,
     word: str | None,
     rule: RefereeRule,
@@ -109,7 +109,7 @@ def test_drawn_sizes_bring_about_the_same(index: int) -> None:
 def test_what_others_request_counts(index: int) -> None:
     """On nodes that carry load already, a phase adds what is missing and still has its effect."""
     phase = PHASES[index]
-    waiting = 0 if phase.agent is Agent.EFFICIENCY else 5
+    waiting = 0 if phase.agent == "efficiency" else 5
     plan = plan_phase(phase, BUSY, waiting, FIXED)
     assert plan.reason is None, plan.text
     decision = _decided(plan, BUSY, waiting=waiting)

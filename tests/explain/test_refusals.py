@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason
@@ -34,23 +34,23 @@ def case(reason: Reason, **executor: Any) -> Callable[[Case], Case]:
 async def sleep(theatre: Theatre, node: str = "node-0", score: float = 0.9) -> None:
     """Play a cycle in which B alone wants a node to sleep."""
     kind = ActionKind.POWER_STATE
-    await theatre.order(Agent.EFFICIENCY, kind, node, score, power_state="sleep")
+    await theatre.order("efficiency", kind, node, score, power_state="sleep")
 
 
 async def wake(theatre: Theatre, score: float = 0.5) -> None:
     """Play a cycle in which B alone wants node-0 back."""
     kind = ActionKind.POWER_STATE
-    await theatre.order(Agent.EFFICIENCY, kind, "node-0", score, power_state="on")
+    await theatre.order("efficiency", kind, "node-0", score, power_state="on")
 
 
 async def migrate(theatre: Theatre) -> None:
     """Play a cycle in which A alone wants pods off node-0."""
-    await theatre.order(Agent.SAFETY, ActionKind.MIGRATE, "node-0")
+    await theatre.order("safety", ActionKind.MIGRATE, "node-0")
 
 
 async def replicate(theatre: Theatre, node: str = "node-0") -> None:
     """Play a cycle in which A alone wants a replica of what runs on a node."""
-    await theatre.order(Agent.SAFETY, ActionKind.REPLICATE, node)
+    await theatre.order("safety", ActionKind.REPLICATE, node)
 
 
 @case(Reason.KILL_SWITCH)
@@ -86,7 +86,7 @@ async def cooling_down_after_failure(theatre: Theatre) -> None:
     await sleep(theatre)
     theatre.transport.refuses = None
     kind = ActionKind.DVFS
-    await theatre.order(Agent.EFFICIENCY, kind, "node-0", 0.9, clock_scale_ratio=0.65)
+    await theatre.order("efficiency", kind, "node-0", 0.9, clock_scale_ratio=0.65)
 
 
 @case(Reason.BUDGET_EXHAUSTED, budgets=(Budget(nodes="1"),), least_ready_ratio=0.0)
@@ -99,7 +99,7 @@ async def budget_used_up(theatre: Theatre) -> None:
 async def node_had_its_share(theatre: Theatre) -> None:
     await sleep(theatre)
     kind = ActionKind.DVFS
-    await theatre.order(Agent.EFFICIENCY, kind, "node-0", 0.9, clock_scale_ratio=0.65)
+    await theatre.order("efficiency", kind, "node-0", 0.9, clock_scale_ratio=0.65)
 
 
 @case(Reason.CAP_PER_NAMESPACE, caps=Caps(per_namespace=1))
@@ -125,11 +125,11 @@ async def there_and_back(theatre: Theatre) -> None:
 
 @case(Reason.STALE_DECISION)
 async def too_old(theatre: Theatre) -> None:
-    theatre.observe(expected=(Agent.EFFICIENCY,))
-    theatre.propose(Agent.EFFICIENCY, ActionKind.POWER_STATE, "node-0", power_state="sleep")
+    theatre.observe(expected=("efficiency",))
+    theatre.propose("efficiency", ActionKind.POWER_STATE, "node-0", power_state="sleep")
     theatre.decide(without=("inference", "agent-efficiency"))
     for _ in range(3):
-        theatre.observe(expected=(Agent.EFFICIENCY,))
+        theatre.observe(expected=("efficiency",))
     await theatre.execute()
     theatre.cycle = 1
 
@@ -251,7 +251,7 @@ async def abandoned(theatre: Theatre) -> None:
     (finished,) = [one for one in theatre.events if getattr(one.data, "phase", "") == "finished"]
     theatre.forget(finished.id)
     for _ in range(3):
-        theatre.observe(expected=(Agent.EFFICIENCY,))
+        theatre.observe(expected=("efficiency",))
     theatre.restart()
     await theatre.execute()
     theatre.cycle = 1

@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from schemas.actions import ActionKind, Agent
+from agent_registry.discovery import agent_names
+from schemas.actions import ActionKind
 from schemas.signals import SignalStatus
 from tests.explain.theatre import CALM, IDLE, NEVER, RISKY, Theatre
 
@@ -83,12 +84,12 @@ async def prediction_missing(theatre: Theatre) -> None:
 
 async def all_noop(theatre: Theatre) -> None:
     """A and B are asked and want nothing."""
-    await theatre.play(CALM, expected=(Agent.SAFETY, Agent.EFFICIENCY))
+    await theatre.play(CALM, expected=("safety", "efficiency"))
 
 
 async def no_proposals(theatre: Theatre) -> None:
     """Nobody answers."""
-    agents = tuple(f"agent-{agent}" for agent in Agent)
+    agents = tuple(f"agent-{agent}" for agent in agent_names())
     theatre.observe(CALM)
     theatre.decide(without=agents)
     theatre.decide(without=agents, overdue=True)
@@ -106,10 +107,10 @@ async def superseded(theatre: Theatre) -> None:
 
 async def tie(theatre: Theatre) -> None:
     """C and B want something with equal scores: the fixed order decides."""
-    theatre.observe(expected=(Agent.ADMISSION, Agent.EFFICIENCY))
-    theatre.propose(Agent.ADMISSION, ActionKind.ADMISSION, "pending", 0.9, admission="admit")
-    theatre.propose(Agent.EFFICIENCY, ActionKind.THROTTLE, "node-0", 0.9, cpu_cap_ratio=0.8)
-    theatre.decide(without=("inference", *(f"agent-{agent}" for agent in Agent)))
+    theatre.observe(expected=("admission", "efficiency"))
+    theatre.propose("admission", ActionKind.ADMISSION, "pending", 0.9, admission="admit")
+    theatre.propose("efficiency", ActionKind.THROTTLE, "node-0", 0.9, cpu_cap_ratio=0.8)
+    theatre.decide(without=("inference", *(f"agent-{agent}" for agent in agent_names())))
     await theatre.execute()
 
 

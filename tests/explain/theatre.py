@@ -12,7 +12,7 @@ from bus.follow import Handler, Publisher
 from foresail.explanation import screen
 from projections.cycle_record import CycleRecord
 from schemas import subjects
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind, AgentName
 from schemas.control import Command, Control
 from schemas.envelope import Event, NewEvent, stamp
 from schemas.identity import Origin
@@ -47,7 +47,7 @@ from twin.workloads.arrival import NodeShape
 
 GIB = 2**30
 GOLDENS = Path(__file__).parent / "goldens"
-ALL = (Agent.SAFETY, Agent.ADMISSION, Agent.EFFICIENCY)
+ALL = ("safety", "admission", "efficiency")
 CALM: Rows = {"node-0": {}, "node-1": {}, "node-2": {}}
 IDLE: Rows = {**CALM, "node-0": {"cpu_requested_ratio": 0.05, "memory_requested_ratio": 0.05}}
 RISKY: Rows = {**CALM, "node-1": {"unhealthy_pods": 1}}
@@ -145,7 +145,9 @@ class Theatre:
 
     # ---- the play
 
-    def observe(self, nodes: Rows = CALM, expected: Sequence[Agent] = ALL, **fields: Any) -> None:
+    def observe(
+        self, nodes: Rows = CALM, expected: Sequence[AgentName] = ALL, **fields: Any
+    ) -> None:
         """Open a cycle; `signals` change what is said of one of them."""
         given = dict(fields.pop("signals", {}))
         fields["signals"] = {name: {**SIGNALS[name], **given.get(name, {})} for name in SIGNALS}
@@ -155,7 +157,7 @@ class Theatre:
         self.tell(data, self.cycle, "collector")
 
     def propose(
-        self, agent: Agent, kind: ActionKind, target: str, score: float = 0.9, **parameters: Any
+        self, agent: AgentName, kind: ActionKind, target: str, score: float = 0.9, **parameters: Any
     ) -> None:
         """Let an agent want something that no threshold here would make it want."""
         data: Proposal = make_proposal(
@@ -212,7 +214,7 @@ class Theatre:
         await self.execute()
 
     async def order(
-        self, agent: Agent, kind: ActionKind, target: str, score: float = 0.9, **parameters: Any
+        self, agent: AgentName, kind: ActionKind, target: str, score: float = 0.9, **parameters: Any
     ) -> None:
         """Play a cycle in which one agent alone is asked, and wants this."""
         self.observe(expected=(agent,))

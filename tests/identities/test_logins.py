@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from bus.errors import ConfigError, InputError
-from bus.identities import BY_NAME, IDENTITIES
 from bus.login import ANONYMOUS, FILE, Login, new_logins, read_login, read_logins, store_logins
 from bus.nats_conf import accounts_conf, main
+from services.identities import BY_NAME, IDENTITIES
 
 GENERATE = ["--cluster", "twin", "--incarnation", "compose", "--out"]
 
 
 def test_logins_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
     """The file can be read back, and by nobody else."""
-    logins = new_logins()
+    logins = new_logins(IDENTITIES)
     path = store_logins(logins, tmp_path)
 
     assert read_logins(tmp_path) == logins
@@ -26,7 +26,11 @@ def test_logins_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
 
 def test_every_start_has_other_passwords() -> None:
     """No password is used twice, neither by two identities nor in two starts."""
-    passwords = [one.password for logins in (new_logins(), new_logins()) for one in logins.values()]
+    passwords = [
+        one.password
+        for logins in (new_logins(IDENTITIES), new_logins(IDENTITIES))
+        for one in logins.values()
+    ]
 
     assert len(set(passwords)) == 2 * len(IDENTITIES)
     assert all(len(password or "") >= 32 for password in passwords)
@@ -34,7 +38,7 @@ def test_every_start_has_other_passwords() -> None:
 
 def test_a_password_is_not_in_what_is_logged() -> None:
     """The text of a login, in a log line or a traceback, does not hold its password."""
-    login = new_logins()["referee"]
+    login = new_logins(IDENTITIES)["referee"]
 
     assert login.password
     assert login.password not in repr(login)
@@ -42,7 +46,7 @@ def test_a_password_is_not_in_what_is_logged() -> None:
 
 def test_a_login_travels_by_environment() -> None:
     """A process finds in its environment what the stack gave it, and nothing is said by default."""
-    for login in (*new_logins().values(), ANONYMOUS):
+    for login in (*new_logins(IDENTITIES).values(), ANONYMOUS):
         assert Login.from_environment(login.environment()) == login
     assert {} == ANONYMOUS.environment()
 
@@ -61,10 +65,10 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
 
 
 def test_the_generator_writes_what_containers_need(tmp_path: Path) -> None:
-    """`python -m bus.nats_conf` writes the accounts and one login a process, all private; a process
+    """`python -m services.identities` writes the accounts and one login a process, all private; a process
     finds its own by the file's name alone.
     """
-    assert 0 == main([*GENERATE, str(tmp_path)])
+    assert 0 == main([*GENERATE, str(tmp_path)], IDENTITIES)
     logins = {name: read_login(tmp_path / name / "login.env") for name in BY_NAME}
     referee = {"FORESAIL_NATS_LOGIN_FILE": str(tmp_path / "referee" / "login.env")}
 
@@ -77,11 +81,11 @@ def test_the_generator_writes_what_containers_need(tmp_path: Path) -> None:
 
 def test_passwords_are_kept_on_request(tmp_path: Path) -> None:
     """A second run makes new passwords, unless it is told to keep those that are there."""
-    main([*GENERATE, str(tmp_path)])
+    main([*GENERATE, str(tmp_path)], IDENTITIES)
     first = (tmp_path / "server" / "accounts.conf").read_text()
-    main([*GENERATE, str(tmp_path), "--keep"])
+    main([*GENERATE, str(tmp_path), "--keep"], IDENTITIES)
     kept = (tmp_path / "server" / "accounts.conf").read_text()
-    main([*GENERATE, str(tmp_path)])
+    main([*GENERATE, str(tmp_path)], IDENTITIES)
 
     assert first == kept != (tmp_path / "server" / "accounts.conf").read_text()
 
@@ -98,7 +102,7 @@ def test_a_folder_that_cannot_be_written_is_named(
     """The generator ends with 2 and one line that names the folder and what is wrong with it."""
     (tmp_path / "server").write_text("a file where a folder belongs")
 
-    assert 2 == main([*GENERATE, str(tmp_path)])
+    assert 2 == main([*GENERATE, str(tmp_path)], IDENTITIES)
     said = capsys.readouterr().err
     assert 1 == said.count("\n")
     assert "--out" in said

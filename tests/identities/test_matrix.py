@@ -9,9 +9,9 @@ import asyncio
 
 import pytest
 
-from bus.identities import IDENTITIES
 from proofs.identities import matrix
 from proofs.identities.checks import Check, Kind, failures
+from services.identities import IDENTITIES
 
 pytestmark = [pytest.mark.nats, pytest.mark.slow]
 

@@ -14,6 +14,7 @@ from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import Message
 from bus.streams import StreamDeclaration
+from services.identities import IDENTITIES
 
 pytestmark = pytest.mark.nats
 
@@ -23,7 +24,7 @@ DECISION = "foresail.c.decision"
 
 async def test_a_subject_of_somebody_else_is_refused_by_name(tmp_path: Path) -> None:
     """The reader's decision is refused in one sentence, nothing is stored, and reading goes on."""
-    logins = new_logins()
+    logins = new_logins(IDENTITIES)
     server = NatsServer(tmp_path, accounts=accounts_conf("c", LOG.name, logins))
     url = await server.start()
     try:
@@ -42,7 +43,7 @@ async def test_a_subject_of_somebody_else_is_refused_by_name(tmp_path: Path) -> 
 async def test_a_refused_connection_leaves_no_socket_open(tmp_path: Path) -> None:
     """A client without a login is refused in one sentence, and nothing is left to clean up."""
     server = NatsServer(
-        tmp_path, accounts=accounts_conf("c", LOG.name, new_logins(), anonymous=False)
+        tmp_path, accounts=accounts_conf("c", LOG.name, new_logins(IDENTITIES), anonymous=False)
     )
     url = await server.start()
     try:

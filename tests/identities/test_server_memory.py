@@ -16,6 +16,7 @@ from bus.nats_conf import MAIN, accounts_conf
 from bus.nats_server import NatsServer, free_port
 from bus.port import Message
 from bus.streams import StreamDeclaration
+from services.identities import IDENTITIES
 
 pytestmark = pytest.mark.nats
 
@@ -28,7 +29,7 @@ async def test_reads_leave_nothing_on_the_server(tmp_path: Path) -> None:
     """However often a process asks for the newest event or for history, the server keeps no trace of
     it; it would remember each batched answer for as long as its inbox stays open.
     """
-    logins, port = new_logins(), free_port()
+    logins, port = new_logins(IDENTITIES), free_port()
     conf = accounts_conf("c", LOG.name, logins)
     server = NatsServer(tmp_path, accounts=f'{conf}http: "127.0.0.1:{port}"\n')
     url = await server.start()

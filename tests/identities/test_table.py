@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from bus.identities import BY_NAME, IDENTITIES
+from agent_registry.discovery import agent_names
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.cluster import CLUSTER_SERVICES
 from foresail.stack.processes import Connections, process_specs
 from foresail.stack.virtual import run_virtual_stack
-from schemas.actions import Agent
 from schemas.envelope import attributes_of
 from schemas.model import EventData
 from schemas.registry import EVENT_TYPES
+from services.identities import BY_NAME, IDENTITIES
 
 CLUSTER = "twin"
 
@@ -39,7 +39,7 @@ def test_every_event_has_the_owner_that_its_schema_names(kind: type[EventData]) 
     if kind.PRODUCER == "*":
         assert found
     elif kind.PRODUCER == "agent":
-        assert found == {f"agent-{agent.value}" for agent in Agent}
+        assert found == {f"agent-{agent}" for agent in agent_names()}
     else:
         assert found == {kind.PRODUCER}
 

@@ -27,6 +27,7 @@ from foresail.replay.player import Player
 from foresail.replay.stage import Place, staged
 from foresail.replay_place import FOLDER, replay_beside, replay_position
 from foresail.stack.state_folder import StackFile, StateFolder
+from services.identities import IDENTITIES
 
 pytestmark = pytest.mark.nats
 DECISION = "foresail.{}.decision"
@@ -111,7 +112,7 @@ async def test_beside_a_stack_nothing_is_disturbed(run_file: Path, tmp_path: Pat
     """On the stack's server the replay gets a log of its own: connections stay, nobody else
     publishes there, the replayer nowhere else, and at the end the log is gone.
     """
-    logins, stream = new_logins(), StreamDeclaration.of("live", "i1")
+    logins, stream = new_logins(IDENTITIES), StreamDeclaration.of("live", "i1")
     state = StateFolder(tmp_path)
     state.lock()
     folder = state.incarnation(state.new_incarnation())

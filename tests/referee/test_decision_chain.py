@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from agent_registry.discovery import action_label, agent_names
 from bus.clock import LoopClock
 from bus.follow import Handler, Publisher
 from bus.handler_process import config_of, run_handler
 from bus.memory_adapter import Faults, MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
-from schemas.actions import Agent
 from schemas.decision import ClosedBy, Decision, RefereeRule
 from schemas.envelope import Event, NewEvent
 from schemas.frames import FullState, apply_frame
@@ -43,7 +43,7 @@ def handlers() -> dict[str, Handler[Any]]:
     """Return every handler of the chain by process name."""
     made: list[Handler[Any]] = [
         build_inference(InferenceSettings(), ORIGIN),
-        *(build_agent(AgentSettings(), ORIGIN, agent) for agent in Agent),
+        *(build_agent(AgentSettings(), ORIGIN, agent) for agent in agent_names()),
         build_referee(RefereeSettings(), ORIGIN),
     ]
     return {handler.name: handler for handler in made}
@@ -145,7 +145,7 @@ def test_each_agent_wins_when_it_should() -> None:
     )
 
     found = stack.decisions()
-    assert [(one.action.label, one.rule) for one in found.values()] == [
+    assert [(action_label(one.action), one.rule) for one in found.values()] == [
         ("AgentA:replicate", RefereeRule.SAFETY_FIRST),
         ("AgentB:power_state:sleep", RefereeRule.EFFICIENCY_BY_SCORE),
         ("AgentC:admission:queue", RefereeRule.ADMISSION_PROTECTS),
@@ -193,7 +193,7 @@ def test_without_inference_the_decision_is_a_noop_that_says_why_and_recovers() -
     stack = run_virtual(main)
     found = stack.decisions()
 
-    assert [one.action.label for one in found.values()] == [
+    assert [action_label(one.action) for one in found.values()] == [
         "AgentA:replicate",
         "Referee:noop",
         "Referee:noop",
@@ -226,10 +226,10 @@ def test_without_agent_b_the_others_decide_and_it_is_named_missing() -> None:
 
     found = run_virtual(main).decisions()
 
-    assert [(one.action.label, one.closed_by, one.missing) for one in found.values()] == [
+    assert [(action_label(one.action), one.closed_by, one.missing) for one in found.values()] == [
         ("AgentA:replicate", ClosedBy.ALL, ()),
-        ("AgentA:replicate", ClosedBy.DEADLINE, (Agent.EFFICIENCY,)),
-        ("AgentC:admission:queue", ClosedBy.DEADLINE, (Agent.EFFICIENCY,)),
+        ("AgentA:replicate", ClosedBy.DEADLINE, ("efficiency",)),
+        ("AgentC:admission:queue", ClosedBy.DEADLINE, ("efficiency",)),
         ("AgentB:power_state:sleep", ClosedBy.ALL, ()),
     ]
 
@@ -257,7 +257,7 @@ def test_a_referee_that_was_away_supersedes_the_old_and_decides_the_newest() -> 
         (3, ClosedBy.SUPERSEDED),
         (4, ClosedBy.RESTART),
     ]
-    assert found[4].action.label == "AgentA:replicate"
+    assert action_label(found[4].action) == "AgentA:replicate"
 
 
 def test_equal_runs_give_equal_logs() -> None:

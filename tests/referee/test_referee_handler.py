@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind, AgentName
 from schemas.decision import ClosedBy, Decision
 from schemas.envelope import Event
 from schemas.reasons import Reason
@@ -18,16 +18,16 @@ from services.referee.settings import RefereeSettings
 from services.referee.state import RefereeState
 from tests.builders import ORIGIN, make_observation, make_proposal, stamped
 
-A, B, C = Agent.SAFETY, Agent.EFFICIENCY, Agent.ADMISSION
+A, B, C = "safety", "efficiency", "admission"
 HANDLER = build(RefereeSettings(), ORIGIN)
 
 
-def observed(cycle: int, expected: Sequence[Agent] = (A, B, C)) -> Event[Any]:
+def observed(cycle: int, expected: Sequence[AgentName] = (A, B, C)) -> Event[Any]:
     """Return a stamped observation."""
     return stamped(make_observation(1, cycle=cycle, expected_agents=expected))
 
 
-def proposed(cycle: int, *agents: Agent) -> list[Event[Any]]:
+def proposed(cycle: int, *agents: AgentName) -> list[Event[Any]]:
     """Return stamped proposals: A replicates, B sleeps a node, C admits."""
     made = {
         A: make_proposal(A, ActionKind.REPLICATE, cycle=cycle, score=0.9),

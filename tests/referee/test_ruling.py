@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.actions import ActionKind, Agent, Evidence
+from schemas.actions import ActionKind, AgentName, Evidence
 from schemas.decision import RefereeRule
 from schemas.reasons import Reason
 from services.referee.candidate import Candidate, candidate_of, canonical
@@ -17,11 +17,13 @@ from services.referee.rules import RULES, example
 from services.referee.ruling import rule_on, superseded
 from tests.builders import make_proposal, stamped
 
-A, B, C = Agent.SAFETY, Agent.EFFICIENCY, Agent.ADMISSION
+A, B, C = "safety", "efficiency", "admission"
 NOOP = ActionKind.NOOP
 
 
-def candidate(agent: Agent, kind: ActionKind = NOOP, word: str = "", **fields: Any) -> Candidate:
+def candidate(
+    agent: AgentName, kind: ActionKind = NOOP, word: str = "", **fields: Any
+) -> Candidate:
     """Return a proposal as the referee holds it; `word` is the admission or power state."""
     name = "power_state" if kind is ActionKind.POWER_STATE else "admission"
     parameters = {name: word} if word else {}
@@ -30,7 +32,7 @@ def candidate(agent: Agent, kind: ActionKind = NOOP, word: str = "", **fields: A
     return candidate_of(stamped(make_proposal(agent, kind, parameters=parameters, **fields)))
 
 
-def blind(agent: Agent, reason: Reason = Reason.PREDICTION_MISSING) -> Candidate:
+def blind(agent: AgentName, reason: Reason = Reason.PREDICTION_MISSING) -> Candidate:
     """Return the noop of an agent that could not judge."""
     return candidate(agent, reason=reason)
 
@@ -95,7 +97,7 @@ REPLICATE = candidate(A, ActionKind.REPLICATE, score=0.6)
     ],
 )
 def test_rules_are_tried_in_order(
-    proposals: Sequence[Candidate], rule: RefereeRule, winner: Agent | None
+    proposals: Sequence[Candidate], rule: RefereeRule, winner: AgentName | None
 ) -> None:
     """The first rule that applies decides, in the documented order."""
     ruling = rule_on(proposals)
@@ -227,7 +229,7 @@ WORDS = {
 
 
 @st.composite
-def one_candidate(draw: st.DrawFn, agent: Agent) -> Candidate:
+def one_candidate(draw: st.DrawFn, agent: AgentName) -> Candidate:
     """Draw any proposal of an agent."""
     kind = draw(st.sampled_from(KINDS[agent]))
     word = draw(st.sampled_from(WORDS.get(kind, ("",))))
@@ -264,10 +266,10 @@ def test_every_proposal_is_selected_or_overridden_and_at_most_one_selected(
     ruling = rule_on(proposals)
 
     lost = set(ruling.overridden)
-    won = {one.considered.agent.value for one in proposals if one.considered.id == ruling.selected}
+    won = {one.considered.agent for one in proposals if one.considered.id == ruling.selected}
     assert len(won) <= 1
     assert won.isdisjoint(lost)
-    assert won | lost == {one.considered.agent.value for one in proposals}
+    assert won | lost == {one.considered.agent for one in proposals}
 
 
 @given(any_proposals())

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import Action, ActionKind, Agent
+from agent_registry.reward import Situation
+from schemas.actions import Action, ActionKind
 from schemas.view import update_view
 from services.scoreboard.predicted import predicted, situation_of
-from services.scoreboard.rewards import Situation
 from tests.builders import make_action, make_observation, stamped
 
-A, B, C = Agent.SAFETY, Agent.EFFICIENCY, Agent.ADMISSION
+A, B, C = "safety", "efficiency", "admission"
 BUSY = {"cpu_requested_ratio": 0.8, "memory_requested_ratio": 0.6}
 CALM = {"cpu_requested_ratio": 0.2, "memory_requested_ratio": 0.3}
 ROWS = {

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import Action, ActionKind, Agent
+from agent_registry.reward import Situation
+from schemas.actions import Action, ActionKind, AgentName
 from schemas.outcome import RewardPart
-from services.scoreboard.rewards import Situation, Weights, agent_rewards, reward_parts
+from services.scoreboard.rewards import agent_rewards, reward_parts
 from tests.builders import make_action
 
-A, B, C = Agent.SAFETY, Agent.EFFICIENCY, Agent.ADMISSION
+A, B, C = "safety", "efficiency", "admission"
+AGENTS = (A, B, C)
 
 
 def situation(**fields: Any) -> Situation:
@@ -29,15 +31,15 @@ def situation(**fields: Any) -> Situation:
 
 def terms(
     action: Action, risk: float | None = None, **fields: Any
-) -> dict[tuple[Agent, str], float]:
+) -> dict[tuple[AgentName, str], float]:
     """Return the amounts by agent and term, the base left out."""
-    parts = reward_parts(action, situation(**fields), risk)
+    parts = reward_parts(action, situation(**fields), risk, AGENTS)
     return {(one.agent, one.term): one.amount for one in parts if one.term != "base"}
 
 
 def test_every_agent_gets_its_base() -> None:
     """Each step is worth one point to each agent, whatever was decided."""
-    parts = reward_parts(make_action(), situation(), None)
+    parts = reward_parts(make_action(), situation(), None, AGENTS)
     assert [(one.agent, one.term, one.amount) for one in parts] == [
         (A, "base", 1.0),
         (B, "base", 1.0),
@@ -61,7 +63,7 @@ def test_every_agent_gets_its_base() -> None:
     ],
 )
 def test_safety_actions_are_paid_at_their_risk(
-    kind: ActionKind, risk: float | None, amounts: dict[tuple[Agent, str], float]
+    kind: ActionKind, risk: float | None, amounts: dict[tuple[AgentName, str], float]
 ) -> None:
     """A safety action earns its bonus from its threshold on, and a needless migration costs 20."""
     assert terms(make_action(A, kind), risk) == amounts
@@ -127,7 +129,7 @@ def test_energy_below_the_goal_is_always_paid() -> None:
     ],
 )
 def test_admission_is_paid_by_the_queue(
-    word: str, queue: int, amounts: dict[tuple[Agent, str], float]
+    word: str, queue: int, amounts: dict[tuple[AgentName, str], float]
 ) -> None:
     """Admission words are judged by the queue's length after them."""
     action = make_action(C, ActionKind.ADMISSION, admission=word)
@@ -148,7 +150,7 @@ def test_completed_tasks_pay_up_to_ten(completed: int, amount: float) -> None:
 
 
 def test_the_total_weighs_the_agents() -> None:
-    """The total is alpha A + beta B + gamma C: 11 + 0.6 * 3.4 + 0.8 * 6."""
+    """The total is the sum of each reward times its weight: 11 + 0.6 * 3.4 + 0.8 * 6."""
     parts = [
         RewardPart(agent=A, term="base", amount=1.0),
         RewardPart(agent=A, term="migrate_at_risk", amount=10.0),
@@ -157,6 +159,6 @@ def test_the_total_weighs_the_agents() -> None:
         RewardPart(agent=C, term="base", amount=1.0),
         RewardPart(agent=C, term="admit_short_queue", amount=5.0),
     ]
-    sums = agent_rewards(parts, Weights(1.0, 0.6, 0.8))
-    assert (sums.safety, sums.efficiency, sums.admission) == (11.0, 3.4, 6.0)
+    sums = agent_rewards(parts, {A: 1.0, B: 0.6, C: 0.8})
+    assert sums.by_agent == {A: 11.0, B: 3.4, C: 6.0}
     assert sums.total == 17.84

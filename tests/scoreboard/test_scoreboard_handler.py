@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind
 from schemas.envelope import Event
 from schemas.frames import FullState, apply_frame
 from schemas.outcome import ExecutionPhase, Mode, OutcomeForecast, OutcomeReward
@@ -85,7 +85,7 @@ def test_observed_and_predicted_stand_side_by_side() -> None:
     Predicted: A 1 + 10, B 1 + (500 - 193.4) / 100 (200 W less 6.6 W), C 1.
     """
     rows: dict[str, Any] = {"node-0": {}, "node-1": {}}
-    action = make_action(Agent.SAFETY, ActionKind.MIGRATE, "node-0")
+    action = make_action("safety", ActionKind.MIGRATE, "node-0")
     dead = {"default/a": {"alive": False}}
     (one,) = rewards(
         state_after(
@@ -96,12 +96,15 @@ def test_observed_and_predicted_stand_side_by_side() -> None:
         )
     )
     assert one.observed is not None
-    assert (one.observed.safety, one.observed.efficiency, one.observed.admission) == (-89, 1.5, 4)
+    assert tuple(one.observed.by_agent.values()) == (-89, 1.5, 4)
     assert one.observed.total == pytest.approx(-89 + 0.6 * 1.5 + 0.8 * 4)
-    assert (one.predicted.safety, one.predicted.admission) == (11.0, 1.0)
-    assert one.predicted.efficiency == pytest.approx(1 + 3.066)
-    assert (one.action_kind, one.selected_agent) == (ActionKind.MIGRATE, Agent.SAFETY)
-    assert (one.scale, one.alpha, one.beta, one.gamma) == ("seed-rewards/1", 1.0, 0.6, 0.8)
+    assert (one.predicted.by_agent["safety"], one.predicted.by_agent["admission"]) == (11.0, 1.0)
+    assert one.predicted.by_agent["efficiency"] == pytest.approx(1 + 3.066)
+    assert (one.action_kind, one.selected_agent) == (ActionKind.MIGRATE, "safety")
+    assert (one.scale, one.weights) == (
+        "seed-rewards/1",
+        {"safety": 1.0, "efficiency": 0.6, "admission": 0.8},
+    )
 
 
 def test_the_causes_are_the_decision_and_both_observations() -> None:
@@ -224,7 +227,7 @@ def test_what_was_acted_upon_is_left_out(
     fields: dict[str, Any], uncertain: tuple[str, ...]
 ) -> None:
     """A node that an execution really changed in the window is uncertain; others are scored."""
-    action = make_action(Agent.SAFETY, ActionKind.THROTTLE, "node-0")
+    action = make_action("safety", ActionKind.THROTTLE, "node-0")
     (one,) = forecasts(
         state_after(
             observed(1, 2),
@@ -278,7 +281,7 @@ def chain() -> list[Event[Any]]:
     """Return five cycles with everything in them; observations are a keyframe and deltas."""
     events: list[Event[Any]] = []
     full: FullState | None = None
-    action = make_action(Agent.EFFICIENCY, ActionKind.DVFS, "node-1", clock_scale_ratio=0.65)
+    action = make_action("efficiency", ActionKind.DVFS, "node-1", clock_scale_ratio=0.65)
     for cycle in range(1, 6):
         rows = {"node-0": {}, "node-1": {"cpu_requested_ratio": 0.1 * cycle}}
         data = make_observation(rows, cycle=cycle, previous=full)

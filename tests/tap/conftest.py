@@ -11,7 +11,7 @@ import pytest
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter
 from foresail.__main__ import main
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind
 from schemas.envelope import Event
 from schemas.frames import apply_frame
 from schemas.reaction import ReactionItem, ReactionKind
@@ -45,16 +45,16 @@ def events_of_layers() -> list[Event[Any]]:
         lag_seconds=None,
         text="node node-1 is gone",
     )
-    action = make_action(Agent.SAFETY, ActionKind.REPLICATE, "node-1")
+    action = make_action("safety", ActionKind.REPLICATE, "node-1")
     data = [
         first,
         make_risk({"node-0": 0.1, "node-1": 0.2}, cycle=1),
-        make_proposal(Agent.ADMISSION, cycle=1, score=0.9),
+        make_proposal("admission", cycle=1, score=0.9),
         second,
         make_risk({"node-0": 0.1, "node-1": 0.95}, cycle=2),
         make_demand({"node-0": 0.1, "node-1": 0.7}, cycle=2),
-        make_proposal(Agent.SAFETY, ActionKind.REPLICATE, cycle=2, target="node-1", score=0.95),
-        make_proposal(Agent.ADMISSION, cycle=2, score=0.2),
+        make_proposal("safety", ActionKind.REPLICATE, cycle=2, target="node-1", score=0.95),
+        make_proposal("admission", cycle=2, score=0.2),
         make_decision(action, cycle=2),
         make_execution(action, cycle=2),
         make_reaction(cycle=3, reactions=(gone,)),

@@ -3,7 +3,7 @@
 import { byId, fill, h, write } from "./dom.js";
 import { age, COMPARISONS, measure, number, percent, signed, words } from "./format.js";
 
-const AGENTS = { A: "safety", B: "efficiency", C: "admission" };
+const agents = new Map();
 const GOOD = new Set(["verified", "executed"]);
 const BAD = new Set(["failed", "worse", "execution_failed", "rolled_back"]);
 const SHOWN_EVIDENCE = 6;
@@ -24,8 +24,20 @@ export function render(story) {
     h("div", { class: "followed" }, h("h3", {}, "What became of it"), followed(story)));
 }
 
+/** Take the agents' names, letters and colours; every letter drawn from now on has them. */
+export function setAgents(list) {
+  agents.clear();
+  for (const agent of list) agents.set(agent.letter, agent);
+}
+
 export function letter(name) {
-  return h("span", { class: "letter", "data-agent": name, title: AGENTS[name] ?? "referee" }, name);
+  const agent = agents.get(name);
+  const badge = h("span", { class: "letter", "data-agent": name, title: agent?.name ?? "referee" }, name);
+  if (agent) {
+    badge.style.setProperty("--agent", agent.colour);
+    badge.style.setProperty("--agent-dark", agent.dark_colour);
+  }
+  return badge;
 }
 
 /** What an action says beyond its kind: `sleep`, `to 75 %`, or several named shares. */

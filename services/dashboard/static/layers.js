@@ -7,9 +7,14 @@ import { now, secondsSince } from "./clock.js";
 export const STALE_INTERVALS = 3;
 const PRODUCERS = {
   snapshot: "collector", observation: "collector", prediction: "inference",
-  proposal: "agents A B C", decision: "referee", outcome: "executor, scoreboard",
+  proposal: "agents", decision: "referee", outcome: "executor, scoreboard",
 };
 const cells = new Map();
+
+/** Name the agents in the strip, by their letters. */
+export function setAgents(agents) {
+  PRODUCERS.proposal = `agents ${agents.map((agent) => agent.letter).join(" ")}`;
+}
 
 export function render(layers) {
   for (const layer of layers) {

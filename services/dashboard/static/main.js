@@ -17,6 +17,7 @@ let chosen = null;
 
 const DRAW = {
   head: drawHead,
+  agents: drawAgents,
   layers: layers.render,
   cluster: cluster.render,
   signals: () => cluster.renderSignals(sections.signals, sections.models),
@@ -77,6 +78,11 @@ function drawHead(head) {
   notice.hidden = !notes.length;
   write(notice, notes.join("; "));
   document.title = head.hold ? `${head.hold === "kill" ? "killed" : "paused"}: ${head.cluster}, Foresail` : `${head.cluster}, Foresail`;
+}
+
+function drawAgents(agents) {
+  decision.setAgents(agents);
+  layers.setAgents(agents);
 }
 
 function drawRecent(list) {

@@ -5,7 +5,6 @@ import { number, signed } from "./format.js";
 
 const WIDTH = 600;
 const HEIGHT = 72;
-const LETTERS = { safety: "A", efficiency: "B", admission: "C" };
 
 export function render(rewards) {
   if (!rewards) return;
@@ -14,7 +13,7 @@ export function render(rewards) {
     h("table", { class: "table" },
       h("thead", {}, h("tr", {}, [`Cycle ${rewards.cycle}`, "Weight", "Observed", "Predicted", "Difference"].map((name, index) =>
         h("th", { class: index ? "right" : null }, name)))),
-      h("tbody", {}, rewards.agents.map((one) => row(`${LETTERS[one.name]} ${one.name}`, number(one.weight), one)),
+      h("tbody", {}, rewards.agents.map((one) => row(`${one.letter} ${one.name}`, number(one.weight), one)),
         row("Total", "", rewards.total, "total"))),
     chart(rewards));
 }

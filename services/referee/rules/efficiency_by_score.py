@@ -15,8 +15,8 @@ POWER_STATES = ("sleep", "off", "on")
 
 def choose(candidates: Candidates) -> Choice | None:
     """Choose the efficiency action with the highest score, whoever proposed it."""
-    found = highest_score(one for one in candidates if _saves(one))
-    return None if found is None else Choice(found)
+    winner = highest_score(one for one in candidates if _saves(one))
+    return None if winner is None else Choice(winner)
 
 
 def _saves(one: Candidate) -> bool:

@@ -17,8 +17,8 @@ def choose(candidates: Candidates) -> Choice | None:
 
     Candidates come in canonical order.
     """
-    found = next((one for one in candidates if one.wants and one.considered.score >= 1.0), None)
-    return None if found is None else Choice(found)
+    winner = next((one for one in candidates if one.wants and one.considered.score >= 1.0), None)
+    return None if winner is None else Choice(winner)
 
 
 RULE = Rule(RefereeRule.FIXED_ORDER, "a perfect score wins", choose)

@@ -1,4 +1,4 @@
-"""Step 5: whatever is wanted and was not yet judged goes by the fixed order A, C, B.
+"""Step 5: whatever is wanted and was not yet judged goes by the fixed order of agents (A, C, B).
 
 Within one agent the higher score is taken.
 
@@ -8,14 +8,23 @@ C.
 
 from __future__ import annotations
 
+from agent_registry.discovery import ORIGINAL, letter_of, referee_place
 from schemas.decision import RefereeRule
 from services.referee.rule import Candidates, Choice, Rule
+
+TEXT = "deterministic referee priority"
 
 
 def choose(candidates: Candidates) -> Choice | None:
     """Choose the first proposal in canonical order that wants something."""
-    found = next((one for one in candidates if one.wants), None)
-    return None if found is None else Choice(found)
+    winner = next((one for one in candidates if one.wants), None)
+    return None if winner is None else Choice(winner, text=_text(candidates))
 
 
-RULE = Rule(RefereeRule.FIXED_ORDER, "deterministic referee priority A, C, B", choose)
+def _text(candidates: Candidates) -> str:
+    """Name the order: the original agents always, as recordings do, and who else proposed."""
+    agents = {*ORIGINAL, *(one.considered.agent for one in candidates)}
+    return f"{TEXT} {', '.join(letter_of(name) for name in sorted(agents, key=referee_place))}"
+
+
+RULE = Rule(RefereeRule.FIXED_ORDER, TEXT, choose)

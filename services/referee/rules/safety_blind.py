@@ -1,6 +1,7 @@
-"""Step 4b, ours: agent A could not judge, and only a plain admit is left: do nothing.
+"""Step 4b, ours: an agent that must see (A) could not judge, and only a plain admit is left: do
+nothing.
 
-The decision names A's reason.
+The decision names its reason.
 
 An admit holds nothing back and so protects nothing. Letting it stand as the decision of a cycle in
 which nobody could look at the risk would hide the blindness behind a confident action. Protective
@@ -9,19 +10,21 @@ actions of C and efficiency actions were tried before.
 
 from __future__ import annotations
 
-from schemas.actions import Agent
 from schemas.decision import RefereeRule
+from services.referee.candidate import Candidate
 from services.referee.rule import Candidates, Choice, Rule
 
 
 def choose(candidates: Candidates) -> Choice | None:
-    """Choose nobody when agent A is blind and nobody wants more than to admit."""
-    blind = next(
-        (one for one in candidates if one.considered.agent is Agent.SAFETY and one.blind), None
-    )
+    """Choose nobody when such an agent is blind and nobody wants more than to admit."""
+    blind = next((one for one in candidates if one.blind and _must_see(one)), None)
     if blind is None or not all(one.admits for one in candidates if one.wants):
         return None
     return Choice(None, blind.considered.reason)
+
+
+def _must_see(one: Candidate) -> bool:
+    return one.agent is not None and one.agent.must_see
 
 
 RULE = Rule(

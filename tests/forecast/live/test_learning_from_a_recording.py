@@ -18,7 +18,7 @@ from lab.forecast import features
 from lab.forecast.dataset_build import DatasetPlan, build_dataset
 from lab.forecast.parts import write_table
 from lab.traces.recording import RecordedAttempts
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.registry import encode
@@ -71,7 +71,7 @@ def recorded(folder: Path, events: list[Event[Any]]) -> Path:
 
 def acted_on(node: str, cycle: int) -> Event[Any]:
     """Return an execution that changed a node."""
-    action = make_action(Agent.EFFICIENCY, ActionKind.DVFS, node)
+    action = make_action("efficiency", ActionKind.DVFS, node)
     write = Operation(verb=Verb.PATCH, resource="nodes", name=node, text="slow down")
     return stamped(
         make_execution(

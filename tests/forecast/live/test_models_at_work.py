@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schemas.actions import ActionKind, Agent
+from schemas.actions import ActionKind
 from schemas.envelope import Event
 from schemas.prediction import PredictionRisk, PredictionShadow
 from schemas.proposal import Proposal
@@ -43,7 +43,7 @@ def proposed(folder: Path, events: list[Event[Any]]) -> tuple[Proposal, Predicti
     handler = active(folder)
     told = said(handler, folded(handler, events))["prediction.risk"]
     settings = AgentSettings.model_validate({"profile": "forecast", "risk_model": str(folder)})
-    agent = build_agent(settings, ORIGIN, Agent.SAFETY)
+    agent = build_agent(settings, ORIGIN, "safety")
     state = agent.initial()
     for event in (*events, stamped(told)):
         state = agent.evolve(state, event)

@@ -8,15 +8,17 @@ The score is the risk.
 
 from __future__ import annotations
 
-from schemas.actions import ActionKind, Agent, Evidence, Parameters
+from agent_registry.policy import Judgement, NodePrediction, node, noop
+from schemas.actions import ActionKind, Evidence, Parameters
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.evidence import measure
-from services.agents.policy import Judgement, Policy, Prediction, node, noop
-from services.agents.thresholds import SafetyThresholds
+from services.agents.safety.thresholds import SafetyThresholds
 
 
-def judge(view: ObservationView, prediction: Prediction, thresholds: SafetyThresholds) -> Judgement:
+def judge(
+    view: ObservationView, prediction: NodePrediction, thresholds: SafetyThresholds
+) -> Judgement:
     """Return what should be done about the riskiest node."""
     if not prediction.ids:
         return noop(Reason.NO_NODES, "no node has a risk prediction")
@@ -81,12 +83,3 @@ def _gate(view: ObservationView, name: str, thresholds: SafetyThresholds) -> tup
 def _closes(gate: tuple[Evidence, ...]) -> bool:
     sla, queue, load = gate
     return (sla.holds or queue.holds) and load.holds
-
-
-POLICY = Policy(
-    agent=Agent.SAFETY,
-    priority=1,
-    signals=("node_requests", "pods"),
-    prediction="risk",
-    judge=judge,
-)

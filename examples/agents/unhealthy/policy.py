@@ -1,33 +1,18 @@
-"""Template of a policy.
-
-Copy it, name it after what the agent guards, and add it to `policies/__init__.py`.
-
-It throttles the node with the most unhealthy pods. No process runs it; a test keeps it working.
-"""
+"""Agent D: throttle the node with the most unhealthy pods; ties go to the first node by name."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from services.agents.unhealthy.thresholds import UnhealthyThresholds
 
-from schemas.actions import ActionKind, Agent, Parameters
+from agent_registry.policy import Judgement, NodePrediction, node, noop
+from schemas.actions import ActionKind, Parameters
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.evidence import measure
-from services.agents.policy import Judgement, Policy, Prediction, node, noop
-from services.agents.thresholds import Thresholds
-
-
-class ExampleThresholds(Thresholds):
-    """One number per rule, with its unit in the name."""
-
-    DESCENDING: ClassVar[tuple[tuple[str, ...], ...]] = ()
-
-    unhealthy_pods: int = 3
-    """Unhealthy pods from which the node is throttled."""
 
 
 def judge(
-    view: ObservationView, prediction: Prediction, thresholds: ExampleThresholds
+    view: ObservationView, prediction: NodePrediction, thresholds: UnhealthyThresholds
 ) -> Judgement:
     """Return the judgement; every comparison made goes into `evidence`, in order."""
     del prediction
@@ -45,12 +30,9 @@ def judge(
     return Judgement(
         kind=ActionKind.THROTTLE,
         target=node(name),
-        parameters=Parameters(cpu_cap_ratio=0.85),
+        parameters=Parameters(cpu_cap_ratio=thresholds.cpu_cap_ratio),
         score=1.0,
         evidence=(step,),
         decisive=(step,),
         text=f"{step.numbers} on {name}",
     )
-
-
-POLICY = Policy(agent=Agent.SAFETY, priority=1, signals=("pods",), prediction=None, judge=judge)

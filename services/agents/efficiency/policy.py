@@ -8,17 +8,17 @@ first node by name. The score is 1 - demand.
 
 from __future__ import annotations
 
-from schemas.actions import ActionKind, Agent, Evidence, Parameters
+from agent_registry.policy import Judgement, NodePrediction, node, noop
+from schemas.actions import ActionKind, Evidence, Parameters
 from schemas.numbers import rounded
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.agents.efficiency.thresholds import EfficiencyThresholds
 from services.agents.evidence import measure
-from services.agents.policy import Judgement, Policy, Prediction, node, noop
-from services.agents.thresholds import EfficiencyThresholds
 
 
 def judge(
-    view: ObservationView, prediction: Prediction, thresholds: EfficiencyThresholds
+    view: ObservationView, prediction: NodePrediction, thresholds: EfficiencyThresholds
 ) -> Judgement:
     """Return what can be saved on the least wanted node."""
     rows = view.nodes.index()
@@ -71,12 +71,3 @@ def _power(view: ObservationView, row: int) -> str:
     signal = view.signal("power")
     source = "unknown source" if signal is None else signal.source
     return f"estimated power {view.nodes.power_watts[row]:.6g} W ({source})"
-
-
-POLICY = Policy(
-    agent=Agent.EFFICIENCY,
-    priority=3,
-    signals=("node_requests", "pods"),
-    prediction="demand",
-    judge=judge,
-)

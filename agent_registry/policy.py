@@ -1,4 +1,4 @@
-"""The policy interface: a pure function from what an agent may know to its judgement.
+"""A policy: a pure function from what an agent may know to its judgement.
 
 A policy sees the full observation, the prediction it asked for and its thresholds. It never sees a
 clock, the bus or its own past, so a recording can be judged again, and again under other
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import TypeVar
 
-from schemas.actions import ActionKind, Agent, Evidence, Parameters, Target, TargetKind
+from agent_registry.thresholds import Thresholds
+from schemas.actions import ActionKind, Evidence, Parameters, Target, TargetKind
 from schemas.model import DataModel
 from schemas.reasons import Reason
 from schemas.view import ObservationView
-from services.agents.thresholds import Thresholds
 
 T = TypeVar("T", bound=Thresholds)
 
@@ -23,7 +23,7 @@ NOTHING = Target(kind=TargetKind.NONE)
 QUEUE = Target(kind=TargetKind.QUEUE, name="pending")
 
 
-class Prediction(DataModel):
+class NodePrediction(DataModel):
     """The prediction of one cycle as an agent keeps it: one ratio per node."""
 
     id: str
@@ -44,7 +44,7 @@ class Judgement:
     target: Target
     parameters: Parameters
     score: float
-    """The agent's own urge, 0 to 1."""
+    """How strongly the agent wants it, 0 to 1."""
     evidence: tuple[Evidence, ...]
     """Every comparison made, in order."""
     decisive: tuple[Evidence, ...]
@@ -60,22 +60,8 @@ class Judgement:
         return " and ".join(item.words for item in self.decisive)
 
 
-Judge = Callable[[ObservationView, Prediction, T], Judgement]
+Judge = Callable[[ObservationView, NodePrediction, T], Judgement]
 """(observation, prediction, thresholds) -> judgement."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policy(Generic[T]):
-    """One agent's policy and what it needs."""
-
-    agent: Agent
-    priority: int
-    """Order among agents: 1 safety, 2 admission, 3 efficiency."""
-    signals: tuple[str, ...]
-    """Signals without which it does not judge."""
-    prediction: Literal["risk", "demand"] | None
-    """The prediction it waits for; None when it judges the observation alone."""
-    judge: Judge[T]
 
 
 def noop(

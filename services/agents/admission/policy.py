@@ -11,13 +11,13 @@ memory) by requests; ties go to the first by name.
 
 from __future__ import annotations
 
-from schemas.actions import ActionKind, Agent, Evidence, Parameters
+from agent_registry.policy import QUEUE, Judgement, NodePrediction, node, noop
+from schemas.actions import ActionKind, Evidence, Parameters
 from schemas.reasons import Reason
 from schemas.view import ObservationView
+from services.agents.admission.thresholds import AdmissionThresholds
 from services.agents.evidence import measure
 from services.agents.freshness import excepted
-from services.agents.policy import QUEUE, Judgement, Policy, Prediction, node, noop
-from services.agents.thresholds import AdmissionThresholds
 
 SIGNALS = ("node_requests", "pods")
 
@@ -26,7 +26,7 @@ Loads = tuple[tuple[str, float], ...]
 
 
 def judge(
-    view: ObservationView, prediction: Prediction, thresholds: AdmissionThresholds
+    view: ObservationView, prediction: NodePrediction, thresholds: AdmissionThresholds
 ) -> Judgement:
     """Return what the queue needs; `prediction` is not read."""
     del prediction
@@ -148,12 +148,3 @@ def _situation(view: ObservationView) -> str:
         f"queue {totals.queue_length}, mean cpu {totals.cpu_requested_ratio:.3g}, "
         f"mean memory {totals.memory_requested_ratio:.3g}"
     )
-
-
-POLICY = Policy(
-    agent=Agent.ADMISSION,
-    priority=2,
-    signals=SIGNALS,
-    prediction=None,
-    judge=judge,
-)

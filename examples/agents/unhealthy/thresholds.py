@@ -1,0 +1,16 @@
+"""Thresholds of the example agent: one number per rule, with its unit in the name."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from agent_registry.thresholds import Thresholds
+
+
+class UnhealthyThresholds(Thresholds):
+    """Agent D: what a node must reach."""
+
+    unhealthy_pods: int = Field(default=1, ge=1)
+    """Unhealthy pods from which the node is throttled."""
+    cpu_cap_ratio: float = Field(default=0.85, gt=0, le=1)
+    """Share of the node's CPU that throttle leaves."""

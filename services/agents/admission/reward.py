@@ -1,0 +1,34 @@
+"""What a decision is worth to the admission agent; the terms are the seed simulator's (1.b.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent_registry.reward import BASE, Situation, Term
+from schemas.actions import Action, ActionKind
+
+BUSY_QUEUE, FULL_QUEUE, IDLE_QUEUE = 80, 120, 60
+COMPLETED_PER_POINT, COMPLETED_LIMIT = 10, 10.0
+
+
+def reward_terms(action: Action, after: Situation, risk: float | None) -> Iterator[Term]:
+    """Yield the terms that apply; `risk` is not read."""
+    del risk
+    yield BASE
+    queue = after.queue_length
+    numbers = f"queue {queue}"
+    busy = queue >= BUSY_QUEUE
+    word = action.parameters.admission if action.kind is ActionKind.ADMISSION else None
+    if word == "admit" and not busy:
+        yield Term("admit_short_queue", 5.0, f"{numbers} < {BUSY_QUEUE}")
+    if word == "admit" and queue > FULL_QUEUE:
+        yield Term("admit_full_queue", -50.0, f"{numbers} > {FULL_QUEUE}")
+    if word == "deprioritize" and busy:
+        yield Term("deprioritize_long_queue", 3.0, f"{numbers} >= {BUSY_QUEUE}")
+    if word == "reject" and queue < IDLE_QUEUE:
+        yield Term("reject_short_queue", -20.0, f"{numbers} < {IDLE_QUEUE}")
+    if action.kind is ActionKind.RESOURCE_CAP and busy:
+        yield Term("cap_long_queue", 4.0, f"{numbers} >= {BUSY_QUEUE}")
+    completed = min(COMPLETED_LIMIT, after.completed_tasks / COMPLETED_PER_POINT)
+    if completed > 0:
+        yield Term("completed", completed, f"{after.completed_tasks} tasks completed")

@@ -1,0 +1,30 @@
+"""What a decision is worth to the efficiency agent; the terms are the seed simulator's (1.b.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agent_registry.reward import BASE, Situation, Term
+from schemas.actions import Action, ActionKind
+
+KINDS = (ActionKind.POWER_STATE, ActionKind.DVFS, ActionKind.MEMORY_BALLOON)
+LOW_DEMAND, LOW_DEMAND_BONUS = 0.35, 5.0
+HIGH_DEMAND, HIGH_DEMAND_PENALTY = 0.75, -30.0
+ENERGY_GOAL_WATTS, WATTS_PER_POINT = 500.0, 100.0
+
+
+def reward_terms(action: Action, after: Situation, risk: float | None) -> Iterator[Term]:
+    """Yield the terms that apply; `risk` is not read."""
+    del risk
+    yield BASE
+    demand = after.max_demand_ratio
+    if action.kind in KINDS and demand is not None:
+        if demand < LOW_DEMAND:
+            text = f"demand {demand:.6g} < {LOW_DEMAND:.6g}"
+            yield Term("efficiency_low_demand", LOW_DEMAND_BONUS, text)
+        elif demand > HIGH_DEMAND:
+            text = f"demand {demand:.6g} > {HIGH_DEMAND:.6g}"
+            yield Term("efficiency_high_demand", HIGH_DEMAND_PENALTY, text)
+    saved = max(0.0, (ENERGY_GOAL_WATTS - after.energy_watts) / WATTS_PER_POINT)
+    if saved > 0:
+        yield Term("energy", saved, f"{after.energy_watts:.6g} W < {ENERGY_GOAL_WATTS:.6g} W")

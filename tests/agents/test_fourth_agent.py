@@ -1,0 +1,204 @@
+"""A fourth agent is one folder: copied beside the others, it takes part in everything.
+
+The product lies in a temporary folder in which nothing but `services/agents/unhealthy/` is new.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bus.recording import open_recording
+from foresail.__main__ import main
+from schemas.envelope import Event
+from schemas.registry import decode
+from tests.architecture.source_tree import PACKAGES, ROOT
+
+EXAMPLE = ROOT / "examples/agents/unhealthy"
+COPIED = ("services", "deploy", "docker-compose.yml")
+LINKED = tuple(name for name in PACKAGES if name != "services")
+RUN = "up --virtual-time --for 60s --nodes 4 --interval 5 --speed 10 --seed 11 --exercise --json"
+FOUR = {"safety": 1.0, "efficiency": 0.6, "admission": 0.8, "unhealthy": 0.5}
+
+
+@dataclass(frozen=True)
+class Product:
+    """A copy of the product with the fourth agent's folder, and a recording of its stack."""
+
+    folder: Path
+    recording: Path
+
+    def run(self, *command: str, code: int = 0) -> str:
+        """Run `python -m ...` there and return what it prints."""
+        environment = {**os.environ, "FORESAIL_INFERENCE__SHADOW_MODELS": "[]", "COLUMNS": "200"}
+        done = subprocess.run(
+            [sys.executable, "-m", *command],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == code, done.stderr + done.stdout
+        return done.stdout
+
+    def events(self) -> Iterator[Event[Any]]:
+        """Yield the recording's events, read by the product without that agent."""
+        for one in open_recording(self.recording):
+            yield decode(one.subject, one.headers, one.data, seq=one.seq, recorded_ns=one.time_ns)
+
+    def of_kind(self, last: str) -> list[Any]:
+        """Return the data of the events whose subject ends so."""
+        return [one.data for one in self.events() if one.subject.endswith(last)]
+
+
+@pytest.fixture(scope="module")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Product:
+    """Return the product with the example agent, after one run of its stack."""
+    folder = tmp_path_factory.mktemp("product")
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / name)
+    for name in LINKED:
+        (folder / name).symlink_to(ROOT / name)
+    shutil.copytree(EXAMPLE, folder / "services/agents/unhealthy")
+    product = Product(folder, folder / "run.fslog")
+    product.run("foresail", *RUN.split(), "--record", str(product.recording))
+    return product
+
+
+def test_it_proposes_and_the_referee_judges_it(product: Product) -> None:
+    """Every cycle holds its proposal, and every decision considers it; what it wants wins or names
+    who won.
+    """
+    proposals = {one.cycle: one for one in product.of_kind(".proposal.unhealthy")}
+    decisions = product.of_kind(".decision")
+
+    assert len(proposals) > 5
+    assert {one.priority for one in proposals.values()} == {4}
+    considered = [
+        one for one in decisions if "unhealthy" in {each.agent for each in one.considered}
+    ]
+    assert len(considered) == len(decisions)
+    assert all(one.considered[-1].agent == "unhealthy" for one in considered)
+    assert all(
+        "unhealthy" in one.overridden or one.action.agent == "unhealthy" for one in considered
+    )
+
+
+def test_it_is_rewarded(product: Product) -> None:
+    """Each reward holds its weight, its own sum, and a scale that says it is in the total."""
+    rewards = product.of_kind(".outcome.reward")
+
+    assert rewards
+    for one in rewards:
+        assert one.weights == FOUR
+        assert one.scale == "seed-rewards/1+unhealthy"
+        assert {part.term for part in one.predicted_parts if part.agent == "unhealthy"} >= {"base"}
+        total = sum(FOUR[name] * amount for name, amount in one.predicted.by_agent.items())
+        assert one.predicted.total == pytest.approx(total, abs=1e-5)
+
+
+def test_it_has_an_identity_with_its_own_subjects_alone(product: Product, tmp_path: Path) -> None:
+    """The accounts hold a user that may publish its proposals, settings and checkpoint."""
+    arguments = ("--cluster", "c", "--incarnation", "i", "--out", str(tmp_path))
+
+    product.run("services.identities", *arguments)
+
+    assert "FORESAIL_NATS_USER=agent-unhealthy" in (
+        tmp_path / "agent-unhealthy/login.env"
+    ).read_text(encoding="utf-8")
+    accounts = (tmp_path / "server/accounts.conf").read_text(encoding="utf-8")
+    services = [line for line in accounts.splitlines() if '"agent-unhealthy"' in line]
+    assert any("foresail.c.proposal.unhealthy" in line for line in services)
+    assert not any("foresail.c.proposal.safety" in line for line in services)
+
+
+def test_it_is_a_process_of_the_stack(product: Product) -> None:
+    """The list of processes starts it as `services.agents unhealthy`."""
+    code = (
+        "from bus.login import ANONYMOUS\n"
+        "from foresail.settings import resolve\n"
+        "from foresail.stack.processes import Connections, process_specs\n"
+        "files = dict.fromkeys(('collector', 'executor', 'exerciser'), 'k')\n"
+        "at = Connections('c', 'i', 's', 'nats://h', files, None)\n"
+        "for one in process_specs(resolve(None, {}, {}), at): print(one.name, *one.command[2:])\n"
+    )
+    (product.folder / "list_processes.py").write_text(code, encoding="utf-8")
+
+    processes = product.run("list_processes").splitlines()
+
+    assert "agent-unhealthy services.agents unhealthy" in processes
+    assert len([line for line in processes if line.startswith("agent-")]) == 4
+
+
+def test_compose_and_prometheus_are_written_with_it(product: Product) -> None:
+    """The generators add its container, its login's volume and its numbers."""
+    product.run("deploy.make_compose")
+    product.run("deploy.grafana.make_prometheus")
+
+    compose = yaml.safe_load((product.folder / "docker-compose.yml").read_text(encoding="utf-8"))
+    assert compose["services"]["agent-unhealthy"]["command"] == ["services.agents", "unhealthy"]
+    assert "login-agent-unhealthy" in compose["volumes"]
+    mounts = compose["services"]["prepare"]["volumes"]
+    assert "login-agent-unhealthy:/logins/agent-unhealthy" in mounts
+    prometheus = (product.folder / "deploy/grafana/prometheus.yml").read_text(encoding="utf-8")
+    assert "agent-unhealthy:9100" in prometheus
+
+
+@pytest.mark.parametrize("name", ["D", "unhealthy"])
+def test_it_can_be_tapped(product: Product, name: str) -> None:
+    """`tap --agent` knows its letter and its name, and shows its events alone."""
+    printed = product.run(
+        "foresail", "tap", "--recording", str(product.recording), "--agent", name, "--json"
+    )
+
+    subjects = {json.loads(line)["subject"] for line in printed.splitlines()}
+    assert any(one.endswith(".proposal.unhealthy") for one in subjects)
+    assert not any(one.endswith(".proposal.safety") for one in subjects)
+
+
+def test_it_is_explained(product: Product) -> None:
+    """The explanation of a cycle names it by letter and name, and its reward by its weight."""
+    reward = next(one for one in product.of_kind(".outcome.reward") if one.observed is not None)
+
+    printed = product.run(
+        "foresail", "explain", str(reward.cycle), "--recording", str(product.recording)
+    )
+
+    assert "D unhealthy" in printed
+    assert "x 0.5" in printed
+
+
+def test_its_settings_are_settings(product: Product) -> None:
+    """Its thresholds can be changed by name, and a wrong one is refused with its bounds."""
+    change = ("--set", "agents.unhealthy.unhealthy_pods=500")
+
+    product.run("foresail", "what-if", str(product.recording), *change)
+    product.run(
+        "foresail", "what-if", str(product.recording), "--set", "agents.unhealthy.pods=1", code=2
+    )
+
+
+def test_recordings_verify_with_and_without_it(product: Product) -> None:
+    """Its own recording is computed again to the last byte; so are those of before it came; and the
+    product without it reads its recording, taking its proposals as recorded.
+    """
+    product.run("foresail", "verify", str(product.recording))
+    for name in ("v0.fslog", "v1.fslog"):
+        product.run("foresail", "verify", str(ROOT / "tests/golden" / name))
+
+    assert main(["explain", "3", "--recording", str(product.recording)]) == 0
