@@ -13,6 +13,7 @@ from foresail.flags import seconds
 from foresail.output import console, print_json
 from lab.rerun.diff import Diff, diff
 from lab.rerun.what_if import WINDOW_SECONDS
+from projections.figures import number, signed
 from projections.policy_totals import comparison_rows
 
 SHOWN = 15
@@ -77,7 +78,7 @@ def _print(found: Diff) -> None:
     for name in ("figure", "A", "B", "difference"):
         table.add_column(name, justify="left" if name == "figure" else "right")
     for name, before, after in comparison_rows(a.totals, b.totals):
-        table.add_row(name, f"{before:g}", f"{after:g}", f"{round(after - before, 6):+g}")
+        table.add_row(name, number(before), number(after), signed(after - before))
     out.print(table)
     counts = ", ".join(f"{count} {name}" for name, count in found.classes.items())
     out.print(f"decisions of the same cycle: {counts}")

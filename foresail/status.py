@@ -23,6 +23,7 @@ from foresail.remote import add_remote, remote_of
 from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.room import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
+from projections.figures import duration
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
 from schemas import subjects
@@ -225,7 +226,9 @@ def _print(status: dict[str, Any]) -> None:
     for line in status["troubles"]:
         out.print(f"trouble: {line}", style="red", markup=False)
     for name, newest in status["newest"].items():
-        out.print(f"  {name:<22} newest {newest['age_seconds']:>8} s ago   seq {newest['seq']}")
+        out.print(
+            f"  {name:<22} newest {duration(newest['age_seconds']):>12} ago (wall time)   seq {newest['seq']}"
+        )
     log = status["log"]
     share = log["bytes"] / log["max_bytes"] if log["max_bytes"] > 0 else 0.0
     out.print(

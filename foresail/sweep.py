@@ -27,6 +27,7 @@ from foresail.what_if import add_changes, changes_of
 from lab.rerun.sweep import Sweep, pareto, read_parameter, run
 from lab.rerun.sweep_drawing import drawn
 from lab.rerun.what_if import OPEN_LOOP, WINDOW_SECONDS
+from projections.figures import number
 
 Row = Mapping[str, Any]
 FIGURES = ("reward", "churn", "actions", "rejected", "changed", "appeared", "vanished")
@@ -142,14 +143,14 @@ def _print(
         table.add_column(name, justify="right", overflow="fold")
     if usable:
         baseline = usable[0]["baseline"]
-        figures = (f"{baseline[name]:g}" for name in FIGURES)
+        figures = (number(baseline[name]) for name in FIGURES)
         table.add_row(*("recorded" for _ in names[:1]), *("" for _ in names[1:]), *figures, "")
     for row in found:
         values = (str(value) for value in row["point"].values())
         if "refused" in row:
             table.add_row(*values, "refused: these values do not go together", style="dim")
             continue
-        figures = (f"{row[name]:g}" for name in FIGURES)
+        figures = (number(row[name]) for name in FIGURES)
         table.add_row(*values, *figures, "o" if row in front else "")
     out.print(table)
     if usable:

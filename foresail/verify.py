@@ -15,6 +15,7 @@ from foresail.output import console, print_json
 from foresail.progress import reading
 from lab.rerun.engine import LAYERS
 from lab.rerun.verify import Difference, Report, as_json, verify
+from projections.figures import duration
 from services.model_folders import folder_of, read_manifest
 
 LONGEST_VALUE = 60
@@ -94,7 +95,7 @@ def _print(report: Report) -> None:
         out.print(f"nothing was compared of: {', '.join(report.not_compared)}", style="bold red")
     out.print(
         f"{report.file}: {_words(report)}; {report.compared} events compared over "
-        f"{report.recorded_seconds:g} s of recorded time",
+        f"{duration(report.recorded_seconds)} of recorded time",
         style=None if report.holds else "bold red",
         markup=False,
     )

@@ -24,6 +24,7 @@ from lab.rerun.changes import (
 )
 from lab.rerun.engine import LAYERS
 from lab.rerun.what_if import WINDOW_SECONDS, Result, what_if
+from projections.figures import number, signed
 from projections.policy_totals import comparison_rows
 
 SHOWN = 15
@@ -195,7 +196,7 @@ def _figures(result: Result) -> Table:
     for name in ("figure", result.baseline_name, "now", "difference"):
         table.add_column(name, justify="left" if name == "figure" else "right")
     for name, before, after in comparison_rows(result.baseline, result.changed):
-        table.add_row(name, f"{before:g}", f"{after:g}", f"{round(after - before, 6):+g}")
+        table.add_row(name, number(before), number(after), signed(after - before))
     return table
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from foresail.stack.preflight import check_writable
 from lab.rerun.what_if import Result
+from projections.figures import duration, number, signed
 from projections.policy_totals import comparison_rows
 
 STYLE = """
@@ -51,13 +52,13 @@ def page_of(result: Result, assertions: dict[str, bool]) -> str:
 
 
 def _span(result: Result) -> str:
-    return f"cycles {result.cycles[0]} to {result.cycles[1]}, {result.recorded_seconds:g} s"
+    return f"cycles {result.cycles[0]} to {result.cycles[1]}, {duration(result.recorded_seconds)}"
 
 
 def _figures(result: Result) -> str:
     body = "".join(
-        f"<tr><td>{escape(name)}<td class=n>{before:g}<td class=n>{after:g}"
-        f"<td class=n>{round(after - before, 6):+g}"
+        f"<tr><td>{escape(name)}<td class=n>{number(before)}<td class=n>{number(after)}"
+        f"<td class=n>{signed(after - before)}"
         for name, before, after in comparison_rows(result.baseline, result.changed)
     )
     return f"<table><tr><th>figure<th>{escape(result.baseline_name)}<th>now<th>difference{body}</table>"

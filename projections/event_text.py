@@ -6,6 +6,7 @@ from heapq import nsmallest
 from typing import Any
 
 from agent_registry.discovery import letter_of
+from projections.figures import duration
 from projections.prediction_table import prediction_table
 from schemas.actions import Action
 from schemas.checkpoint import Checkpoint
@@ -150,7 +151,9 @@ def _outcome(
         case OutcomeExecution() as execution:
             return f"cycle {execution.cycle}: {execution_text(execution)}: {execution.text}"
         case OutcomeVerification():
-            return f"cycle {data.cycle}: {data.status} after {data.lag_seconds:g} s: {data.text}"
+            return (
+                f"cycle {data.cycle}: {data.status} after {duration(data.lag_seconds)}: {data.text}"
+            )
         case OutcomeReward() as reward:
             observed = (
                 "not observed" if reward.observed is None else f"{reward.observed.total:+.2f}"

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from agent_registry.discovery import letter_of
 from foresail.explanation.section import Section
+from projections import figures
 from projections.cycle_record import CycleRecord
 from schemas.outcome import (
     ExecutionPhase,
@@ -64,9 +65,9 @@ def _guards(checks: Sequence[GuardCheck]) -> list[Text]:
 def _measured(check: GuardCheck) -> str:
     if check.measured is None:
         return check.guard
-    limit = "" if check.limit is None else f"/{check.limit:g}"
+    limit = "" if check.limit is None else f"/{figures.number(check.limit, 6)}"
     unit = "" if check.passed else f" {check.unit}"
-    return f"{check.guard} {check.measured:g}{limit}{unit}".rstrip()
+    return f"{check.guard} {figures.number(check.measured, 6)}{limit}{unit}".rstrip()
 
 
 def _executed(label: str, data: OutcomeExecution) -> Section:
@@ -105,7 +106,7 @@ def _result(result: OperationResult | None) -> str:
 
 def _verified(data: OutcomeVerification) -> Text:
     why = f" [{data.reason}]" if data.reason is not None else ""
-    text = f"{data.status} {data.lag_seconds:g} s later, in cycle {data.observed_cycle}{why}: {data.text}"
+    text = f"{data.status} {figures.duration(data.lag_seconds)} later, in cycle {data.observed_cycle}{why}: {data.text}"
     return Text(text, style="" if data.reason is None else "yellow")
 
 
@@ -155,4 +156,4 @@ def _of(score: ForecastScore) -> str:
 
 
 def _short(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.3g}"
+    return "unknown" if value is None else figures.number(value)

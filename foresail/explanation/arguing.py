@@ -8,6 +8,7 @@ from rich.text import Text
 
 from agent_registry.discovery import letter_of
 from foresail.explanation.section import Section, number, seconds
+from projections import figures
 from projections.cycle_record import CycleRecord
 from schemas.actions import Action, Evidence
 from schemas.decision import Considered, Decision, Override, RefereeRule
@@ -100,7 +101,9 @@ def _beaten(override: Override) -> str:
     if override.winner_score is not None and override.loser_score is not None:
         same = override.winner_score == override.loser_score
         against = "equal to" if same else "against"
-        numbers.append(f"score {override.loser_score:.4g} {against} {override.winner_score:.4g}")
+        numbers.append(
+            f"score {figures.number(override.loser_score, 4)} {against} {figures.number(override.winner_score, 4)}"
+        )
     if override.winner_priority is not None and override.loser_priority is not None:
         numbers.append(f"priority {override.loser_priority} against {override.winner_priority}")
     verb = "not taken" if override.by is None else f"lost to {letter_of(override.by)}"

@@ -11,6 +11,7 @@ from typing import Any
 from rich.text import Text
 
 from foresail.explanation.section import Section, number, seconds
+from projections import figures
 from projections.cycle_record import CycleRecord
 from projections.prediction_table import prediction_table
 from schemas.envelope import Event
@@ -45,7 +46,7 @@ def _prediction(event: Event[Any], target: str) -> list[Text]:
     kind = "probability" if data.calibrated else "a score"
     sign = "<" if what == "demand" else ">="
     alarm = "" if data.alarm_ratio is None else f", acts {sign} {data.alarm_ratio:g}"
-    head.append(f", {data.horizon_seconds:g} s{quantile} ({kind}{alarm}); ")
+    head.append(f", {figures.duration(data.horizon_seconds)}{quantile} ({kind}{alarm}); ")
     head.append(_extremes(what, ids, ratios, target))
     if shadow:
         return [head]
@@ -63,7 +64,9 @@ def _extremes(what: str, ids: Sequence[str], ratios: Sequence[float], target: st
     named = order[:NAMED_NODES]
     named += [one for one in order[NAMED_NODES:] if one[1] == target]
     word = "lowest" if lowest else "highest"
-    return f"{word} of {len(ids)}: " + ", ".join(f"{name} {ratio:.3g}" for ratio, name in named)
+    return f"{word} of {len(ids)}: " + ", ".join(
+        f"{name} {figures.number(ratio)}" for ratio, name in named
+    )
 
 
 def _why(data: Prediction, target: str, only: str = "") -> list[Text]:
@@ -85,7 +88,8 @@ def _why(data: Prediction, target: str, only: str = "") -> list[Text]:
 
 
 def _term(one: Contribution) -> str:
-    return f"{one.feature} {'missing' if one.value is None else f'{one.value:.4g}'} ({one.contribution:+.3g})"
+    value = "missing" if one.value is None else figures.number(one.value, 4)
+    return f"{one.feature} {value} ({figures.signed(one.contribution)})"
 
 
 def _ages(data: Prediction) -> list[Text]:
@@ -122,7 +126,7 @@ def _group(signals: Sequence[Signal]) -> list[str]:
     said = []
     for (source, age, limit), found in groupby(sorted(signals, key=key), key=key):
         names = ", ".join(one.name for one in found)
-        bound = f", limit {limit:g} s" if limit else ""
+        bound = f", limit {figures.duration(limit)}" if limit else ""
         said.append(f"{names} {seconds(age)} old ({source}{bound})")
     return said
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from rich.text import Text
 
+from projections import figures
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -18,9 +20,9 @@ class Section:
 
 def number(value: float | None) -> str:
     """Write a number shortly; a missing one as `missing`."""
-    return "missing" if value is None else f"{value:.6g}"
+    return "missing" if value is None else figures.number(value, 6)
 
 
 def seconds(value: float) -> str:
     """Write an age in seconds, to a tenth."""
-    return f"{round(value, 1):g} s"
+    return figures.duration(value)

@@ -16,6 +16,7 @@ from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
 from foresail.audit import audit_message
 from foresail.output import console, print_json
+from projections.figures import duration
 from projections.log_audit import Auditor
 from schemas.envelope import attributes_of
 
@@ -79,7 +80,7 @@ def _print(described: dict[str, Any]) -> None:
     out.print("sealed" if described["sealed"] else Text(described["damage"], "red"))
     out.print(
         f"{described['messages']} messages, seq {described['first_seq']} to {described['last_seq']}, "
-        f"{described['seconds']:g} s of recorded time, {described['bytes'] / 1e6:.2f} MB"
+        f"{duration(described['seconds'])} of recorded time, {described['bytes'] / 1e6:.2f} MB"
     )
     for line in _beginning(header):
         out.print(line, markup=False)

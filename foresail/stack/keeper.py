@@ -15,6 +15,7 @@ from typing import Protocol
 
 from bus.clock import Clock
 from bus.errors import ForesailError
+from projections.figures import duration
 
 FIRST_BACKOFF_SECONDS = 0.2
 LONGEST_BACKOFF_SECONDS = 30.0
@@ -75,7 +76,7 @@ async def keep(name: str, server: Server, clock: Clock, on_change: OnChange) -> 
         if clock.monotonic() - began > SETTLED_SECONDS:
             backoff = FIRST_BACKOFF_SECONDS
         for attempt in range(1, GIVE_UP_TRIES + 1):
-            on_change(name, f"ended with {how}; starting again in {backoff:g} s")
+            on_change(name, f"ended with {how}; starting again in {duration(backoff)}")
             await clock.sleep(backoff)
             backoff = min(2 * backoff, LONGEST_BACKOFF_SECONDS)
             try:

@@ -18,6 +18,7 @@ from agent_registry.discovery import action_label, letter_of
 from projections.event_text import execution_text
 from projections.operating import OperatingState
 from projections.overview import Overview
+from schemas.envelope import rfc3339
 from schemas.outcome import OutcomeReward
 from schemas.signals import SignalStatus
 
@@ -81,6 +82,7 @@ def _cluster(overview: Overview) -> Panel:
         return Panel(outage, title="cluster", title_align="left")
     if observation is None:
         return Panel("waiting for the first observation", title="cluster", title_align="left")
+    clock = rfc3339(observation.cluster_time_seconds)[11:19]
     totals = observation.totals
     trouble = [
         f"{signal.name} {signal.status}"
@@ -95,7 +97,9 @@ def _cluster(overview: Overview) -> Panel:
     )
     if trouble:
         text += f"\n[yellow]{', '.join(trouble)}[/yellow]"
-    return Panel(text, title=f"cluster, cycle {observation.cycle}", title_align="left")
+    return Panel(
+        text, title=f"cluster, cycle {observation.cycle}, {clock} cluster time", title_align="left"
+    )
 
 
 _TROUBLE = (SignalStatus.STALE, SignalStatus.MISSING)

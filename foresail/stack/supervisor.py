@@ -27,6 +27,7 @@ from bus.nats_server import die_with_parent
 from bus.process import ANOTHER_WRITER, BAD_INPUT
 from foresail.stack.keeper import ending
 from foresail.stack.processes import ProcessSpec
+from projections.figures import duration
 from schemas.envelope import rfc3339
 
 LONGEST_BACKOFF_SECONDS = 30.0
@@ -161,7 +162,9 @@ class Supervisor:
             at_once = hung and (settled or not child.replaced)
             child.frozen, child.replaced = "", hung
             pause = 0.0 if at_once else backoff
-            self._on_change(child.spec.name, f"ended with {how}; starting again in {pause:g} s")
+            self._on_change(
+                child.spec.name, f"ended with {how}; starting again in {duration(pause)}"
+            )
             await self._clock.sleep(pause)
             if not at_once:
                 backoff = min(2 * backoff, LONGEST_BACKOFF_SECONDS)

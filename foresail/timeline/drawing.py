@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 from foresail.timeline.terminal import clock, lag, lasted, window_of
+from projections import figures
 from projections.incidents.executions import REFUSED
 from projections.incidents.incident import Curve, DamageKind, Incident, Lane, Step
 
@@ -96,7 +97,7 @@ def _curve(curve: Curve, frame: Frame, top: int, colour: str) -> Iterator[str]:
     yield f'<line class="rule" x1="{LEFT}" x2="{RIGHT}" y1="{base}" y2="{base}"/>'
     yield f'<polygon class="area" points="{first},{base} {line} {last},{base}" style="fill:{colour}"/>'
     yield f'<polyline class="curve" points="{line}" style="stroke:{colour}"/>'
-    name, what = escape(curve.name), escape(f"{peak:.3g} {curve.unit}")
+    name, what = escape(curve.name), escape(f"{figures.number(peak)} {curve.unit}")
     yield f'<text class="name" x="{LEFT + 4}" y="{top + 12}">{name} <tspan opacity=".7">to {what}</tspan></text>'
 
 

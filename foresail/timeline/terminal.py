@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from projections.figures import number
 from projections.incidents.incident import Incident, IncidentKind, Lane, Step
 
 BAR_COLUMNS = 22
@@ -38,7 +39,7 @@ def lasted(seconds: float) -> str:
     """Write a duration shortly: `45 s`, `6 min 05 s`, `2 h 03 min`."""
     whole = round(abs(seconds))
     if whole < 120:
-        return f"{abs(seconds):.3g} s" if whole < 10 else f"{whole} s"
+        return f"{number(abs(seconds))} s" if whole < 10 else f"{whole} s"
     if whole < 7200:
         return f"{whole // 60} min {whole % 60:02} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from projections.figures import duration, number
 from projections.incidents.history import ClusterHistory, Crossing
 from projections.incidents.incident import Alarm, Lane, Occurrence
 
@@ -48,13 +49,13 @@ def _first(crossings: list[Crossing], damage: float, since: float) -> Announceme
     standing = first if first.time_seconds < since else None
     lead = None if standing is not None else damage - first.time_seconds
     if standing is not None:
-        timing = f"had stood there for more than {damage - since:g} s: it announced nothing"
+        timing = f"had stood there for more than {duration(damage - since)}: it announced nothing"
     elif lead is not None and lead > 0:
-        timing = f"{lead:g} s before the first visible damage"
+        timing = f"{duration(lead)} before the first visible damage"
     elif lead == 0:
         timing = "with the first visible damage"
     else:
-        timing = f"{-(lead or 0.0):g} s after the first visible damage"
+        timing = f"{duration(-(lead or 0.0))} after the first visible damage"
     shadow = " (shadow)" if first.shadow else ""
     alarm = Alarm(
         model_id=first.model_id,
@@ -67,8 +68,8 @@ def _first(crossings: list[Crossing], damage: float, since: float) -> Announceme
         seq=first.seq,
     )
     text = (
-        f"{first.model_id}{shadow}: risk of {first.node} {first.value:.3g} >= "
-        f"{first.threshold:.3g}, {timing}"
+        f"{first.model_id}{shadow}: risk of {first.node} {number(first.value)} >= "
+        f"{number(first.threshold)}, {timing}"
     )
     return Announcement(
         alarm,

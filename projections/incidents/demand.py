@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from projections.figures import duration
 from projections.incidents.history import ClusterHistory, LoggedReaction, of_kind
 from projections.incidents.incident import DamageGroup, DamageKind, Lane, Occurrence
 from projections.incidents.onset import rise_before
@@ -31,7 +32,7 @@ def _use(
         return []
     text = (
         f"measured CPU use of {', '.join(sorted(nodes))} rises from {rise.floor:.2f} to "
-        f"{rise.peak:.2f} cores, seen {rise.seen_seconds - rise.time_seconds:g} s later"
+        f"{rise.peak:.2f} cores, seen {duration(rise.seen_seconds - rise.time_seconds)} later"
     )
     return [
         Occurrence(rise.time_seconds, Lane.DEMAND, "use_rise", text, seq=0, cycle=0, group="use")

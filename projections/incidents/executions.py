@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_registry.discovery import action_label
+from projections.figures import duration
 from projections.incidents.history import ClusterHistory
 from projections.incidents.incident import DamageGroup, DamageKind, Lane, Occurrence
 from schemas.actions import TargetKind
@@ -52,7 +53,11 @@ def _occurrence(event: Event[OutcomeExecution], verified: OutcomeVerification | 
     else:
         shadow = " (shadow: nothing was written)" if data.mode is Mode.SHADOW else ""
         done = "" if data.succeeded else "FAILED: "
-        held = "" if verified is None else f"; {verified.status} {verified.lag_seconds:g} s later"
+        held = (
+            ""
+            if verified is None
+            else f"; {verified.status} {duration(verified.lag_seconds)} later"
+        )
         text = f"{back}{action_label(data.action)}: {done}{data.text}{shadow or held}"
         group = f"{event.seq}"
     return Occurrence(
