@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -26,6 +25,7 @@ from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
 from lab.forecast.dataset import open_dataset
+from lab.forecast.risk.report_types import ReportedSplit, RiskReport
 from lab.forecast.risk.run_evaluation import evaluate_model, write_report
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.workspace import Workspace
@@ -118,7 +118,7 @@ def _report_file(given: Path | None) -> Path | None:
     return given if given.suffix == ".md" else given.with_name(given.name + ".md")
 
 
-def _print(report: dict[str, Any], out: Console) -> None:
+def _print(report: RiskReport, out: Console) -> None:
     out.print(f"{report['model_id']} on {report['dataset']}: {report['label']}")
     if report["illusion"]:
         out.print("[bold red]ILLUSION: rows drawn at random; believe none of its figures[/]")
@@ -137,13 +137,14 @@ def _print(report: dict[str, Any], out: Console) -> None:
             out.print(f"{mark} {check['name']}: {check['text']}")
 
 
-def _models(figures: dict[str, Any]) -> Table:
+def _models(figures: ReportedSplit) -> Table:
     table = Table(box=None)
     for head in ("model", "AP", "95 % over jobs", "without 10 worst", "equal jobs", "P/R at 1 %"):
         table.add_column(head)
     for name, one in figures["models"].items():
         ap, top = one["ap"], one["top"][1]
-        without = figures["without_worst"].get("models", {}).get(name, {}).get("value", math.nan)
+        others = figures["without_worst"].get("models")
+        without = others[name]["value"] if others and name in others else math.nan
         table.add_row(
             name,
             f"{ap['value']:.3f}",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from lab.forecast.risk.calibration import Curve, recalibrate
 from lab.forecast.risk.drift import MOVED, stability
 from lab.forecast.risk.figures import (
     WINDOWS,
-    Json,
     SplitRows,
     calibration_figures,
     split_figures,
@@ -23,6 +22,14 @@ from lab.forecast.risk.folds import MEAN
 from lab.forecast.risk.importance import CONTRIBUTION_ROWS, contributions, gains
 from lab.forecast.risk.metrics import Floats, Ints
 from lab.forecast.risk.past import Past
+from lab.forecast.risk.report_types import (
+    CheckFigures,
+    FeatureFigures,
+    FeatureValue,
+    HorizonFigures,
+    ReportedSplit,
+    RollingPart,
+)
 from lab.forecast.risk.rows import Bools, RiskData, Rows
 from lab.forecast.risk.scoring import MODEL, Scored, score
 from lab.forecast.risk.splits import (
@@ -88,7 +95,7 @@ def evaluate_horizon(
     subject: Subject,
     progress: Callable[[int, int], None],
     wanted: frozenset[str] = frozenset(),
-) -> Json:
+) -> HorizonFigures:
     """Return all figures of one horizon.
 
     Args:
@@ -111,7 +118,7 @@ def evaluate_horizon(
     scored = score(data, tested, past, subject.members, logistic, subject.prior, progress)
     rolling = _rolling(tested, scored.scores[MODEL], subject)
     calibrated = subject.curve.apply(scored.scores[MODEL])
-    splits = {}
+    splits: dict[str, ReportedSplit] = {}
     for name, mask in tests.items():
         here = mask[chosen]
         judged = SplitRows(
@@ -129,7 +136,7 @@ def evaluate_horizon(
         "rolling": {**pooled, "parts": rolling.parts},
         "folds": None if subject.trained is None else subject.trained.table,
         "features": _features(data, scored, subject),
-        "checks": [asdict(one) for one in checks],
+        "checks": [CheckFigures(name=one.name, holds=one.holds, text=one.text) for one in checks],
     }
 
 
@@ -142,7 +149,7 @@ class _Rolling:
     label: np.ndarray[Any, np.dtype[np.int8]]
     probability: Floats
     weight: Floats
-    parts: list[Json]
+    parts: list[RollingPart]
 
 
 def _rolling(tested: Rows, scores: Floats, subject: Subject) -> _Rolling:
@@ -199,7 +206,7 @@ def _part(
     raw: Floats,
     again: Floats,
     weight: Floats,
-) -> Json:
+) -> RollingPart:
     before = calibration_figures(label[now], raw[now], weight[now])
     after = calibration_figures(label[now], again[now], weight[now])
     return {
@@ -213,13 +220,13 @@ def _part(
     }
 
 
-def _features(data: RiskData, scored: Scored, subject: Subject) -> Json:
+def _features(data: RiskData, scored: Scored, subject: Subject) -> FeatureFigures:
     names = list(data.feature_names)
     boosters = [load_booster(raw) for raw in subject.members]
     gain = gains(boosters, names)
     riskiest = np.argsort(-scored.scores[MODEL][scored.sample], kind="stable")[:CONTRIBUTION_ROWS]
     given = contributions(boosters, scored.matrix[np.sort(riskiest)])
-    found: Json = {
+    found: FeatureFigures = {
         "by_gain": _top(names, gain),
         "by_contribution": _top(names, given),
         "sample_rows": len(scored.sample),
@@ -233,6 +240,6 @@ def _features(data: RiskData, scored: Scored, subject: Subject) -> Json:
     return found
 
 
-def _top(names: list[str], values: Floats) -> list[Mapping[str, Any]]:
+def _top(names: list[str], values: Floats) -> list[FeatureValue]:
     order = np.argsort(-values, kind="stable")[:LISTED]
     return [{"feature": names[place], "value": float(values[place])} for place in order]

@@ -1,4 +1,5 @@
-"""The figures of one split: everything a report says about it, as JSON values.
+"""The figures of one split: everything a report says about it, as JSON values
+(`report_types`).
 
 All on every row of the split at its true base rate. Order is judged on raw scores, probabilities on
 calibrated ones.
@@ -9,8 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,6 +18,20 @@ from lab.forecast.risk import metrics
 from lab.forecast.risk.bootstrap import RESAMPLES, Interval, Paired, paired_average_precision
 from lab.forecast.risk.metrics import Floats
 from lab.forecast.risk.past import Past
+from lab.forecast.risk.report_types import (
+    BinFigures,
+    CalibrationFigures,
+    DifferenceFigures,
+    IntervalFigures,
+    LeadFigures,
+    LeadTimes,
+    ModelFigures,
+    Population,
+    SplitFigures,
+    SubsetFigures,
+    TopFigures,
+    WindowFigures,
+)
 from lab.forecast.risk.rows import MICROSECONDS, Bools, Rows
 from lab.forecast.risk.rules import BASE_RATE, JOB_RATE, NAME_RATE, SEED
 from lab.forecast.risk.scoring import LOGISTIC, MODEL
@@ -26,7 +40,6 @@ SHARES = (0.001, 0.01, 0.05)
 LEAD_SHARE = 0.01
 WINDOWS = 5
 BASELINES = (LOGISTIC, JOB_RATE, NAME_RATE, SEED, BASE_RATE)
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +55,7 @@ class SplitRows:
     """The same under rolling recalibration."""
 
 
-def split_figures(judged: SplitRows, past: Past, seed: int) -> Json:
+def split_figures(judged: SplitRows, past: Past, seed: int) -> SplitFigures:
     """Return all figures of a split."""
     rows, label, job = judged.rows, judged.rows.label, judged.rows.job
     paired = paired_average_precision(label, judged.scores, job, seed)
@@ -68,7 +81,7 @@ def split_figures(judged: SplitRows, past: Past, seed: int) -> Json:
     }  # fmt: skip
 
 
-def _population(rows: Rows) -> Json:
+def _population(rows: Rows) -> Population:
     return {
         "rows": len(rows),
         "positives": rows.positives,
@@ -78,49 +91,85 @@ def _population(rows: Rows) -> Json:
     }
 
 
-def _model(rows: Rows, score: Floats, weights: Floats, interval: Interval) -> Json:
+def _model(rows: Rows, score: Floats, weights: Floats, interval: Interval) -> ModelFigures:
     macro, jobs = metrics.macro_average_precision(rows.label, score, rows.job)
     ranking = metrics.Ranking(rows.label, score)
     return {
-        "ap": asdict(interval),
+        "ap": _interval(interval),
         "ap_equal_jobs": ranking.average_precision(weights),
         "ap_macro": macro,
         "macro_jobs": jobs,
         "auroc": ranking.auroc(),
-        "top": [asdict(ranking.top(share)) for share in SHARES],
+        "top": [_top(ranking.top(share)) for share in SHARES],
     }
 
 
-def _differences(paired: Paired) -> Json:
-    found: Json = {}
+def _interval(interval: Interval) -> IntervalFigures:
+    return {
+        "value": interval.value,
+        "low": interval.low,
+        "high": interval.high,
+        "resamples": interval.resamples,
+    }
+
+
+def _top(top: metrics.TopShare) -> TopFigures:
+    return {
+        "share": top.share,
+        "rows": top.rows,
+        "precision": top.precision,
+        "recall": top.recall,
+        "threshold": top.threshold,
+    }
+
+
+def _bin(one: metrics.Bin) -> BinFigures:
+    return {
+        "low": one.low,
+        "high": one.high,
+        "rows": one.rows,
+        "expected": one.expected,
+        "observed": one.observed,
+        "ratio": one.ratio,
+    }
+
+
+def _differences(paired: Paired) -> dict[str, DifferenceFigures]:
+    found: dict[str, DifferenceFigures] = {}
     for name in BASELINES:
         if name in paired.values:
             step = paired.difference(MODEL, name)
-            found[name] = {**asdict(step), "excludes_zero": step.excludes_zero}
+            found[name] = {**_interval(step), "excludes_zero": step.excludes_zero}
     return found
 
 
-def _subset(judged: SplitRows, chosen: Bools, seed: int) -> Json:
+def _subset(judged: SplitRows, chosen: Bools, seed: int) -> SubsetFigures:
     """Average precision of every model on some of the rows, and the differences."""
     rows = judged.rows.take(chosen)
     described = _population(rows)
     if not rows.positives:
-        return described
+        return SubsetFigures(
+            rows=described["rows"],
+            positives=described["positives"],
+            prevalence=described["prevalence"],
+            jobs=described["jobs"],
+            failing_jobs=described["failing_jobs"],
+        )
     scores = {name: score[chosen] for name, score in judged.scores.items()}
     paired = paired_average_precision(rows.label, scores, rows.job, seed)
     return {
         **described,
-        "models": {name: asdict(value) for name, value in paired.values.items()},
+        "models": {name: _interval(value) for name, value in paired.values.items()},
         "differences": _differences(paired),
     }
 
 
 def calibration_figures(
     label: metrics.Labels, probability: Floats, weight: Floats | None = None
-) -> Json:
+) -> CalibrationFigures:
     """Return Brier, skill, expected / observed overall and by bin, and both ECE."""
     ratio = metrics.expected_observed(label, probability, weight)
-    found: Json = {
+    found: CalibrationFigures = {
         "brier": metrics.brier(label, probability, weight),
         "brier_skill": metrics.brier_skill(label, probability, weight),
         "expected_observed": ratio,
@@ -131,11 +180,11 @@ def calibration_figures(
         named = metrics.bins_between(label, probability, metrics.PROBABILITY_EDGES)
         found["ece_equal_width"] = metrics.calibration_error(wide)
         found["ece_equal_count"] = metrics.calibration_error(even)
-        found["bins"] = [{**asdict(one), "ratio": one.ratio} for one in named]
+        found["bins"] = [_bin(one) for one in named]
     return found
 
 
-def _lead(rows: Rows, score: Floats) -> Json:
+def _lead(rows: Rows, score: Floats) -> LeadFigures:
     """Time from the row to the failure, of failures in the riskiest 1 % and of those outside."""
     failed = rows.label == 1
     if not failed.any():
@@ -150,7 +199,7 @@ def _lead(rows: Rows, score: Floats) -> Json:
     }
 
 
-def _percentiles(seconds: Floats) -> Json:
+def _percentiles(seconds: Floats) -> LeadTimes:
     if not len(seconds):
         return {"failures": 0}
     low, middle, high = (float(value) for value in np.percentile(seconds, [10, 50, 90]))
@@ -163,11 +212,11 @@ def _percentiles(seconds: Floats) -> Json:
     }
 
 
-def _windows(judged: SplitRows) -> list[Json]:
+def _windows(judged: SplitRows) -> list[WindowFigures]:
     """Return figures of equally long stretches of the test time: drift as it happens."""
     times = judged.rows.time_us
     edges = np.linspace(int(times.min()), int(times.max()) + 1, WINDOWS + 1)
-    table = []
+    table: list[WindowFigures] = []
     for low, high in itertools.pairwise(edges):
         now = (times >= low) & (times < high)
         rows = judged.rows.take(now)

@@ -7,7 +7,12 @@ from typing import Any
 
 import matplotlib as mpl
 
-from lab.forecast.risk.figures import Json
+from lab.forecast.risk.report_types import (
+    FeatureFigures,
+    HorizonReport,
+    ReportedSplit,
+    RollingPart,
+)
 from lab.forecast.risk.scoring import MODEL
 from lab.forecast.risk.splits import UNSEEN
 
@@ -15,7 +20,7 @@ MODEL_COLOUR, OTHER_COLOUR, LINE_COLOUR = "#1f6feb", "#888888", "#333333"
 LEAST_PROBABILITY = 1e-5
 
 
-def write_plots(folder: Path, horizon_minutes: int, figures: Json) -> list[str]:
+def write_plots(folder: Path, horizon_minutes: int, figures: HorizonReport) -> list[str]:
     """Write a horizon's plots into `folder`; return their file names."""
     folder.mkdir(parents=True, exist_ok=True)
     mpl.use("svg")
@@ -45,7 +50,7 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
     return figure, figure.subplots()
 
 
-def _reliability(figures: Json, split: str) -> Any:
+def _reliability(figures: ReportedSplit, split: str) -> Any:
     figure, axis = _figure(6, 5)
     for name, colour in (
         ("raw", OTHER_COLOUR),
@@ -66,7 +71,7 @@ def _reliability(figures: Json, split: str) -> Any:
     return figure
 
 
-def _average_precision(figures: Json, split: str) -> Any:
+def _average_precision(figures: ReportedSplit, split: str) -> Any:
     figure, axis = _figure(7, 3.2)
     models = sorted(figures["models"].items(), key=lambda pair: pair[1]["ap"]["value"])
     for place, (name, one) in enumerate(models):
@@ -80,7 +85,7 @@ def _average_precision(figures: Json, split: str) -> Any:
     return figure
 
 
-def _importance(features: Json) -> Any:
+def _importance(features: FeatureFigures) -> Any:
     figure, axis = _figure(7, 5)
     listed = list(reversed(features["by_contribution"]))
     axis.barh(range(len(listed)), [one["value"] for one in listed], color=MODEL_COLOUR)
@@ -89,14 +94,16 @@ def _importance(features: Json) -> Any:
     return figure
 
 
-def _rolling(parts: list[Json]) -> Any:
+def _rolling(parts: list[RollingPart]) -> Any:
     figure, axis = _figure(7, 3.2)
     hours = [part["start_seconds"] / 3600.0 for part in parts]
-    for key, colour, label in (
-        ("raw_expected_observed", OTHER_COLOUR, "raw"),
-        ("expected_observed", MODEL_COLOUR, "after rolling recalibration"),
+    raw = [part["raw_expected_observed"] for part in parts]
+    again = [part["expected_observed"] for part in parts]
+    for ratios, colour, label in (
+        (raw, OTHER_COLOUR, "raw"),
+        (again, MODEL_COLOUR, "after rolling recalibration"),
     ):
-        axis.plot(hours, [part[key] for part in parts], marker="o", color=colour, label=label)
+        axis.plot(hours, ratios, marker="o", color=colour, label=label)
     axis.axhline(1.0, color=LINE_COLOUR, linewidth=0.8)
     axis.set_xlabel("start of the window, hours of the trace")
     axis.set_ylabel("expected / observed")

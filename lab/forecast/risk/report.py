@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from lab.forecast.risk.figures import Json
+from lab.forecast.risk.report_types import (
+    FeatureFigures,
+    HorizonReport,
+    IntervalFigures,
+    ReportedSplit,
+    RiskReport,
+    RollingFigures,
+)
 from lab.forecast.risk.scoring import MODEL
 from lab.forecast.risk.splits import ILLUSION
 
 NONE = "-"
 
 
-def markdown(report: Json) -> str:
+def markdown(report: RiskReport) -> str:
     """Return the report of `evaluate` as one Markdown page."""
     lines = [f"# Failure risk: {report['model_id']}", ""]
     if report["illusion"]:
@@ -41,7 +48,7 @@ def markdown(report: Json) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _horizon(one: Json) -> list[str]:
+def _horizon(one: HorizonReport) -> list[str]:
     lines = [f"## Horizon {one['minutes']} min", "", "### Checks", ""]
     lines += _table(
         ("check", "holds", "measured"),
@@ -62,7 +69,7 @@ def _horizon(one: Json) -> list[str]:
     return lines
 
 
-def _split(name: str, figures: Json) -> list[str]:
+def _split(name: str, figures: ReportedSplit) -> list[str]:
     mark = "" if name == ILLUSION else f"Split {name}: "
     lines = [
         f"### {mark}{figures['title']}",
@@ -80,13 +87,14 @@ def _split(name: str, figures: Json) -> list[str]:
     return lines
 
 
-def _models(figures: Json) -> list[str]:
+def _models(figures: ReportedSplit) -> list[str]:
     rows = []
     for name, one in figures["models"].items():
         top = [
             f"{_number(part['precision'], 2)} / {_number(part['recall'])}" for part in one["top"]
         ]
-        without = figures["without_worst"].get("models", {}).get(name, {}).get("value", math.nan)
+        others = figures["without_worst"].get("models")
+        without = others[name]["value"] if others and name in others else math.nan
         rows.append((
             name, _interval(one["ap"]), _number(without), _number(one["ap_equal_jobs"]),
             f"{_number(one['ap_macro'])} ({one['macro_jobs']})", *top, _number(one["auroc"]),
@@ -106,7 +114,7 @@ def _models(figures: Json) -> list[str]:
     )
 
 
-def _differences(figures: Json) -> list[str]:
+def _differences(figures: ReportedSplit) -> list[str]:
     rows = [
         (f"model - {name}", _interval(step, sign=True), "yes" if step["excludes_zero"] else "no")
         for name, step in figures["differences"].items()
@@ -114,10 +122,12 @@ def _differences(figures: Json) -> list[str]:
     return _table(("difference in AP", "paired 95 % interval", "excludes 0"), rows)
 
 
-def _parts(figures: Json) -> list[str]:
+def _parts(figures: ReportedSplit) -> list[str]:
     rows = []
-    for key, title in (("first", "before the job's first failure"), ("repeats", "after it")):
-        part = figures[key]
+    for part, title in (
+        (figures["first"], "before the job's first failure"),
+        (figures["repeats"], "after it"),
+    ):
         values = [
             _interval(part["models"][name]) if part["positives"] else NONE
             for name in figures["models"]
@@ -134,7 +144,7 @@ def _parts(figures: Json) -> list[str]:
     return _table(("rows", "number", "positives", "prevalence", *figures["models"]), rows)
 
 
-def _calibration(figures: Json) -> list[str]:
+def _calibration(figures: ReportedSplit) -> list[str]:
     rows = [
         (
             name, f"{one['brier']:.5f}", _number(one["brier_skill"]),
@@ -164,11 +174,11 @@ def _calibration(figures: Json) -> list[str]:
     )
 
 
-def _lead(figures: Json) -> list[str]:
+def _lead(figures: ReportedSplit) -> list[str]:
     rows = []
-    for key in ("caught", "missed"):
-        part = figures["lead"].get(key, {"failures": 0})
-        if not part["failures"]:
+    lead = figures["lead"]
+    for key, part in (("caught", lead.get("caught")), ("missed", lead.get("missed"))):
+        if part is None or not part["failures"]:
             rows.append((key, "0", NONE, NONE, NONE, NONE))
             continue
         rows.append((
@@ -179,7 +189,7 @@ def _lead(figures: Json) -> list[str]:
     return _table(heads, rows)
 
 
-def _windows(figures: Json) -> list[str]:
+def _windows(figures: ReportedSplit) -> list[str]:
     rows = [
         (f"{one['start_seconds'] / 3600:.1f} h", f"{one['rows']:,}", f"{one['positives']:,}",
          f"{one['prevalence']:.2%}", _number(one["ap"]), _number(one["expected_observed"], 2),
@@ -190,7 +200,7 @@ def _windows(figures: Json) -> list[str]:
     return _table(heads, rows)
 
 
-def _rolling(rolling: Json) -> list[str]:
+def _rolling(rolling: RollingFigures) -> list[str]:
     lines = [
         "### Rolling recalibration",
         "",
@@ -219,7 +229,7 @@ def _rolling(rolling: Json) -> list[str]:
     return lines + (_table(heads, rows) if rows else [])
 
 
-def _folds(folds: Sequence[Json]) -> list[str]:
+def _folds(folds: Sequence[Mapping[str, float]]) -> list[str]:
     members = [name[len("ap_unseen_") :] for name in folds[0] if name.startswith("ap_unseen_")]
     rows = [
         (one["fold"], f"{one['rows']:,}", f"{one['positives']:,}", f"{one['unseen_positives']:,}",
@@ -237,7 +247,7 @@ def _folds(folds: Sequence[Json]) -> list[str]:
     return ["### Rolling folds inside the training time", "", *_table(heads, rows)]
 
 
-def _features(features: Json) -> list[str]:
+def _features(features: FeatureFigures) -> list[str]:
     drift = features.get("drift", [])
     rows = []
     for place, (gain, given) in enumerate(
@@ -262,7 +272,7 @@ def _features(features: Json) -> list[str]:
     return lines + _table(heads, rows)
 
 
-def _interval(one: Json, sign: bool = False) -> str:
+def _interval(one: IntervalFigures, sign: bool = False) -> str:
     mark = "+" if sign else ""
     if math.isnan(one["low"]):
         return _number(one["value"])

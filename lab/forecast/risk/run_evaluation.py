@@ -13,10 +13,10 @@ from lab.forecast.builds import write_text
 from lab.forecast.risk.bootstrap import RESAMPLES
 from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.evaluation import Subject, evaluate_horizon
-from lab.forecast.risk.figures import Json
 from lab.forecast.risk.past import Past
 from lab.forecast.risk.plots import write_plots
 from lab.forecast.risk.report import markdown
+from lab.forecast.risk.report_types import HorizonReport, RiskReport
 from lab.forecast.risk.rows import SECONDS_PER_MINUTE, read_events, read_rows
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import Cut
@@ -32,7 +32,7 @@ def evaluate_model(
     horizons: tuple[int, ...],
     splits: frozenset[str],
     say: Callable[[str], None],
-) -> Json:
+) -> RiskReport:
     """Return the report of a model on a dataset, as JSON values.
 
     Args:
@@ -52,7 +52,7 @@ def evaluate_model(
     same = manifest.data.dataset_sha256 == dataset_sha256
     past = Past(read_events(source))
     store = TrainingStore(folder)
-    reports = []
+    reports: list[HorizonReport] = []
     for minutes in _wanted(manifest, horizons):
         say(f"{minutes} min: reading rows")
         subject = _subject(model, store, minutes, same)
@@ -61,7 +61,16 @@ def evaluate_model(
             _scored(minutes, say),
             splits,
         )  # fmt: skip
-        reports.append({"minutes": minutes, **figures})
+        reports.append(
+            HorizonReport(
+                minutes=minutes,
+                splits=figures["splits"],
+                rolling=figures["rolling"],
+                folds=figures["folds"],
+                features=figures["features"],
+                checks=figures["checks"],
+            )
+        )
     return {
         "format": 1,
         "model_id": manifest.model_id,
@@ -128,7 +137,7 @@ def _subject(model: ModelDirectory, store: TrainingStore, minutes: int, same: bo
     )
 
 
-def write_report(report: Json, file: Path, *, plots: bool = True) -> list[Path]:
+def write_report(report: RiskReport, file: Path, *, plots: bool = True) -> list[Path]:
     """Write `file` (Markdown), the same figures as `.json` beside it, and plots; return the files."""
     written = [file, file.with_suffix(".json")]
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -7,9 +7,17 @@ almost anything ranks well. A check states a bound, the measured value and wheth
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lab.forecast.risk.figures import BASELINES, Json
+from lab.forecast.risk.figures import BASELINES
+from lab.forecast.risk.report_types import (
+    CalibrationFigures,
+    DifferenceFigures,
+    ReportedSplit,
+    SplitFigures,
+    SubsetFigures,
+)
 from lab.forecast.risk.rules import BASE_RATE, JOB_RATE
 from lab.forecast.risk.scoring import MODEL
 from lab.forecast.risk.splits import ILLUSION, LATER_UNSEEN, UNSEEN
@@ -33,7 +41,7 @@ class Check:
     text: str
 
 
-def checks_of(splits: dict[str, Json], rolling: Json) -> list[Check]:
+def checks_of(splits: Mapping[str, ReportedSplit], rolling: CalibrationFigures) -> list[Check]:
     """Return every check over a horizon's splits and its rolling windows."""
     found: list[Check] = []
     for name, figures in splits.items():
@@ -44,7 +52,7 @@ def checks_of(splits: dict[str, Json], rolling: Json) -> list[Check]:
     return found
 
 
-def _orders(split: str, figures: Json) -> list[Check]:
+def _orders(split: str, figures: SplitFigures) -> list[Check]:
     distinct = figures["distinct_scores"]
     base = figures["differences"][BASE_RATE]
     rule = figures["differences"][JOB_RATE]
@@ -62,7 +70,7 @@ def _orders(split: str, figures: Json) -> list[Check]:
     ]
 
 
-def _no_leak(split: str, figures: Json) -> Check:
+def _no_leak(split: str, figures: SplitFigures) -> Check:
     ap = figures["models"][MODEL]["ap"]["value"]
     rule = figures["models"][JOB_RATE]["ap"]["value"]
     leaks = ap > CERTAIN_AP or (ap > LEAK_AP and ap - rule > LEAK_LEAD)
@@ -74,7 +82,7 @@ def _no_leak(split: str, figures: Json) -> Check:
     )
 
 
-def _calibration(rolling: Json) -> list[Check]:
+def _calibration(rolling: CalibrationFigures) -> list[Check]:
     ratio, skill = rolling["expected_observed"], rolling["brier_skill"]
     return [
         Check(
@@ -90,7 +98,7 @@ def _calibration(rolling: Json) -> list[Check]:
     ]
 
 
-def words_on(split: str, figures: Json) -> list[str]:
+def words_on(split: str, figures: SplitFigures) -> list[str]:
     """Return sentences on where the model helps on a split, and where it does not."""
     if split == ILLUSION:
         return [
@@ -104,12 +112,14 @@ def words_on(split: str, figures: Json) -> list[str]:
         for name in BASELINES
         if name in figures["differences"]
     ]
-    for key, what in (
-        ("first", "first failures (jobs without a failure so far)"),
-        ("repeats", "repeated failures"),
-        ("without_worst", "rows without the ten worst jobs"),
-    ):
-        lines.append(_on_part(what, figures[key], figures["positives"]))
+    lines += [
+        _on_part(what, part, figures["positives"])
+        for part, what in (
+            (figures["first"], "first failures (jobs without a failure so far)"),
+            (figures["repeats"], "repeated failures"),
+            (figures["without_worst"], "rows without the ten worst jobs"),
+        )
+    ]
     if figures["failing_jobs"] < FAILING_JOBS_FOR_A_WORD:
         lines.append(
             f"Only {figures['failing_jobs']} jobs fail here: these figures tell of single jobs."
@@ -117,7 +127,7 @@ def words_on(split: str, figures: Json) -> list[str]:
     return lines
 
 
-def _against(name: str, step: Json) -> str:
+def _against(name: str, step: DifferenceFigures) -> str:
     text = f"{_interval(step)} in average precision"
     if step["low"] > 0:
         return f"Better than the {name}: {text}."
@@ -126,7 +136,7 @@ def _against(name: str, step: Json) -> str:
     return f"No better than the {name} as far as these jobs can tell: {text}."
 
 
-def _on_part(what: str, part: Json, positives: int) -> str:
+def _on_part(what: str, part: SubsetFigures, positives: int) -> str:
     if not part["positives"]:
         return f"No positives among {what}."
     ap = part["models"][MODEL]
@@ -143,7 +153,7 @@ def _on_part(what: str, part: Json, positives: int) -> str:
     return text if rule["low"] > 0 else f"{text} It is not shown to beat the job rule there."
 
 
-def _interval(step: Json) -> str:
+def _interval(step: DifferenceFigures) -> str:
     if math.isnan(step["low"]):
         return f"{step['value']:+.3f} (no interval)"
     return f"{step['value']:+.3f} ({step['low']:+.3f} to {step['high']:+.3f})"
