@@ -1,4 +1,5 @@
-"""`foresail explain DECISION|last|TIME`: one screen on one decision.
+"""`foresail explain DECISION|last|TIME`: one screen on one decision; `foresail explain
+pod|workload|hpa|node NAME`: one on an object of the cluster.
 
 What was done and why in numbers, who lost to which rule, what was predicted from which signals, what
 was missing, what guard rails said, what was executed and verified, and what it was worth. Reads the
@@ -15,13 +16,17 @@ from pathlib import Path
 from bus.errors import InputError
 from bus.events import cycle_of_message, read_events
 from bus.exit_codes import ExitCode
+from foresail.explain_object import explain_object
 from foresail.explanation import screen
+from foresail.explanation.object_screen import object_screen
 from foresail.flags import add_partial, seconds
 from foresail.known_names import check_cycle
 from foresail.log_source import Source, open_source, reading_verdict
+from foresail.near import remedy_for
 from foresail.output import page, print_json
 from foresail.remote import add_remote, remote_of
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
+from projections.objects.names import ObjectKind
 from schemas.decision import Decision
 from schemas.envelope import attributes_of, rfc3339
 
@@ -34,11 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
     parser.add_argument(
         "decision",
-        metavar="DECISION|last|TIME",
+        metavar="DECISION|last|TIME|KIND",
         nargs="?",
         default=LAST,
         help="cycle number, decision id, `last`, cluster time (00:15:30 or with its date), or how "
-        "long before the last one (5m)",
+        "long before the last one (5m); or, before a NAME, what it is: pod, workload, hpa or node",
+    )
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        help="the object's name, with its namespace (and a workload's kind) where several have it",
     )
     parser.add_argument(
         "--recording", metavar="FILE", help="read this recording instead of the stack"
@@ -57,6 +68,8 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: there is no such decision.
     """
+    if arguments.name is not None or arguments.decision in set(ObjectKind):
+        return await _run_object(arguments)
     async with open_source(
         arguments.recording, Path(arguments.state), remote_of(arguments)
     ) as source:
@@ -71,6 +84,28 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     else:
         file = "" if arguments.recording is None else arguments.recording
         page().print(screen(record, recording=file))
+    return reading_verdict(source, partial=arguments.partial)
+
+
+async def _run_object(arguments: argparse.Namespace) -> ExitCode:
+    """Explain one object of the cluster."""
+    if arguments.decision not in set(ObjectKind):
+        raise InputError(
+            "KIND", arguments.decision, remedy_for(arguments.decision, list(ObjectKind))
+        )
+    kind = ObjectKind(arguments.decision)
+    if arguments.name is None:
+        raise InputError(
+            "NAME", "(not given)", f"name the {kind}, as in `foresail explain {kind} web`"
+        )
+    async with open_source(
+        arguments.recording, Path(arguments.state), remote_of(arguments)
+    ) as source:
+        answer = await explain_object(source, kind, arguments.name)
+    if arguments.json:
+        print_json(answer.model_dump(mode="json"))
+    else:
+        page().print(object_screen(answer, recording=arguments.recording or ""))
     return reading_verdict(source, partial=arguments.partial)
 
 

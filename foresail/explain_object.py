@@ -1,0 +1,53 @@
+"""`foresail explain pod|workload|hpa|node NAME`: what a log says about one object of the cluster."""
+
+from __future__ import annotations
+
+from bus.errors import InputError
+from bus.events import read_events
+from foresail.log_source import Source
+from foresail.near import remedy_for
+from projections.objects.answer import ObjectAnswer
+from projections.objects.answers import answer_of
+from projections.objects.history import OBJECT_SUBJECTS, ObjectHistory
+from projections.objects.names import NAME_SUBJECTS, ObjectKind, ObjectNames
+
+
+async def explain_object(source: Source, kind: ObjectKind, wanted: str) -> ObjectAnswer:
+    """Read a log and answer for one object.
+
+    Raises:
+        InputError: the log does not know it, or knows several of that name.
+    """
+    names = ObjectNames()
+    async for entry in read_events(source.messages(NAME_SUBJECTS)):
+        if entry.event is not None:
+            names.add(entry.event)
+    history = ObjectHistory(kind, full_name(names, kind, wanted, source.damage))
+    if kind is ObjectKind.HPA:
+        history.workload = names.scale_targets[history.name]
+    async for entry in read_events(source.messages(OBJECT_SUBJECTS)):
+        if entry.event is None:
+            history.unreadable += 1
+        else:
+            history.add(entry.event)
+    return answer_of(history)
+
+
+def full_name(names: ObjectNames, kind: ObjectKind, wanted: str, damage: str) -> str:
+    """Return the one full name that a name means; `damage` says why the log ends early.
+
+    Raises:
+        InputError: the log knows none, or several.
+    """
+    found = names.matching(kind, wanted)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError("NAME", wanted, f"say which {kind}: {', '.join(found)}")
+    known = names.names[kind]
+    short = {name.rpartition("/")[2] for name in known}
+    remedy = remedy_for(wanted, known if "/" in wanted else short)
+    if kind is ObjectKind.HPA:
+        remedy += "; an autoscaler is in the log once it has changed something"
+    end = f"; read up to the damage: {damage}" if damage else ""
+    raise InputError("NAME", wanted, f"this log knows no such {kind}; {remedy}{end}")
