@@ -29,8 +29,8 @@ from schemas.snapshot import NodeTable, PlacementTable, PodTable
 from schemas.tables import table_of
 from services.cluster import JSON, Transport, TwinTransport
 from services.collector.assemble import assemble
-from services.collector.cluster import read_all
-from services.collector.pod_rows import Cuts
+from services.collector.cluster import read_every_list
+from services.collector.pod_rows import SnapshotLimits
 from services.collector.service import Collector
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
@@ -72,8 +72,8 @@ async def _collected(
     log = MemoryLog(wall_ns=lambda: int(START_SECONDS * 1e9))
     origin = Origin(CLUSTER, INCARNATION)
     transport = TwinTransport(Lists(nodes, seed))
-    reading = await read_all(transport, START_SECONDS)
-    cuts = Cuts(START_SECONDS, 300.0, CollectorSettings().listed_pods)
+    reading = await read_every_list(transport, START_SECONDS)
+    cuts = SnapshotLimits(START_SECONDS, 300.0, CollectorSettings().listed_pods)
     first = assemble(reading, START_SECONDS, cuts, simulated=True)
     bus = MemoryBus(log, CLUSTER)
     collector = SceneCollector(
@@ -89,9 +89,9 @@ async def _collected(
 
 async def scenes(transport: Transport, seed: int, count: int = 60) -> list[Snapshot]:
     """Return some successive snapshots of the cluster behind `transport`."""
-    reading = await read_all(transport, START_SECONDS)
+    reading = await read_every_list(transport, START_SECONDS)
     now = max(one.read_time_seconds for one in reading.sources)
-    cuts = Cuts(now, 300.0, CollectorSettings().listed_pods)
+    cuts = SnapshotLimits(now, 300.0, CollectorSettings().listed_pods)
     found, dice = [assemble(reading, now, cuts, simulated=True)], random.Random(seed)
     for cycle in range(1, count):
         found.append(moved_on(found[-1], cycle, dice))

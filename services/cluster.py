@@ -71,7 +71,7 @@ class ClusterRefused(Permanent):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiResponse:
     """What the API server answered, undecoded."""
 
     status: int
@@ -90,7 +90,7 @@ class Transport(Protocol):
         query: Mapping[str, str] | None = None,
         body: Json | None = None,
         content_type: str = JSON,
-    ) -> Answer:
+    ) -> ApiResponse:
         """Send one request and return its answer.
 
         Raises:
@@ -138,12 +138,12 @@ class TwinTransport:
         query: Mapping[str, str] | None = None,
         body: Json | None = None,
         content_type: str = JSON,
-    ) -> Answer:
+    ) -> ApiResponse:
         """Send one request; see `Transport.request`."""
         raw = b"" if body is None else json.dumps(body).encode()
         status, content = self._twin.request(method, path, dict(query or {}), raw, content_type)
         _raise_if_refused(status, content)
-        return Answer(status, content, self._twin.now)
+        return ApiResponse(status, content, self._twin.now)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -170,7 +170,7 @@ class OfficialClientTransport:
         query: Mapping[str, str] | None = None,
         body: Json | None = None,
         content_type: str = JSON,
-    ) -> Answer:
+    ) -> ApiResponse:
         """Send one request in a thread; see `Transport.request`."""
         return await asyncio.to_thread(
             self._send, method, path, dict(query or {}), body, content_type
@@ -187,7 +187,7 @@ class OfficialClientTransport:
         query: Mapping[str, str],
         body: Json | None,
         content_type: str,
-    ) -> Answer:
+    ) -> ApiResponse:
         headers = {"Accept": JSON}
         if body is not None:
             headers["Content-Type"] = content_type
@@ -205,7 +205,7 @@ class OfficialClientTransport:
         except (ApiException, urllib3.exceptions.HTTPError, OSError) as error:
             raise ClusterUnavailable(_one_line(error)) from error
         _raise_if_refused(response.status, content)
-        return Answer(response.status, content, _time_of(response.headers))
+        return ApiResponse(response.status, content, _server_time(response.headers))
 
 
 def _api_client(kubeconfig: Path | None, context: str | None) -> client.ApiClient:
@@ -214,7 +214,7 @@ def _api_client(kubeconfig: Path | None, context: str | None) -> client.ApiClien
         if kubeconfig is None:
             config.load_incluster_config(settings)  # type: ignore[no-untyped-call]
         else:
-            _check_form(kubeconfig)
+            _check_kubeconfig(kubeconfig)
             config.load_kube_config(  # type: ignore[no-untyped-call]
                 str(kubeconfig), context, settings, persist_config=False
             )
@@ -229,7 +229,7 @@ def _api_client(kubeconfig: Path | None, context: str | None) -> client.ApiClien
     return client.ApiClient(settings)
 
 
-def _check_form(kubeconfig: Path) -> None:
+def _check_kubeconfig(kubeconfig: Path) -> None:
     """Read a kubeconfig within limits before the client does, which has none.
 
     A plugin that a kubeconfig names (`exec`) is started by the client, as by kubectl: the file is as
@@ -256,7 +256,7 @@ def _raise_if_refused(status: int, content: bytes) -> None:
     raise ClusterRefused(status, reason, message)
 
 
-def _time_of(headers: Mapping[str, str]) -> float:
+def _server_time(headers: Mapping[str, str]) -> float:
     """Return the server's clock: our own header's microseconds, else the seconds of `Date`."""
     exact = headers.get(CLUSTER_TIME)
     try:

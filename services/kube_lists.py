@@ -14,7 +14,7 @@ from services.kube_objects import KubeStruct, ListMeta
 T = TypeVar("T", bound=KubeStruct)
 
 
-class Page(msgspec.Struct, Generic[T], frozen=True):
+class ListPage(msgspec.Struct, Generic[T], frozen=True):
     """One page of a list."""
 
     items: tuple[T, ...] = ()
@@ -22,7 +22,7 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed(Generic[T]):
+class ResourceList(Generic[T]):
     """A whole list."""
 
     items: tuple[T, ...]
@@ -31,17 +31,17 @@ class Listed(Generic[T]):
     """The server's clock at the last page."""
 
 
-def decoder_of(kind: type[T]) -> msgspec.json.Decoder[Page[T]]:
+def list_decoder(kind: type[T]) -> msgspec.json.Decoder[ListPage[T]]:
     """Return the decoder of lists of one kind; make it once."""
-    return msgspec.json.Decoder(Page[kind])  # type: ignore[valid-type]
+    return msgspec.json.Decoder(ListPage[kind])  # type: ignore[valid-type]
 
 
 async def read_list(
     transport: Transport,
     path: str,
-    decoder: msgspec.json.Decoder[Page[T]],
+    decoder: msgspec.json.Decoder[ListPage[T]],
     query: Mapping[str, str] | None = None,
-) -> Listed[T]:
+) -> ResourceList[T]:
     """Read all pages of a list.
 
     Raises:
@@ -60,5 +60,5 @@ async def read_list(
         items.extend(page.items)
         if not page.metadata.continue_token:
             version = page.metadata.resource_version
-            return Listed(tuple(items), version, answer.cluster_time_seconds)
+            return ResourceList(tuple(items), version, answer.cluster_time_seconds)
         asked["continue"] = page.metadata.continue_token

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import msgspec
 
-from services.quantities import cores, whole
+from services.quantities import parse_cores, parse_whole
 
 CPU = "cpu"
 MEMORY = "memory"
@@ -114,7 +114,7 @@ class Node(KubeStruct, frozen=True):
         return next((one for one in self.status.conditions if one.type == kind), None)
 
 
-class Requirements(KubeStruct, frozen=True):
+class ResourceRequirements(KubeStruct, frozen=True):
     """resources of a container or pod."""
 
     requests: dict[str, str] = {}
@@ -124,7 +124,7 @@ class Requirements(KubeStruct, frozen=True):
 class Container(KubeStruct, frozen=True):
     """spec.containers[] and spec.initContainers[]."""
 
-    resources: Requirements = Requirements()
+    resources: ResourceRequirements = ResourceRequirements()
     restart_policy: str = ""
     """`Always` on an init container makes it a sidecar."""
 
@@ -136,7 +136,7 @@ class PodSpec(KubeStruct, frozen=True):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     overhead: dict[str, str] = {}
-    resources: Requirements | None = None
+    resources: ResourceRequirements | None = None
     priority: int = 0
 
 
@@ -333,7 +333,7 @@ def parse_time(text: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Amounts:
+class EffectiveRequest:
     """What a pod holds while it lives."""
 
     cpu_cores: float
@@ -341,7 +341,7 @@ class Amounts:
     gpus: int
 
 
-def effective_request(spec: PodSpec) -> Amounts:
+def effective_request(spec: PodSpec) -> EffectiveRequest:
     """Return what the scheduler reserves for a pod.
 
     The larger of all containers together and of each init container with the sidecars started
@@ -349,24 +349,24 @@ def effective_request(spec: PodSpec) -> Amounts:
     the place of its containers' (Kubernetes, "Resource usage within containers: init containers,
     pod overhead, pod-level resources").
     """
-    return Amounts(
-        cpu_cores=_effective(spec, _micro_cores) / 1_000_000,
-        memory_bytes=_effective(spec, lambda amounts: whole(amounts.get(MEMORY, "0"))),
-        gpus=_effective(spec, gpus_in),
+    return EffectiveRequest(
+        cpu_cores=_effective_amount(spec, _micro_cores) / 1_000_000,
+        memory_bytes=_effective_amount(spec, lambda amounts: parse_whole(amounts.get(MEMORY, "0"))),
+        gpus=_effective_amount(spec, count_gpus),
     )
 
 
-def gpus_in(amounts: Mapping[str, str]) -> int:
+def count_gpus(amounts: Mapping[str, str]) -> int:
     """Return how many GPUs of any vendor are named in a resource list."""
-    return sum([whole(text) for name, text in amounts.items() if name.endswith(GPU_SUFFIX)])
+    return sum([parse_whole(text) for name, text in amounts.items() if name.endswith(GPU_SUFFIX)])
 
 
 def _micro_cores(amounts: Mapping[str, str]) -> int:
     text = amounts.get(CPU)
-    return 0 if text is None else round(cores(text) * 1_000_000)
+    return 0 if text is None else round(parse_cores(text) * 1_000_000)
 
 
-def _effective(spec: PodSpec, amount: Callable[[Mapping[str, str]], int]) -> int:
+def _effective_amount(spec: PodSpec, amount: Callable[[Mapping[str, str]], int]) -> int:
     """Return the reserved amount of one resource, in the integer unit of `amount`."""
     sidecars = peak = 0
     for one in spec.init_containers:

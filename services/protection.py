@@ -28,7 +28,7 @@ OWN_NAMESPACES = frozenset({"kube-system", "kube-public", "kube-node-lease"})
 _OFF = "false"
 
 
-def do_not_disrupt(annotations: Mapping[str, str], labels: Mapping[str, str]) -> str:
+def do_not_disrupt_mark(annotations: Mapping[str, str], labels: Mapping[str, str]) -> str:
     """Return the mark that protects an object, as `key=value`; empty when none does."""
     marks = [
         (key, found[key])
@@ -47,7 +47,7 @@ def do_not_disrupt(annotations: Mapping[str, str], labels: Mapping[str, str]) ->
     return ""
 
 
-def control_plane(labels: Iterable[str], taints: Iterable[str]) -> str:
+def control_plane_mark(labels: Iterable[str], taints: Iterable[str]) -> str:
     """Return the label or taint key that shows a control-plane node; empty when none does."""
     keys = {*labels, *taints}
     return next((role for role in CONTROL_PLANE_ROLES if role in keys), "")

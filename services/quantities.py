@@ -53,13 +53,13 @@ def parse_quantity(text: str) -> Decimal:
 
 
 @lru_cache(maxsize=8192)
-def cores(text: str) -> float:
+def parse_cores(text: str) -> float:
     """Return a CPU quantity in cores, to six decimals (a micro-core)."""
     return round(float(parse_quantity(text)), 6)
 
 
 @lru_cache(maxsize=8192)
-def whole(text: str) -> int:
+def parse_whole(text: str) -> int:
     """Return a quantity of bytes, pods or devices, rounded up as the API server does."""
     return int(parse_quantity(text).to_integral_value(ROUND_CEILING))
 

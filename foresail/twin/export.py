@@ -27,14 +27,14 @@ from schemas.registry import UnknownEvent
 from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkloads
 from services.cluster import OfficialClientTransport
 from services.collector.assemble import assemble
-from services.collector.cluster import read_all
-from services.collector.pod_rows import Cuts
+from services.collector.cluster import read_every_list
+from services.collector.pod_rows import SnapshotLimits
 from services.collector.snapshot import Snapshot
 from twin.workloads.start_state import ClusterTables, start_state
 from twin.workloads.trace_file import write_trace_file
 
 SNAPSHOTS = {kind.TYPE: kind for kind in (SnapshotNodes, SnapshotPlacements, SnapshotWorkloads)}
-ALL_PODS = Cuts(since_seconds=0.0, failed_pod_seconds=0.0, listed_pods=10**9)
+ALL_PODS = SnapshotLimits(since_seconds=0.0, failed_pod_seconds=0.0, listed_pods=10**9)
 NEEDED = ("nodes", "pods", "deployments", "jobs")
 
 
@@ -150,7 +150,7 @@ async def _from_cluster(arguments: argparse.Namespace) -> tuple[str, ClusterTabl
     path = Path(given) if given else find_kubeconfig(Path(arguments.state), admin=False)
     transport = OfficialClientTransport(path, arguments.context)
     try:
-        reading = await read_all(transport, 0.0)
+        reading = await read_every_list(transport, 0.0)
     finally:
         await transport.close()
     read_at = reading.nodes.source.read_time_seconds

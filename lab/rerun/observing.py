@@ -28,7 +28,7 @@ from schemas.snapshot import (
     SnapshotWorkloads,
     WorkloadTable,
 )
-from services.collector.observe import observe
+from services.collector.observe import interpret_snapshot
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
 
@@ -114,7 +114,7 @@ class ObservingStage:
         settings = self._settings
         assert settings is not None
         snapshot = self._snapshot()
-        found = observe(snapshot, settings)
+        found = interpret_snapshot(snapshot, settings)
         tables = {"nodes": found.nodes, "pods": found.pods}
         data = frame_of(
             Observation,

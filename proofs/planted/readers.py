@@ -194,7 +194,7 @@ READERS = (
     Defect(
         "kubeconfig: aliases are left to the client",
         "services/cluster.py",
-        "            _check_form(kubeconfig)\n",
+        "            _check_kubeconfig(kubeconfig)\n",
         "",
         f"{FILES}::test_a_kubeconfig_is_small",
     ),

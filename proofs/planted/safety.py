@@ -96,21 +96,21 @@ SAFETY = (
     Defect(
         "what is forbidden is not struck out of the next plan",
         "services/executor/strike.py",
-        "if _key(one) in forbidden or not scope.has_namespace(one.namespace)",
-        "if _key(one) in forbidden",
+        "if _reach_key(one) in forbidden or not scope.has_namespace(one.namespace)",
+        "if _reach_key(one) in forbidden",
         f"{GUARDS}::test_what_is_forbidden_is_struck_out_and_nothing_else",
     ),
     Defect(
         "owners of owners are not asked",
         "services/executor/owners.py",
-        "found.extend(await self._above(above.metadata, left - 1))",
+        "found.extend(await self._marks_of_owners(above.metadata, left - 1))",
         "pass",
         f"{EXECUTOR}::test_a_stored_plan_evicts_nothing_protected[twin-by-cron-1-cronjob]",
     ),
     Defect(
         "a StatefulSet's marks are not read",
         "services/executor/owners.py",
-        "found.extend(await self._above(metadata, LONGEST_CHAIN))",
+        "found.extend(await self._marks_of_owners(metadata, LONGEST_CHAIN))",
         "pass",
         f"{EXECUTOR}::test_a_stored_plan_evicts_nothing_protected[twin-by-stateful-set-statefulset]",
     ),
@@ -124,14 +124,14 @@ SAFETY = (
     Defect(
         "guards are not asked again before each write",
         "services/executor/writing.py",
-        "failed = await self._failed(state, started, operation)",
+        "failed = await self._failed_guards(state, started, operation)",
         "failed: tuple[GuardCheck, ...] = ()",
         f"{EXECUTOR}::test_a_mark_set_between_plan_and_write_counts[twin]",
     ),
     Defect(
         "a write is sent again after a conflict without asking",
         "services/executor/cluster.py",
-        "            return again\n        refusal = await forbidden()",
+        "            return again\n        refusal = await check_guards()",
         "            return again\n        refusal = None",
         f"{EXECUTOR}::test_a_mark_that_comes_with_a_conflict_counts[twin]",
     ),
@@ -182,8 +182,8 @@ SAFETY = (
     Defect(
         "the exerciser loads the control plane",
         "services/exerciser/cluster.py",
-        " and not _rules(node)]",
-        "]",
+        " and not _is_control_plane(node)",
+        "",
         "tests/exerciser/test_read_load.py::test_the_control_plane_is_not_loaded",
     ),
 )

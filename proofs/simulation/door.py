@@ -16,7 +16,7 @@ from bus.clock import LoopClock
 from bus.memory_adapter import MemoryBus
 from bus.port import Message, Messages
 from proofs.simulation.plan import Plan
-from services.cluster import JSON, Answer, ClusterUnavailable, Json, Method, Transport
+from services.cluster import JSON, ApiResponse, ClusterUnavailable, Json, Method, Transport
 
 IN_FLIGHT_SECONDS = 3.0
 """Longest time that a dead process' last publish may still travel."""
@@ -125,7 +125,7 @@ class SteppedTransport:
         query: Mapping[str, str] | None = None,
         body: Json | None = None,
         content_type: str = JSON,
-    ) -> Answer:
+    ) -> ApiResponse:
         """Send one request; it may fail before or after it was carried out."""
         await self._steps.step()
         if self._steps.happens(self._steps.plan.cluster_fails):

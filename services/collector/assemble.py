@@ -13,8 +13,8 @@ from schemas.reasons import Reason
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, WorkloadTable
 from schemas.tables import table_of
 from services.collector.node_rows import is_simulated, node_rows, usage_by_node
-from services.collector.pod_rows import Cuts, PodRows, pod_rows
-from services.collector.reading import Reading, failed
+from services.collector.pod_rows import PodRows, SnapshotLimits, pod_rows
+from services.collector.reading import CycleReads, failed_read
 from services.collector.scalings import scaling_rows
 from services.collector.snapshot import Snapshot
 from services.collector.workload_rows import deployment_rows, job_rows
@@ -22,7 +22,9 @@ from services.collector.workload_rows import deployment_rows, job_rows
 V = TypeVar("V")
 
 
-def assemble(reading: Reading, time_seconds: float, cuts: Cuts, *, simulated: bool) -> Snapshot:
+def assemble(
+    reading: CycleReads, time_seconds: float, cuts: SnapshotLimits, *, simulated: bool
+) -> Snapshot:
     """Build the snapshot of one cycle at cluster time `time_seconds`."""
     sources = {source.source: source for source in reading.sources}
 
@@ -31,7 +33,7 @@ def assemble(reading: Reading, time_seconds: float, cuts: Cuts, *, simulated: bo
             return make()
         except ValueError as error:
             at, text = sources[name].read_time_seconds, " ".join(str(error).split())
-            sources[name] = failed(name, at, Reason.SOURCE_ERROR, text)
+            sources[name] = failed_read(name, at, Reason.SOURCE_ERROR, text)
             return None
 
     usage = rows("node_metrics", lambda: usage_by_node(reading.node_metrics.items)) or {}

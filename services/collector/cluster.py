@@ -15,8 +15,8 @@ import msgspec
 from schemas.reasons import Reason
 from schemas.snapshot import SourceRead
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.collector.reading import Read, Reading, failed
-from services.kube_lists import Page, decoder_of, read_list
+from services.collector.reading import CycleReads, ListRead, failed_read
+from services.kube_lists import ListPage, list_decoder, read_list
 from services.kube_objects import (
     Autoscaler,
     Deployment,
@@ -31,55 +31,57 @@ T = TypeVar("T", bound=KubeStruct)
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Generic[T]):
+class ApiList(Generic[T]):
     """One list of the API."""
 
     name: str
     path: str
-    decoder: msgspec.json.Decoder[Page[T]]
+    decoder: msgspec.json.Decoder[ListPage[T]]
     optional: bool = False
     """A 404 means that the cluster does not have it."""
 
 
-NODES = Source("nodes", "/api/v1/nodes", decoder_of(Node))
-PODS = Source("pods", "/api/v1/pods", decoder_of(Pod))
-DEPLOYMENTS = Source("deployments", "/apis/apps/v1/deployments", decoder_of(Deployment))
-JOBS = Source("jobs", "/apis/batch/v1/jobs", decoder_of(Job))
-NODE_METRICS = Source(
+NODES = ApiList("nodes", "/api/v1/nodes", list_decoder(Node))
+PODS = ApiList("pods", "/api/v1/pods", list_decoder(Pod))
+DEPLOYMENTS = ApiList("deployments", "/apis/apps/v1/deployments", list_decoder(Deployment))
+JOBS = ApiList("jobs", "/apis/batch/v1/jobs", list_decoder(Job))
+NODE_METRICS = ApiList(
     "node_metrics",
     "/apis/metrics.k8s.io/v1beta1/nodes",
-    decoder_of(NodeMetrics),
+    list_decoder(NodeMetrics),
     optional=True,
 )
-AUTOSCALERS = Source(
+AUTOSCALERS = ApiList(
     "autoscalers",
     "/apis/autoscaling/v2/horizontalpodautoscalers",
-    decoder_of(Autoscaler),
+    list_decoder(Autoscaler),
     optional=True,
 )
 
 
-async def read_all(transport: Transport, otherwise_time_seconds: float) -> Reading:
+async def read_every_list(transport: Transport, otherwise_time_seconds: float) -> CycleReads:
     """Read every source; a failed one carries `otherwise_time_seconds` as its time."""
     nodes, pods, deployments, jobs, metrics, autoscalers = await asyncio.gather(
-        read(transport, NODES, otherwise_time_seconds),
-        read(transport, PODS, otherwise_time_seconds),
-        read(transport, DEPLOYMENTS, otherwise_time_seconds),
-        read(transport, JOBS, otherwise_time_seconds),
-        read(transport, NODE_METRICS, otherwise_time_seconds),
-        read(transport, AUTOSCALERS, otherwise_time_seconds),
+        read_one_list(transport, NODES, otherwise_time_seconds),
+        read_one_list(transport, PODS, otherwise_time_seconds),
+        read_one_list(transport, DEPLOYMENTS, otherwise_time_seconds),
+        read_one_list(transport, JOBS, otherwise_time_seconds),
+        read_one_list(transport, NODE_METRICS, otherwise_time_seconds),
+        read_one_list(transport, AUTOSCALERS, otherwise_time_seconds),
     )
-    return Reading(nodes, pods, deployments, jobs, metrics, autoscalers)
+    return CycleReads(nodes, pods, deployments, jobs, metrics, autoscalers)
 
 
-async def read(transport: Transport, source: Source[T], otherwise_time_seconds: float) -> Read[T]:
+async def read_one_list(
+    transport: Transport, source: ApiList[T], otherwise_time_seconds: float
+) -> ListRead[T]:
     """Read all pages of one list; never raises for what the API server or the network does."""
     try:
         listed = await read_list(transport, source.path, source.decoder)
     except ClusterUnavailable as error:
         reason, message = Reason.API_UNREACHABLE, str(error)
     except ClusterRefused as error:
-        reason, message = _reason_of(error, source), error.message
+        reason, message = _failure_reason(error, source), error.message
     else:
         record = SourceRead(
             source=source.name,
@@ -88,11 +90,11 @@ async def read(transport: Transport, source: Source[T], otherwise_time_seconds: 
             resource_version=listed.resource_version,
             items=len(listed.items),
         )
-        return Read(record, listed.items)
-    return Read(failed(source.name, otherwise_time_seconds, reason, message))
+        return ListRead(record, listed.items)
+    return ListRead(failed_read(source.name, otherwise_time_seconds, reason, message))
 
 
-def _reason_of(error: ClusterRefused, source: Source[T]) -> Reason:
+def _failure_reason(error: ClusterRefused, source: ApiList[T]) -> Reason:
     if error.status == 404 and source.optional:
         return Reason.NOT_INSTALLED
     if error.status in {401, 403}:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from services.kube_objects import CPU, MEMORY, Node, NodeMetrics, gpus_in, parse_time
-from services.quantities import cores, whole
+from services.kube_objects import CPU, MEMORY, Node, NodeMetrics, count_gpus, parse_time
+from services.quantities import parse_cores, parse_whole
 
 SIMULATED_LABEL = "foresail.dev/simulated"
 POWER_STATE = "foresail.dev/power-state"
@@ -34,9 +34,9 @@ def usage_by_node(items: Sequence[NodeMetrics]) -> dict[str, Row]:
     """
     return {
         item.metadata.name: {
-            "cpu_usage_cores": _optional(item.usage.get(CPU), cores),
-            "memory_usage_bytes": _optional(item.usage.get(MEMORY), whole),
-            "usage_time_seconds": _optional(item.timestamp, parse_time),
+            "cpu_usage_cores": _convert_optional(item.usage.get(CPU), parse_cores),
+            "memory_usage_bytes": _convert_optional(item.usage.get(MEMORY), parse_whole),
+            "usage_time_seconds": _convert_optional(item.timestamp, parse_time),
         }
         for item in items
     }
@@ -61,21 +61,21 @@ def _node_row(node: Node) -> Row:
     return {
         "ready": node.ready,
         "schedulable": not node.spec.unschedulable,
-        "cpu_allocatable_cores": cores(allocatable.get(CPU, "0")),
-        "memory_allocatable_bytes": whole(allocatable.get(MEMORY, "0")),
-        "pods_allocatable": whole(allocatable.get("pods", "0")),
-        "gpus_allocatable": gpus_in(allocatable),
+        "cpu_allocatable_cores": parse_cores(allocatable.get(CPU, "0")),
+        "memory_allocatable_bytes": parse_whole(allocatable.get(MEMORY, "0")),
+        "pods_allocatable": parse_whole(allocatable.get("pods", "0")),
+        "gpus_allocatable": count_gpus(allocatable),
         "power_state": node.metadata.annotations.get(POWER_STATE, "on"),
-        "clock_scale_ratio": _scale(node, CLOCK_SCALE),
-        "memory_scale_ratio": _scale(node, MEMORY_SCALE),
-        "cpu_cap_ratio": _scale(node, CPU_CAP),
-        "memory_cap_ratio": _scale(node, MEMORY_CAP),
+        "clock_scale_ratio": _actuator_scale(node, CLOCK_SCALE),
+        "memory_scale_ratio": _actuator_scale(node, MEMORY_SCALE),
+        "cpu_cap_ratio": _actuator_scale(node, CPU_CAP),
+        "memory_cap_ratio": _actuator_scale(node, MEMORY_CAP),
         "created_time_seconds": parse_time(node.metadata.creation_timestamp or ""),
-        "ready_time_seconds": _optional(since, parse_time),
+        "ready_time_seconds": _convert_optional(since, parse_time),
     }
 
 
-def _scale(node: Node, annotation: str) -> float:
+def _actuator_scale(node: Node, annotation: str) -> float:
     text = node.metadata.annotations.get(annotation, "1")
     try:
         return float(text)
@@ -84,5 +84,5 @@ def _scale(node: Node, annotation: str) -> float:
         raise ValueError(f"node {name}: annotation {annotation} is no number: {text!r}") from error
 
 
-def _optional(text: str | None, convert: Callable[[str], V]) -> V | None:
+def _convert_optional(text: str | None, convert: Callable[[str], V]) -> V | None:
     return None if text is None else convert(text)

@@ -21,9 +21,9 @@ from schemas.tables import table_of
 from services.collector.pending import pending_class
 from services.collector.power import node_watts
 from services.collector.provenance import (
-    Usage,
+    NodeUsage,
     api_signal,
-    assumed,
+    assumed_signal,
     power_signal,
     usage_signal,
 )
@@ -33,7 +33,7 @@ from services.protection import OWN_NAMESPACES
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class Interpretation:
     """What an observation says, before it is framed."""
 
     nodes: ObservedNodes
@@ -42,21 +42,25 @@ class Observed:
     signals: tuple[Signal, ...]
 
 
-def observe(snapshot: Snapshot, settings: CollectorSettings) -> Observed:
+def interpret_snapshot(snapshot: Snapshot, settings: CollectorSettings) -> Interpretation:
     """Interpret one snapshot."""
     requests = api_signal(snapshot, "node_requests", ("nodes", "pods"), settings)
     usage = usage_signal(snapshot, settings)
-    nodes = _nodes(snapshot, settings, usage) if snapshot.has("nodes", "pods") else ObservedNodes()
-    pods = _pods(snapshot, settings)
+    nodes = (
+        _observed_nodes(snapshot, settings, usage)
+        if snapshot.has("nodes", "pods")
+        else ObservedNodes()
+    )
+    pods = _observed_pods(snapshot, settings)
     signals = (
         requests,
         api_signal(snapshot, "pods", ("pods",), settings),
         api_signal(snapshot, "workloads", ("deployments", "jobs"), settings),
         usage.signal,
         power_signal(snapshot, requests, usage),
-        assumed("energy_price"),
+        assumed_signal("energy_price"),
     )
-    return Observed(nodes, pods, _totals(snapshot, nodes, pods, settings), signals)
+    return Interpretation(nodes, pods, _totals(snapshot, nodes, pods, settings), signals)
 
 
 @lru_cache(maxsize=4_096)  # asked for every workload of every node in every cycle
@@ -68,7 +72,7 @@ def is_watched(namespace: str, prefixes: tuple[str, ...]) -> bool:
 
 
 @dataclass(slots=True)
-class _Load:
+class _NodeLoad:
     """What the pods on one node add up to."""
 
     pods: int = 0
@@ -78,12 +82,12 @@ class _Load:
     restarted: int = 0
 
 
-def _loads(snapshot: Snapshot, settings: CollectorSettings) -> dict[str, _Load]:
-    loads: dict[str, _Load] = {}
+def _node_loads(snapshot: Snapshot, settings: CollectorSettings) -> dict[str, _NodeLoad]:
+    loads: dict[str, _NodeLoad] = {}
     table = snapshot.placements
     for number, row_id in enumerate(table.ids):
         node, _, workload = row_id.partition("|")
-        load = loads.setdefault(node, _Load())
+        load = loads.setdefault(node, _NodeLoad())
         load.pods += table.pods[number]
         load.cpu_micro_cores += round(table.cpu_request_cores[number] * 1_000_000)
         load.memory_bytes += table.memory_request_bytes[number]
@@ -93,11 +97,13 @@ def _loads(snapshot: Snapshot, settings: CollectorSettings) -> dict[str, _Load]:
     return loads
 
 
-def _nodes(snapshot: Snapshot, settings: CollectorSettings, usage: Usage) -> ObservedNodes:
-    loads = _loads(snapshot, settings)
-    no_load = _Load()
+def _observed_nodes(
+    snapshot: Snapshot, settings: CollectorSettings, usage: NodeUsage
+) -> ObservedNodes:
+    loads = _node_loads(snapshot, settings)
+    no_load = _NodeLoad()
     measured = usage.signal.status is SignalStatus.FRESH
-    cells_of = _calculator(settings.power)
+    cells_of = _cell_calculator(settings.power)
     table = snapshot.nodes
     on_nodes = [loads.get(name, no_load) for name in table.ids]
     cells = [
@@ -124,7 +130,7 @@ def _nodes(snapshot: Snapshot, settings: CollectorSettings, usage: Usage) -> Obs
             strict=True,
         )
     ]
-    # Every number here is a snapshot's own, a count, or was rounded by `_calculator`.
+    # Every number here is a snapshot's own, a count, or was rounded by `_cell_calculator`.
     return ObservedNodes.model_construct(
         None,
         ids=table.ids,
@@ -148,7 +154,7 @@ def _nodes(snapshot: Snapshot, settings: CollectorSettings, usage: Usage) -> Obs
     )
 
 
-class _Cells(NamedTuple):
+class _NodeCells(NamedTuple):
     """What is computed of one node, as it travels."""
 
     cpu_requested_ratio: float
@@ -159,7 +165,7 @@ class _Cells(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def _calculator(power: PowerModel) -> Callable[..., _Cells]:
+def _cell_calculator(power: PowerModel) -> Callable[..., _NodeCells]:
     """Return what computes one node's cells; most nodes are as they were a cycle ago."""
 
     @lru_cache(maxsize=16_384)
@@ -173,11 +179,11 @@ def _calculator(power: PowerModel) -> Callable[..., _Cells]:
         power_state: str,
         clock_scale_ratio: float,
         measured: bool,
-    ) -> _Cells:
-        cpu_requested = min(1.0, _ratio(cpu_micro_cores / 1_000_000, cores))
-        memory_requested = min(1.0, _ratio(memory_requested_bytes, memory))
-        cpu_used = None if cpu_used_cores is None else _ratio(cpu_used_cores, cores)
-        memory_used = None if memory_used_bytes is None else _ratio(memory_used_bytes, memory)
+    ) -> _NodeCells:
+        cpu_requested = min(1.0, _used_ratio(cpu_micro_cores / 1_000_000, cores))
+        memory_requested = min(1.0, _used_ratio(memory_requested_bytes, memory))
+        cpu_used = None if cpu_used_cores is None else _used_ratio(cpu_used_cores, cores)
+        memory_used = None if memory_used_bytes is None else _used_ratio(memory_used_bytes, memory)
         shown = measured and cpu_used is not None and memory_used is not None
         watts = node_watts(
             power,
@@ -186,18 +192,18 @@ def _calculator(power: PowerModel) -> Callable[..., _Cells]:
             memory_ratio=memory_used if shown and memory_used is not None else memory_requested,
             clock_scale_ratio=clock_scale_ratio,
         )
-        return _Cells(
-            _share(cpu_requested),
-            _share(memory_requested),
-            None if cpu_used is None else _share(cpu_used),
-            None if memory_used is None else _share(memory_used),
+        return _NodeCells(
+            _checked_ratio(cpu_requested),
+            _checked_ratio(memory_requested),
+            None if cpu_used is None else _checked_ratio(cpu_used),
+            None if memory_used is None else _checked_ratio(memory_used),
             rounded(watts),
         )
 
     return cells_of
 
 
-def _share(value: float) -> float:
+def _checked_ratio(value: float) -> float:
     """Return a ratio as it travels.
 
     Raises:
@@ -208,14 +214,14 @@ def _share(value: float) -> float:
     return rounded(value)
 
 
-def _ratio(amount: float, allocatable: float) -> float:
+def _used_ratio(amount: float, allocatable: float) -> float:
     """Return a share; a node that offers nothing is full as soon as anything is asked of it."""
     if allocatable <= 0:
         return 1.0 if amount > 0 else 0.0
     return amount / allocatable
 
 
-def _pods(snapshot: Snapshot, settings: CollectorSettings) -> ObservedPods:
+def _observed_pods(snapshot: Snapshot, settings: CollectorSettings) -> ObservedPods:
     rows: dict[str, dict[str, Any]] = {}
     for number, row_id in enumerate(snapshot.pods.ids):
         if not is_watched(row_id.partition("/")[0], settings.namespaces):
@@ -227,7 +233,7 @@ def _pods(snapshot: Snapshot, settings: CollectorSettings) -> ObservedPods:
             "node": pod["node"],
             "workload": pod["workload"],
             "phase": pod["phase"],
-            "pending_class": _class_of(pod) if pending else None,
+            "pending_class": _pod_class(pod) if pending else None,
             "urgency_ratio": _urgency(pod),
             "restarts": pod["restarts"],
             "alive": pod["phase"] != "Failed",
@@ -236,7 +242,7 @@ def _pods(snapshot: Snapshot, settings: CollectorSettings) -> ObservedPods:
     return table_of(ObservedPods, rows)
 
 
-def _class_of(pod: dict[str, Any]) -> str:
+def _pod_class(pod: dict[str, Any]) -> str:
     return pending_class(
         bound=bool(pod["node"]), reason=pod["status_reason"], message=pod["status_message"]
     ).value
@@ -271,8 +277,8 @@ def _totals(
         sla_violations=_sla_violations(snapshot, settings) + unlisted,
         completed_tasks=snapshot.bare_pods_succeeded + sum(snapshot.workloads.succeeded),
         pending_by_class=dict(sorted(Counter(waiting).items())),
-        cpu_requested_ratio=_mean(nodes.cpu_requested_ratio),
-        memory_requested_ratio=_mean(nodes.memory_requested_ratio),
+        cpu_requested_ratio=_mean_ratio(nodes.cpu_requested_ratio),
+        memory_requested_ratio=_mean_ratio(nodes.memory_requested_ratio),
         energy_watts=math.fsum(nodes.power_watts),
         energy_price=settings.energy_price,
     )
@@ -294,5 +300,5 @@ def _sla_violations(snapshot: Snapshot, settings: CollectorSettings) -> int:
     return bound + unbound
 
 
-def _mean(ratios: tuple[float, ...]) -> float:
+def _mean_ratio(ratios: tuple[float, ...]) -> float:
     return math.fsum(ratios) / len(ratios) if ratios else 0.0

@@ -55,24 +55,24 @@ def pending_class(*, bound: bool, reason: str, message: str) -> PendingClass:
         return PendingClass.GATED
     if not reason and not message:
         return PendingClass.NOT_YET_TRIED
-    counts = causes(message)
+    counts = cause_counts(message)
     if not counts:
-        return _class_of(message)
+        return _class_of_phrase(message)
     return min(counts, key=lambda kind: (-counts[kind], _ORDER[kind]))
 
 
-def causes(message: str) -> dict[PendingClass, int]:
+def cause_counts(message: str) -> dict[PendingClass, int]:
     """Return how many nodes each class of cause rules out, as the scheduler counted them."""
     _, found, listed = message.partition("nodes are available: ")
     counts: dict[PendingClass, int] = {}
     if found:
         for count, phrase in _CAUSE.findall(listed.split(_PREEMPTION)[0].strip()):
-            kind = _class_of(phrase)
+            kind = _class_of_phrase(phrase)
             counts[kind] = counts.get(kind, 0) + int(count)
     return counts
 
 
-def _class_of(phrase: str) -> PendingClass:
+def _class_of_phrase(phrase: str) -> PendingClass:
     text = phrase.lower()
     if text.startswith("insufficient ") and "gpu" in text:
         return PendingClass.INSUFFICIENT_GPU

@@ -29,7 +29,7 @@ _RANKS = {"Pending": 0, "Unknown": 1, "Running": 2, "Failed": 3, "Succeeded": 4}
 
 
 @dataclass(frozen=True, slots=True)
-class Cuts:
+class SnapshotLimits:
     """What a snapshot leaves out."""
 
     since_seconds: float
@@ -54,14 +54,14 @@ class PodRows:
     bare_succeeded: int = 0
 
 
-def pod_rows(pods: Sequence[Pod], now: float, cuts: Cuts) -> PodRows:
+def pod_rows(pods: Sequence[Pod], now: float, cuts: SnapshotLimits) -> PodRows:
     """Return rows of `schemas.snapshot.PlacementTable` and `PodTable`, and the totals.
 
     Raises:
         ValueError: a quantity or time stamp cannot be read.
     """
     current = [pod for pod in pods if not _old_failure(pod, now, cuts)]
-    looked_at = [pod for pod in current if needs_a_look(pod, cuts.since_seconds)]
+    looked_at = [pod for pod in current if needs_attention(pod, cuts.since_seconds)]
     ranked = sorted(looked_at, key=_rank)
     listed, left_out = ranked[: cuts.listed_pods], ranked[cuts.listed_pods :]
     return PodRows(
@@ -75,7 +75,7 @@ def pod_rows(pods: Sequence[Pod], now: float, cuts: Cuts) -> PodRows:
     )
 
 
-def needs_a_look(pod: Pod, since_seconds: float) -> bool:
+def needs_attention(pod: Pod, since_seconds: float) -> bool:
     """Say whether a pod is pending, failing, restarted, ending, or changed since a cluster time.
 
     The API's time stamps are whole seconds, so the second of `since_seconds` counts as after it.
@@ -99,7 +99,7 @@ def _rank(pod: Pod) -> tuple[int, float, str]:
 
 def pod_row(pod: Pod) -> dict[str, Any]:
     """Return the pod's cells of `schemas.snapshot.PodTable`."""
-    reason, message = _reason(pod)
+    reason, message = _state_reason(pod)
     amounts = effective_request(pod.spec)
     created = pod.metadata.creation_timestamp
     return {
@@ -134,7 +134,7 @@ def ended_time(pod: Pod) -> float | None:
         return None
     ends = [
         parse_time(detail.finished_at)
-        for status in _statuses(pod)
+        for status in _container_statuses(pod)
         if (detail := status.state.terminated) is not None and detail.finished_at is not None
     ]
     return max(ends, default=None)
@@ -147,11 +147,11 @@ def _condition_time(pod: Pod, kind: str) -> float | None:
     return parse_time(condition.last_transition_time)
 
 
-def _statuses(pod: Pod) -> tuple[ContainerStatus, ...]:
+def _container_statuses(pod: Pod) -> tuple[ContainerStatus, ...]:
     return (*pod.status.init_container_statuses, *pod.status.container_statuses)
 
 
-def _reason(pod: Pod) -> tuple[str, str]:
+def _state_reason(pod: Pod) -> tuple[str, str]:
     """Return the API's own reason and message for the state a pod is in.
 
     Unbound: the PodScheduled condition. Bound: the first waiting container, then a container that
@@ -162,14 +162,14 @@ def _reason(pod: Pod) -> tuple[str, str]:
         if scheduled is not None and scheduled.status != "True":
             return scheduled.reason, scheduled.message
         return pod.status.reason, pod.status.message
-    for detail in _details(pod):
+    for detail in _state_details(pod):
         if detail is not None and detail.reason not in {"", "Completed"}:
             return detail.reason, detail.message
     return pod.status.reason, pod.status.message
 
 
-def _details(pod: Pod) -> tuple[StateDetail | None, ...]:
-    statuses = _statuses(pod)
+def _state_details(pod: Pod) -> tuple[StateDetail | None, ...]:
+    statuses = _container_statuses(pod)
     return (
         *(status.state.waiting for status in statuses),
         *(status.state.terminated for status in statuses),
@@ -239,7 +239,7 @@ def _row_bytes(rows: dict[str, dict[str, Any]]) -> int:
     return sum(len(row_id) + ROW_BYTES for row_id in rows)
 
 
-def _old_failure(pod: Pod, now: float, cuts: Cuts) -> bool:
+def _old_failure(pod: Pod, now: float, cuts: SnapshotLimits) -> bool:
     ended = ended_time(pod) if pod.status.phase == "Failed" else None
     return ended is not None and now - ended > cuts.failed_pod_seconds
 

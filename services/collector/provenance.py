@@ -15,7 +15,7 @@ POWER_MODEL = "power_model"
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class NodeUsage:
     """What is known of the nodes' usage."""
 
     signal: Signal
@@ -31,12 +31,12 @@ def api_signal(
     reads = [snapshot.source(source) for source in sources]
     bad = next((read for read in reads if not read.ok), None)
     if bad is not None:
-        return _missing(name, API, limit, bad.reason, simulated=snapshot.simulated)
+        return _missing_signal(name, API, limit, bad.reason, simulated=snapshot.simulated)
     oldest = min(read.read_time_seconds for read in reads)
-    return _dated(name, API, oldest, limit, snapshot)
+    return _dated_signal(name, API, oldest, limit, snapshot)
 
 
-def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> Usage:
+def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
     """Return the signal of node usage.
 
     Fresh while any node's sample is; nodes without a fresh sample are exceptions then. When every
@@ -57,12 +57,14 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> Usage:
     }
     if not read.ok or not times:
         reason = read.reason or Reason.MISSING_SIGNAL
-        missing = _missing("node_usage", METRICS, limit, reason, simulated=snapshot.simulated)
-        return Usage(missing, frozenset())
+        missing = _missing_signal(
+            "node_usage", METRICS, limit, reason, simulated=snapshot.simulated
+        )
+        return NodeUsage(missing, frozenset())
     now = snapshot.cluster_time_seconds
     fresh = {name: at for name, at in times.items() if now - at <= limit}
     held = fresh or times
-    signal = _dated(
+    signal = _dated_signal(
         "node_usage",
         METRICS,
         min(fresh.values()) if fresh else max(times.values()),
@@ -70,14 +72,14 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> Usage:
         snapshot,
         exceptions=tuple(name for name in nodes.ids if name not in held),
     )
-    return Usage(signal, frozenset(held))
+    return NodeUsage(signal, frozenset(held))
 
 
-def power_signal(snapshot: Snapshot, requests: Signal, usage: Usage) -> Signal:
+def power_signal(snapshot: Snapshot, requests: Signal, usage: NodeUsage) -> Signal:
     """Return the signal of the power estimate; its source says what load it was computed from."""
     simulated = snapshot.simulated
     if requests.status is SignalStatus.MISSING:
-        return _missing("power", POWER_MODEL, None, requests.reason, simulated=simulated)
+        return _missing_signal("power", POWER_MODEL, None, requests.reason, simulated=simulated)
     if usage.signal.status is not SignalStatus.FRESH:
         basis, signals = "node_requests", [requests]
     elif usage.signal.exceptions:
@@ -90,7 +92,7 @@ def power_signal(snapshot: Snapshot, requests: Signal, usage: Usage) -> Signal:
     )
 
 
-def assumed(name: str) -> Signal:
+def assumed_signal(name: str) -> Signal:
     """Return the signal of a constant from the settings."""
     return Signal(
         name=name,
@@ -101,7 +103,7 @@ def assumed(name: str) -> Signal:
     )
 
 
-def _dated(
+def _dated_signal(
     name: str,
     source: str,
     observed: float,
@@ -122,7 +124,7 @@ def _dated(
     )
 
 
-def _missing(
+def _missing_signal(
     name: str, source: str, limit: float | None, reason: Reason | None, *, simulated: bool
 ) -> Signal:
     return Signal(

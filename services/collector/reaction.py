@@ -24,7 +24,7 @@ _ORDER = {kind: number for number, kind in enumerate(ReactionKind)}
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LastTables:
     """The newest tables of each kind that could be read, and when that was (cluster time)."""
 
     nodes: NodeTable | None = None
@@ -35,7 +35,7 @@ class Seen:
     autoscalers: Mapping[str, Scaling] | None = None
 
 
-def remember(seen: Seen, snapshot: Snapshot) -> Seen:
+def update_last_tables(seen: LastTables, snapshot: Snapshot) -> LastTables:
     """Return what to compare the next cycle with."""
     if snapshot.has("nodes"):
         seen = replace(seen, nodes=snapshot.nodes)
@@ -53,7 +53,9 @@ def remember(seen: Seen, snapshot: Snapshot) -> Seen:
     return seen
 
 
-def reactions(seen: Seen, now: Snapshot, limit: int) -> tuple[tuple[ReactionItem, ...], int]:
+def find_reactions(
+    seen: LastTables, now: Snapshot, limit: int
+) -> tuple[tuple[ReactionItem, ...], int]:
     """Return the reactions, oldest first, at most `limit`, and how many more there were."""
     items: list[ReactionItem] = []
     at = now.cluster_time_seconds
@@ -62,9 +64,9 @@ def reactions(seen: Seen, now: Snapshot, limit: int) -> tuple[tuple[ReactionItem
     if seen.workloads is not None and now.has("deployments", "jobs"):
         items.extend(_workload_changes(seen.workloads, now.workloads, at))
     if seen.autoscalers is not None and now.has("autoscalers"):
-        items.extend(_rescales(seen.autoscalers, now.autoscalers))
+        items.extend(_rescale_items(seen.autoscalers, now.autoscalers))
     if seen.pods is not None and seen.placements is not None and now.has("pods"):
-        items.extend(_demand(seen.placements, seen.pods, now))
+        items.extend(_demand_items(seen.placements, seen.pods, now))
         items.extend(_pod_changes(seen.pods, seen.pods_seconds, now))
     items.sort(key=lambda item: (item.time_seconds, _ORDER[item.kind], item.object))
     return tuple(items[:limit]), max(0, len(items) - limit)
@@ -80,7 +82,9 @@ def _node_changes(old: NodeTable, new: NodeTable, at: float) -> Iterator[Reactio
     kept = new.index()
     for name in old.ids:
         if name not in kept:
-            yield _item(ReactionKind.NODE_GONE, name, at, text=f"node {name} is gone", node=name)
+            yield _reaction_item(
+                ReactionKind.NODE_GONE, name, at, text=f"node {name} is gone", node=name
+            )
 
 
 def _node_change(name: str, row: Row, earlier: Row | None, at: float) -> ReactionItem:
@@ -89,17 +93,19 @@ def _node_change(name: str, row: Row, earlier: Row | None, at: float) -> Reactio
     if not row["ready"]:
         if earlier is None:
             text = f"node {name} registered and is not ready yet"
-            return _item(ReactionKind.NODE_REQUESTED, name, created, text=text, node=name)
+            return _reaction_item(ReactionKind.NODE_REQUESTED, name, created, text=text, node=name)
         text = f"node {name} is not ready any more"
-        return _item(ReactionKind.NODE_NOT_READY, name, changed, text=text, node=name)
+        return _reaction_item(ReactionKind.NODE_NOT_READY, name, changed, text=text, node=name)
     if earlier is None:
         text = f"node {name} is ready"
-        return _item(
+        return _reaction_item(
             ReactionKind.NODE_READY, name, changed, created, "created", text=text, node=name
         )
     since = earlier["ready_time_seconds"]
     text = f"node {name} is ready again"
-    return _item(ReactionKind.NODE_READY, name, changed, since, "not_ready", text=text, node=name)
+    return _reaction_item(
+        ReactionKind.NODE_READY, name, changed, since, "not_ready", text=text, node=name
+    )
 
 
 def _workload_changes(old: WorkloadTable, new: WorkloadTable, at: float) -> Iterator[ReactionItem]:
@@ -109,18 +115,20 @@ def _workload_changes(old: WorkloadTable, new: WorkloadTable, at: float) -> Iter
         earlier = old.wanted[before[name]] if name in before else None
         if earlier is None and wanted:
             created = new.created_time_seconds[number]
-            yield _scaled(ReactionKind.SCALE_UP, name, created, 0, wanted)
+            yield _rescale_item(ReactionKind.SCALE_UP, name, created, 0, wanted)
         elif earlier is not None and wanted != earlier:
             up = wanted > earlier
             kind = ReactionKind.SCALE_UP if up else ReactionKind.SCALE_DOWN
-            yield _scaled(kind, name, at, earlier, wanted)
+            yield _rescale_item(kind, name, at, earlier, wanted)
     kept = new.index()
     for name, wanted in zip(old.ids, old.wanted, strict=True):
         if wanted and name not in kept and "/Deployment/" in name:
-            yield _scaled(ReactionKind.SCALE_DOWN, name, at, wanted, 0)
+            yield _rescale_item(ReactionKind.SCALE_DOWN, name, at, wanted, 0)
 
 
-def _rescales(old: Mapping[str, Scaling], new: Mapping[str, Scaling]) -> Iterator[ReactionItem]:
+def _rescale_items(
+    old: Mapping[str, Scaling], new: Mapping[str, Scaling]
+) -> Iterator[ReactionItem]:
     """Tell each autoscaler that has rescaled its target since the last look."""
     for name, scaling in new.items():
         at, earlier = scaling.scaled_time_seconds, old.get(name)
@@ -129,24 +137,30 @@ def _rescales(old: Mapping[str, Scaling], new: Mapping[str, Scaling]) -> Iterato
         before = scaling.current if earlier is None else earlier.desired or earlier.current
         text = f"{name} wants {scaling.desired} replicas of {scaling.target} instead of {before}"
         workload = f"{name.partition('/')[0]}/{scaling.target}"
-        item = _item(ReactionKind.HPA_CHANGE, name, at, text=text, workload=workload)
+        item = _reaction_item(ReactionKind.HPA_CHANGE, name, at, text=text, workload=workload)
         yield item.model_copy(update={"before": float(before), "after": float(scaling.desired)})
 
 
-def _scaled(kind: ReactionKind, name: str, at: float, before: int, after: int) -> ReactionItem:
+def _rescale_item(
+    kind: ReactionKind, name: str, at: float, before: int, after: int
+) -> ReactionItem:
     text = f"{name} wants {after} pods instead of {before}"
-    return _item(kind, name, at, text=text, workload=name, before=before, after=after)
+    return _reaction_item(kind, name, at, text=text, workload=name, before=before, after=after)
 
 
-def _demand(placements: PlacementTable, pods: PodTable, now: Snapshot) -> Iterator[ReactionItem]:
-    before, after = _requested(placements, pods), _requested(now.placements, now.pods)
+def _demand_items(
+    placements: PlacementTable, pods: PodTable, now: Snapshot
+) -> Iterator[ReactionItem]:
+    before, after = _requested_cores(placements, pods), _requested_cores(now.placements, now.pods)
     if after > before:
         at = now.cluster_time_seconds
         text = f"pods request {after:g} cores instead of {before:g}"
-        yield _item(ReactionKind.DEMAND_RISE, "pods", at, text=text, before=before, after=after)
+        yield _reaction_item(
+            ReactionKind.DEMAND_RISE, "pods", at, text=text, before=before, after=after
+        )
 
 
-def _requested(placements: PlacementTable, pods: PodTable) -> float:
+def _requested_cores(placements: PlacementTable, pods: PodTable) -> float:
     """Return cores requested by pods that hold or wait for them."""
     waiting = [
         cores
@@ -171,39 +185,39 @@ def _pod_changes(old: PodTable, since: float, now: Snapshot) -> Iterator[Reactio
 
 
 def _pod_items(name: str, row: Row, earlier: Row | None, at: float) -> Iterator[ReactionItem]:
-    yield from _pending(name, row, earlier, at)
+    yield from _pending_items(name, row, earlier, at)
     place = {"workload": row["workload"], "node": row["node"]}
     created, scheduled = row["created_time_seconds"], row["scheduled_time_seconds"]
     if scheduled is not None and (earlier is None or earlier["scheduled_time_seconds"] is None):
         text = f"pod {name} was scheduled to {row['node']}"
-        yield _item(
+        yield _reaction_item(
             ReactionKind.POD_SCHEDULED, name, scheduled, created, "created", text=text, **place
         )
     started = row["started_time_seconds"]
     if started is not None and (earlier is None or not earlier["ready"]):
         since, word = (scheduled, "scheduled") if scheduled is not None else (created, "created")
         text = f"pod {name} became ready on {row['node']}"
-        yield _item(ReactionKind.POD_READY, name, started, since, word, text=text, **place)
+        yield _reaction_item(ReactionKind.POD_READY, name, started, since, word, text=text, **place)
     if row["phase"] == "Failed" and (earlier is None or earlier["phase"] != "Failed"):
         ended = row["ended_time_seconds"] if row["ended_time_seconds"] is not None else at
         text = f"pod {name} failed: {row['status_reason'] or 'no reason given'}"
-        yield _item(
+        yield _reaction_item(
             ReactionKind.POD_FAILED, name, ended, scheduled, "scheduled", text=text, **place
         )
     restarts = 0 if earlier is None else earlier["restarts"]
     if row["restarts"] > restarts:
         text = f"containers of pod {name} restarted: {row['status_reason'] or 'no reason given'}"
-        item = _item(ReactionKind.POD_RESTARTED, name, at, text=text, **place)
+        item = _reaction_item(ReactionKind.POD_RESTARTED, name, at, text=text, **place)
         yield item.model_copy(update={"before": float(restarts), "after": float(row["restarts"])})
 
 
-def _pending(name: str, row: Row, earlier: Row | None, at: float) -> Iterator[ReactionItem]:
+def _pending_items(name: str, row: Row, earlier: Row | None, at: float) -> Iterator[ReactionItem]:
     """Say that a pod waits for a node, once per class of reason."""
     kind = _waiting_class(row)
     if kind is None or (earlier is not None and _waiting_class(earlier) == kind):
         return
     first = earlier is None
-    item = _item(
+    item = _reaction_item(
         ReactionKind.POD_PENDING,
         name,
         row["created_time_seconds"] if first else at,
@@ -221,7 +235,7 @@ def _waiting_class(row: Row) -> Any:
     return pending_class(bound=False, reason=row["status_reason"], message=row["status_message"])
 
 
-def _item(
+def _reaction_item(
     kind: ReactionKind,
     name: str,
     at: float,

@@ -13,7 +13,7 @@ T = TypeVar("T", bound=KubeStruct)
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
+class ListRead(Generic[T]):
     """What one source said, or why it said nothing; `items` is empty unless `source.ok`."""
 
     source: SourceRead
@@ -21,15 +21,15 @@ class Read(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CycleReads:
     """Everything read in one cycle."""
 
-    nodes: Read[Node]
-    pods: Read[Pod]
-    deployments: Read[Deployment]
-    jobs: Read[Job]
-    node_metrics: Read[NodeMetrics]
-    autoscalers: Read[Autoscaler]
+    nodes: ListRead[Node]
+    pods: ListRead[Pod]
+    deployments: ListRead[Deployment]
+    jobs: ListRead[Job]
+    node_metrics: ListRead[NodeMetrics]
+    autoscalers: ListRead[Autoscaler]
 
     @property
     def sources(self) -> tuple[SourceRead, ...]:
@@ -44,7 +44,7 @@ class Reading:
         )
 
 
-def failed(name: str, time_seconds: float, reason: Reason, message: str) -> SourceRead:
+def failed_read(name: str, time_seconds: float, reason: Reason, message: str) -> SourceRead:
     """Return the record of a read that gave nothing."""
     return SourceRead(
         source=name, ok=False, read_time_seconds=time_seconds, reason=reason, message=message[:300]

@@ -34,11 +34,11 @@ from schemas.tables import Table
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
 from services.cluster_version import is_simulated
 from services.collector.assemble import assemble
-from services.collector.cluster import read_all
-from services.collector.observe import observe
+from services.collector.cluster import read_every_list
+from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
-from services.collector.pod_rows import Cuts
-from services.collector.reaction import Seen, reactions, remember
+from services.collector.pod_rows import SnapshotLimits
+from services.collector.reaction import LastTables, find_reactions, update_last_tables
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
 
@@ -110,7 +110,7 @@ class Collector:
         self._simulated: bool | None = None
         self._frames: dict[str, FullState] = {}
         self._failing_since: Mapping[str, float] = {}
-        self._seen = Seen()
+        self._seen = LastTables()
         self._newest_answer: tuple[float, float] | None = None
         self._newest_time_seconds = 0.0
         self.cycle = 0
@@ -132,7 +132,7 @@ class Collector:
 
     async def collect_once(self) -> bool:
         """Publish one cycle; False when there was nothing to say or the bus could not take it."""
-        snapshot = await self._look()
+        snapshot = await self._read_cluster()
         if snapshot is None:
             return False
         # A number is never used twice: what a failed publish stored under it is not known.
@@ -143,13 +143,13 @@ class Collector:
             self._log.warning("cycle not published", cycle=self.cycle, error=str(error))
             self._frames.clear()
             return False
-        self._seen = remember(self._seen, snapshot)
+        self._seen = update_last_tables(self._seen, snapshot)
         return True
 
-    async def _look(self) -> Snapshot | None:
+    async def _read_cluster(self) -> Snapshot | None:
         expected = self._expected_time()
         await self._learn_provenance()
-        reading = await read_all(self._transport, expected or 0.0)
+        reading = await read_every_list(self._transport, expected or 0.0)
         answers = [source.read_time_seconds for source in reading.sources if source.ok]
         for source in reading.sources:
             if not source.ok:
@@ -159,7 +159,7 @@ class Collector:
         elif expected is None:
             return None
         at = max([self._newest_time_seconds, *(answers or [expected or 0.0])])
-        cuts = Cuts(
+        cuts = SnapshotLimits(
             since_seconds=self._seen.pods_seconds or at,
             failed_pod_seconds=self._settings.failed_pod_seconds,
             listed_pods=self._settings.listed_pods,
@@ -187,12 +187,12 @@ class Collector:
 
     async def _publish(self, snapshot: Snapshot) -> None:
         at = snapshot.cluster_time_seconds
-        await self._announce(at)
+        await self._publish_config(at)
         layer1 = self._snapshot_data(snapshot)
         new_events = [NewEvent(data, self.cycle, at) for data in layer1]
         causes = tuple(event.id for event in await self._publisher.publish(new_events))
-        observed = observe(snapshot, self._settings)
-        observation = self._framed(
+        observed = interpret_snapshot(snapshot, self._settings)
+        observation = self._frame(
             Observation,
             {"nodes": observed.nodes, "pods": observed.pods},
             cluster_time_seconds=at,
@@ -203,7 +203,7 @@ class Collector:
             signals=observed.signals,
         )
         await self._publisher.publish([NewEvent(observation, self.cycle, at, causes)])
-        listed, omitted = reactions(self._seen, snapshot, self._settings.listed_reactions)
+        listed, omitted = find_reactions(self._seen, snapshot, self._settings.listed_reactions)
         reaction = Reaction(
             cycle=self.cycle, cluster_time_seconds=at, reactions=listed, omitted=omitted
         )
@@ -212,19 +212,19 @@ class Collector:
     def _snapshot_data(self, snapshot: Snapshot) -> tuple[EventData, ...]:
         at = snapshot.cluster_time_seconds
         return (
-            self._framed(
+            self._frame(
                 SnapshotNodes,
                 {"nodes": snapshot.nodes},
                 cluster_time_seconds=at,
                 simulated=snapshot.simulated,
                 sources=snapshot.sources,
             ),
-            self._framed(
+            self._frame(
                 SnapshotPlacements,
                 {"placements": snapshot.placements},
                 cluster_time_seconds=at,
             ),
-            self._framed(
+            self._frame(
                 SnapshotWorkloads,
                 {"workloads": snapshot.workloads, "pods": snapshot.pods},
                 cluster_time_seconds=at,
@@ -236,7 +236,7 @@ class Collector:
             ),
         )
 
-    def _framed(self, kind: type[F], tables: Mapping[str, Table], **fields: object) -> F:
+    def _frame(self, kind: type[F], tables: Mapping[str, Table], **fields: object) -> F:
         """Build a keyframe or delta and remember the state after it."""
         data = frame_of(
             kind,
@@ -252,7 +252,7 @@ class Collector:
         )
         return data
 
-    async def _announce(self, time_seconds: float) -> None:
+    async def _publish_config(self, time_seconds: float) -> None:
         if self._announced:
             return
         config = config_of(NAME, self._settings.announcement(), self._code_version)

@@ -14,15 +14,15 @@ from typing import Any
 from schemas.actions import Action, TargetKind
 from schemas.outcome import Operation, OperationResult, Verb
 from schemas.reasons import Reason
-from services.cluster import MERGE_PATCH, Answer, ClusterRefused, ClusterUnavailable, Transport
-from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts, shows
+from services.cluster import MERGE_PATCH, ApiResponse, ClusterRefused, ClusterUnavailable, Transport
+from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts, already_shows
 from services.executor.marked_objects import MarkedPod
 from services.executor.paths import object_path
 from services.executor.plans.admission import HELD
 from services.executor.verification import end_reached
-from services.kube_lists import decoder_of, read_list
+from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Deployment, Job, Meta, Node, effective_request, parse_time
-from services.protection import do_not_disrupt
+from services.protection import do_not_disrupt_mark
 
 REASONS = {
     403: Reason.FORBIDDEN,
@@ -33,10 +33,10 @@ REASONS = {
 }
 """HTTP status of a refused write to our reason."""
 
-_PODS = decoder_of(MarkedPod)
-_NODES = decoder_of(Node)
-_DEPLOYMENTS = decoder_of(Deployment)
-_JOBS = decoder_of(Job)
+_PODS = list_decoder(MarkedPod)
+_NODES = list_decoder(Node)
+_DEPLOYMENTS = list_decoder(Deployment)
+_JOBS = list_decoder(Job)
 
 
 async def read_facts(transport: Transport, action: Action) -> Facts:
@@ -46,49 +46,51 @@ async def read_facts(transport: Transport, action: Action) -> Facts:
         ClusterUnavailable, ClusterRefused: the cluster could not be read.
     """
     if action.target.kind is TargetKind.NODE:
-        return await _node_facts(transport, action.target.name)
+        return await _read_node_facts(transport, action.target.name)
     if action.target.kind is TargetKind.QUEUE:
-        return await _queue_facts(transport)
+        return await _read_queue_facts(transport)
     return Facts(time_seconds=0.0)
 
 
-async def apply(
+async def apply_operation(
     transport: Transport,
     operation: Operation,
     *,
     dry_run: bool,
-    forbidden: Callable[[], Awaitable[OperationResult | None]],
+    check_guards: Callable[[], Awaitable[OperationResult | None]],
 ) -> OperationResult:
     """Apply one operation and return what became of it; never raises for an answer of the API
     server.
 
     A conflict is re-validated once: an object that shows the end already is left alone, one that is
-    still as it was planned for is written at its new version, anything else is refused. `forbidden`
+    still as it was planned for is written at its new version, anything else is refused. `check_guards`
     returns the refusal of a guard, or None; it is asked before every single write.
     """
     try:
-        refusal = await forbidden()
-        return refusal or await _apply(transport, operation, dry_run=dry_run)
+        refusal = await check_guards()
+        return refusal or await _send_operation(transport, operation, dry_run=dry_run)
     except ClusterRefused as error:
         if error.status not in {404, 409}:
-            return _refused(error)
+            return _refused_result(error)
         refused = error
     except ClusterUnavailable as error:
-        return _failed(error)
+        return _failed_result(error)
     try:
-        again = await _revalidated(transport, operation, refused)
+        again = await _revalidate(transport, operation, refused)
         if isinstance(again, OperationResult):
             return again
-        refusal = await forbidden()
-        return refusal or await _apply(transport, again, dry_run=dry_run)
+        refusal = await check_guards()
+        return refusal or await _send_operation(transport, again, dry_run=dry_run)
     except ClusterRefused as error:
-        return _refused(error)
+        return _refused_result(error)
     except ClusterUnavailable as error:
-        return _failed(error)
+        return _failed_result(error)
 
 
-async def _apply(transport: Transport, operation: Operation, *, dry_run: bool) -> OperationResult:
-    answer = await _send(transport, operation, {"dryRun": "All"} if dry_run else {})
+async def _send_operation(
+    transport: Transport, operation: Operation, *, dry_run: bool
+) -> OperationResult:
+    answer = await _send_request(transport, operation, {"dryRun": "All"} if dry_run else {})
     metadata = json.loads(answer.body or b"{}").get("metadata") or {}
     version = str(metadata.get("resourceVersion", ""))
     unchanged = (
@@ -101,7 +103,7 @@ async def _apply(transport: Transport, operation: Operation, *, dry_run: bool) -
     )
 
 
-async def _revalidated(
+async def _revalidate(
     transport: Transport, operation: Operation, error: ClusterRefused
 ) -> OperationResult | Operation:
     """Return what became of an operation that met a conflict, or the operation to send again."""
@@ -111,9 +113,9 @@ async def _revalidated(
             status="unchanged", http_status=error.status, message=error.message[:300]
         )
     if current is None or operation.verb in {Verb.EVICT, Verb.DELETE}:
-        return _refused(error)
+        return _refused_result(error)
     metadata = current["metadata"]
-    as_planned = operation.undo and shows(current, json.loads(operation.undo))
+    as_planned = operation.undo and already_shows(current, json.loads(operation.undo))
     if metadata.get("uid") != operation.uid or not as_planned:
         return OperationResult(
             status="refused",
@@ -124,7 +126,7 @@ async def _revalidated(
     return operation.model_copy(update={"resource_version": str(metadata["resourceVersion"])})
 
 
-def _refused(error: ClusterRefused) -> OperationResult:
+def _refused_result(error: ClusterRefused) -> OperationResult:
     return OperationResult(
         status="refused",
         reason=REASONS.get(error.status, Reason.API_ERROR),
@@ -133,7 +135,7 @@ def _refused(error: ClusterRefused) -> OperationResult:
     )
 
 
-def _failed(error: ClusterUnavailable) -> OperationResult:
+def _failed_result(error: ClusterUnavailable) -> OperationResult:
     return OperationResult(status="failed", reason=Reason.API_UNREACHABLE, message=str(error)[:300])
 
 
@@ -153,7 +155,9 @@ async def read_object(transport: Transport, operation: Operation) -> dict[str, A
     return found
 
 
-async def _send(transport: Transport, operation: Operation, query: Mapping[str, str]) -> Answer:
+async def _send_request(
+    transport: Transport, operation: Operation, query: Mapping[str, str]
+) -> ApiResponse:
     path = object_path(operation)
     if operation.verb is Verb.EVICT:
         body: dict[str, Any] = {
@@ -180,7 +184,7 @@ async def _send(transport: Transport, operation: Operation, query: Mapping[str, 
     return await transport.request("PATCH", path, query, patch, MERGE_PATCH)
 
 
-async def _node_facts(transport: Transport, name: str) -> Facts:
+async def _read_node_facts(transport: Transport, name: str) -> Facts:
     nodes = await read_list(
         transport, "/api/v1/nodes", _NODES, {"fieldSelector": f"metadata.name={name}"}
     )
@@ -193,17 +197,17 @@ async def _node_facts(transport: Transport, name: str) -> Facts:
         if not pod.finished and not pod.metadata.deletion_timestamp
     ]
     wanted = {pod.workload for pod in pods}
-    workloads = [one for one in await _workloads(transport, ()) if one.id in wanted]
+    workloads = [one for one in await _read_workloads(transport, ()) if one.id in wanted]
     node = next(iter(nodes.items), None)
     return Facts(
         time_seconds=listed.cluster_time_seconds,
-        node=None if node is None else _node(node),
+        node=None if node is None else _facts_of_node(node),
         pods=tuple(sorted(pods, key=lambda pod: (pod.namespace, pod.name))),
         workloads=tuple(workloads),
     )
 
 
-async def _queue_facts(transport: Transport) -> Facts:
+async def _read_queue_facts(transport: Transport) -> Facts:
     listed = await read_list(
         transport, "/api/v1/pods", _PODS, {"fieldSelector": "status.phase=Pending"}
     )
@@ -211,7 +215,7 @@ async def _queue_facts(transport: Transport) -> Facts:
     waiting = {pod.workload for pod in pods}
     workloads = [
         one
-        for one in await _workloads(transport, pods)
+        for one in await _read_workloads(transport, pods)
         if one.id in waiting or HELD in one.annotations
     ]
     return Facts(
@@ -221,7 +225,7 @@ async def _queue_facts(transport: Transport) -> Facts:
     )
 
 
-async def _workloads(transport: Transport, pending: Iterable[PodFacts]) -> list[WorkloadFacts]:
+async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> list[WorkloadFacts]:
     counts: dict[str, int] = {}
     priorities: dict[str, int] = {}
     for pod in pending:
@@ -231,11 +235,11 @@ async def _workloads(transport: Transport, pending: Iterable[PodFacts]) -> list[
     jobs = (await read_list(transport, "/apis/batch/v1/jobs", _JOBS)).items
     found = [
         *(
-            _workload("Deployment", one.metadata, one.spec.replicas, suspended=False)
+            _workload_facts("Deployment", one.metadata, one.spec.replicas, suspended=False)
             for one in deployments
         ),
         *(
-            _workload("Job", one.metadata, one.spec.parallelism, suspended=one.spec.suspend)
+            _workload_facts("Job", one.metadata, one.spec.parallelism, suspended=one.spec.suspend)
             for one in jobs
         ),
     ]
@@ -248,7 +252,7 @@ async def _workloads(transport: Transport, pending: Iterable[PodFacts]) -> list[
     return sorted(filled, key=lambda one: one.id)
 
 
-def _workload(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> WorkloadFacts:
+def _workload_facts(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> WorkloadFacts:
     return WorkloadFacts(
         id=f"{metadata.namespace}/{kind}/{metadata.name}",
         kind=kind,
@@ -263,7 +267,7 @@ def _workload(kind: str, metadata: Meta, replicas: int, *, suspended: bool) -> W
             for name, value in metadata.annotations.items()
             if name.startswith("foresail.dev/")
         },
-        protected=_marked(metadata),
+        protected=_is_protected(metadata),
         created_time_seconds=parse_time(metadata.creation_timestamp)
         if metadata.creation_timestamp
         else 0.0,
@@ -281,24 +285,24 @@ def _pod_facts(pod: MarkedPod) -> PodFacts:
         priority=pod.spec.priority,
         daemon=pod.daemon,
         pending=pod.status.phase == "Pending",
-        protected=_marked(pod.metadata),
+        protected=_is_protected(pod.metadata),
         created_time_seconds=parse_time(created) if created else 0.0,
     )
 
 
-def _marked(metadata: Meta) -> bool:
+def _is_protected(metadata: Meta) -> bool:
     """Say whether an object itself asks to be left alone."""
-    return bool(do_not_disrupt(metadata.annotations, metadata.labels))
+    return bool(do_not_disrupt_mark(metadata.annotations, metadata.labels))
 
 
-def _node(node: Node) -> NodeFacts:
+def _facts_of_node(node: Node) -> NodeFacts:
     return NodeFacts(
         name=node.metadata.name,
         uid=node.metadata.uid,
         resource_version=node.metadata.resource_version,
         ready=node.ready,
         unschedulable=node.spec.unschedulable,
-        protected=_marked(node.metadata),
+        protected=_is_protected(node.metadata),
         annotations={
             name: value
             for name, value in node.metadata.annotations.items()

@@ -77,7 +77,7 @@ class Facts(DataModel):
         return next((one for one in self.workloads if one.id == wanted), None)
 
 
-def merged(target: Any, patch: Any) -> Any:
+def apply_merge_patch(target: Any, patch: Any) -> Any:
     """Return the result of a JSON merge patch (RFC 7396)."""
     if not isinstance(patch, dict):
         return patch
@@ -86,20 +86,20 @@ def merged(target: Any, patch: Any) -> Any:
         if value is None:
             result.pop(name, None)
         else:
-            result[name] = merged(result.get(name), value)
+            result[name] = apply_merge_patch(result.get(name), value)
     return result
 
 
-def shows(current: Any, patch: Any) -> bool:
+def already_shows(current: Any, patch: Any) -> bool:
     """Say whether an object is already as a merge patch wants it.
 
     The API leaves out what is empty, so absent, null, false and empty are one.
     """
-    return bool(_filled(merged(current, patch)) == _filled(current))
+    return bool(_without_empty(apply_merge_patch(current, patch)) == _without_empty(current))
 
 
-def _filled(value: Any) -> Any:
+def _without_empty(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    filled = {name: _filled(one) for name, one in value.items()}
+    filled = {name: _without_empty(one) for name, one in value.items()}
     return {name: one for name, one in filled.items() if one not in (None, False, [], {}, "")}

@@ -28,7 +28,7 @@ KEPT_EXECUTIONS = 250
 KEPT_DECISIONS = 1_000
 
 
-class Due(DataModel):
+class PendingDecision(DataModel):
     """A decision without an execution."""
 
     cycle: Cycle
@@ -67,7 +67,7 @@ class Execution(DataModel):
     """Pods pending for lack of capacity when it was decided."""
 
 
-class Seen(DataModel):
+class ClusterSummary(DataModel):
     """What the newest observation says of the whole cluster."""
 
     id: str = ""
@@ -83,8 +83,8 @@ class Seen(DataModel):
 class Ledger(DataModel):
     """The executor's state."""
 
-    seen: Seen = Seen()
-    due: tuple[Due, ...] = ()
+    seen: ClusterSummary = ClusterSummary()
+    due: tuple[PendingDecision, ...] = ()
     executions: tuple[Execution, ...] = ()
     """Started or finished, oldest first; refused ones are not kept."""
     killed: bool = False
@@ -105,28 +105,32 @@ def evolve(state: Ledger, event: Event[Any]) -> Ledger:
     """Return the state after one stored event."""
     match event.data:
         case Observation():
-            return state.model_copy(update={"seen": _seen(event), "replayed": _replayed(event)})
+            return state.model_copy(
+                update={"seen": _summarise(event), "replayed": _is_replay(event)}
+            )
         case Decision():
-            return state.model_copy(update={"due": (*state.due, _due(event))[-KEPT_DECISIONS:]})
+            return state.model_copy(
+                update={"due": (*state.due, _pending_decision(event))[-KEPT_DECISIONS:]}
+            )
         case OutcomeExecution():
-            return _executed(state, event)
+            return _apply_execution(state, event)
         case OutcomeVerification() as data:
             worse = data.status is VerificationStatus.WORSE
-            return _changed(state, data.cycle, verified=True, worse=worse)
+            return _update_execution(state, data.cycle, verified=True, worse=worse)
         case Control() as data:
-            return _controlled(state, data)
+            return _apply_control(state, data)
         case _:
             return state
 
 
-def _seen(event: Event[Any]) -> Seen:
+def _summarise(event: Event[Any]) -> ClusterSummary:
     data: Observation = event.data
     pressure = sum(
         count
         for name, count in data.totals.pending_by_class.items()
         if name.startswith("insufficient_")
     )
-    return Seen(
+    return ClusterSummary(
         id=event.id,
         cycle=data.cycle,
         cluster_time_seconds=data.cluster_time_seconds,
@@ -136,13 +140,13 @@ def _seen(event: Event[Any]) -> Seen:
     )
 
 
-def _replayed(event: Event[Any]) -> bool:
+def _is_replay(event: Event[Any]) -> bool:
     return parse(event.subject).cluster.startswith("replay-")
 
 
-def _due(event: Event[Any]) -> Due:
+def _pending_decision(event: Event[Any]) -> PendingDecision:
     data: Decision = event.data
-    return Due(
+    return PendingDecision(
         cycle=data.cycle,
         decision_id=event.id,
         observation_id=data.observation_id,
@@ -152,12 +156,12 @@ def _due(event: Event[Any]) -> Due:
     )
 
 
-def _executed(state: Ledger, event: Event[Any]) -> Ledger:
+def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
     data: OutcomeExecution = event.data
     if data.rollback_of:
         if data.phase is ExecutionPhase.STARTED:
-            return _changed(state, data.cycle, rollback_id=event.id)
-        rolled = _changed(state, data.cycle, rolled_back=True)
+            return _update_execution(state, data.cycle, rollback_id=event.id)
+        rolled = _update_execution(state, data.cycle, rolled_back=True)
         return rolled.model_copy(
             update={"undo": tuple(cycle for cycle in rolled.undo if cycle != data.cycle)}
         )
@@ -166,7 +170,7 @@ def _executed(state: Ledger, event: Event[Any]) -> Ledger:
     if data.phase is ExecutionPhase.REFUSED:
         return state.model_copy(update={"due": left})
     if data.phase is ExecutionPhase.FINISHED:
-        finished = _changed(
+        finished = _update_execution(
             state, data.cycle, phase=data.phase, succeeded=data.succeeded, execution_id=event.id
         )
         return finished.model_copy(update={"due": left})
@@ -190,14 +194,14 @@ def _executed(state: Ledger, event: Event[Any]) -> Ledger:
     )
 
 
-def _changed(state: Ledger, cycle: int, **update: Any) -> Ledger:
+def _update_execution(state: Ledger, cycle: int, **update: Any) -> Ledger:
     executions = tuple(
         one.model_copy(update=update) if one.cycle == cycle else one for one in state.executions
     )
     return state.model_copy(update={"executions": executions})
 
 
-def _controlled(state: Ledger, data: Control) -> Ledger:
+def _apply_control(state: Ledger, data: Control) -> Ledger:
     match data.command:
         case Command.KILL:
             return state.model_copy(update={"killed": True})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.kube_objects import KubeStruct, Meta, Owner, Pod
-from services.protection import MIRROR, control_plane, do_not_disrupt
+from services.protection import MIRROR, control_plane_mark, do_not_disrupt_mark
 
 
 class OwnerRef(Owner, frozen=True):
@@ -25,7 +25,7 @@ class MarkedMeta(Meta, frozen=True):
     @property
     def mark(self) -> str:
         """What marks the object do-not-disrupt; empty: nothing."""
-        return do_not_disrupt(self.annotations, self.labels)
+        return do_not_disrupt_mark(self.annotations, self.labels)
 
 
 class MarkedObject(KubeStruct, frozen=True):
@@ -83,4 +83,4 @@ class MarkedNode(MarkedObject, frozen=True):
     @property
     def control_plane(self) -> str:
         """The label or taint that shows a control-plane node; empty: a worker."""
-        return control_plane(self.metadata.labels, (one.key for one in self.spec.taints))
+        return control_plane_mark(self.metadata.labels, (one.key for one in self.spec.taints))

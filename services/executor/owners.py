@@ -36,7 +36,7 @@ class _Resources(KubeStruct, frozen=True):
     resources: tuple[_Resource, ...] = ()
 
 
-class Reader:
+class ObjectReader:
     """Reads each object once; make a new one for each look at the cluster."""
 
     def __init__(self, transport: Transport) -> None:
@@ -68,7 +68,7 @@ class Reader:
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
             raise ClusterRefused(answer.status, "Unreadable", f"{path}: {error}") from error
 
-    async def marked(self, what: str, metadata: MarkedMeta) -> tuple[Marked, ...]:
+    async def protecting_mark(self, what: str, metadata: MarkedMeta) -> tuple[Marked, ...]:
         """Return what protects an object: its own mark, its namespace's and those of its owners.
 
         An owner that cannot be read protects what it owns: nobody can know what it asks for.
@@ -84,25 +84,25 @@ class Reader:
                 found.append(
                     Marked(what=f"namespace {metadata.namespace}", mark=space.metadata.mark)
                 )
-        found.extend(await self._above(metadata, LONGEST_CHAIN))
+        found.extend(await self._marks_of_owners(metadata, LONGEST_CHAIN))
         return tuple(one for one in found if one.mark)
 
-    async def _above(self, metadata: MarkedMeta, left: int) -> list[Marked]:
+    async def _marks_of_owners(self, metadata: MarkedMeta, left: int) -> list[Marked]:
         found: list[Marked] = []
         for owner in metadata.owner_references:
             if left == 0:
                 return [Marked(what=owner.what, mark=f"more than {LONGEST_CHAIN} owners")]
             try:
-                above = await self._owner(metadata.namespace, owner)
+                above = await self._read_owner(metadata.namespace, owner)
             except ClusterRefused as error:
                 found.append(Marked(what=owner.what, mark=f"not readable ({error.message[:100]})"))
                 continue
             if above is not None:
                 found.append(Marked(what=owner.what, mark=above.metadata.mark))
-                found.extend(await self._above(above.metadata, left - 1))
+                found.extend(await self._marks_of_owners(above.metadata, left - 1))
         return found
 
-    async def _owner(self, namespace: str, owner: OwnerRef) -> MarkedObject | None:
+    async def _read_owner(self, namespace: str, owner: OwnerRef) -> MarkedObject | None:
         group = "/api/v1" if owner.api_version == "v1" else f"/apis/{owner.api_version}"
         resource = RESOURCES.get((owner.api_version, owner.kind))
         namespaced = bool(namespace)

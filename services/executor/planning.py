@@ -7,12 +7,12 @@ from dataclasses import replace
 from schemas.outcome import GuardCheck
 from services.cluster import Transport
 from services.executor.facts import Facts
-from services.executor.guards import BEFORE_WRITING, ask
+from services.executor.guards import BEFORE_WRITING, ask_guards
 from services.executor.guards.question import Question
 from services.executor.plans import PLANS
-from services.executor.plans.planned import Planned, Refusal
+from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.reading import read_reach
-from services.executor.strike import strike
+from services.executor.strike import strike_out_forbidden
 
 ROUNDS = 25
 """Plans tried before a decision is refused; each leaves out at least one thing more."""
@@ -20,7 +20,7 @@ ROUNDS = 25
 
 async def plan_within(
     transport: Transport, question: Question, facts: Facts
-) -> tuple[Planned | Refusal, tuple[GuardCheck, ...]]:
+) -> tuple[OperationPlan | PlanRefusal, tuple[GuardCheck, ...]]:
     """Return the first plan that touches nothing forbidden, or why there is none, with the answers of
     the guards to the newest plan.
 
@@ -29,14 +29,14 @@ async def plan_within(
     """
     action, settings = question.due.action, question.settings
     checks: tuple[GuardCheck, ...] = ()
-    planned: Planned | Refusal = PLANS[action.kind](action, facts, settings)
+    planned: OperationPlan | PlanRefusal = PLANS[action.kind](action, facts, settings)
     for _ in range(ROUNDS):
-        if isinstance(planned, Refusal):
+        if isinstance(planned, PlanRefusal):
             return planned, checks
         reaches = [await read_reach(transport, one, question.scope) for one in planned.operations]
         asked = replace(question, planned=planned, reaches=tuple(reaches))
-        checks = ask(BEFORE_WRITING, asked)
-        left = None if all(one.passed for one in checks) else strike(facts, asked)
+        checks = ask_guards(BEFORE_WRITING, asked)
+        left = None if all(one.passed for one in checks) else strike_out_forbidden(facts, asked)
         if left is None:
             return planned, checks
         facts = left

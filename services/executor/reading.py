@@ -14,15 +14,15 @@ from services.executor.marked_objects import (
     MarkedWorkload,
     WorkloadSpec,
 )
-from services.executor.owners import Reader
+from services.executor.owners import ObjectReader
 from services.executor.paths import object_path
 from services.executor.reach import Reach, ReachedNode, ReachedPod
 from services.executor.scope import Scope, scope_of
 from services.executor.settings import ExecutorSettings
-from services.kube_lists import decoder_of, read_list
+from services.kube_lists import list_decoder, read_list
 
 KINDS = {"deployments": "Deployment", "jobs": "Job"}
-_PODS = decoder_of(MarkedPod)
+_PODS = list_decoder(MarkedPod)
 
 
 async def read_scope(transport: Transport, settings: ExecutorSettings, mode: Mode) -> Scope:
@@ -42,41 +42,43 @@ async def read_reach(transport: Transport, operation: Operation, scope: Scope) -
     Raises:
         ClusterUnavailable, ClusterRefused: the cluster could not be read.
     """
-    reader = Reader(transport)
+    reader = ObjectReader(transport)
     bare = Reach(resource=operation.resource, namespace=operation.namespace, name=operation.name)
     match operation.resource:
         case "nodes":
-            return await _node(transport, reader, bare, scope)
+            return await _read_node(transport, reader, bare, scope)
         case "pods":
             pod = await reader.get(object_path(operation), MarkedPod)
             return bare if pod is None else await _with_pods(reader, bare, [pod])
         case "deployments" | "jobs":
-            return await _workload(transport, reader, bare, operation)
+            return await _read_workload(transport, reader, bare, operation)
     return bare
 
 
-async def _node(transport: Transport, reader: Reader, bare: Reach, scope: Scope) -> Reach:
+async def _read_node(
+    transport: Transport, reader: ObjectReader, bare: Reach, scope: Scope
+) -> Reach:
     """Read a node, and what runs on it where that matters: where namespaces are named."""
     found = await reader.get(f"/api/v1/nodes/{bare.name}", MarkedNode)
     if found is None:
         return bare
-    reach = bare.model_copy(update={"nodes": (_reached(found, written=True),)})
+    reach = bare.model_copy(update={"nodes": (_reach_node(found, written=True),)})
     if scope.everything:
         return reach
     on_it = {"fieldSelector": f"spec.nodeName={bare.name}"}
     listed = (await read_list(transport, "/api/v1/pods", _PODS, on_it)).items
-    pods = [await _pod(reader, one, removed=False) for one in listed if not one.finished]
+    pods = [await _reach_pod(reader, one, removed=False) for one in listed if not one.finished]
     return reach.model_copy(update={"pods": tuple(pods)})
 
 
-async def _workload(
-    transport: Transport, reader: Reader, bare: Reach, operation: Operation
+async def _read_workload(
+    transport: Transport, reader: ObjectReader, bare: Reach, operation: Operation
 ) -> Reach:
     found = await reader.get(object_path(operation), MarkedWorkload)
     if found is None:
         return bare
     kind = KINDS[bare.resource]
-    marked = await reader.marked(f"{kind.lower()} {bare.name}", found.metadata)
+    marked = await reader.protecting_mark(f"{kind.lower()} {bare.name}", found.metadata)
     reach = bare.model_copy(update={"marked": marked})
     if not removes_pods(operation, found.spec):
         return reach
@@ -86,18 +88,20 @@ async def _workload(
     return await _with_pods(reader, reach, own)
 
 
-async def _with_pods(reader: Reader, reach: Reach, pods: list[MarkedPod]) -> Reach:
+async def _with_pods(reader: ObjectReader, reach: Reach, pods: list[MarkedPod]) -> Reach:
     """Return a reach with pods to be removed and the nodes that they run on."""
-    read = tuple([await _pod(reader, one, removed=True) for one in pods])
+    read = tuple([await _reach_pod(reader, one, removed=True) for one in pods])
     names = dict.fromkeys(one.spec.node_name for one in pods if one.spec.node_name)
     nodes = [await reader.get(f"/api/v1/nodes/{name}", MarkedNode) for name in names]
-    under = tuple(_reached(one, written=False) for one in nodes if one is not None)
+    under = tuple(_reach_node(one, written=False) for one in nodes if one is not None)
     return reach.model_copy(update={"pods": read, "nodes": under})
 
 
-async def _pod(reader: Reader, pod: MarkedPod, *, removed: bool) -> ReachedPod:
+async def _reach_pod(reader: ObjectReader, pod: MarkedPod, *, removed: bool) -> ReachedPod:
     touched = removed or not (pod.daemon or pod.static)
-    marked = await reader.marked(f"pod {pod.metadata.name}", pod.metadata) if touched else ()
+    marked = (
+        await reader.protecting_mark(f"pod {pod.metadata.name}", pod.metadata) if touched else ()
+    )
     return ReachedPod(
         namespace=pod.metadata.namespace,
         name=pod.metadata.name,
@@ -108,7 +112,7 @@ async def _pod(reader: Reader, pod: MarkedPod, *, removed: bool) -> ReachedPod:
     )
 
 
-def _reached(node: MarkedNode, *, written: bool) -> ReachedNode:
+def _reach_node(node: MarkedNode, *, written: bool) -> ReachedNode:
     return ReachedNode(
         name=node.metadata.name,
         written=written,

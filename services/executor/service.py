@@ -29,7 +29,7 @@ from services.executor.handler import NAME, ExecutorHandler
 from services.executor.ledger import Ledger
 from services.executor.settings import ExecutorSettings
 from services.executor.verification import due_for_verification
-from services.executor.writing import Writer
+from services.executor.writing import OperationWriter
 
 __all__ = ["NAME", "Executor", "ExecutorHandler", "run"]
 
@@ -78,7 +78,7 @@ class Executor:
         newest_control: Callable[[], Awaitable[Control | None]] | None = None,
     ) -> None:
         """Execute through `transport`; `newest_control` is asked before every single write."""
-        writer = Writer(settings, transport, newest_control)
+        writer = OperationWriter(settings, transport, newest_control)
         log = structlog.get_logger(NAME)
         self._context = EffectContext(settings, publisher, transport, writer, log)
         self._attempts = Attempts()

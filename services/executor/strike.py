@@ -7,15 +7,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from services.executor.facts import Facts, WorkloadFacts
-from services.executor.guards import BEFORE_WRITING, ask
+from services.executor.guards import BEFORE_WRITING, ask_guards
 from services.executor.guards.question import Question
 
 
-def strike(facts: Facts, question: Question) -> Facts | None:
+def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
     """Return facts in which nothing that these operations may not write can be chosen; None when
     that leaves them as they are.
     """
-    forbidden = {reach.key for reach in question.reaches if not _permitted(question, reach.key)}
+    forbidden = {reach.key for reach in question.reaches if not _is_permitted(question, reach.key)}
     scope = question.scope
     pods = tuple(
         one.model_copy(update={"protected": True})
@@ -25,7 +25,7 @@ def strike(facts: Facts, question: Question) -> Facts | None:
     )
     workloads = tuple(
         one.model_copy(update={"protected": True})
-        if _key(one) in forbidden or not scope.has_namespace(one.namespace)
+        if _reach_key(one) in forbidden or not scope.has_namespace(one.namespace)
         else one
         for one in facts.workloads
     )
@@ -36,11 +36,11 @@ def strike(facts: Facts, question: Question) -> Facts | None:
     return None if left == facts else left
 
 
-def _permitted(question: Question, key: str) -> bool:
+def _is_permitted(question: Question, key: str) -> bool:
     alone = tuple(one for one in question.reaches if one.key == key)
-    return all(one.passed for one in ask(BEFORE_WRITING, replace(question, reaches=alone)))
+    return all(one.passed for one in ask_guards(BEFORE_WRITING, replace(question, reaches=alone)))
 
 
-def _key(one: WorkloadFacts) -> str:
+def _reach_key(one: WorkloadFacts) -> str:
     resource = "jobs" if one.kind == "Job" else "deployments"
     return f"{resource} {one.namespace}/{one.name}"

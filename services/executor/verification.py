@@ -11,7 +11,7 @@ from schemas.actions import ActionKind
 from schemas.model import DataModel
 from schemas.outcome import GuardCheck, Mode, Operation, Verb, VerificationStatus
 from schemas.reasons import Reason
-from services.executor.facts import shows
+from services.executor.facts import already_shows
 from services.executor.ledger import Execution, Ledger
 
 TAKES_CAPACITY = frozenset({ActionKind.POWER_STATE, ActionKind.RESOURCE_CAP})
@@ -47,7 +47,7 @@ def end_reached(operation: Operation, current: dict[str, Any] | None) -> bool:
         return False
     if operation.verb is Verb.SCALE:
         return (current.get("spec") or {}).get("replicas") == operation.replicas
-    return shows(current, json.loads(operation.patch))
+    return already_shows(current, json.loads(operation.patch))
 
 
 def judge_execution(execution: Execution, ends: tuple[bool, ...], state: Ledger) -> Judgement:

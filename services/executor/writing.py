@@ -8,15 +8,15 @@ from schemas.control import Command, Control
 from schemas.outcome import GuardCheck, Mode, Operation, OperationResult, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import Transport
-from services.executor.cluster import apply
-from services.executor.guards import BEFORE_WRITING, ask
+from services.executor.cluster import apply_operation
+from services.executor.guards import BEFORE_WRITING, ask_guards
 from services.executor.guards.question import Question
-from services.executor.ledger import Due, Ledger
+from services.executor.ledger import Ledger, PendingDecision
 from services.executor.reading import read_reach, read_scope
 from services.executor.settings import ExecutorSettings
 
 
-class Writer:
+class OperationWriter:
     """Sends operations; whoever planned them, and however long ago, the guards decide."""
 
     def __init__(
@@ -41,7 +41,7 @@ class Writer:
         results: list[OperationResult] = []
         checks: list[GuardCheck] = []
         for operation in started.operations:
-            results.append(await self._one(state, started, operation, checks))
+            results.append(await self._write_operation(state, started, operation, checks))
             if results[-1].status in {"refused", "failed"}:
                 break
         skipped = [
@@ -54,34 +54,34 @@ class Writer:
         ]
         return (*results, *skipped), tuple(checks)
 
-    async def _one(
+    async def _write_operation(
         self,
         state: Ledger,
         started: OutcomeExecution,
         operation: Operation,
         checks: list[GuardCheck],
     ) -> OperationResult:
-        async def forbidden() -> OperationResult | None:
-            if await self._killed(state):
-                return _refusal(Reason.KILL_SWITCH, "the kill switch came on")
-            failed = await self._failed(state, started, operation)
+        async def check_guards() -> OperationResult | None:
+            if await self._is_killed(state):
+                return _refused_result(Reason.KILL_SWITCH, "the kill switch came on")
+            failed = await self._failed_guards(state, started, operation)
             checks.extend(failed)
-            return _refusal(failed[0].reason, failed[0].text) if failed else None
+            return _refused_result(failed[0].reason, failed[0].text) if failed else None
 
-        return await apply(
+        return await apply_operation(
             self._transport,
             operation,
             dry_run=started.mode is Mode.SHADOW,
-            forbidden=forbidden,
+            check_guards=check_guards,
         )
 
-    async def _failed(
+    async def _failed_guards(
         self, state: Ledger, started: OutcomeExecution, operation: Operation
     ) -> tuple[GuardCheck, ...]:
         """Return the guards that forbid an operation as the cluster is now."""
         scope = await read_scope(self._transport, self._settings, started.mode)
         reach = await read_reach(self._transport, operation, scope)
-        due = Due(
+        due = PendingDecision(
             cycle=started.cycle,
             decision_id=started.decision_id,
             observation_id="",
@@ -91,9 +91,9 @@ class Writer:
         )
         now = started.cluster_time_seconds
         question = Question(due, state, self._settings, now, reaches=(reach,), scope=scope)
-        return tuple(one for one in ask(BEFORE_WRITING, question) if not one.passed)
+        return tuple(one for one in ask_guards(BEFORE_WRITING, question) if not one.passed)
 
-    async def _killed(self, state: Ledger) -> bool:
+    async def _is_killed(self, state: Ledger) -> bool:
         """Ask the log itself: the operator may have spoken since `state` was applied."""
         newest = None if self._newest_control is None else await self._newest_control()
         if newest is not None and newest.command in {Command.KILL, Command.RESUME}:
@@ -101,5 +101,5 @@ class Writer:
         return state.killed
 
 
-def _refusal(reason: Reason | None, message: str) -> OperationResult:
+def _refused_result(reason: Reason | None, message: str) -> OperationResult:
     return OperationResult(status="refused", reason=reason, message=message[:300])

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.cluster import ClusterRefused, Transport
-from services.exerciser.plan import Load, NodeLoad
-from services.kube_lists import decoder_of, read_list
+from services.exerciser.plan import NodeLoad, PlannedLoad
+from services.kube_lists import list_decoder, read_list
 from services.kube_objects import (
     CPU,
     MEMORY,
@@ -21,8 +21,8 @@ from services.kube_objects import (
     Pod,
     effective_request,
 )
-from services.protection import DO_NOT_DISRUPT, OWN_NAMESPACES, control_plane
-from services.quantities import bytes_text, cores, millicores_text, whole
+from services.protection import DO_NOT_DISRUPT, OWN_NAMESPACES, control_plane_mark
+from services.quantities import bytes_text, millicores_text, parse_cores, parse_whole
 
 NAMESPACE = "foresail-exercise"
 PART_OF = "app.kubernetes.io/part-of"
@@ -41,9 +41,9 @@ DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
 AT_ONCE = 16
 """Writes in flight at a time."""
 
-_NODES = decoder_of(Node)
-_PODS = decoder_of(Pod)
-_DEPLOYMENTS = decoder_of(Deployment)
+_NODES = list_decoder(Node)
+_PODS = list_decoder(Pod)
+_DEPLOYMENTS = list_decoder(Deployment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,11 @@ async def read_load(transport: Transport) -> ClusterLoad:
     for pod in others:
         if not pod.finished:
             by_node.setdefault(pod.spec.node_name, []).append(pod)
-    awake = [node for node in nodes if node.ready and _power_state(node) == ON and not _rules(node)]
+    awake = [
+        node
+        for node in nodes
+        if node.ready and _power_state(node) == ON and not _is_control_plane(node)
+    ]
     loads = [_node_load(node, by_node.get(node.metadata.name, [])) for node in awake]
     labels = ((node.metadata.name, node.metadata.labels.get(HOSTNAME)) for node in awake)
     return ClusterLoad(
@@ -83,17 +87,17 @@ async def read_load(transport: Transport) -> ClusterLoad:
     )
 
 
-async def apply(
-    transport: Transport, loads: Sequence[Load], image: str, hostnames: Mapping[str, str]
+async def create_load(
+    transport: Transport, loads: Sequence[PlannedLoad], image: str, hostnames: Mapping[str, str]
 ) -> None:
     """Create the namespace and the Deployments of a phase.
 
     Raises:
         ClusterUnavailable, ClusterRefused: some could not be created; those that were stay.
     """
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": _meta(NAMESPACE)}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": _metadata(NAMESPACE)}
     await _unless_there(transport, "/api/v1/namespaces", space)
-    manifests = [manifest(load, image, hostnames) for load in loads]
+    manifests = [load_manifest(load, image, hostnames) for load in loads]
     limit = asyncio.Semaphore(AT_ONCE)
 
     async def create(body: Mapping[str, Any]) -> None:
@@ -160,7 +164,7 @@ async def _remove(transport: Transport, names: Sequence[str]) -> None:
     await asyncio.gather(*(remove(name) for name in names))
 
 
-def manifest(load: Load, image: str, hostnames: Mapping[str, str]) -> dict[str, Any]:
+def load_manifest(load: PlannedLoad, image: str, hostnames: Mapping[str, str]) -> dict[str, Any]:
     """Return the Deployment of one load."""
     labels = {PART_OF: PART_OF_VALUE, LOAD_LABEL: load.name}
     requests = {CPU: millicores_text(load.cpu_millicores), MEMORY: bytes_text(load.memory_bytes)}
@@ -174,12 +178,12 @@ def manifest(load: Load, image: str, hostnames: Mapping[str, str]) -> dict[str, 
     elif load.node in hostnames:
         pod["nodeSelector"] = {HOSTNAME: hostnames[load.node]}
     else:
-        pod["affinity"] = _only_on(load.node)
+        pod["affinity"] = _node_affinity(load.node)
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {
-            **_meta(load.name),
+            **_metadata(load.name),
             "labels": labels,
             "annotations": _annotations(load),
         },
@@ -191,26 +195,26 @@ def manifest(load: Load, image: str, hostnames: Mapping[str, str]) -> dict[str, 
     }
 
 
-def _annotations(load: Load) -> dict[str, str]:
+def _annotations(load: PlannedLoad) -> dict[str, str]:
     annotations = {NODE_ANNOTATION: load.node} if load.node else {}
     if load.protected:
         annotations[DO_NOT_DISRUPT] = "true"
     return annotations
 
 
-def _only_on(node: str) -> dict[str, Any]:
+def _node_affinity(node: str) -> dict[str, Any]:
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
-def _meta(name: str) -> dict[str, Any]:
+def _metadata(name: str) -> dict[str, Any]:
     return {"name": name, "labels": {PART_OF: PART_OF_VALUE}}
 
 
-def _rules(node: Node) -> bool:
+def _is_control_plane(node: Node) -> bool:
     """Say whether a node runs the control plane, which nobody loads for practice."""
-    return bool(control_plane(node.metadata.labels, (one.key for one in node.spec.taints)))
+    return bool(control_plane_mark(node.metadata.labels, (one.key for one in node.spec.taints)))
 
 
 def _power_state(node: Node) -> str:
@@ -224,8 +228,8 @@ def _node_load(node: Node, pods: Iterable[Pod]) -> NodeLoad:
     return NodeLoad(
         name=node.metadata.name,
         schedulable=not node.spec.unschedulable,
-        cpu_millicores=round(cores(node.status.allocatable.get(CPU, "0")) * 1000),
-        memory_bytes=whole(node.status.allocatable.get(MEMORY, "0")),
+        cpu_millicores=round(parse_cores(node.status.allocatable.get(CPU, "0")) * 1000),
+        memory_bytes=parse_whole(node.status.allocatable.get(MEMORY, "0")),
         cpu_requested_millicores=sum(round(one.cpu_cores * 1000) for one in amounts),
         memory_requested_bytes=sum(one.memory_bytes for one in amounts),
         unhealthy_pods=sum(pod.unhealthy for pod in judged),

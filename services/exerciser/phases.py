@@ -194,7 +194,7 @@ _WAITING_CPU_RANGE = (80, 200)
 _WAITING_MEMORY_RANGE = (48, 128)
 
 
-def shares_of(phase: Phase, *, randomise: bool, seed: int) -> Shares | None:
+def phase_shares(phase: Phase, *, randomise: bool, seed: int) -> Shares | None:
     """Return the shares that a phase asks of a node; None for phases that ask nothing of nodes.
 
     Drawn shares stay inside the phase's band whatever is drawn: memory is drawn from what the band

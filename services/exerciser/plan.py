@@ -17,7 +17,7 @@ from services.exerciser.phases import (
     THROTTLE_FROM,
     Phase,
     Shares,
-    shares_of,
+    phase_shares,
     waiting_size,
 )
 from services.exerciser.settings import ExerciserSettings
@@ -54,7 +54,7 @@ class NodeLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class PlannedLoad:
     """One Deployment to create."""
 
     name: str
@@ -68,17 +68,17 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LoadPlan:
     """What to create for a phase, or the reason why nothing can be."""
 
-    loads: tuple[Load, ...]
+    loads: tuple[PlannedLoad, ...]
     text: str
     reason: Reason | None = None
 
 
 def plan_phase(
     phase: Phase, nodes: Sequence[NodeLoad], waiting_pods: int, settings: ExerciserSettings
-) -> Plan:
+) -> LoadPlan:
     """Return the Deployments of a phase.
 
     Args:
@@ -88,7 +88,7 @@ def plan_phase(
         settings: the exerciser's settings.
     """
     if not nodes:
-        return Plan((), "no node is ready and on", Reason.NO_NODES)
+        return LoadPlan((), "no node is ready and on", Reason.NO_NODES)
     if phase.spread == "one_node":
         return _on_one_node(phase, nodes, settings)
     disturbed = _by_safety(phase, nodes) or _by_admission(phase, nodes, waiting_pods)
@@ -101,7 +101,7 @@ def plan_phase(
     return _unschedulable(phase, waiting_pods, settings)
 
 
-def _by_safety(phase: Phase, nodes: Sequence[NodeLoad]) -> Plan | None:
+def _by_safety(phase: Phase, nodes: Sequence[NodeLoad]) -> LoadPlan | None:
     """Return the refusal when agent A would act on a node whatever the phase does."""
     worst = max(nodes, key=lambda node: (not node.calm, node.shares.pressure))
     if worst.calm and worst.shares.pressure < THROTTLE_FROM:
@@ -112,10 +112,10 @@ def _by_safety(phase: Phase, nodes: Sequence[NodeLoad]) -> Plan | None:
         else f"{worst.unhealthy_pods} unhealthy and {worst.restarted_pods} restarted pods"
     )
     text = f"agent A would win over {phase.name}: node {worst.name} is at risk ({why})"
-    return Plan((), text, Reason.PHASE_UNREACHABLE)
+    return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
 
 
-def _by_admission(phase: Phase, nodes: Sequence[NodeLoad], waiting_pods: int) -> Plan | None:
+def _by_admission(phase: Phase, nodes: Sequence[NodeLoad], waiting_pods: int) -> LoadPlan | None:
     """Return the refusal when agent C would win over an efficiency phase."""
     if phase.agent != EFFICIENCY:
         return None
@@ -124,23 +124,25 @@ def _by_admission(phase: Phase, nodes: Sequence[NodeLoad], waiting_pods: int) ->
         return None
     why = f"{waiting_pods} pods wait" if waiting_pods else f"{len(full)} nodes are overloaded"
     text = f"agent C would win over {phase.name}: {why}"
-    return Plan((), text, Reason.PHASE_UNREACHABLE)
+    return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
 
 
-def _on_no_node(phase: Phase, nodes: Sequence[NodeLoad]) -> Plan:
+def _on_no_node(phase: Phase, nodes: Sequence[NodeLoad]) -> LoadPlan:
     least = min(nodes, key=lambda node: (node.shares.pressure, node.name))
     if least.shares.pressure >= phase.band[1]:
         text = f"even the idlest node, {least.name}, has demand {least.shares.pressure:.3f}"
-        return Plan((), text, Reason.PHASE_UNREACHABLE)
-    return Plan((), "no load of the exerciser")
+        return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
+    return LoadPlan((), "no load of the exerciser")
 
 
-def _on_every_node(phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSettings) -> Plan:
+def _on_every_node(
+    phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSettings
+) -> LoadPlan:
     if len(nodes) > settings.most_nodes:
         text = f"{len(nodes)} nodes are more than {settings.most_nodes} (most_nodes)"
-        return Plan((), text, Reason.PHASE_UNREACHABLE)
+        return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
     wanted = _shares(phase, settings)
-    loads: list[Load] = []
+    loads: list[PlannedLoad] = []
     reached: list[float] = []
     for number, node in enumerate(nodes):
         if node.shares.pressure >= wanted.pressure:
@@ -148,66 +150,66 @@ def _on_every_node(phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserS
             continue
         if not node.schedulable:
             text = f"node {node.name} is on but takes no pods, and would stay the idlest"
-            return Plan((), text, Reason.PHASE_UNREACHABLE)
+            return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
         load, pressure = _fill(f"exercise-{phase.index}-{number}", node, wanted)
         loads.append(replace(load, protected=True))
         reached.append(pressure)
     if not phase.band[0] <= min(reached) < phase.band[1]:
         text = f"the idlest node would have demand {min(reached):.3f}, outside the phase's band"
-        return Plan((), text, Reason.PHASE_UNREACHABLE)
+        return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
     if max(reached) >= THROTTLE_FROM:
         text = f"the fullest node would have risk {max(reached):.3f} and agent A would act"
-        return Plan((), text, Reason.PHASE_UNREACHABLE)
-    return Plan(tuple(loads), f"{_words(wanted)} of each of {len(nodes)} nodes")
+        return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
+    return LoadPlan(tuple(loads), f"{_shares_text(wanted)} of each of {len(nodes)} nodes")
 
 
-def _on_one_node(phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSettings) -> Plan:
+def _on_one_node(phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSettings) -> LoadPlan:
     wanted = _shares(phase, settings)
     candidates = [node for node in nodes if node.schedulable and node.calm]
     if not candidates:
-        return Plan((), "no node is calm and takes pods", Reason.NO_NODES)
+        return LoadPlan((), "no node is calm and takes pods", Reason.NO_NODES)
     chosen = min(candidates, key=lambda node: (node.shares.pressure, node.name))
     load, pressure = _fill(f"exercise-{phase.index}", chosen, wanted)
     if not phase.band[0] <= pressure < phase.band[1]:
         text = f"node {chosen.name} would have risk {pressure:.3f}, outside the phase's band"
-        return Plan((), text, Reason.PHASE_UNREACHABLE)
+        return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
     rivals = [node for node in nodes if node is not chosen]
     worst = max(rivals, key=lambda node: (not node.calm, node.shares.pressure), default=None)
     if worst is not None and (not worst.calm or worst.shares.pressure >= pressure):
         text = f"node {worst.name} is at higher risk than the phase would bring about"
-        return Plan((), text, Reason.PHASE_UNREACHABLE)
-    return Plan((load,), f"{_words(wanted)} of node {chosen.name}")
+        return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
+    return LoadPlan((load,), f"{_shares_text(wanted)} of node {chosen.name}")
 
 
-def _unschedulable(phase: Phase, waiting_pods: int, settings: ExerciserSettings) -> Plan:
+def _unschedulable(phase: Phase, waiting_pods: int, settings: ExerciserSettings) -> LoadPlan:
     replicas = max(0, phase.queue - waiting_pods)
     queue = replicas + waiting_pods
     if not phase.queue_band[0] <= queue < phase.queue_band[1]:
         text = f"{waiting_pods} pods of others wait already; the queue would be {queue}"
-        return Plan((), text, Reason.PHASE_UNREACHABLE)
+        return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
     cpu, memory = waiting_size(phase, randomise=settings.randomise, seed=settings.seed)
-    loads = (Load(f"exercise-{phase.index}", replicas, cpu, memory),) if replicas else ()
-    return Plan(loads, f"{replicas} pods that fit nowhere, beside {waiting_pods} of others")
+    loads = (PlannedLoad(f"exercise-{phase.index}", replicas, cpu, memory),) if replicas else ()
+    return LoadPlan(loads, f"{replicas} pods that fit nowhere, beside {waiting_pods} of others")
 
 
 def _shares(phase: Phase, settings: ExerciserSettings) -> Shares:
-    shares = shares_of(phase, randomise=settings.randomise, seed=settings.seed)
+    shares = phase_shares(phase, randomise=settings.randomise, seed=settings.seed)
     assert shares is not None
     return shares
 
 
-def _fill(name: str, node: NodeLoad, wanted: Shares) -> tuple[Load, float]:
+def _fill(name: str, node: NodeLoad, wanted: Shares) -> tuple[PlannedLoad, float]:
     """Return the load that lifts a node to the wanted shares, and the pressure it then has."""
-    cpu = _missing(wanted.cpu_ratio, node.cpu_millicores, node.cpu_requested_millicores)
-    memory = _missing(wanted.memory_ratio, node.memory_bytes, node.memory_requested_bytes)
+    cpu = _amount_to_reach(wanted.cpu_ratio, node.cpu_millicores, node.cpu_requested_millicores)
+    memory = _amount_to_reach(wanted.memory_ratio, node.memory_bytes, node.memory_requested_bytes)
     shares = Shares(
         _share(node.cpu_requested_millicores + cpu, node.cpu_millicores),
         _share(node.memory_requested_bytes + memory, node.memory_bytes),
     )
-    return Load(name, 1, cpu, memory, node.name), shares.pressure
+    return PlannedLoad(name, 1, cpu, memory, node.name), shares.pressure
 
 
-def _missing(ratio: float, allocatable: int, requested: int) -> int:
+def _amount_to_reach(ratio: float, allocatable: int, requested: int) -> int:
     return max(0, math.ceil(min(ratio, MOST_RATIO) * allocatable) - requested)
 
 
@@ -215,5 +217,5 @@ def _share(requested: int, allocatable: int) -> float:
     return requested / allocatable if allocatable else 1.0
 
 
-def _words(shares: Shares) -> str:
+def _shares_text(shares: Shares) -> str:
     return f"{shares.cpu_ratio:.0%} of the CPU and {shares.memory_ratio:.0%} of the memory"

@@ -25,9 +25,15 @@ from schemas.observation import Observation
 from schemas.reasons import Reason
 from schemas.stimulus import Stimulus
 from services.cluster import ClusterRefused, ClusterUnavailable, Transport
-from services.exerciser.cluster import NAMESPACE, apply, read_load, remove_all, remove_stranded
-from services.exerciser.phases import PHASES, Phase, shares_of
-from services.exerciser.plan import Plan, plan_phase
+from services.exerciser.cluster import (
+    NAMESPACE,
+    create_load,
+    read_load,
+    remove_all,
+    remove_stranded,
+)
+from services.exerciser.phases import PHASES, Phase, phase_shares
+from services.exerciser.plan import LoadPlan, plan_phase
 from services.exerciser.settings import ExerciserSettings
 from services.exerciser.state import ExerciserState, evolve
 
@@ -123,20 +129,20 @@ class Exerciser:
             return
         if state.on:
             with suppress(Temporary):
-                await self._say_cleaned_up(state)
+                await self._publish_cleaned_up(state)
 
     async def _act(self, state: ExerciserState) -> None:
-        await self._announce(state.cluster_time_seconds)
+        await self._publish_config(state.cluster_time_seconds)
         if not self._tidied:
             left = await remove_all(self._transport)
             if left:
                 self._log.info("removed what an earlier run left", deployments=left)
             if state.on:
-                await self._say_cleaned_up(state)
+                await self._publish_cleaned_up(state)
             self._tidied = True
-        elif state.over(self._settings.phase_cycles):
+        elif state.is_over(self._settings.phase_cycles):
             await remove_all(self._transport)
-            await self._say_cleaned_up(state)
+            await self._publish_cleaned_up(state)
         elif state.on:
             stranded = await remove_stranded(self._transport)
             if stranded:
@@ -154,7 +160,7 @@ class Exerciser:
             if plan.reason is None:
                 await self._apply(state, sequence, phase, plan, load.hostnames)
                 return
-            await self._say(state, sequence, phase, "skipped", plan)
+            await self._publish_stimulus(state, sequence, phase, "skipped", plan)
             if self._settings.rounds and sequence >= self._settings.rounds * len(PHASES):
                 return
             index = (index + 1) % len(PHASES)
@@ -164,32 +170,32 @@ class Exerciser:
         state: ExerciserState,
         sequence: int,
         phase: Phase,
-        plan: Plan,
+        plan: LoadPlan,
         hostnames: Any,
     ) -> None:
         try:
-            await apply(self._transport, plan.loads, self._settings.image, hostnames)
+            await create_load(self._transport, plan.loads, self._settings.image, hostnames)
         except (ClusterUnavailable, ClusterRefused) as error:
             await remove_all(self._transport)
-            failed = Plan((), str(error)[:300], _reason_of(error))
-            await self._say(state, sequence, phase, "failed", failed)
+            failed = LoadPlan((), str(error)[:300], _failure_reason(error))
+            await self._publish_stimulus(state, sequence, phase, "failed", failed)
             return
-        await self._say(state, sequence, phase, "applied", plan)
+        await self._publish_stimulus(state, sequence, phase, "applied", plan)
 
-    async def _say_cleaned_up(self, state: ExerciserState) -> None:
-        plan = Plan((), "the phase's load was removed")
-        await self._say(state, state.sequence, PHASES[state.phase], "cleaned_up", plan)
+    async def _publish_cleaned_up(self, state: ExerciserState) -> None:
+        plan = LoadPlan((), "the phase's load was removed")
+        await self._publish_stimulus(state, state.sequence, PHASES[state.phase], "cleaned_up", plan)
 
-    async def _say(
-        self, state: ExerciserState, sequence: int, phase: Phase, status: Status, plan: Plan
+    async def _publish_stimulus(
+        self, state: ExerciserState, sequence: int, phase: Phase, status: Status, plan: LoadPlan
     ) -> None:
-        data = stimulus(state, sequence, phase, status, plan, self._settings)
+        data = stimulus_event(state, sequence, phase, status, plan, self._settings)
         self._log.info("phase", phase=phase.name, status=status, text=plan.text)
         causes = (state.observation_id,) if state.observation_id else ()
         at = state.cluster_time_seconds
         await self._publisher.publish([NewEvent(data, state.cycle, at, causes)])
 
-    async def _announce(self, time_seconds: float) -> None:
+    async def _publish_config(self, time_seconds: float) -> None:
         if self._announced:
             return
         config = config_of(NAME, self._settings.announcement(), self._code_version)
@@ -197,16 +203,16 @@ class Exerciser:
         self._announced = True
 
 
-def stimulus(
+def stimulus_event(
     state: ExerciserState,
     sequence: int,
     phase: Phase,
     status: Status,
-    plan: Plan,
+    plan: LoadPlan,
     settings: ExerciserSettings,
 ) -> Stimulus:
     """Return the event that says what was done for a phase."""
-    shares = shares_of(phase, randomise=settings.randomise, seed=settings.seed)
+    shares = phase_shares(phase, randomise=settings.randomise, seed=settings.seed)
     first = plan.loads[0] if plan.loads else None
     return Stimulus(
         cycle=state.cycle,
@@ -232,7 +238,7 @@ def stimulus(
     )
 
 
-def _reason_of(error: ClusterUnavailable | ClusterRefused) -> Reason:
+def _failure_reason(error: ClusterUnavailable | ClusterRefused) -> Reason:
     if isinstance(error, ClusterUnavailable):
         return Reason.API_UNREACHABLE
     return Reason.FORBIDDEN if error.status in {401, 403} else Reason.API_ERROR

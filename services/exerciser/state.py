@@ -41,7 +41,7 @@ class ExerciserState(DataModel):
             return False
         return self.sequence == 0 or self.cycle - self.since_cycle >= phase_cycles
 
-    def over(self, phase_cycles: int) -> bool:
+    def is_over(self, phase_cycles: int) -> bool:
         """Say whether the load of the newest phase has been on long enough."""
         return self.on and self.cycle - self.since_cycle >= phase_cycles
 

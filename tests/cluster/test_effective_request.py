@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from services.kube_objects import Amounts, Pod, effective_request
+from services.kube_objects import EffectiveRequest, Pod, effective_request
 
 GIB = 2**30
 
@@ -21,7 +21,7 @@ def _container(cpu: str, memory: str, *, sidecar: bool = False, gpus: int = 0) -
     return {"resources": {"requests": requests}, **kind}
 
 
-def _request(**spec: Any) -> Amounts:
+def _request(**spec: Any) -> EffectiveRequest:
     pod = msgspec.json.decode(json.dumps({"spec": spec}), type=Pod)
     return effective_request(pod.spec)
 
@@ -29,7 +29,7 @@ def _request(**spec: Any) -> Amounts:
 def test_containers_add_up() -> None:
     """Two containers hold the sum of their requests."""
     found = _request(containers=[_container("250m", "1Gi"), _container("1", "2Gi", gpus=2)])
-    assert found == Amounts(1.25, 3 * GIB, 2)
+    assert found == EffectiveRequest(1.25, 3 * GIB, 2)
 
 
 @pytest.mark.parametrize(("cpu", "expected"), [("2", 2.0), ("500m", 1.0)])
@@ -52,15 +52,15 @@ def test_overhead_comes_on_top() -> None:
     found = _request(
         containers=[_container("1", "1Gi")], overhead={"cpu": "250m", "memory": "128Mi"}
     )
-    assert found == Amounts(1.25, GIB + 128 * 2**20, 0)
+    assert found == EffectiveRequest(1.25, GIB + 128 * 2**20, 0)
 
 
 def test_a_request_of_the_whole_pod_takes_the_place_of_its_containers() -> None:
     """Pod-level requests win for the resources they name."""
     found = _request(containers=[_container("1", "1Gi")], resources={"requests": {"cpu": "500m"}})
-    assert found == Amounts(0.5, GIB, 0)
+    assert found == EffectiveRequest(0.5, GIB, 0)
 
 
 def test_a_pod_without_requests_holds_nothing() -> None:
     """Best-effort pods reserve nothing."""
-    assert _request(containers=[{}]) == Amounts(0.0, 0, 0)
+    assert _request(containers=[{}]) == EffectiveRequest(0.0, 0, 0)

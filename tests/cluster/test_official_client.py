@@ -18,7 +18,7 @@ from bus.errors import ConfigError
 from services.cluster import (
     CLUSTER_TIME,
     MERGE_PATCH,
-    Answer,
+    ApiResponse,
     ClusterRefused,
     ClusterUnavailable,
     OfficialClientTransport,
@@ -97,8 +97,8 @@ def kubeconfig(folder: Path, port: int) -> Path:
     return file
 
 
-def _ask(transport: OfficialClientTransport, *arguments: Any, **keywords: Any) -> Answer:
-    async def main() -> Answer:
+def _ask(transport: OfficialClientTransport, *arguments: Any, **keywords: Any) -> ApiResponse:
+    async def main() -> ApiResponse:
         try:
             return await transport.request(*arguments, **keywords)
         finally:

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.quantities import bytes_text, cores, millicores_text, parse_quantity, whole
+from services.quantities import (
+    bytes_text,
+    millicores_text,
+    parse_cores,
+    parse_quantity,
+    parse_whole,
+)
 
 SUFFIXES = {
     "n": Decimal("1e-9"),
@@ -61,7 +67,7 @@ def test_texts_that_are_no_quantity(text: str) -> None:
 )
 def test_cores_of_metrics_and_specs(text: str, expected: float) -> None:
     """Nano- and micro-cores of the Metrics Server are read too (the seed raised an error)."""
-    assert cores(text) == expected
+    assert parse_cores(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -69,4 +75,4 @@ def test_cores_of_metrics_and_specs(text: str, expected: float) -> None:
 )
 def test_bytes_are_rounded_up(text: str, expected: int) -> None:
     """Fractions of a byte count as one, as in the API server."""
-    assert whole(text) == expected
+    assert parse_whole(text) == expected

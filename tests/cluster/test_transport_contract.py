@@ -16,33 +16,33 @@ from services.cluster import (
     OfficialClientTransport,
     Transport,
 )
-from services.collector.cluster import read_all
+from services.collector.cluster import read_every_list
 from services.exerciser.cluster import (
     DEPLOYMENTS,
     NAMESPACE,
-    apply,
+    create_load,
     read_load,
     remove_all,
 )
-from services.exerciser.plan import Load
-from services.kube_lists import decoder_of, read_list
+from services.exerciser.plan import PlannedLoad
+from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Deployment
 
-LOADS = [Load(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
+LOADS = [PlannedLoad(f"exercise-{number}", 0, 100, 2**26) for number in range(5)]
 IMAGE = "rancher/mirrored-pause:3.10"
 
 
 @pytest.fixture
 async def loaded(transport: Transport) -> Any:
     """Five Deployments of the exerciser, removed afterwards."""
-    await apply(transport, LOADS, IMAGE, {})
+    await create_load(transport, LOADS, IMAGE, {})
     yield transport
     await remove_all(transport)
 
 
 async def test_all_sources_can_be_read(transport: Transport) -> None:
     """Every list answers, with a resourceVersion and the cluster's clock."""
-    reading = await read_all(transport, 0.0)
+    reading = await read_every_list(transport, 0.0)
     needed = [source for source in reading.sources if source.source != "node_metrics"]
     for source in needed:
         assert source.ok, source.message
@@ -58,17 +58,17 @@ async def test_the_clock_does_not_go_back(transport: Transport) -> None:
 
 async def test_creating_twice_changes_nothing(loaded: Transport) -> None:
     """The exerciser's writes are idempotent: what exists already is left alone."""
-    await apply(loaded, LOADS, IMAGE, {})
+    await create_load(loaded, LOADS, IMAGE, {})
     names = [one.metadata.name for one in await _deployments(loaded)]
     assert sorted(names) == [load.name for load in LOADS]
 
 
 async def test_lists_come_in_pages_that_add_up(loaded: Transport) -> None:
     """Pages of two hold every object once, and selectors are honoured on each page."""
-    listed = await read_list(loaded, DEPLOYMENTS, decoder_of(Deployment), {"limit": "2"})
+    listed = await read_list(loaded, DEPLOYMENTS, list_decoder(Deployment), {"limit": "2"})
     assert sorted(one.metadata.name for one in listed.items) == [load.name for load in LOADS]
     chosen = {"limit": "2", "labelSelector": "foresail.dev/exercise-load=exercise-3"}
-    only = await read_list(loaded, DEPLOYMENTS, decoder_of(Deployment), chosen)
+    only = await read_list(loaded, DEPLOYMENTS, list_decoder(Deployment), chosen)
     assert [one.metadata.name for one in only.items] == ["exercise-3"]
 
 
@@ -136,9 +136,9 @@ def test_a_reader_may_not_write(served_twin: dict[str, str]) -> None:
     async def main() -> None:
         reader = OfficialClientTransport(Path(served_twin["reader_kubeconfig"]))
         try:
-            assert (await read_all(reader, 0.0)).nodes.source.ok
+            assert (await read_every_list(reader, 0.0)).nodes.source.ok
             with pytest.raises(ClusterRefused) as raised:
-                await apply(reader, LOADS, IMAGE, {})
+                await create_load(reader, LOADS, IMAGE, {})
             assert raised.value.status == 403
         finally:
             await reader.close()
@@ -147,5 +147,5 @@ def test_a_reader_may_not_write(served_twin: dict[str, str]) -> None:
 
 
 async def _deployments(transport: Transport) -> list[Deployment]:
-    listed = await read_list(transport, DEPLOYMENTS, decoder_of(Deployment))
+    listed = await read_list(transport, DEPLOYMENTS, list_decoder(Deployment))
     return list(listed.items)

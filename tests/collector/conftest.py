@@ -10,8 +10,8 @@ import pytest
 
 from services.cluster import TwinTransport
 from services.collector.assemble import assemble
-from services.collector.cluster import read_all
-from services.collector.pod_rows import Cuts
+from services.collector.cluster import read_every_list
+from services.collector.pod_rows import SnapshotLimits
 from services.collector.snapshot import Snapshot
 from tests.collector.scripted_cluster import ScriptedCluster
 
@@ -24,7 +24,7 @@ def look() -> Look:
 
     def take(cluster: ScriptedCluster, **cuts: Any) -> Snapshot:
         wanted = {"since_seconds": cluster.now, "failed_pod_seconds": 300.0, "listed_pods": 1000}
-        reading = asyncio.run(read_all(TwinTransport(cluster), cluster.now))
-        return assemble(reading, cluster.now, Cuts(**{**wanted, **cuts}), simulated=False)
+        reading = asyncio.run(read_every_list(TwinTransport(cluster), cluster.now))
+        return assemble(reading, cluster.now, SnapshotLimits(**{**wanted, **cuts}), simulated=False)
 
     return take

@@ -13,7 +13,7 @@ from schemas.identity import Origin
 from schemas.reaction import Reaction, ReactionItem, ReactionKind
 from schemas.registry import decode
 from services.cluster import TwinTransport
-from services.collector.reaction import Seen, reactions, remember
+from services.collector.reaction import LastTables, find_reactions, update_last_tables
 from services.collector.service import run
 from services.collector.settings import CollectorSettings
 from tests.builders import START_SECONDS
@@ -37,7 +37,7 @@ def _autoscaler(desired: int, current: int, scaled: float | None) -> dict[str, A
 def _told(look: Look, before: dict[str, Any], after: dict[str, Any]) -> list[ReactionItem]:
     first, second = ScriptedCluster(autoscalers=[before]), ScriptedCluster(autoscalers=[after])
     second.now = first.now + 10
-    items, _ = reactions(remember(Seen(), look(first)), look(second), 100)
+    items, _ = find_reactions(update_last_tables(LastTables(), look(first)), look(second), 100)
     return list(items)
 
 
@@ -68,7 +68,7 @@ def test_a_cluster_without_autoscaling_is_no_failure_of_others(look: Look) -> No
     snapshot = look(cluster)
 
     assert [one.source for one in snapshot.sources if not one.ok] == ["autoscalers"]
-    assert reactions(remember(Seen(), snapshot), snapshot, 100) == ((), 0)
+    assert find_reactions(update_last_tables(LastTables(), snapshot), snapshot, 100) == ((), 0)
 
 
 def _busy_cluster() -> Engine:

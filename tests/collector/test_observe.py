@@ -8,7 +8,7 @@ import pytest
 
 from schemas.reasons import PendingClass, Reason
 from schemas.signals import Signal, SignalStatus
-from services.collector.observe import Observed, is_watched, observe
+from services.collector.observe import Interpretation, interpret_snapshot, is_watched
 from services.collector.settings import CollectorSettings
 from tests.builders import START_SECONDS
 from tests.collector.conftest import Look
@@ -17,7 +17,7 @@ from tests.collector.scripted_cluster import ScriptedCluster, node, pod, stamp
 NO_NODE = "0/2 nodes are available: 2 Insufficient cpu."
 
 
-def _signal(observed: Observed, name: str) -> Signal:
+def _signal(observed: Interpretation, name: str) -> Signal:
     return next(signal for signal in observed.signals if signal.name == name)
 
 
@@ -32,7 +32,7 @@ def _usage(name: str, cpu: str, memory: str, at: float = START_SECONDS) -> dict[
 def test_requested_ratios_are_requests_over_allocatable(look: Look) -> None:
     """Three pods of 1 core and 1 GiB on 10 cores and 32 GiB are 0.3 and 0.09375."""
     cluster = ScriptedCluster(nodes=[node("n1")], pods=[pod(f"p{i}") for i in range(3)])
-    observed = observe(look(cluster), CollectorSettings())
+    observed = interpret_snapshot(look(cluster), CollectorSettings())
     assert observed.nodes.cpu_requested_ratio == (0.3,)
     assert observed.nodes.memory_requested_ratio == (0.09375,)
     assert observed.nodes.pods == (3,)
@@ -42,17 +42,19 @@ def test_requested_ratios_are_requests_over_allocatable(look: Look) -> None:
 def test_requests_above_allocatable_are_clipped(look: Look) -> None:
     """A node on which more is requested than it has is full, not more than full."""
     cluster = ScriptedCluster(nodes=[node("n1")], pods=[pod(f"p{i:02}") for i in range(12)])
-    assert observe(look(cluster), CollectorSettings()).nodes.cpu_requested_ratio == (1.0,)
+    assert interpret_snapshot(look(cluster), CollectorSettings()).nodes.cpu_requested_ratio == (
+        1.0,
+    )
 
 
 def test_power_follows_usage_where_it_is_fresh(look: Look) -> None:
     """80 + 120 * 0.5 + 60 * 0.25 watts with usage; by requests, and saying so, without."""
     nodes, pods = [node("n1")], [pod("p")]
     measured = ScriptedCluster(nodes=nodes, pods=pods, node_metrics=[_usage("n1", "5", "8Gi")])
-    observed = observe(look(measured), CollectorSettings())
+    observed = interpret_snapshot(look(measured), CollectorSettings())
     assert observed.nodes.power_watts == (155.0,)
     assert _signal(observed, "power").source == "power_model:node_usage"
-    guessed = observe(look(ScriptedCluster(nodes=nodes, pods=pods)), CollectorSettings())
+    guessed = interpret_snapshot(look(ScriptedCluster(nodes=nodes, pods=pods)), CollectorSettings())
     assert guessed.nodes.power_watts == (round(80 + 120 * 0.1 + 60 / 32, 6),)
     assert _signal(guessed, "power").source == "power_model:node_requests"
     assert guessed.totals.energy_watts == guessed.nodes.power_watts[0]
@@ -63,7 +65,7 @@ def test_power_knows_sleep_and_clock(look: Look) -> None:
     asleep = node("n1", annotations={"foresail.dev/power-state": "sleep"})
     slow = node("n2", annotations={"foresail.dev/clock-scale": "0.5"})
     cluster = ScriptedCluster(nodes=[asleep, slow], node_metrics=[_usage("n2", "10", "0")])
-    observed = observe(look(cluster), CollectorSettings())
+    observed = interpret_snapshot(look(cluster), CollectorSettings())
     assert observed.nodes.power_watts == (12.0, 140.0)
     assert _signal(observed, "power").source == "power_model:node_usage+node_requests"
 
@@ -81,11 +83,11 @@ def test_queue_and_sla_count_watched_namespaces_only(look: Look) -> None:
         ],
     )
     snapshot = look(cluster)
-    everyone = observe(snapshot, CollectorSettings())
+    everyone = interpret_snapshot(snapshot, CollectorSettings())
     assert (everyone.totals.queue_length, everyone.totals.sla_violations) == (2, 3)
     assert everyone.totals.pending_by_class == {"insufficient_cpu": 1, "starting": 1}
     assert everyone.nodes.unhealthy_pods == (1, 1)
-    system = observe(snapshot, CollectorSettings(namespaces=("kube-",)))
+    system = interpret_snapshot(snapshot, CollectorSettings(namespaces=("kube-",)))
     assert (system.totals.queue_length, system.totals.sla_violations) == (1, 2)
     assert system.pods.ids == ("kube-system/dns", "kube-system/proxy")
 
@@ -102,7 +104,7 @@ def test_urgency_is_the_seeds(look: Look) -> None:
         ],
     )
     cluster.now += 30
-    pods = observe(look(cluster), CollectorSettings()).pods
+    pods = interpret_snapshot(look(cluster), CollectorSettings()).pods
     assert pods.ids == ("shop/again", "shop/fresh", "shop/waits")
     assert pods.urgency_ratio == (1.0, 0.2, 1.0)
     assert pods.restarts == (2, 0, 0)
@@ -114,7 +116,7 @@ def test_old_usage_is_stale_and_keeps_its_age(look: Look) -> None:
     """Usage older than its limit is stale; power then falls back to requests."""
     cluster = ScriptedCluster(nodes=[node("n1")], node_metrics=[_usage("n1", "5", "8Gi")])
     cluster.now += 91
-    observed = observe(look(cluster), CollectorSettings())
+    observed = interpret_snapshot(look(cluster), CollectorSettings())
     signal = _signal(observed, "node_usage")
     assert (signal.status, signal.age_seconds) == (SignalStatus.STALE, 91.0)
     assert observed.nodes.cpu_used_ratio == (0.5,)
@@ -128,7 +130,7 @@ def test_nodes_without_fresh_usage_are_exceptions(look: Look) -> None:
         node_metrics=[_usage("n1", "5", "8Gi"), _usage("n2", "5", "8Gi", START_SECONDS + 100)],
     )
     cluster.now += 100
-    observed = observe(look(cluster), CollectorSettings())
+    observed = interpret_snapshot(look(cluster), CollectorSettings())
     signal = _signal(observed, "node_usage")
     assert (signal.status, signal.age_seconds) == (SignalStatus.FRESH, 0.0)
     assert signal.exceptions == ("n1", "n3")
@@ -140,7 +142,7 @@ def test_without_nodes_or_pods_no_ratio_is_invented(look: Look, name: str) -> No
     """A ratio needs both lists; when one is missing there are no rows and the signals say why."""
     cluster = ScriptedCluster(nodes=[node("n1")], pods=[pod("p")])
     cluster.failures[name] = 500
-    observed = observe(look(cluster), CollectorSettings())
+    observed = interpret_snapshot(look(cluster), CollectorSettings())
     assert len(observed.nodes) == 0
     for signal in ("node_requests", "power"):
         assert _signal(observed, signal).status is SignalStatus.MISSING
@@ -156,13 +158,13 @@ def test_pods_that_are_not_listed_still_wait_in_the_queue(look: Look) -> None:
     )
     snapshot = look(cluster, listed_pods=10)
     assert len(snapshot.pods) == 10
-    totals = observe(snapshot, CollectorSettings()).totals
+    totals = interpret_snapshot(snapshot, CollectorSettings()).totals
     assert (totals.queue_length, totals.sla_violations) == (90, 90)
 
 
 def test_the_energy_price_is_assumed(look: Look) -> None:
     """A constant of the settings is never passed off as a measurement."""
-    observed = observe(look(ScriptedCluster(nodes=[node("n1")])), CollectorSettings())
+    observed = interpret_snapshot(look(ScriptedCluster(nodes=[node("n1")])), CollectorSettings())
     assert _signal(observed, "energy_price").status is SignalStatus.ASSUMED
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schemas.reasons import PendingClass
-from services.collector.pending import causes, pending_class
+from services.collector.pending import cause_counts, pending_class
 
 TAIL = " preemption: 0/5 nodes are available: 5 Preemption is not helpful for scheduling."
 
@@ -44,7 +44,7 @@ def test_all_causes_stay_countable() -> None:
         "0/9 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 node(s) had "
         f"untolerated taint {{c: d}}, 6 Insufficient cpu.{TAIL}"
     )
-    assert causes(text) == {PendingClass.TAINT: 3, PendingClass.INSUFFICIENT_CPU: 6}
+    assert cause_counts(text) == {PendingClass.TAINT: 3, PendingClass.INSUFFICIENT_CPU: 6}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 from schemas.reaction import ReactionItem, ReactionKind
 from schemas.reasons import PendingClass
-from services.collector.reaction import Seen, reactions, remember
+from services.collector.reaction import LastTables, find_reactions, update_last_tables
 from tests.builders import START_SECONDS
 from tests.collector.conftest import Look
 from tests.collector.scripted_cluster import ScriptedCluster, node, pod, stamp
@@ -22,8 +22,8 @@ def _between(
 ) -> tuple[list[ReactionItem], int]:
     after.now = before.now + 10
     first = look(before)
-    items, omitted = reactions(
-        remember(Seen(), first), look(after, since_seconds=before.now), limit
+    items, omitted = find_reactions(
+        update_last_tables(LastTables(), first), look(after, since_seconds=before.now), limit
     )
     return list(items), omitted
 
@@ -36,7 +36,7 @@ def _deployment(replicas: int, created: float = START_SECONDS) -> dict[str, Any]
 def test_the_first_look_tells_nothing(look: Look) -> None:
     """Without a snapshot before there is nothing to compare with."""
     cluster = ScriptedCluster(nodes=[node("n1")], pods=[pod("p", phase="Pending", node="")])
-    assert reactions(Seen(), look(cluster), LIMIT) == ((), 0)
+    assert find_reactions(LastTables(), look(cluster), LIMIT) == ((), 0)
 
 
 def test_nodes_come_go_and_fail(look: Look) -> None:
@@ -160,7 +160,7 @@ def test_what_is_over_the_limit_is_counted(look: Look) -> None:
 
 def test_an_outage_of_one_source_hides_nothing_for_good(look: Look) -> None:
     """The comparison goes back to the last cycle in which the source could be read."""
-    seen = Seen()
+    seen = LastTables()
     names: list[Callable[[], ScriptedCluster]] = [
         lambda: ScriptedCluster(nodes=[node("a")]),
         _nodes_down,
@@ -169,8 +169,8 @@ def test_an_outage_of_one_source_hides_nothing_for_good(look: Look) -> None:
     told = []
     for make in names:
         snapshot = look(make())
-        told.append([item.kind for item in reactions(seen, snapshot, LIMIT)[0]])
-        seen = remember(seen, snapshot)
+        told.append([item.kind for item in find_reactions(seen, snapshot, LIMIT)[0]])
+        seen = update_last_tables(seen, snapshot)
     assert told == [[], [], [ReactionKind.NODE_GONE]]
 
 

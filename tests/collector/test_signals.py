@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.signals import Signal, SignalStatus
-from services.collector.observe import observe
+from services.collector.observe import interpret_snapshot
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
 from tests.builders import START_SECONDS
@@ -21,7 +21,7 @@ FRESH, STALE = SignalStatus.FRESH, SignalStatus.STALE
 
 def signals(snapshot: Snapshot) -> dict[str, Signal]:
     """Return the signals of an observation by name."""
-    return {one.name: one for one in observe(snapshot, SETTINGS).signals}
+    return {one.name: one for one in interpret_snapshot(snapshot, SETTINGS).signals}
 
 
 def read_at(snapshot: Snapshot, **ages: float) -> Snapshot:

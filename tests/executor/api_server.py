@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from services.cluster import JSON, Answer, ClusterRefused, Json, Method
+from services.cluster import JSON, ApiResponse, ClusterRefused, Json, Method
 from services.cluster_version import SIMULATED_VERSION
-from services.executor.facts import merged
+from services.executor.facts import apply_merge_patch
 
 NOW = 10_000.0
 
@@ -64,7 +64,7 @@ class ApiServer:
         query: Mapping[str, str] | None = None,
         body: Json | None = None,
         content_type: str = JSON,
-    ) -> Answer:
+    ) -> ApiResponse:
         """Answer one request as an API server does."""
         del content_type
         self.asked.append(Asked(method, path, dict(query or {}), body))
@@ -109,28 +109,28 @@ class ApiServer:
             raise ClusterRefused(404, "NotFound", f"{path} not found")
         return self.objects[path]
 
-    def _removed(self, path: str, preconditions: Mapping[str, str], *, dry: bool) -> Answer:
+    def _removed(self, path: str, preconditions: Mapping[str, str], *, dry: bool) -> ApiResponse:
         found = self._object(path)
         _check(found, preconditions)
         if not dry:
             del self.objects[path]
         return self._answer({"status": "Success"})
 
-    def _patched(self, path: str, patch: dict[str, Any], *, dry: bool) -> Answer:
+    def _patched(self, path: str, patch: dict[str, Any], *, dry: bool) -> ApiResponse:
         found = self._object(path)
         _check(found, patch.get("metadata", {}))
         patch = {**patch, "metadata": {**patch.get("metadata", {})}}
         patch["metadata"].pop("uid", None)
         patch["metadata"].pop("resourceVersion", None)
-        new = merged(found, patch)
+        new = apply_merge_patch(found, patch)
         if new != found and not dry:
             version = int(found["metadata"]["resourceVersion"]) + 1
-            new = merged(new, {"metadata": {"resourceVersion": str(version)}})
+            new = apply_merge_patch(new, {"metadata": {"resourceVersion": str(version)}})
             self.objects[path] = new
         return self._answer(new)
 
-    def _answer(self, content: Any) -> Answer:
-        return Answer(200, json.dumps(content).encode(), self.now)
+    def _answer(self, content: Any) -> ApiResponse:
+        return ApiResponse(200, json.dumps(content).encode(), self.now)
 
 
 def _field(one: Mapping[str, Any], name: str) -> Any:

@@ -12,10 +12,10 @@ from schemas.outcome import (
     VerificationStatus,
 )
 from schemas.reasons import Reason
-from services.executor.cluster import apply, read_facts
+from services.executor.cluster import apply_operation, read_facts
 from services.executor.ledger import Ledger, evolve
 from services.executor.plans import PLANS
-from services.executor.plans.planned import Planned
+from services.executor.plans.planned import OperationPlan
 from services.executor.settings import ExecutorSettings
 from tests.builders import (
     make_action,
@@ -55,13 +55,13 @@ async def test_applying_twice_is_applying_once() -> None:
     )
     facts = await read_facts(plant.transport, action)
     plan = PLANS[action.kind](action, facts, ExecutorSettings())
-    assert isinstance(plan, Planned)
-    first = await apply(
-        plant.transport, plan.operations[0], dry_run=False, forbidden=nothing_forbidden
+    assert isinstance(plan, OperationPlan)
+    first = await apply_operation(
+        plant.transport, plan.operations[0], dry_run=False, check_guards=nothing_forbidden
     )
     version = plant.shown()["metadata"]["resourceVersion"]
-    second = await apply(
-        plant.transport, plan.operations[0], dry_run=False, forbidden=nothing_forbidden
+    second = await apply_operation(
+        plant.transport, plan.operations[0], dry_run=False, check_guards=nothing_forbidden
     )
     assert (first.status, second.status) == ("applied", "unchanged")
     assert plant.shown()["metadata"]["resourceVersion"] == version

@@ -8,7 +8,7 @@ import pytest
 
 from schemas.actions import ActionKind
 from services.executor.cluster import read_facts
-from services.executor.facts import Facts, merged, shows
+from services.executor.facts import Facts, already_shows, apply_merge_patch
 from services.executor.plans.admission import HELD
 from tests.builders import make_action
 from tests.executor.api_server import ApiServer
@@ -139,12 +139,15 @@ async def test_a_node_that_is_gone_is_none() -> None:
 )
 def test_absent_false_and_empty_are_one(current: Any, patch: Any, *, there: bool) -> None:
     """The API leaves out what is empty; an object is as wanted when nothing would be seen to change."""
-    assert shows(current, patch) is there
+    assert already_shows(current, patch) is there
 
 
 def test_a_merge_patch_removes_by_null_and_replaces_lists() -> None:
     """RFC 7396: null removes, an object merges, anything else replaces."""
     current = {"a": {"b": 1, "c": 2}, "list": [1, 2]}
 
-    assert merged(current, {"a": {"b": None}, "list": [3]}) == {"a": {"c": 2}, "list": [3]}
-    assert merged("text", {"a": 1}) == {"a": 1}
+    assert apply_merge_patch(current, {"a": {"b": None}, "list": [3]}) == {
+        "a": {"c": 2},
+        "list": [3],
+    }
+    assert apply_merge_patch("text", {"a": 1}) == {"a": 1}

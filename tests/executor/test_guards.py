@@ -9,11 +9,11 @@ import pytest
 from schemas.actions import ActionKind
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask
-from services.executor.guards.budget import applies
+from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask_guards
+from services.executor.guards.budget import schedule_applies
 from services.executor.guards.question import Question
-from services.executor.ledger import Due, Execution, Ledger, Seen
-from services.executor.plans.planned import Planned
+from services.executor.ledger import ClusterSummary, Execution, Ledger, PendingDecision
+from services.executor.plans.planned import OperationPlan
 from services.executor.settings import Budget, ExecutorSettings
 from tests.builders import make_action
 
@@ -22,11 +22,11 @@ SLEEP = ActionKind.POWER_STATE
 GUARDS = (*BEFORE_READING, *BEFORE_ACTING)
 
 
-def due(kind: ActionKind = SLEEP, target: str = "node-0", **fields: Any) -> Due:
+def due(kind: ActionKind = SLEEP, target: str = "node-0", **fields: Any) -> PendingDecision:
     """Return a decision of the newest cycle."""
     default = {"cycle": 10, "decision_id": "d", "observation_id": "o", "score": 0.5}
     action = make_action(kind=kind, target=target)
-    return Due(**{**default, "action": action, "cluster_time_seconds": NOW, **fields})
+    return PendingDecision(**{**default, "action": action, "cluster_time_seconds": NOW, **fields})
 
 
 def done(age_seconds: float, kind: ActionKind = SLEEP, **fields: Any) -> Execution:
@@ -51,23 +51,23 @@ def done(age_seconds: float, kind: ActionKind = SLEEP, **fields: Any) -> Executi
 
 def question(
     *executions: Execution,
-    of: Due | None = None,
-    plan: Planned | None = None,
+    of: PendingDecision | None = None,
+    plan: OperationPlan | None = None,
     policy: ExecutorSettings | None = None,
-    seen: Seen | None = None,
+    seen: ClusterSummary | None = None,
     **state: Any,
 ) -> Question:
     """Return a question about a sleep unless told otherwise, in a cluster of 100 nodes."""
     asked = of or due()
-    newest = seen or Seen(cycle=10, nodes=100, nodes_available=100)
+    newest = seen or ClusterSummary(cycle=10, nodes=100, nodes_available=100)
     ledger = Ledger(**{"seen": newest, "due": (asked,), "executions": executions, **state})
-    planned = plan or Planned(operations=(), text="", direction="off")
+    planned = plan or OperationPlan(operations=(), text="", direction="off")
     return Question(asked, ledger, policy or ExecutorSettings(), NOW, planned)
 
 
 def failed(asked: Question) -> list[Reason | None]:
     """Return the reasons of the guards that fail."""
-    return [one.reason for one in ask(GUARDS, asked) if not one.passed]
+    return [one.reason for one in ask_guards(GUARDS, asked) if not one.passed]
 
 
 def test_nothing_stands_in_the_way_of_a_first_action() -> None:
@@ -116,7 +116,7 @@ def test_cool_down_holds_for_its_seconds(age: float, cooling: bool) -> None:
 def test_cool_down_is_per_direction_and_target() -> None:
     """Another node, or the other direction, is not cooling down."""
     assert failed(question(done(1.0, target="node-1"))) == []
-    opposite = Planned(operations=(), text="", direction="on")
+    opposite = OperationPlan(operations=(), text="", direction="on")
     asked = question(done(1.0), of=due(score=0.9), plan=opposite)
     assert failed(asked) == []
 
@@ -143,7 +143,7 @@ def test_cap_per_namespace(count: int, full: bool) -> None:
         for one in range(count)
     ]
     operation = Operation(verb=Verb.SCALE, resource="deployments", namespace="a", name="w", text="")
-    plan = Planned(operations=(operation,), text="", direction="up")
+    plan = OperationPlan(operations=(operation,), text="", direction="up")
     asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
     assert failed(asked) == [Reason.CAP_PER_NAMESPACE] * full
 
@@ -155,7 +155,7 @@ def test_cap_per_workload(count: int, full: bool) -> None:
         done(300.0, kind=ActionKind.REPLICATE, target=f"n{one}", workloads=("w",), direction="up")
         for one in range(count)
     ]
-    plan = Planned(operations=(), text="", direction="up", workloads=("w",))
+    plan = OperationPlan(operations=(), text="", direction="up", workloads=("w",))
     asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
     assert failed(asked) == [Reason.CAP_PER_WORKLOAD] * full
 
@@ -177,16 +177,16 @@ def test_budget_rounds_up_and_takes_counts() -> None:
 def test_budget_schedule_covers_its_hours_also_over_midnight() -> None:
     """Begin is inside, end is outside."""
     hour = 3600.0
-    assert applies("01:00-02:00", hour)
-    assert not applies("01:00-02:00", 2 * hour)
-    assert applies("22:00-02:00", 23 * hour)
-    assert not applies("22:00-02:00", 2 * hour)
+    assert schedule_applies("01:00-02:00", hour)
+    assert not schedule_applies("01:00-02:00", 2 * hour)
+    assert schedule_applies("22:00-02:00", 23 * hour)
+    assert not schedule_applies("22:00-02:00", 2 * hour)
 
 
 @pytest.mark.parametrize(("score", "refused"), [(0.5, True), (0.51, False)])
 def test_ping_pong_needs_a_higher_score(score: float, refused: bool) -> None:
     """Undoing a recent action is refused unless severity has risen."""
-    plan = Planned(operations=(), text="", direction="on")
+    plan = OperationPlan(operations=(), text="", direction="on")
     asked = question(done(899.0), of=due(score=score), plan=plan)
     assert failed(asked) == [Reason.PING_PONG] * refused
     assert failed(question(done(900.0), of=due(score=score), plan=plan)) == []
@@ -195,18 +195,18 @@ def test_ping_pong_needs_a_higher_score(score: float, refused: bool) -> None:
 @pytest.mark.parametrize(("available", "refused"), [(51, False), (50, True)])
 def test_enough_ready_nodes_stay(available: int, refused: bool) -> None:
     """Half of the nodes must stay available after one more sleeps."""
-    seen = Seen(cycle=10, nodes=100, nodes_available=available)
+    seen = ClusterSummary(cycle=10, nodes=100, nodes_available=available)
     assert failed(question(seen=seen)) == [Reason.LAST_READY_NODES] * refused
 
 
 def number(asked: Question, guard: str) -> float | None:
     """Return what one guard measured."""
-    return next(one.measured for one in ask(GUARDS, asked) if one.guard == guard)
+    return next(one.measured for one in ask_guards(GUARDS, asked) if one.guard == guard)
 
 
 def test_another_kind_on_the_same_target_is_not_cooling_down() -> None:
     """A limit set a second ago does not keep a node from being limited in another way."""
-    plan = Planned(operations=(), text="", direction="limit")
+    plan = OperationPlan(operations=(), text="", direction="limit")
     throttled = done(1.0, kind=ActionKind.THROTTLE, direction="limit")
 
     assert failed(question(throttled, of=due(ActionKind.DVFS), plan=plan)) == []
@@ -278,7 +278,7 @@ def test_of_several_namespaces_the_fullest_counts() -> None:
         Operation(verb=Verb.SCALE, resource="deployments", namespace=name, name="w", text="")
         for name in ("another", "full", "zoo")
     )
-    plan = Planned(operations=operations, text="", direction="up")
+    plan = OperationPlan(operations=operations, text="", direction="up")
 
     asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
 
@@ -288,8 +288,8 @@ def test_of_several_namespaces_the_fullest_counts() -> None:
 
 def test_waking_a_node_needs_no_ready_nodes() -> None:
     """The fewer are ready, the more a node is wanted back."""
-    few = Seen(cycle=10, nodes=100, nodes_available=1)
-    plan = Planned(operations=(), text="", direction="on")
+    few = ClusterSummary(cycle=10, nodes=100, nodes_available=1)
+    plan = OperationPlan(operations=(), text="", direction="on")
 
     assert failed(question(plan=plan, seen=few)) == []
 
@@ -302,13 +302,13 @@ def test_what_must_stay_ready_is_rounded_up_and_never_none(
     nodes: int, ratio: float, available: int, *, refused: bool
 ) -> None:
     """Half of five is three; and one node stays even where none would be demanded."""
-    seen = Seen(cycle=10, nodes=nodes, nodes_available=available)
+    seen = ClusterSummary(cycle=10, nodes=nodes, nodes_available=available)
     policy = ExecutorSettings(least_ready_ratio=ratio)
 
     assert failed(question(seen=seen, policy=policy)) == [Reason.LAST_READY_NODES] * refused
 
 
-ON = Planned(operations=(), text="", direction="on")
+ON = OperationPlan(operations=(), text="", direction="on")
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_a_workload_is_not_moved_twice(moved: str, *, again: bool) -> None:
     before = done(
         400.0, kind=ActionKind.MIGRATE, target="n1", direction="move", workloads=("shop/Job/a",)
     )
-    plan = Planned(operations=(), text="", direction="move", workloads=(moved,))
+    plan = OperationPlan(operations=(), text="", direction="move", workloads=(moved,))
 
     asked = question(before, of=due(ActionKind.MIGRATE), plan=plan)
 
@@ -346,6 +346,6 @@ def test_closing_and_opening_undo_each_other() -> None:
     """Both ways: what was held is not given back at once, nor the other way round."""
     for first, then in (("close", "open"), ("open", "close")):
         before = done(400.0, kind=ActionKind.ADMISSION, target="pending", direction=first)
-        plan = Planned(operations=(), text="", direction=then)
+        plan = OperationPlan(operations=(), text="", direction=then)
         asked = question(before, of=due(ActionKind.ADMISSION, target="pending"), plan=plan)
         assert failed(asked) == [Reason.PING_PONG]

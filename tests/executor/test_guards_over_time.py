@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 
 from schemas.actions import Action, ActionKind
 from schemas.outcome import ExecutionPhase
-from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask
+from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask_guards
 from services.executor.guards.question import Question
 from services.executor.ledger import Ledger, evolve
-from services.executor.plans.planned import Planned
+from services.executor.plans.planned import OperationPlan
 from services.executor.settings import ExecutorSettings
 from tests.builders import make_action, make_decision, make_execution, make_observation, stamped
 
 GUARDS = (*BEFORE_READING, *BEFORE_ACTING)
 NODES = 100
 POLICY = ExecutorSettings()
-SLEEP = Planned(operations=(), text="", direction="off")
+SLEEP = OperationPlan(operations=(), text="", direction="off")
 Step = tuple[int, float, bool]
 """Node, seconds since the step before, and whether an execution would succeed."""
 Begun = tuple[str, float, bool]
@@ -45,7 +45,7 @@ def run(steps: list[Step]) -> list[Begun]:
         action = sleep(node)
         state = evolve(state, stamped(make_decision(action, cycle=cycle, score=0.5)))
         question = Question(state.due[-1], state, POLICY, at, SLEEP)
-        if all(one.passed for one in ask(GUARDS, question)):
+        if all(one.passed for one in ask_guards(GUARDS, question)):
             begun.append((action.target.name, at, succeeds))
             for phase in (ExecutionPhase.STARTED, ExecutionPhase.FINISHED):
                 done = succeeds if phase is ExecutionPhase.FINISHED else None

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from services.cluster import Answer, ClusterRefused, ClusterUnavailable
+from services.cluster import ApiResponse, ClusterRefused, ClusterUnavailable
 from services.executor.marked_objects import MarkedMeta, OwnerRef
-from services.executor.owners import LONGEST_CHAIN, Reader
+from services.executor.owners import LONGEST_CHAIN, ObjectReader
 
 MARK = {"karpenter.sh/do-not-disrupt": "true"}
 SPACE = "/api/v1/namespaces/shop"
@@ -37,7 +37,7 @@ class Scripted:
         query: Mapping[str, str] | None = None,
         body: Any = None,
         content_type: str = "",
-    ) -> Answer:
+    ) -> ApiResponse:
         """Answer one request."""
         assert method == "GET"
         self.asked.append(path)
@@ -46,7 +46,7 @@ class Scripted:
             raise ClusterUnavailable("no answer")
         if isinstance(found, int):
             raise ClusterRefused(found, "Refused", f"{path} refused")
-        return Answer(200, json.dumps(found).encode(), 0.0)
+        return ApiResponse(200, json.dumps(found).encode(), 0.0)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -73,7 +73,9 @@ def pod(*owners: tuple[str, str, str]) -> MarkedMeta:
 
 async def marks(api: Scripted, metadata: MarkedMeta) -> list[tuple[str, str]]:
     """Return what protects a pod."""
-    return [(one.what, one.mark) for one in await Reader(api).marked("pod p", metadata)]
+    return [
+        (one.what, one.mark) for one in await ObjectReader(api).protecting_mark("pod p", metadata)
+    ]
 
 
 async def test_nothing_marked_is_nothing_protected() -> None:

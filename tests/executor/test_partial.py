@@ -13,7 +13,7 @@ from schemas.actions import ActionKind
 from schemas.control import Command
 from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
-from services.cluster import JSON, Answer, ClusterRefused, ClusterUnavailable, Json, Method
+from services.cluster import JSON, ApiResponse, ClusterRefused, ClusterUnavailable, Json, Method
 from services.executor.ledger import evolve
 from tests.builders import cycle_time, make_action, make_control, stamped
 from tests.executor.api_server import ApiServer
@@ -133,7 +133,9 @@ async def test_a_pod_that_went_by_itself_is_no_failure() -> None:
     """It was listed with the plan and is gone when it is evicted: that is where it was wanted."""
 
     class Vanishing(ApiServer):
-        def _removed(self, path: str, preconditions: Mapping[str, str], *, dry: bool) -> Answer:
+        def _removed(
+            self, path: str, preconditions: Mapping[str, str], *, dry: bool
+        ) -> ApiResponse:
             self.objects.pop(LARGE, None)
             return super()._removed(path, preconditions, dry=dry)
 
@@ -154,7 +156,7 @@ async def test_a_kill_between_two_operations_stops_the_rest() -> None:
             query: Mapping[str, str] | None = None,
             body: Json | None = None,
             content_type: str = JSON,
-        ) -> Answer:
+        ) -> ApiResponse:
             """Answer; the operator presses the switch with the first write."""
             if method == "PATCH":
                 plant.control = make_control(Command.KILL)
@@ -255,7 +257,7 @@ class Watched(ApiServer):
         query: Mapping[str, str] | None = None,
         body: Json | None = None,
         content_type: str = JSON,
-    ) -> Answer:
+    ) -> ApiResponse:
         """Answer, after a look at the log."""
         if method != "GET":
             self.held.append(len(self.plant.said()))

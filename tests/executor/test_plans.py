@@ -13,7 +13,7 @@ from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
 from services.executor.plans import PLANS, example
 from services.executor.plans.admission import HELD
-from services.executor.plans.planned import Planned, Refusal
+from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.settings import ExecutorSettings
 from tests.builders import make_action
 
@@ -53,17 +53,17 @@ def workload(identity: str, **fields: Any) -> WorkloadFacts:
     return WorkloadFacts(**{**default, "resource_version": "3", "replicas": 2, **fields})
 
 
-def planned(kind: ActionKind, facts: Facts, **parameters: Any) -> Planned:
+def planned(kind: ActionKind, facts: Facts, **parameters: Any) -> OperationPlan:
     """Return a plan that must exist."""
     found = PLANS[kind](make_action(kind=kind, **parameters), facts, SETTINGS)
-    assert isinstance(found, Planned), found
+    assert isinstance(found, OperationPlan), found
     return found
 
 
 def refused(kind: ActionKind, facts: Facts, **parameters: Any) -> Reason:
     """Return the reason of a refusal that must be."""
     found = PLANS[kind](make_action(kind=kind, **parameters), facts, SETTINGS)
-    assert isinstance(found, Refusal), found
+    assert isinstance(found, PlanRefusal), found
     return found.reason
 
 
@@ -208,7 +208,7 @@ def test_noop_plans_nothing_and_every_kind_has_a_plan() -> None:
     assert refused(ActionKind.NOOP, Facts(time_seconds=0)) is Reason.NOOP
     assert set(PLANS) == set(ActionKind)
     assert isinstance(
-        example.plan(make_action(), Facts(time_seconds=0, node=node()), SETTINGS), Planned
+        example.plan(make_action(), Facts(time_seconds=0, node=node()), SETTINGS), OperationPlan
     )
 
 

@@ -10,16 +10,16 @@ import pytest
 from schemas.outcome import Mode, Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
-from services.executor.guards import BEFORE_WRITING, ask
+from services.executor.guards import BEFORE_WRITING, ask_guards
 from services.executor.guards.question import Question
-from services.executor.ledger import Due, Ledger
+from services.executor.ledger import Ledger, PendingDecision
 from services.executor.marked_objects import WorkloadSpec
 from services.executor.reach import Marked, Reach, ReachedNode, ReachedPod
 from services.executor.reading import removes_pods
 from services.executor.scope import Scope, scope_of
 from services.executor.settings import ExecutorSettings
-from services.executor.strike import strike
-from services.protection import control_plane, do_not_disrupt
+from services.executor.strike import strike_out_forbidden
+from services.protection import control_plane_mark, do_not_disrupt_mark
 from tests.builders import make_action
 
 SHOP = Scope(namespaces=("shop",), nodes="pool=shop")
@@ -29,7 +29,7 @@ MARK = (Marked(what="statefulset db", mark="karpenter.sh/do-not-disrupt=true"),)
 
 def question(*reaches: Reach, scope: Scope = SHOP, **settings: Any) -> Question:
     """Ask about operations that touch this."""
-    due = Due(
+    due = PendingDecision(
         cycle=1,
         decision_id="d",
         observation_id="o",
@@ -44,7 +44,7 @@ def question(*reaches: Reach, scope: Scope = SHOP, **settings: Any) -> Question:
 def failed(*reaches: Reach, scope: Scope = SHOP, **settings: Any) -> dict[str, float | None]:
     """Return the measured number of each guard that fails."""
     asked = question(*reaches, scope=scope, **settings)
-    return {one.guard: one.measured for one in ask(BEFORE_WRITING, asked) if not one.passed}
+    return {one.guard: one.measured for one in ask_guards(BEFORE_WRITING, asked) if not one.passed}
 
 
 def pod(name: str = "web-0", namespace: str = "shop", **fields: Any) -> ReachedPod:
@@ -87,7 +87,7 @@ def test_names_are_exact(namespace: str) -> None:
 def test_every_object_outside_is_counted() -> None:
     """The measured number is how many objects lie outside, and the first one is named."""
     asked = question(evicts(pod("a", "x")), evicts(pod("b", "x")), evicts(pod()))
-    (answer,) = [one for one in ask(BEFORE_WRITING, asked) if not one.passed]
+    (answer,) = [one for one in ask_guards(BEFORE_WRITING, asked) if not one.passed]
 
     assert (answer.measured, answer.limit, answer.unit) == (2, 0, "objects")
     assert answer.reason is Reason.NAMESPACE_NOT_NAMED
@@ -211,7 +211,7 @@ def test_what_may_be_written_in_each_mode(
 )
 def test_marks(annotations: dict[str, str], labels: dict[str, str], protects: bool) -> None:
     """Three marks protect; a value that is not understood protects, too."""
-    assert bool(do_not_disrupt(annotations, labels)) is protects
+    assert bool(do_not_disrupt_mark(annotations, labels)) is protects
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_marks(annotations: dict[str, str], labels: dict[str, str], protects: bo
 )
 def test_signs_of_the_control_plane(labels: list[str], taints: list[str], found: bool) -> None:
     """The role's label or its taint, of today or of old."""
-    assert bool(control_plane(labels, taints)) is found
+    assert bool(control_plane_mark(labels, taints)) is found
 
 
 @pytest.mark.parametrize(
@@ -273,11 +273,11 @@ def test_what_is_forbidden_is_struck_out_and_nothing_else() -> None:
     )
     facts = Facts(time_seconds=0.0, node=node, pods=pods, workloads=(job,))
     asked = question(writes(worker("n")), evicts(pod("a", marked=MARK)), evicts(pod("b")))
-    left = strike(facts, asked)
+    left = strike_out_forbidden(facts, asked)
 
     assert left is not None
     assert [one.protected for one in left.pods] == [True, False, True]
     assert left.node is not None
     assert not left.node.writable
     assert left.workloads[0].protected
-    assert strike(left, asked) is None
+    assert strike_out_forbidden(left, asked) is None

@@ -14,7 +14,7 @@ from services.executor import cluster
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import nothing_forbidden
 
-apply = partial(cluster.apply, forbidden=nothing_forbidden)
+apply = partial(cluster.apply_operation, check_guards=nothing_forbidden)
 
 NODE = "/api/v1/nodes/n1"
 POD = "/api/v1/namespaces/shop/pods/p1"

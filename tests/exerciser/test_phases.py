@@ -10,8 +10,8 @@ import pytest
 from schemas.actions import ActionKind, AgentName
 from schemas.decision import RefereeRule
 from schemas.reasons import Reason
-from services.exerciser.phases import PHASES, shares_of
-from services.exerciser.plan import NodeLoad, Plan, plan_phase
+from services.exerciser.phases import PHASES, phase_shares
+from services.exerciser.plan import LoadPlan, NodeLoad, plan_phase
 from services.exerciser.settings import ExerciserSettings
 from tests.exerciser.chain import decision_on
 
@@ -56,7 +56,7 @@ BUSY = [
 ]
 
 
-def _decided(plan: Plan, nodes: Sequence[NodeLoad], waiting: int = 0) -> Any:
+def _decided(plan: LoadPlan, nodes: Sequence[NodeLoad], waiting: int = 0) -> Any:
     """Return the decision once every pod of the plan is ready, or waits for good."""
     rows: dict[str, dict[str, Any]] = {}
     for node in nodes:
@@ -118,9 +118,9 @@ def test_what_others_request_counts(index: int) -> None:
 
 def test_drawn_sizes_differ_by_seed_and_repeat_by_seed() -> None:
     """Random(seed + phase) makes each phase repeatable by itself."""
-    drawn = {shares_of(PHASES[3], randomise=True, seed=seed) for seed in range(20)}
+    drawn = {phase_shares(PHASES[3], randomise=True, seed=seed) for seed in range(20)}
     assert len(drawn) == 20
-    again = {shares_of(PHASES[3], randomise=True, seed=seed) for seed in range(20)}
+    again = {phase_shares(PHASES[3], randomise=True, seed=seed) for seed in range(20)}
     assert drawn == again
 
 

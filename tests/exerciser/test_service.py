@@ -11,9 +11,9 @@ from schemas.decision import Decision
 from schemas.reasons import Reason
 from schemas.stimulus import Stimulus
 from services.cluster import JSON
-from services.exerciser.cluster import NAMESPACE, manifest
+from services.exerciser.cluster import NAMESPACE, load_manifest
 from services.exerciser.phases import PHASES
-from services.exerciser.plan import Load
+from services.exerciser.plan import PlannedLoad
 from services.exerciser.settings import ExerciserSettings
 from tests.exerciser.world import World
 from twin.inprocess import InProcessTwin
@@ -72,8 +72,8 @@ def test_leftovers_of_an_earlier_run_are_removed_first() -> None:
 
     def leave(twin: InProcessTwin) -> None:
         _create(twin, "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-        load = Load("exercise-8", 130, 100, 2**26)
-        _create(twin, DEPLOYMENTS, manifest(load, "pause", {}))
+        load = PlannedLoad("exercise-8", 130, 100, 2**26)
+        _create(twin, DEPLOYMENTS, load_manifest(load, "pause", {}))
 
     world = World(ExerciserSettings(phase_cycles=CYCLES), seconds=7.0, prepare=leave).run()
     assert world.left == NOTHING
@@ -84,8 +84,8 @@ def test_a_phase_that_cannot_work_is_skipped_with_the_reason() -> None:
     """Efficiency phases make way for those that still can work while a pod of others waits."""
 
     def wait(twin: InProcessTwin) -> None:
-        load = Load("waits", 1, 100, 2**26)
-        body = manifest(load, "pause", {})
+        load = PlannedLoad("waits", 1, 100, 2**26)
+        body = load_manifest(load, "pause", {})
         body["metadata"]["labels"] = {}
         _create(twin, "/apis/apps/v1/namespaces/default/deployments", body)
 

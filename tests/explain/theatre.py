@@ -22,7 +22,7 @@ from schemas.proposal import Proposal
 from schemas.signals import SignalStatus
 from services.agents.service import build as build_agent
 from services.agents.settings import AgentSettings
-from services.cluster import JSON, Answer, ClusterRefused, ClusterUnavailable, TwinTransport
+from services.cluster import JSON, ApiResponse, ClusterRefused, ClusterUnavailable, TwinTransport
 from services.executor.handler import ExecutorHandler
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
@@ -79,7 +79,7 @@ class Answering(TwinTransport):
         query: Mapping[str, str] | None = None,
         body: Any = None,
         content_type: str = JSON,
-    ) -> Answer:
+    ) -> ApiResponse:
         """Send one request, or fail as told."""
         if self.deaf or (self.silent and method != "GET"):
             raise ClusterUnavailable("no answer within 10 s")

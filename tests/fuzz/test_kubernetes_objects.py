@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.cluster import Answer, ClusterRefused, ClusterUnavailable
-from services.collector.assemble import Cuts, assemble
-from services.collector.cluster import read_all
-from services.kube_lists import decoder_of, read_list
+from services.cluster import ApiResponse, ClusterRefused, ClusterUnavailable
+from services.collector.assemble import SnapshotLimits, assemble
+from services.collector.cluster import read_every_list
+from services.kube_lists import list_decoder, read_list
 from services.kube_objects import (
     Autoscaler,
     Deployment,
@@ -23,8 +23,8 @@ from services.kube_objects import (
     Node,
     NodeMetrics,
     Pod,
+    count_gpus,
     effective_request,
-    gpus_in,
     parse_time,
 )
 from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken, dumped, mutated
@@ -70,7 +70,7 @@ class Answering:
     async def request(self, *_: Any, **__: Any) -> Any:
         """Give the answer once, then nothing."""
         body, self.body = self.body, b'{"items": []}'
-        return Answer(200, body, 1.0)
+        return ApiResponse(200, body, 1.0)
 
 
 @pytest.mark.parametrize("kind", PATHS, ids=lambda kind: kind.__name__)
@@ -80,7 +80,7 @@ async def test_a_list_of_any_form(kind: type[KubeStruct], lists: Any, data: st.D
     """ClusterRefused is the only error of a list; its objects answer every question asked of them."""
     body = data.draw(broken(lists[kind]))
     try:
-        listed = await read_list(Answering(body), "/x", decoder_of(kind))
+        listed = await read_list(Answering(body), "/x", list_decoder(kind))
     except (ClusterRefused, ClusterUnavailable):
         return
     for one in listed.items:
@@ -120,7 +120,7 @@ def test_amounts_of_any_form(data: st.DataObject) -> None:
     pod = msgspec.convert({"spec": spec}, Pod)
     try:
         found = effective_request(pod.spec)
-        gpus_in(pod.spec.overhead)
+        count_gpus(pod.spec.overhead)
     except ValueError:
         return
     assert found.cpu_cores == found.cpu_cores
@@ -132,10 +132,10 @@ class Serving:
     def __init__(self, bodies: Mapping[str, bytes]) -> None:
         self.bodies = bodies
 
-    async def request(self, _method: str, path: str, query: Mapping[str, str]) -> Answer:
+    async def request(self, _method: str, path: str, query: Mapping[str, str]) -> ApiResponse:
         """Give the path's answer; an empty list for a second page."""
         body = b'{"items": []}' if "continue" in query else self.bodies[path]
-        return Answer(200, body, 1_767_225_600.0)
+        return ApiResponse(200, body, 1_767_225_600.0)
 
 
 @FUZZ
@@ -145,8 +145,8 @@ async def test_a_cluster_of_any_form(lists: Any, data: st.DataObject) -> None:
     bodies = {path: json.dumps(lists[kind]).encode() for kind, path in PATHS.items()}
     for kind in data.draw(st.lists(st.sampled_from(list(PATHS)), min_size=1, max_size=2)):
         bodies[PATHS[kind]] = data.draw(mutated(lists[kind]).map(dumped))
-    reading = await read_all(Serving(bodies), 0.0)
-    cuts = Cuts(since_seconds=0.0, failed_pod_seconds=600.0, listed_pods=100)
+    reading = await read_every_list(Serving(bodies), 0.0)
+    cuts = SnapshotLimits(since_seconds=0.0, failed_pod_seconds=600.0, listed_pods=100)
     found = assemble(reading, 1_767_229_200.0, cuts, simulated=True)
 
     assert len(PATHS) == len(found.sources)

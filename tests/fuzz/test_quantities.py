@@ -49,8 +49,8 @@ def test_both_readers_agree(text: str) -> None:
     if ours != BAD:
         assert isinstance(ours, Decimal)
         assert ours.is_finite()
-        assert result(quantities.whole, text) == result(quantity.whole, text) != BAD
-        assert result(quantities.cores, text) != BAD
+        assert result(quantities.parse_whole, text) == result(quantity.whole, text) != BAD
+        assert result(quantities.parse_cores, text) != BAD
         assert result(quantity.millicores, text) != BAD
 
 
@@ -61,7 +61,7 @@ def test_what_is_written_is_read_back(amount: int) -> None:
     assert quantities.millicores_text(amount) == quantity.cpu_text(amount)
     assert quantities.bytes_text(amount) == quantity.memory_text(amount)
     assert amount == quantity.millicores(quantities.millicores_text(amount))
-    assert amount == quantities.whole(quantity.memory_text(amount))
+    assert amount == quantities.parse_whole(quantity.memory_text(amount))
 
 
 @pytest.mark.parametrize("text", ["", " 1", "1 ", "1.5.", "1KiB", "0x1", "NaN", "Infinity", "1e"])

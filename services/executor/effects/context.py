@@ -18,7 +18,7 @@ from schemas.reasons import Reason
 from services.cluster import Transport
 from services.executor.ledger import Execution, Ledger
 from services.executor.settings import ExecutorSettings
-from services.executor.writing import Writer
+from services.executor.writing import OperationWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class EffectContext:
     settings: ExecutorSettings
     publisher: Publisher
     transport: Transport
-    writer: Writer
+    writer: OperationWriter
     log: Any
     """A structlog logger."""
 

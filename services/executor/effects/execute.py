@@ -11,19 +11,19 @@ from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.cluster import read_facts
 from services.executor.effects.context import EffectContext, reason_for
 from services.executor.facts import Facts
-from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask
+from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask_guards
 from services.executor.guards.question import Question
-from services.executor.ledger import Due, Execution, Ledger
+from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.planning import plan_within
-from services.executor.plans.planned import Planned, Refusal
+from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.reading import read_scope
 
 
-async def execute(context: EffectContext, state: Ledger, due: Due) -> None:
+async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -> None:
     """Execute a decision within the guard rails, or publish why not."""
     settings = context.settings
     question = Question(due, state, settings, state.seen.cluster_time_seconds)
-    checks = ask(BEFORE_READING, question)
+    checks = ask_guards(BEFORE_READING, question)
     if due.action.kind is ActionKind.NOOP or not _all_passed(checks):
         await _refuse(context, state, due, checks)
         return
@@ -33,14 +33,14 @@ async def execute(context: EffectContext, state: Ledger, due: Due) -> None:
         asked = Question(due, state, settings, facts.time_seconds, scope=scope)
         planned, within = await plan_within(context.transport, asked, facts)
     except (ClusterUnavailable, ClusterRefused) as error:
-        refusal = Refusal(reason=reason_for(error), text=str(error)[:300])
+        refusal = PlanRefusal(reason=reason_for(error), text=str(error)[:300])
         await _refuse(context, state, due, checks, refusal)
         return
     checks = (*checks, *within)
-    if isinstance(planned, Refusal):
+    if isinstance(planned, PlanRefusal):
         await _refuse(context, state, due, checks, planned)
         return
-    checks = (*checks, *ask(BEFORE_ACTING, replace(asked, planned=planned)))
+    checks = (*checks, *ask_guards(BEFORE_ACTING, replace(asked, planned=planned)))
     if not _all_passed(checks):
         await _refuse(context, state, due, checks)
         return
@@ -80,9 +80,9 @@ async def resume(context: EffectContext, state: Ledger, execution: Execution) ->
 async def _start(
     context: EffectContext,
     state: Ledger,
-    due: Due,
+    due: PendingDecision,
     facts: Facts,
-    planned: Planned,
+    planned: OperationPlan,
     checks: tuple[GuardCheck, ...],
 ) -> None:
     started = OutcomeExecution(
@@ -105,9 +105,9 @@ async def _start(
 async def _refuse(
     context: EffectContext,
     state: Ledger,
-    due: Due,
+    due: PendingDecision,
     checks: tuple[GuardCheck, ...],
-    refusal: Refusal | None = None,
+    refusal: PlanRefusal | None = None,
 ) -> None:
     failed = next((check for check in checks if not check.passed), None)
     if failed is not None:

@@ -55,7 +55,7 @@ BEFORE_ACTING: tuple[Callable[[Question], GuardCheck], ...] = (
 """Asked with the plan at hand."""
 
 
-def ask(
+def ask_guards(
     guards: Iterable[Callable[[Question], GuardCheck]], question: Question
 ) -> tuple[GuardCheck, ...]:
     """Return every guard's answer."""

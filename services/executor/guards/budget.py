@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 from services.executor.settings import Budget
 
 
@@ -19,17 +19,17 @@ def check(question: Question) -> GuardCheck:
     covering = [
         one
         for one in question.settings.budgets
-        if action.kind in one.reasons and applies(one.schedule, question.now_seconds)
+        if action.kind in one.reasons and schedule_applies(one.schedule, question.now_seconds)
     ]
     if not covering or action.target.kind is not TargetKind.NODE:
-        return answer(
+        return guard_check(
             "budget", passed=True, reason=Reason.BUDGET_EXHAUSTED, text="no budget covers this"
         )
-    checks = [_check(question, budget) for budget in covering]
+    checks = [_check_budget(question, budget) for budget in covering]
     return next((one for one in checks if not one.passed), checks[0])
 
 
-def applies(schedule: str, now_seconds: float) -> bool:
+def schedule_applies(schedule: str, now_seconds: float) -> bool:
     """Say whether a schedule `HH:MM-HH:MM` (UTC) covers a moment; an empty one always does."""
     if not schedule:
         return True
@@ -38,7 +38,7 @@ def applies(schedule: str, now_seconds: float) -> bool:
     return begin <= clock < end if begin <= end else clock >= begin or clock < end
 
 
-def _check(question: Question, budget: Budget) -> GuardCheck:
+def _check_budget(question: Question, budget: Budget) -> GuardCheck:
     used = {
         one.action.target.name
         for one in question.recent(budget.window_seconds)
@@ -53,7 +53,7 @@ def _check(question: Question, budget: Budget) -> GuardCheck:
         if within
         else f"{len(used)} nodes disrupted in {budget.window_seconds:g} s; the budget is {budget.nodes} ({limit})"
     )
-    return answer(
+    return guard_check(
         "budget",
         passed=within,
         reason=Reason.BUDGET_EXHAUSTED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 
 
 def check_node(question: Question) -> GuardCheck:
@@ -13,7 +13,7 @@ def check_node(question: Question) -> GuardCheck:
     caps = question.settings.caps
     on_node = question.due.action.target.kind is TargetKind.NODE
     count = len(question.on_target(question.recent(caps.window_seconds))) if on_node else 0
-    return _answer(
+    return _check_count(
         "cap_per_node", count, caps.per_node, Reason.CAP_PER_NODE, question.due.action.target.name
     )
 
@@ -28,7 +28,9 @@ def check_namespace(question: Question) -> GuardCheck:
         else set()
     )
     counts = {name: sum(name in one.namespaces for one in recent) for name in sorted(wanted)}
-    return _most("cap_per_namespace", counts, caps.per_namespace, Reason.CAP_PER_NAMESPACE)
+    return _check_most_used(
+        "cap_per_namespace", counts, caps.per_namespace, Reason.CAP_PER_NAMESPACE
+    )
 
 
 def check_workload(question: Question) -> GuardCheck:
@@ -37,17 +39,17 @@ def check_workload(question: Question) -> GuardCheck:
     recent = question.recent(caps.window_seconds)
     wanted = question.planned.workloads if question.planned else ()
     counts = {name: sum(name in one.workloads for one in recent) for name in sorted(wanted)}
-    return _most("cap_per_workload", counts, caps.per_workload, Reason.CAP_PER_WORKLOAD)
+    return _check_most_used("cap_per_workload", counts, caps.per_workload, Reason.CAP_PER_WORKLOAD)
 
 
-def _most(guard: str, counts: dict[str, int], limit: int, reason: Reason) -> GuardCheck:
+def _check_most_used(guard: str, counts: dict[str, int], limit: int, reason: Reason) -> GuardCheck:
     name = max(counts, key=lambda one: (counts[one], one), default="")
-    return _answer(guard, counts.get(name, 0), limit, reason, name)
+    return _check_count(guard, counts.get(name, 0), limit, reason, name)
 
 
-def _answer(guard: str, count: int, limit: int, reason: Reason, name: str) -> GuardCheck:
+def _check_count(guard: str, count: int, limit: int, reason: Reason, name: str) -> GuardCheck:
     text = "" if count < limit else f"{name}: {count} executions in the window; the cap is {limit}"
-    return answer(
+    return guard_check(
         guard,
         passed=count < limit,
         reason=reason,

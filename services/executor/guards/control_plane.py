@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -17,7 +17,7 @@ def check(question: Question) -> GuardCheck:
     }
     first = next(iter(found), "")
     text = f"node {first} is of the control plane ({found[first]})" if found else ""
-    return answer(
+    return guard_check(
         "control_plane",
         passed=not found,
         reason=Reason.CONTROL_PLANE,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 from services.executor.ledger import Execution
 
 
@@ -19,25 +19,25 @@ def check(question: Question) -> GuardCheck:
         if one.action.kind is question.due.action.kind
         and (question.planned is None or one.direction == question.planned.direction)
     ]
-    return _answer("cool_down", question, same, limit, Reason.COOL_DOWN)
+    return _check_waited("cool_down", question, same, limit, Reason.COOL_DOWN)
 
 
 def check_after_failure(question: Question) -> GuardCheck:
     """Fail while the target recovers from a failed execution."""
     limit = question.settings.cool_down_after_failure_seconds
     failed = [one for one in question.on_target(question.recent(limit)) if one.succeeded is False]
-    return _answer(
+    return _check_waited(
         "cool_down_after_failure", question, failed, limit, Reason.COOL_DOWN_AFTER_FAILURE
     )
 
 
-def _answer(
+def _check_waited(
     guard: str, question: Question, found: list[Execution], limit: float, reason: Reason
 ) -> GuardCheck:
     if not found:
-        return answer(guard, passed=True, reason=reason, limit=limit, unit="seconds")
+        return guard_check(guard, passed=True, reason=reason, limit=limit, unit="seconds")
     age = round(question.now_seconds - found[-1].time_seconds, 6)
     text = f"{found[-1].action.kind} on {found[-1].action.target.name or 'the queue'} {age:g} s ago; wait {limit:g} s"
-    return answer(
+    return guard_check(
         guard, passed=False, reason=reason, measured=age, limit=limit, unit="seconds", text=text
     )

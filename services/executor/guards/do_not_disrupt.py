@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
     """Fail when anything that would be touched is marked."""
-    marked = list(dict.fromkeys(_marked(question)))
-    return answer(
+    marked = list(dict.fromkeys(_protected_objects(question)))
+    return guard_check(
         "do_not_disrupt",
         passed=not marked,
         reason=Reason.PROTECTED,
@@ -28,7 +28,7 @@ def check(question: Question) -> GuardCheck:
     )
 
 
-def _marked(question: Question) -> Iterator[str]:
+def _protected_objects(question: Question) -> Iterator[str]:
     for reach in question.reaches:
         yield from (f"{one.what}: {one.mark}" for one in reach.marked)
         yield from (f"node {one.name}: {one.mark}" for one in reach.nodes if one.mark)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -18,6 +18,6 @@ def check(question: Question) -> GuardCheck:
         if state.killed or state.paused
         else ""
     )
-    return answer(
+    return guard_check(
         "kill_switch", passed=not (state.killed or state.paused), reason=reason, text=text
     )

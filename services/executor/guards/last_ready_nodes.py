@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
     """Fail when sleeping one more node would leave too few."""
     planned = question.planned
     if planned is None or planned.direction != "off":
-        return answer("last_ready_nodes", passed=True, reason=Reason.LAST_READY_NODES)
+        return guard_check("last_ready_nodes", passed=True, reason=Reason.LAST_READY_NODES)
     seen = question.state.seen
     left = seen.nodes_available - 1
     limit = max(1, -(-seen.nodes * question.settings.least_ready_ratio // 1))
     text = "" if left >= limit else f"{left} nodes would be left; at least {limit:g} must stay"
-    return answer(
+    return guard_check(
         "last_ready_nodes",
         passed=left >= limit,
         reason=Reason.LAST_READY_NODES,

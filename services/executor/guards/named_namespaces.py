@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 from services.executor.reach import WRITTEN
 
 
@@ -15,7 +15,7 @@ def check(question: Question) -> GuardCheck:
     outside = list(dict.fromkeys(_outside(question)))
     named = ", ".join(question.scope.namespaces or ()) or "none"
     text = f"{outside[0]} is in none of the namespaces to be written ({named})" if outside else ""
-    return answer(
+    return guard_check(
         "named_namespaces",
         passed=not outside,
         reason=Reason.NAMESPACE_NOT_NAMED,

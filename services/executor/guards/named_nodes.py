@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -28,7 +28,7 @@ def check(question: Question) -> GuardCheck:
     if unnamed:
         wanted = scope.nodes or "no node is; set executor.writable_nodes"
         text = f"node {unnamed[0]} is not labelled as one to be written ({wanted})"
-    return answer(
+    return guard_check(
         "named_nodes",
         passed=not (unnamed or others),
         reason=Reason.NODE_NOT_NAMED,

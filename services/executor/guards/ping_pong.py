@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 from services.executor.ledger import Execution
 from services.executor.plans.planned import OPPOSITE
 
@@ -15,11 +15,11 @@ def check(question: Question) -> GuardCheck:
     """Fail when a recent execution would be undone at no higher score."""
     planned, limit = question.planned, question.settings.ping_pong_seconds
     if planned is None:
-        return answer("ping_pong", passed=True, reason=Reason.PING_PONG)
+        return guard_check("ping_pong", passed=True, reason=Reason.PING_PONG)
     undone = [one for one in question.recent(limit) if _undoes(question, one)]
     weaker = [one for one in undone if question.due.score <= one.score]
     if not weaker:
-        return answer(
+        return guard_check(
             "ping_pong", passed=True, reason=Reason.PING_PONG, limit=limit, unit="seconds"
         )
     newest = weaker[-1]
@@ -28,7 +28,7 @@ def check(question: Question) -> GuardCheck:
         f"would undo {newest.action.kind} of cycle {newest.cycle}, {age:g} s ago, "
         f"at score {question.due.score:g}, not above {newest.score:g}"
     )
-    return answer(
+    return guard_check(
         "ping_pong",
         passed=False,
         reason=Reason.PING_PONG,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.ledger import Due, Execution, Ledger
-from services.executor.plans.planned import Planned
+from services.executor.ledger import Execution, Ledger, PendingDecision
+from services.executor.plans.planned import OperationPlan
 from services.executor.reach import Reach
 from services.executor.scope import EVERYWHERE, Scope
 from services.executor.settings import ExecutorSettings
@@ -17,12 +17,12 @@ from services.executor.settings import ExecutorSettings
 class Question:
     """May this decision be executed now?"""
 
-    due: Due
+    due: PendingDecision
     state: Ledger
     settings: ExecutorSettings
     now_seconds: float
     """Cluster time."""
-    planned: Planned | None = None
+    planned: OperationPlan | None = None
     reaches: tuple[Reach, ...] = ()
     """What each operation to be written touches, read just before."""
     scope: Scope = EVERYWHERE
@@ -39,7 +39,7 @@ class Question:
         return [one for one in executions if one.action.target == self.due.action.target]
 
 
-def answer(
+def guard_check(
     guard: str,
     *,
     passed: bool,

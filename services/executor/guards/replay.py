@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
     """Fail on a replayed log unless the settings allow it."""
     passed = not question.state.replayed or question.settings.execute_replays
     text = "" if passed else "this log is a replay; nothing is executed from it"
-    return answer("replay", passed=passed, reason=Reason.REPLAYED_LOG, text=text)
+    return guard_check("replay", passed=passed, reason=Reason.REPLAYED_LOG, text=text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -15,7 +15,7 @@ def check(question: Question) -> GuardCheck:
     text = "" if age <= limit else f"decided {age} cycles ago; the limit is {limit}"
     if newest > question.due.cycle:
         text = f"the decision of cycle {newest} waits already; only the newest is executed"
-    return answer(
+    return guard_check(
         "stale_decision",
         passed=not text,
         reason=Reason.STALE_DECISION,

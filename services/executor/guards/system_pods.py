@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, answer
+from services.executor.guards.question import Question, guard_check
 
 ALWAYS = "kube-system"
 """Protected even where the settings leave it out."""
@@ -16,8 +16,8 @@ ALWAYS = "kube-system"
 
 def check(question: Question) -> GuardCheck:
     """Fail when something protected would be written or removed."""
-    found = list(dict.fromkeys(_found(question)))
-    return answer(
+    found = list(dict.fromkeys(_system_pods(question)))
+    return guard_check(
         "system_pods",
         passed=not found,
         reason=Reason.PROTECTED,
@@ -28,7 +28,7 @@ def check(question: Question) -> GuardCheck:
     )
 
 
-def _found(question: Question) -> Iterator[str]:
+def _system_pods(question: Question) -> Iterator[str]:
     protected = {*question.settings.protected_namespaces, ALWAYS}
     for reach in question.reaches:
         if reach.namespace in protected:

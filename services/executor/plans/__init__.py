@@ -1,5 +1,5 @@
 """One file per kind of action, all of the same shape: `plan(action, facts, settings)` returns a
-`Planned` or a `Refusal`.
+`OperationPlan` or a `PlanRefusal`.
 
 `example.py` is the template. Plans are pure and complete: they state absolute ends and leave no
 choice to whoever applies them.
@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 from schemas.actions import Action, ActionKind
 from services.executor.facts import Facts
 from services.executor.plans import admission, migrate, node_limits, noop, power_state, replicate
-from services.executor.plans.planned import Planned, Refusal
+from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.settings import ExecutorSettings
 
-PLANS: Mapping[ActionKind, Callable[[Action, Facts, ExecutorSettings], Planned | Refusal]] = {
+PLANS: Mapping[
+    ActionKind, Callable[[Action, Facts, ExecutorSettings], OperationPlan | PlanRefusal]
+] = {
     ActionKind.MIGRATE: migrate.plan,
     ActionKind.REPLICATE: replicate.plan,
     ActionKind.THROTTLE: node_limits.plan,

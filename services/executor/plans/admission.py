@@ -17,14 +17,14 @@ from schemas.actions import Action
 from schemas.outcome import Operation
 from schemas.reasons import Reason
 from services.executor.facts import Facts, WorkloadFacts
-from services.executor.plans.planned import Planned, Refusal, workload_patch
+from services.executor.plans.planned import OperationPlan, PlanRefusal, workload_patch
 from services.executor.settings import ExecutorSettings
 
 HELD = "foresail.dev/held"
 """Annotation on a workload we hold; its value is the former value as JSON."""
 
 
-def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | Refusal:
+def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
     """Choose the workloads, then state each one's end."""
     wish = action.parameters.admission or "admit"
     own = [
@@ -32,14 +32,14 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
         for one in facts.workloads
         if not one.protected and one.namespace not in settings.protected_namespaces
     ]
-    chosen = _chosen(wish, own)[: settings.workloads_per_admission]
+    chosen = _choose_workloads(wish, own)[: settings.workloads_per_admission]
     if not chosen:
         text = "nothing is held" if wish == "admit" else "no waiting workload may be held"
         reason = Reason.ALREADY_IN_STATE if wish == "admit" else Reason.NO_WORKLOAD
-        return Refusal(reason=reason, text=text)
+        return PlanRefusal(reason=reason, text=text)
     operations = tuple(_restore(one) if wish == "admit" else _hold(one) for one in chosen)
     names = ", ".join(f"{one.namespace}/{one.name}" for one in chosen)
-    return Planned(
+    return OperationPlan(
         operations=operations,
         text=f"{wish}: {'restore' if wish == 'admit' else 'hold'} {names}",
         direction="open" if wish == "admit" else "close",
@@ -47,9 +47,9 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
     )
 
 
-def _chosen(wish: str, workloads: Sequence[WorkloadFacts]) -> list[WorkloadFacts]:
+def _choose_workloads(wish: str, workloads: Sequence[WorkloadFacts]) -> list[WorkloadFacts]:
     if wish == "admit":
-        held = [one for one in workloads if _former(one)]
+        held = [one for one in workloads if _annotated_state(one)]
         return sorted(held, key=lambda one: (-one.priority, one.created_time_seconds, one.id))
     waiting = [
         one
@@ -83,7 +83,7 @@ def _hold(one: WorkloadFacts) -> Operation:
 
 
 def _restore(one: WorkloadFacts) -> Operation:
-    before = _former(one)
+    before = _annotated_state(one)
     patch = {"metadata": {"annotations": {HELD: None}}, "spec": before}
     spec = {"suspend": one.suspended} if one.kind == "Job" else {"replicas": one.replicas}
     undo = {"metadata": {"annotations": {HELD: one.annotations[HELD]}}, "spec": spec}
@@ -92,7 +92,7 @@ def _restore(one: WorkloadFacts) -> Operation:
     )
 
 
-def _former(one: WorkloadFacts) -> dict[str, Any]:
+def _annotated_state(one: WorkloadFacts) -> dict[str, Any]:
     """Return what to restore; empty when nothing is held or the annotation is not ours to read.
 
     Anybody may write annotations, so only the two values that we write ourselves are taken.

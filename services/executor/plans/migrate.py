@@ -12,19 +12,21 @@ from schemas.actions import Action
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts
-from services.executor.plans.planned import Planned, Refusal, node_patch
+from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
 from services.executor.settings import ExecutorSettings
 
 RISK_TAINT = {"key": "foresail.dev/risk", "value": "true", "effect": "PreferNoSchedule"}
 
 
-def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | Refusal:
+def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
     """Taint the node, then evict its largest movable pods."""
     node = facts.node
     if node is None:
-        return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
     if node.protected:
-        return Refusal(reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt")
+        return PlanRefusal(
+            reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
+        )
     owned = [pod for pod in facts.pods if pod.workload and not pod.daemon]
     movable = [
         pod
@@ -33,14 +35,14 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
     ]
     if not movable:
         reason = Reason.PROTECTED if owned else Reason.NO_MOVABLE_POD
-        return Refusal(
+        return PlanRefusal(
             reason=reason, text=f"no pod of {node.name} may be moved ({len(facts.pods)} pods)"
         )
     movable.sort(key=lambda pod: (-pod.cpu_request_cores, pod.namespace, pod.name))
     chosen = movable[: settings.pods_per_migration]
     operations = tuple(filter(None, [_taint(node), *(_evict(pod, node) for pod in chosen)]))
     names = ", ".join(pod.name for pod in chosen)
-    return Planned(
+    return OperationPlan(
         operations=operations,
         text=f"evict {names} from {node.name}",
         direction="move",

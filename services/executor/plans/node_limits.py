@@ -12,7 +12,7 @@ from typing import Any
 from schemas.actions import Action, ActionKind
 from schemas.reasons import Reason
 from services.executor.facts import Facts
-from services.executor.plans.planned import Planned, Refusal, node_patch
+from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
 from services.executor.settings import ExecutorSettings
 
 CLOCK_SCALE = "foresail.dev/clock-scale"
@@ -22,14 +22,16 @@ MEMORY_CAP = "foresail.dev/memory-cap"
 CAPPED_TAINT = {"key": "foresail.dev/capped", "value": "true", "effect": "NoSchedule"}
 
 
-def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | Refusal:
+def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
     """Set the limits; resource_cap also keeps new pods away with a taint."""
     del settings
     node = facts.node
     if node is None:
-        return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
     if node.protected:
-        return Refusal(reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt")
+        return PlanRefusal(
+            reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
+        )
     annotations = wanted_annotations(action)
     patch: dict[str, Any] = {"metadata": {"annotations": annotations}}
     capped = action.kind is ActionKind.RESOURCE_CAP
@@ -38,8 +40,8 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
     text = ", ".join(f"{name.partition('/')[2]} {value}" for name, value in annotations.items())
     operation = node_patch(node, patch, f"set {text} on {node.name}", versioned="spec" in patch)
     if operation is None:
-        return Refusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} has {text} already")
-    return Planned(operations=(operation,), text=operation.text, direction="limit")
+        return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} has {text} already")
+    return OperationPlan(operations=(operation,), text=operation.text, direction="limit")
 
 
 def wanted_annotations(action: Action) -> dict[str, str]:

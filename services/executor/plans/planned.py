@@ -8,10 +8,10 @@ from typing import Any
 from schemas.model import DataModel
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
-from services.executor.facts import NodeFacts, WorkloadFacts, merged
+from services.executor.facts import NodeFacts, WorkloadFacts, apply_merge_patch
 
 
-class Planned(DataModel):
+class OperationPlan(DataModel):
     """Operations in the order in which they are applied."""
 
     operations: tuple[Operation, ...]
@@ -22,7 +22,7 @@ class Planned(DataModel):
     """Workloads that it changes or moves."""
 
 
-class Refusal(DataModel):
+class PlanRefusal(DataModel):
     """Why there is nothing to apply."""
 
     reason: Reason
@@ -42,7 +42,7 @@ def node_patch(
     replaced.
     """
     current = node_state(node)
-    if merged(current, patch) == current:
+    if apply_merge_patch(current, patch) == current:
         return None
     return Operation(
         verb=Verb.PATCH,
@@ -50,8 +50,8 @@ def node_patch(
         name=node.name,
         uid=node.uid,
         resource_version=node.resource_version if versioned else "",
-        patch=canonical(patch),
-        undo=canonical(undo_of(current, patch)),
+        patch=canonical_json(patch),
+        undo=canonical_json(undo_patch(current, patch)),
         text=text,
     )
 
@@ -75,21 +75,21 @@ def workload_patch(
         name=workload.name,
         uid=workload.uid,
         resource_version=workload.resource_version,
-        patch=canonical(patch),
-        undo=canonical(undo),
+        patch=canonical_json(patch),
+        undo=canonical_json(undo),
         text=text,
     )
 
 
-def undo_of(current: Any, patch: dict[str, Any]) -> dict[str, Any]:
+def undo_patch(current: Any, patch: dict[str, Any]) -> dict[str, Any]:
     """Return the merge patch that gives back what `patch` changes."""
     undo: dict[str, Any] = {}
     for name, value in patch.items():
         before = current.get(name) if isinstance(current, dict) else None
-        undo[name] = undo_of(before or {}, value) if isinstance(value, dict) else before
+        undo[name] = undo_patch(before or {}, value) if isinstance(value, dict) else before
     return undo
 
 
-def canonical(value: Any) -> str:
+def canonical_json(value: Any) -> str:
     """Write JSON in one way only."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

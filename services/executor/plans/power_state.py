@@ -11,34 +11,36 @@ from typing import Any
 from schemas.actions import Action
 from schemas.reasons import Reason
 from services.executor.facts import Facts
-from services.executor.plans.planned import Planned, Refusal, node_patch
+from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
 from services.executor.settings import ExecutorSettings
 
 POWER_STATE = "foresail.dev/power-state"
 SLEEPING = frozenset({"sleep", "off"})
 
 
-def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | Refusal:
+def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
     """Set the power state and whether pods may be scheduled."""
     del settings
     node, state = facts.node, action.parameters.power_state or "sleep"
     if node is None:
-        return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
     if node.protected:
-        return Refusal(reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt")
+        return PlanRefusal(
+            reason=Reason.PROTECTED, text=f"node {node.name} is marked do-not-disrupt"
+        )
     patch: dict[str, Any] = {
         "metadata": {"annotations": {POWER_STATE: state}},
         "spec": {"unschedulable": True if state in SLEEPING else None},
     }
     operation = node_patch(node, patch, f"set {node.name} to {state}")
     if operation is None:
-        return Refusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} is {state} already")
+        return PlanRefusal(reason=Reason.ALREADY_IN_STATE, text=f"{node.name} is {state} already")
     pods = [pod for pod in facts.pods if not pod.daemon]
     if state in SLEEPING and pods:
-        return Refusal(
+        return PlanRefusal(
             reason=Reason.NODE_NOT_EMPTY,
             text=f"{node.name} runs {len(pods)} pods; only an empty node sleeps",
         )
-    return Planned(
+    return OperationPlan(
         operations=(operation,), text=operation.text, direction="off" if state in SLEEPING else "on"
     )

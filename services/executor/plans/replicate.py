@@ -12,14 +12,14 @@ from schemas.actions import Action
 from schemas.outcome import Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts
-from services.executor.plans.planned import Planned, Refusal
+from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.settings import ExecutorSettings
 
 
-def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | Refusal:
+def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
     """Scale the Deployment with most pods on the node, then the first by name."""
     if facts.node is None:
-        return Refusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
+        return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
     counts = Counter(pod.workload for pod in facts.pods if "/Deployment/" in pod.workload)
     protected = 0
     for name in sorted(counts, key=lambda one: (-counts[one], one)):
@@ -41,11 +41,13 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> Planned | 
             undo=f'{{"spec":{{"replicas":{workload.replicas}}}}}',
             text=f"scale {workload.namespace}/{workload.name} from {workload.replicas} to {wanted} replicas",
         )
-        return Planned(
+        return OperationPlan(
             operations=(operation,), text=operation.text, direction="up", workloads=(name,)
         )
     if protected:
-        return Refusal(
+        return PlanRefusal(
             reason=Reason.PROTECTED, text=f"every Deployment on {facts.node.name} is protected"
         )
-    return Refusal(reason=Reason.NO_WORKLOAD, text=f"no Deployment has a pod on {facts.node.name}")
+    return PlanRefusal(
+        reason=Reason.NO_WORKLOAD, text=f"no Deployment has a pod on {facts.node.name}"
+    )
