@@ -13,7 +13,13 @@ import sys
 
 from benchmarks.machine import parser, progress, report
 from proofs.determinism.environments import ENVIRONMENTS
-from proofs.determinism.interpreters import CURRENT, ROOT, Missing, other, this
+from proofs.determinism.interpreters import (
+    CURRENT,
+    ROOT,
+    MissingInterpreter,
+    other_interpreter,
+    running_interpreter,
+)
 
 EVENTS = 10_000_000
 
@@ -23,15 +29,15 @@ def main() -> int:
     flags = parser(__doc__)
     flags.add_argument("--events", type=int, default=EVENTS)
     given = flags.parse_args()
-    newest = other("3.13") if CURRENT != "3.13" else this()
-    runs = [(this(), 0, False), (this(), 1, True), (newest, 2, False)]
+    newest = other_interpreter("3.13") if CURRENT != "3.13" else running_interpreter()
+    runs = [(running_interpreter(), 0, False), (running_interpreter(), 1, True), (newest, 2, False)]
     rows = []
     with progress(quiet=given.json) as shown:
         task = shown.add_task("runs", total=len(runs))
         for python, number, sliced in runs:
             environment = ENVIRONMENTS[number]
             row = {"Python": str(python), "environment": environment.name, "sliced": str(sliced)}
-            if not isinstance(python, Missing):
+            if not isinstance(python, MissingInterpreter):
                 words = [str(given.events), str(given.seed), str(int(sliced))]
                 ran = subprocess.run(
                     [str(python.path), "-m", "benchmarks.twin_engine_world", *words],

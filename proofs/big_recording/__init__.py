@@ -31,7 +31,7 @@ MEBIBYTE = 1024**2
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class FinishedCommand:
     """One command that ended."""
 
     code: int
@@ -51,9 +51,9 @@ class Done:
 def prove_recording(folder: Path, events: int, given: Path | None, seed: int) -> Iterator[Row]:
     """Record about so many events, or take `given`; yield a row for each verb."""
     folder.mkdir(parents=True, exist_ok=True)
-    whole = given or _recorded(folder, events, seed)
+    whole = given or _record(folder, events, seed)
     part, copy = folder / "tenth.fslog", folder / "altered.fslog"
-    cycle, cycles = _prepared(folder, whole, copy)
+    cycle, cycles = _prepare_copy(folder, whole, copy)
     if not part.exists():
         last = str(max(1, cycles // 10))
         _step(folder, "cut", "recording", "cut", str(whole), str(part), "--cycle", f"1..{last}")
@@ -65,7 +65,7 @@ def prove_recording(folder: Path, events: int, given: Path | None, seed: int) ->
     yield diff_row(large, small, cycle)
 
 
-def verify_row(whole: Done, part: Done) -> Row:
+def verify_row(whole: FinishedCommand, part: FinishedCommand) -> Row:
     """Every compared event is equal, and memory does not grow with the length."""
     layers = whole.answer.get("layers", {}).values()
     compared = whole.answer.get("compared", 0)
@@ -76,7 +76,7 @@ def verify_row(whole: Done, part: Done) -> Row:
     return Row(PART, what, compared, equal if grown <= MOST_GROWTH else 0, detail)
 
 
-def diff_row(whole: Done, part: Done, cycle: int) -> Row:
+def diff_row(whole: FinishedCommand, part: FinishedCommand, cycle: int) -> Row:
     """One difference is found, in the cycle that was changed, and memory does not grow."""
     answer = whole.answer
     found = [one["cycle"] for one in answer.get("differing", ())]
@@ -89,7 +89,7 @@ def diff_row(whole: Done, part: Done, cycle: int) -> Row:
     return Row(PART, what, decided, decided if right and grown <= MOST_GROWTH else 0, detail)
 
 
-def _recorded(folder: Path, events: int, seed: int) -> Path:
+def _record(folder: Path, events: int, seed: int) -> Path:
     path = folder / f"run-{events}-{seed}.fslog"
     if not path.exists():
         unfinished = folder / f"unfinished-{time.time_ns()}.fslog"
@@ -100,7 +100,7 @@ def _recorded(folder: Path, events: int, seed: int) -> Path:
     return path
 
 
-def _prepared(folder: Path, whole: Path, copy: Path) -> tuple[int, int]:
+def _prepare_copy(folder: Path, whole: Path, copy: Path) -> tuple[int, int]:
     """Write the altered copy; return its altered cycle and how many cycles there are about."""
     note = folder / "altered.json"
     if not note.exists():
@@ -111,12 +111,12 @@ def _prepared(folder: Path, whole: Path, copy: Path) -> tuple[int, int]:
     return cycle, cycle
 
 
-def _step(folder: Path, name: str, *words: str) -> Done:
+def _step(folder: Path, name: str, *words: str) -> FinishedCommand:
     """Run one verb in a process of its own, or return what it came to before."""
     kept = folder / f"step-{name}.json"
     if kept.exists():
-        return Done(**json.loads(kept.read_bytes()))
-    done = _ran(folder, name, words)
+        return FinishedCommand(**json.loads(kept.read_bytes()))
+    done = _run_verb(folder, name, words)
     if done.code not in {0, 1}:
         said = (folder / f"{name}.err").read_text(encoding="utf-8", errors="replace")
         raise RuntimeError(f"foresail {words[0]} ended with {done.code}: {said[-300:]}")
@@ -124,7 +124,7 @@ def _step(folder: Path, name: str, *words: str) -> Done:
     return done
 
 
-def _ran(folder: Path, name: str, words: Sequence[str]) -> Done:
+def _run_verb(folder: Path, name: str, words: Sequence[str]) -> FinishedCommand:
     began = time.monotonic()
     printed = folder / f"{name}.out"
     with printed.open("wb") as out, (folder / f"{name}.err").open("wb") as err:
@@ -138,7 +138,7 @@ def _ran(folder: Path, name: str, words: Sequence[str]) -> Done:
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     text = printed.read_text(encoding="utf-8")
-    return Done(
+    return FinishedCommand(
         child.returncode,
         round(time.monotonic() - began, 1),
         round(usage.ru_utime + usage.ru_stime, 1),

@@ -21,7 +21,7 @@ def last_decision(path: Path) -> StoredMessage:
     """
     found = None
     for message in open_recording(path):
-        if message.subject.endswith(".decision") and _target(message):
+        if message.subject.endswith(".decision") and _target_of(message):
             found = message
     if found is None:
         raise ValueError(f"{path.name} holds no decision with a target")
@@ -48,5 +48,5 @@ def write_altered(path: Path, target: Path, late: StoredMessage) -> int:
     return int(data["cycle"])
 
 
-def _target(message: StoredMessage) -> str:
+def _target_of(message: StoredMessage) -> str:
     return str((json.loads(message.data)["action"].get("target") or {}).get("name") or "")

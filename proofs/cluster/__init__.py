@@ -57,12 +57,12 @@ def session(kind: str, count: int, seed: int) -> dict[str, Any]:
     """Run one session as a process in the client's namespace; return what it found."""
     with (
         TemporaryDirectory(prefix="foresail-r3-", ignore_cleanup_errors=True) as folder,
-        Network.made(3) if may_network() else nullcontext() as network,
+        Network.create(3) if may_network() else nullcontext() as network,
     ):
         command = [sys.executable, "-m", "proofs.cluster.session", "--folder", folder, "--json"]
         command += ["--kind", kind, "--faults", str(count), "--seed", str(seed)]
         if network is not None:
-            command = [*network.enter(network.client), *command, "--network", network.name]
+            command = [*network.command_prefix(network.client), *command, "--network", network.name]
         ran = subprocess.run(
             command,
             cwd=REPOSITORY,

@@ -18,7 +18,7 @@ LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerLocation:
     """Where one server runs."""
 
     host: str
@@ -33,12 +33,14 @@ class Place:
         return f"nats://{self.host}:{self.client_port}"
 
 
-def places(network: Network | None) -> dict[str, Place]:
+def server_locations(network: Network | None) -> dict[str, ServerLocation]:
     """Return a place for each server: in its namespace, or on loopback."""
     if network is None:
-        return {name: Place(LOOPBACK, free_port(), free_port(), ()) for name in NAMES}
+        return {name: ServerLocation(LOOPBACK, free_port(), free_port(), ()) for name in NAMES}
     return {
-        name: Place(network.address(name), CLIENT_PORT, ROUTE_PORT, network.enter(name))
+        name: ServerLocation(
+            network.address(name), CLIENT_PORT, ROUTE_PORT, network.command_prefix(name)
+        )
         for name in NAMES
     }
 
@@ -46,7 +48,7 @@ def places(network: Network | None) -> dict[str, Place]:
 class Servers:
     """The processes; `start` all, `kill` and `start` again single ones, `stop` at the end."""
 
-    def __init__(self, folder: Path, where: Mapping[str, Place]) -> None:
+    def __init__(self, folder: Path, where: Mapping[str, ServerLocation]) -> None:
         """Keep each server's store and log in `folder`/<name>."""
         self._folder = folder
         self._where = where

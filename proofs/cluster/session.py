@@ -23,11 +23,11 @@ from bus.nats_adapter import NatsBus
 from bus.nats_connection import api_call, connect_client
 from bus.streams import StreamDeclaration
 from proofs.cluster.network import Network
-from proofs.cluster.servers import NAMES, Servers, places
+from proofs.cluster.servers import NAMES, Servers, server_locations
 from proofs.cluster.traffic import CLUSTER, Traffic
-from proofs.cluster.verdict import Found, judge
-from proofs.faults import quiet
-from proofs.faults.waiting import until
+from proofs.cluster.verdict import SessionFindings, judge
+from proofs.faults import silence_bus_log
+from proofs.faults.waiting import wait_until
 
 DECLARATION = StreamDeclaration.of(CLUSTER, "i1", max_bytes=256 * 1024**2, replicas=3)
 READY_SECONDS = 60.0
@@ -45,11 +45,11 @@ class Session:
     def __init__(self, folder: Path, network: Network | None, seed: int) -> None:
         """Keep the servers' stores in `folder`."""
         self._network = network
-        self._servers = Servers(folder, places(network))
+        self._servers = Servers(folder, server_locations(network))
         self._rng = random.Random(seed)
-        self.found = Found()
+        self.found = SessionFindings()
 
-    async def run(self, kind: str, faults: int) -> Found:
+    async def run(self, kind: str, faults: int) -> SessionFindings:
         """Break `faults` servers, one at a time; return what became of the log."""
         try:
             for name in NAMES:
@@ -58,7 +58,7 @@ class Session:
             traffic = await Traffic.begin(self._servers.urls, DECLARATION.name)
             try:
                 for number in range(faults):
-                    if not await self._fault(kind, number, traffic):
+                    if not await self._break_one(kind, number, traffic):
                         break
                 await traffic.stop()
                 await judge(traffic, self.found)
@@ -82,7 +82,7 @@ class Session:
             else:
                 return
 
-    async def _fault(self, kind: str, number: int, traffic: Traffic) -> bool:
+    async def _break_one(self, kind: str, number: int, traffic: Traffic) -> bool:
         """Break one server and mend it; False when the log did not go on."""
         leader = await self._leader()
         followers = [name for name in NAMES if name != leader]
@@ -92,14 +92,14 @@ class Session:
         seconds = self._rng.uniform(*span)
         how = await (self._kill if kind == "killed" else self._cut)(victim, seconds)
         self.found.faults.append(f"{number + 1}: {role} {victim} {how} for {seconds:.1f} s")
-        await traffic.rival()
+        await traffic.publish_as_rival()
         await traffic.reread()
         before = traffic.acknowledged
-        went_on = await until(
+        went_on = await wait_until(
             lambda: traffic.acknowledged >= before + SETTLED_EVENTS or traffic.failure,
             RECOVERY_SECONDS,
         )
-        whole = went_on and not traffic.failure and await self._whole()
+        whole = went_on and not traffic.failure and await self._wait_until_replicated()
         if not whole:
             why = traffic.failure or ("no replica caught up" if went_on else "nothing is stored")
             self.found.problems.append(f"after fault {self.found.faults[-1]}: {why}")
@@ -120,16 +120,16 @@ class Session:
             network.plug(victim)
             return "cut off from everybody"
         others = [name for name in NAMES if name != victim]
-        network.part(victim, others)
+        network.cut_between(victim, others)
         await asyncio.sleep(seconds)
-        network.join(victim, others)
+        network.reconnect(victim, others)
         return "cut off from the other servers"
 
-    async def _whole(self) -> bool:
+    async def _wait_until_replicated(self) -> bool:
         """Wait until every replica has caught up with the leader."""
         deadline = time.monotonic() + RECOVERY_SECONDS
         while time.monotonic() < deadline:
-            cluster = await self._cluster()
+            cluster = await self._replica_state()
             replicas = cluster.get("replicas") or []
             current = [one for one in replicas if one.get("current") and not one.get("offline")]
             if cluster.get("leader") and len(current) == len(NAMES) - 1:
@@ -140,13 +140,13 @@ class Session:
     async def _leader(self) -> str:
         deadline = time.monotonic() + RECOVERY_SECONDS
         while time.monotonic() < deadline:
-            leader = (await self._cluster()).get("leader", "")
+            leader = (await self._replica_state()).get("leader", "")
             if leader:
                 return str(leader)
             await asyncio.sleep(0.25)
         raise BusUnavailable("the log has no leader")
 
-    async def _cluster(self) -> dict[str, object]:
+    async def _replica_state(self) -> dict[str, object]:
         """Return what the log's leader says of its replicas; empty when nobody answers."""
         try:
             client = await connect_client(self._servers.urls, name="proof", retry=False)
@@ -177,8 +177,8 @@ def main(arguments: Sequence[str]) -> int:
             "error: --kind = 'cut off': run `python -m proofs cluster`, it makes namespaces\n"
         )
         return 2
-    quiet()
-    network = Network.of(given.network, len(NAMES)) if given.network else None
+    silence_bus_log()
+    network = Network.named(given.network, len(NAMES)) if given.network else None
     with TemporaryDirectory(prefix="foresail-r3-", ignore_cleanup_errors=True) as temporary:
         session = Session(given.folder or Path(temporary), network, given.seed)
         found = asyncio.run(session.run(given.kind, given.faults))

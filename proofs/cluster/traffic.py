@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from bus.errors import AnotherWriter, BusUnavailable, ForesailError
 from bus.nats_adapter import NatsBus
 from bus.port import Message, StoredMessage
-from proofs.faults.waiting import until
+from proofs.faults.waiting import wait_until
 from schemas.envelope import MESSAGE_ID
 
 CLUSTER = "proof"
@@ -59,8 +59,8 @@ class Traffic:
         traffic._tasks = [asyncio.create_task(traffic._write(subject)) for subject in SUBJECTS]
         traffic._tasks.append(asyncio.create_task(traffic._read()))
         for task in traffic._tasks:
-            task.add_done_callback(traffic._ended)
-        if not await until(traffic._taken_over, TAKEN_OVER_SECONDS):
+            task.add_done_callback(traffic._note_end)
+        if not await wait_until(traffic._all_taken_over, TAKEN_OVER_SECONDS):
             traffic.failure = traffic.failure or "not every writer began"
         return traffic
 
@@ -69,13 +69,13 @@ class Traffic:
         """How many events were acknowledged so far."""
         return len(self.acks)
 
-    def _taken_over(self) -> bool:
+    def _all_taken_over(self) -> bool:
         """Say whether every subject has a writer that wrote after the stale one."""
         return {subject for subject, name, _ in self.acks if not name.endswith("before")} == {
             *SUBJECTS
         }
 
-    async def rival(self) -> None:
+    async def publish_as_rival(self) -> None:
         """Have the stale writer publish, as a process would that was frozen since the start."""
         subject = SUBJECTS[self.rivals % len(SUBJECTS)]
         while not self.failure:
@@ -165,7 +165,7 @@ class Traffic:
             async for one in messages:
                 self.seen.append(one)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _note_end(self, task: asyncio.Task[None]) -> None:
         if task.cancelled():
             return
         error = task.exception()

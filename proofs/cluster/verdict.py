@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 from bus.port import StoredMessage
 from proofs.cluster.traffic import CLUSTER, Acknowledged, Traffic
-from proofs.faults.waiting import until
+from proofs.faults.waiting import wait_until
 from schemas.envelope import MESSAGE_ID
 
 READ_SECONDS = 60.0
 
 
 @dataclass
-class Found:
+class SessionFindings:
     """Everything that was wrong with one session, and its figures."""
 
     acknowledged: int = 0
@@ -30,11 +30,11 @@ class Found:
     problems: list[str] = field(default_factory=list)
 
 
-async def judge(traffic: Traffic, found: Found) -> None:
+async def judge(traffic: Traffic, found: SessionFindings) -> None:
     """Compare the whole log with what was acknowledged and what the reader saw."""
     stored = [one async for one in traffic.reading.history([f"foresail.{CLUSTER}.>"])]
     end = stored[-1].seq if stored else 0
-    caught_up = await until(
+    caught_up = await wait_until(
         lambda: traffic.failure or (traffic.seen and traffic.seen[-1].seq >= end), READ_SECONDS
     )
     if traffic.failure or not caught_up:
@@ -42,10 +42,10 @@ async def judge(traffic: Traffic, found: Found) -> None:
     found.acknowledged, found.read = traffic.acknowledged, len(traffic.seen)
     found.longest_stop_seconds = traffic.longest_stop_seconds
     found.gave_up, found.rivals = traffic.gave_up, traffic.rivals
-    found.problems += wrong(stored, traffic.acks, traffic.seen)
+    found.problems += broken_promises(stored, traffic.acks, traffic.seen)
 
 
-def wrong(
+def broken_promises(
     stored: Sequence[StoredMessage], acks: Sequence[Acknowledged], seen: Sequence[StoredMessage]
 ) -> list[str]:
     """Return what a log does not keep of its promises; nothing when it keeps them.
@@ -57,7 +57,7 @@ def wrong(
     """
     problems = []
     at = {one.seq: one for one in stored}
-    lost = [ack for ack in acks if ack[2] not in at or _place(at[ack[2]]) != ack]
+    lost = [ack for ack in acks if ack[2] not in at or _describe_position(at[ack[2]]) != ack]
     if lost:
         problems.append(f"{len(lost)} acknowledged events are not where they were: {lost[0]}")
     ids = Counter(one.headers.get(MESSAGE_ID, "") for one in stored)
@@ -79,5 +79,5 @@ def wrong(
     return problems
 
 
-def _place(one: StoredMessage) -> Acknowledged:
+def _describe_position(one: StoredMessage) -> Acknowledged:
     return one.subject, one.headers.get(MESSAGE_ID, ""), one.seq

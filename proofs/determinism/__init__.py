@@ -12,8 +12,14 @@ from tempfile import TemporaryDirectory
 
 from proofs.determinism.comparison import first_difference
 from proofs.determinism.environments import ENVIRONMENTS, Environment
-from proofs.determinism.interpreters import OTHER_VERSIONS, Interpreter, Missing, other, this
-from proofs.determinism.runs import CASES, Case, record
+from proofs.determinism.interpreters import (
+    OTHER_VERSIONS,
+    Interpreter,
+    MissingInterpreter,
+    other_interpreter,
+    running_interpreter,
+)
+from proofs.determinism.runs import CASES, RunCase, record
 from proofs.row import Row, Scale
 
 PART = "determinism"
@@ -25,29 +31,33 @@ def prove(scale: Scale) -> Iterator[Row]:
     """Yield a row per interpreter; what could not be tried is said in the first one."""
     seeds = range(scale.seed, scale.seed + max(1, scale.seeds // SEEDS_PER_CASE))
     pairs = [(CASES[seed % len(CASES)], seed) for seed in seeds]
-    found = [other(version) for version in OTHER_VERSIONS]
-    missing = "; ".join(str(one) for one in found if isinstance(one, Missing))
+    found = [other_interpreter(version) for version in OTHER_VERSIONS]
+    missing = "; ".join(str(one) for one in found if isinstance(one, MissingInterpreter))
     with TemporaryDirectory(prefix="foresail-same-") as folder:
         root = Path(folder)
-        first = this()
-        firsts = [_first(root, case, seed, first) for case, seed in pairs]
+        first = running_interpreter()
+        firsts = [_first_recording(root, case, seed, first) for case, seed in pairs]
         varied = [environment for environment in ENVIRONMENTS if environment.varies]
         what = f"{first} in {len(varied)} other environments"
         detail = missing and f"not tried: {missing}"
-        yield _compared(root, what, firsts, first, varied, detail)
+        yield _compare_environments(root, what, firsts, first, varied, detail)
         for one in found:
             if isinstance(one, Interpreter):
-                yield _compared(root, f"{one} against {first}", firsts, one, list(ENVIRONMENTS[:2]))
+                yield _compare_environments(
+                    root, f"{one} against {first}", firsts, one, list(ENVIRONMENTS[:2])
+                )
 
 
-def _first(root: Path, case: Case, seed: int, interpreter: Interpreter) -> tuple[Case, int, Path]:
+def _first_recording(
+    root: Path, case: RunCase, seed: int, interpreter: Interpreter
+) -> tuple[RunCase, int, Path]:
     return case, seed, record(root, case, seed, interpreter, ENVIRONMENTS[0])
 
 
-def _compared(
+def _compare_environments(
     root: Path,
     what: str,
-    firsts: list[tuple[Case, int, Path]],
+    firsts: list[tuple[RunCase, int, Path]],
     interpreter: Interpreter,
     environments: list[Environment],
     detail: str = "",

@@ -36,7 +36,7 @@ class Interpreter:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingInterpreter:
     """A version that cannot be tried here, and why."""
 
     version: str
@@ -46,41 +46,41 @@ class Missing:
         return f"CPython {self.version} ({self.reason})"
 
 
-def this() -> Interpreter:
+def running_interpreter() -> Interpreter:
     """Return the running interpreter."""
     return Interpreter(CURRENT, Path(sys.executable))
 
 
-def other(version: str) -> Interpreter | Missing:
+def other_interpreter(version: str) -> Interpreter | MissingInterpreter:
     """Return another version with the locked packages, installing them the first time."""
     digest = hashlib.sha256(LOCK.read_bytes()).hexdigest()[:12]
     folder = CACHE / f"{version}-{digest}"
     ready = Interpreter(version, folder / "bin" / "python")
     if ready.path.exists():
         return ready
-    base = _base(version)
+    base = _find_python(version)
     if base is None:
-        return Missing(version, "no such interpreter found")
+        return MissingInterpreter(version, "no such interpreter found")
     return _install(base, folder) or ready
 
 
-def _base(version: str) -> Path | None:
+def _find_python(version: str) -> Path | None:
     """Return an interpreter of a version from PATH or from pyenv's folder."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     named = shutil.which(f"python{version}")
     found = [] if named is None else [Path(named)]
     found += sorted(pyenv.glob(f"{version}.*/bin/python{version}"))
-    return next((path for path in found if _answers(path, version)), None)
+    return next((path for path in found if _is_version(path, version)), None)
 
 
-def _answers(path: Path, version: str) -> bool:
+def _is_version(path: Path, version: str) -> bool:
     """Say whether this is that version and not, say, pyenv's note that none is chosen."""
     code = "import ensurepip, sys, venv; print('%d.%d' % sys.version_info[:2])"
     ran = subprocess.run([path, "-c", code], capture_output=True, text=True, check=False)
     return ran.stdout.strip() == version
 
 
-def _install(base: Path, folder: Path) -> Missing | None:
+def _install(base: Path, folder: Path) -> MissingInterpreter | None:
     """Build the environment beside its place and move it there; return why that failed, if so."""
     building = folder.with_name(f"{folder.name}.{os.getpid()}")
     locked = ["--require-hashes", "--only-binary", ":all:", "--requirement", str(LOCK)]
@@ -102,12 +102,16 @@ def _install(base: Path, folder: Path) -> Missing | None:
                 shutil.rmtree(outdated, ignore_errors=True)
     except subprocess.CalledProcessError as error:
         said = str(error.stderr).strip().splitlines()
-        return Missing(version, f"packages not installed: {said[-1] if said else error}")
+        return MissingInterpreter(version, f"packages not installed: {said[-1] if said else error}")
     except subprocess.TimeoutExpired:
-        return Missing(version, f"packages not installed within {INSTALL_SECONDS:g} s")
+        return MissingInterpreter(version, f"packages not installed within {INSTALL_SECONDS:g} s")
     except OSError as error:
         # Somebody else was faster: theirs is as good.
-        return None if folder.exists() else Missing(version, f"no environment: {error.strerror}")
+        return (
+            None
+            if folder.exists()
+            else MissingInterpreter(version, f"no environment: {error.strerror}")
+        )
     finally:
         shutil.rmtree(building, ignore_errors=True)
     return None

@@ -19,7 +19,7 @@ class RunFailed(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RunCase:
     """What runs."""
 
     workload: str
@@ -37,14 +37,14 @@ class Case:
 
 
 CASES = (
-    Case("openb", 60, 300.0, exercise=True),
-    Case("openb", 30, 150.0, exercise=True),
-    Case("google2011", 50, 200.0, exercise=False),
+    RunCase("openb", 60, 300.0, exercise=True),
+    RunCase("openb", 30, 150.0, exercise=True),
+    RunCase("google2011", 50, 200.0, exercise=False),
 )
 
 
 def record(
-    root: Path, case: Case, seed: int, interpreter: Interpreter, environment: Environment
+    root: Path, case: RunCase, seed: int, interpreter: Interpreter, environment: Environment
 ) -> Path:
     """Run the stack once and return its recording.
 

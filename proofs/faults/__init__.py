@@ -16,7 +16,7 @@ import structlog
 
 from proofs.faults import frozen, kills, storage
 from proofs.faults.live_stack import SERVICES
-from proofs.faults.verdict import Verdict
+from proofs.faults.verdict import LogVerdict
 from proofs.results import Results, fingerprint
 from proofs.row import Row, Scale
 
@@ -39,24 +39,24 @@ OUTAGES: tuple[tuple[str, frozen.How], ...] = (
 
 def prove(scale: Scale) -> Iterator[Row]:
     """Break a running stack in every way, `scale.kills` times with kill -9."""
-    quiet()
+    silence_bus_log()
     results = Results.open(scale.results, PART, fingerprint())
     size = f"seed {scale.seed} kills {scale.kills}"
     with TemporaryDirectory(prefix="foresail-proof-", ignore_cleanup_errors=True) as temporary:
         folder = Path(temporary)
         yield _kills(folder / "kills", scale, results)
-        for name, run in _others(folder, scale).items():
-            yield Row(**once(results, f"{name} {size}", lambda run=run: asdict(run())))  # type: ignore[misc]  # a default argument of a lambda
+        for name, run in _other_proofs(folder, scale).items():
+            yield Row(**resume_or_run(results, f"{name} {size}", lambda run=run: asdict(run())))  # type: ignore[misc]  # a default argument of a lambda
 
 
-def once(results: Results, key: str, run: Callable[[], Record]) -> Record:
+def resume_or_run(results: Results, key: str, run: Callable[[], Record]) -> Record:
     """Return what was found for `key`; try it, and keep that, when no earlier run did."""
     if key not in results.found:
         results.add(key, run())
     return results.found[key]
 
 
-def _others(folder: Path, scale: Scale) -> dict[str, Callable[[], Row]]:
+def _other_proofs(folder: Path, scale: Scale) -> dict[str, Callable[[], Row]]:
     """Return everything besides the kills, by name, in the order in which it is tried."""
     others = {
         "killed stacks": lambda: _killed_stacks(folder / "up", scale),
@@ -72,7 +72,7 @@ def _others(folder: Path, scale: Scale) -> dict[str, Callable[[], Row]]:
     return others
 
 
-def quiet() -> None:
+def silence_bus_log() -> None:
     """Keep what the bus says of each lost connection out of the table; losing them is the point."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
 
@@ -86,7 +86,7 @@ def _kills(folder: Path, scale: Scale, results: Results) -> Row:
         seed = scale.seed * 1_000 + number
         key = f"kills seed {seed} count {count}"
         run = partial(_one_session, folder, seed, count, brutal=number % 2 == 1)
-        one = once(results, key, run)
+        one = resume_or_run(results, key, run)
         done, number = done + count, number + 1
         failure = failure or one["failure"]
         sums.update(one["figures"])
@@ -110,7 +110,7 @@ def _one_session(folder: Path, seed: int, count: int, *, brutal: bool) -> Record
 
 def _frozen(folder: Path, scale: Scale) -> Row:
     names = FROZEN * max(1, scale.kills // KILLS_A_FREEZE)
-    verdict = asyncio.run(frozen.replaced(folder, scale.seed, names))
+    verdict = asyncio.run(frozen.prove_replacement(folder, scale.seed, names))
     held = len(names) if verdict.held else 0
     what = f"SIGSTOP of {', '.join(FROZEN)}: replaced within {frozen.REPLACED_SECONDS:g} s"
     detail = verdict.failure() or "; ".join(verdict.faults[-len(FROZEN) :])
@@ -149,7 +149,7 @@ def _outages(folder: Path, scale: Scale) -> Row:
     seconds = min(LONGEST_OUTAGE_SECONDS, float(scale.kills))
     window = None if seconds > SERVER_WINDOW_SECONDS else seconds / 4
     verdict = asyncio.run(
-        frozen.outages(folder / "outage", scale.seed, OUTAGES, seconds, window_seconds=window)
+        frozen.prove_outages(folder / "outage", scale.seed, OUTAGES, seconds, window_seconds=window)
     )
     held = len(OUTAGES) if verdict.held else 0
     what = f"outage of one service for {seconds:g} s, longer than the dedupe window"
@@ -163,11 +163,11 @@ def _lost_acks(folder: Path, scale: Scale) -> Row:
     return Row(PART, "acknowledgements lost, each event's first", lost, held, _detail([verdict]))
 
 
-def _row(what: str, verdicts: list[Verdict]) -> Row:
+def _row(what: str, verdicts: list[LogVerdict]) -> Row:
     held = sum(one.held for one in verdicts)
     return Row(PART, what, len(verdicts), held, _detail(verdicts))
 
 
-def _detail(verdicts: list[Verdict]) -> str:
+def _detail(verdicts: list[LogVerdict]) -> str:
     failed = next((one.failure() for one in verdicts if not one.held), "")
     return failed or "; ".join(", ".join(one.faults[:4]) for one in verdicts if one.faults)

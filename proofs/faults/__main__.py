@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from proofs.faults import quiet
+from proofs.faults import silence_bus_log
 from proofs.faults.kills import TARGETS, session
 
 
@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--brutal", action="store_true", help="end with kill -9 of foresail up")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the stack's folder")
     given = parser.parse_args(arguments)
-    quiet()
+    silence_bus_log()
     with TemporaryDirectory(prefix="foresail-proof-", ignore_cleanup_errors=True) as temporary:
         began = time.monotonic()
         verdict = asyncio.run(

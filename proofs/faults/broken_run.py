@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 
 from proofs.faults.live_stack import SERVICES, LiveStack, NotReady
 from proofs.faults.log_watch import read_log
-from proofs.faults.verdict import Verdict
+from proofs.faults.verdict import LogVerdict
 
 RECOVERED_CYCLES = 3
 """Complete cycles, every agent heard, after which a stack counts as recovered."""
 RECOVERY_SECONDS = 120.0
 """Far above the supervisor's longest back-off: it ends hangs, it does not judge speed."""
 
-Faults = Callable[[LiveStack, Verdict], Awaitable[None]]
+Faults = Callable[[LiveStack, LogVerdict], Awaitable[None]]
 
 
 async def broken_run(
@@ -25,7 +25,7 @@ async def broken_run(
     brutal: bool = False,
     recover: bool = True,
     log_may_shrink: bool = False,
-) -> Verdict:
+) -> LogVerdict:
     """Start a stack, break it, see it recover, stop it and judge its log.
 
     Args:
@@ -38,7 +38,7 @@ async def broken_run(
         recover: wait until the stack decides again before it is ended.
         log_may_shrink: the fault took stored messages away, so what was seen may be gone.
     """
-    verdict = Verdict(repeat)
+    verdict = LogVerdict(repeat)
     try:
         await stack.start()
     except NotReady as error:
@@ -47,7 +47,7 @@ async def broken_run(
     try:
         await break_it(stack, verdict)
         if recover:
-            await _recovered(stack, verdict)
+            await _wait_for_recovery(stack, verdict)
         seen = list(stack.watch.messages)
         code = 0 if brutal else await stack.stop()
         if code != 0:
@@ -65,10 +65,10 @@ async def broken_run(
     return verdict
 
 
-async def _recovered(stack: LiveStack, verdict: Verdict) -> None:
+async def _wait_for_recovery(stack: LiveStack, verdict: LogVerdict) -> None:
     # A stack that only decides has not recovered: its executor may still be in its back-off.
-    decided = await stack.watch.decided(RECOVERED_CYCLES, RECOVERY_SECONDS)
-    if decided and await stack.watch.answered(RECOVERY_SECONDS):
+    decided = await stack.watch.wait_for_decisions(RECOVERED_CYCLES, RECOVERY_SECONDS)
+    if decided and await stack.watch.wait_for_execution(RECOVERY_SECONDS):
         return
     down = sorted({*SERVICES, "twin"} - set(stack.processes()))
     verdict.problems.append(

@@ -18,8 +18,8 @@ import psutil
 from bus.nats_connection import api_call, connect_client
 from proofs.faults.broken_run import RECOVERY_SECONDS, broken_run
 from proofs.faults.live_stack import REPOSITORY, LiveStack
-from proofs.faults.verdict import Verdict
-from proofs.faults.waiting import until
+from proofs.faults.verdict import LogVerdict
+from proofs.faults.waiting import wait_until
 
 HEARD_SECONDS = 6.0
 """Some rounds of questions, in one of which a process that runs was surely heard."""
@@ -32,10 +32,10 @@ UNWATCHED = ("--frozen-after", "0s")
 How = Literal["frozen", "killed"]
 
 
-async def second_referee(folder: Path, seed: int, seconds: float) -> Verdict:
+async def second_referee(folder: Path, seed: int, seconds: float) -> LogVerdict:
     """Freeze the referee, run a second one for `seconds`, wake the first: it must stop by itself."""
 
-    async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+    async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
         first = stack.processes()["referee"]
         second = await _start_like(first, stack.folder / "second-referee.log")
         try:
@@ -47,9 +47,9 @@ async def second_referee(folder: Path, seed: int, seconds: float) -> Verdict:
                 verdict.problems.append("the second referee decided nothing")
             first.send_signal(signal.SIGCONT)
             verdict.faults.append("referee woken")
-            if not await until(lambda: not _alive(first), STOPS_WITHIN_SECONDS):
+            if not await wait_until(lambda: not _is_alive(first), STOPS_WITHIN_SECONDS):
                 verdict.problems.append(f"both referees ran on for {STOPS_WITHIN_SECONDS:g} s")
-            elif not _said(stack, "referee", "another writer"):
+            elif not _has_printed(stack, "referee", "another writer"):
                 verdict.problems.append("the woken referee ended for another reason")
         finally:
             if second.returncode is None:
@@ -60,9 +60,9 @@ async def second_referee(folder: Path, seed: int, seconds: float) -> Verdict:
     return await broken_run(LiveStack(folder, seed=seed, extra=UNWATCHED), repeat, break_it)
 
 
-async def replaced(
+async def prove_replacement(
     folder: Path, seed: int, names: Sequence[str], within_seconds: float = REPLACED_SECONDS
-) -> Verdict:
+) -> LogVerdict:
     """Stop processes (SIGSTOP) one after the other: each must be replaced, and decisions go on.
 
     Args:
@@ -72,7 +72,7 @@ async def replaced(
         within_seconds: how long a stopped process may stand where a new one should.
     """
 
-    async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+    async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
         for name in names:
             await _stop_one(stack, verdict, name, within_seconds)
 
@@ -80,13 +80,15 @@ async def replaced(
     return await broken_run(LiveStack(folder, seed=seed), repeat, break_it)
 
 
-async def _stop_one(stack: LiveStack, verdict: Verdict, name: str, within_seconds: float) -> None:
-    if not await until(lambda: name in stack.processes(), RECOVERY_SECONDS):
+async def _stop_one(
+    stack: LiveStack, verdict: LogVerdict, name: str, within_seconds: float
+) -> None:
+    if not await wait_until(lambda: name in stack.processes(), RECOVERY_SECONDS):
         verdict.problems.append(f"{name} does not run")
         return
     # A process that was never ready is given two minutes: stop one that the stack has heard.
-    await stack.watch.decided(1, RECOVERY_SECONDS)
-    await stack.watch.answered(RECOVERY_SECONDS)
+    await stack.watch.wait_for_decisions(1, RECOVERY_SECONDS)
+    await stack.watch.wait_for_execution(RECOVERY_SECONDS)
     await asyncio.sleep(HEARD_SECONDS)
     frozen, before, began = stack.processes()[name], stack.watch.newest_cycle, time.monotonic()
     frozen.send_signal(signal.SIGSTOP)
@@ -95,11 +97,11 @@ async def _stop_one(stack: LiveStack, verdict: Verdict, name: str, within_second
         now = stack.processes().get(name)
         return now is not None and now.pid != frozen.pid
 
-    came = await until(is_replaced, max(within_seconds, RECOVERY_SECONDS))
+    came = await wait_until(is_replaced, max(within_seconds, RECOVERY_SECONDS))
     took = time.monotonic() - began
     if not came or took > within_seconds:
         verdict.problems.append(f"{name} was not replaced within {within_seconds:g} s")
-    if not await stack.watch.decided(1, RECOVERY_SECONDS):
+    if not await stack.watch.wait_for_decisions(1, RECOVERY_SECONDS):
         verdict.problems.append(f"no complete cycle after {name} was replaced")
     again = time.monotonic() - began
     lost = stack.watch.lost_cycles(before)
@@ -108,14 +110,14 @@ async def _stop_one(stack: LiveStack, verdict: Verdict, name: str, within_second
     )
 
 
-async def outages(
+async def prove_outages(
     folder: Path,
     seed: int,
     taken: Sequence[tuple[str, How]],
     seconds: float,
     *,
     window_seconds: float | None = None,
-) -> Verdict:
+) -> LogVerdict:
     """Take services away for `seconds`, one after the other.
 
     Args:
@@ -127,13 +129,13 @@ async def outages(
         window_seconds: set the server's window for repeated messages to this; None: leave it.
     """
 
-    async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+    async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
         if window_seconds is not None:
             await _set_window(stack, window_seconds)
         for name, how in taken:
             verdict.faults.append(f"{name} {how} for {seconds:g} s")
             await (_freeze if how == "frozen" else _keep_killed)(stack, name, seconds)
-            if not await stack.watch.decided(1, RECOVERY_SECONDS):
+            if not await stack.watch.wait_for_decisions(1, RECOVERY_SECONDS):
                 verdict.problems.append(f"no complete cycle after {name} was back")
 
     repeat = f"python -m proofs faults --seed {seed}"
@@ -179,13 +181,13 @@ async def _set_window(stack: LiveStack, seconds: float) -> None:
         await client.close()
 
 
-def _alive(process: psutil.Process) -> bool:
+def _is_alive(process: psutil.Process) -> bool:
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 
 
-def _said(stack: LiveStack, name: str, words: str) -> bool:
+def _has_printed(stack: LiveStack, name: str, words: str) -> bool:
     folder = stack.folder / "state" / "incarnations" / stack.file["incarnation"] / "logs"
     return words in (folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")

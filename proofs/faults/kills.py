@@ -14,8 +14,8 @@ from pathlib import Path
 
 from proofs.faults.broken_run import broken_run
 from proofs.faults.live_stack import SERVICES, LiveStack
-from proofs.faults.verdict import Verdict
-from proofs.faults.waiting import until
+from proofs.faults.verdict import LogVerdict
+from proofs.faults.waiting import wait_until
 
 TARGETS = (*SERVICES, *("twin", "nats-server") * 2)
 """What may be chosen; what everything else stands on is chosen twice as often."""
@@ -27,7 +27,7 @@ WAIT_SECONDS = 40.0
 
 async def session(
     folder: Path, seed: int, kills: int, *, targets: Sequence[str] = TARGETS, brutal: bool = False
-) -> Verdict:
+) -> LogVerdict:
     """Kill `kills` processes of one stack and judge its log.
 
     Args:
@@ -38,14 +38,14 @@ async def session(
         brutal: end with kill -9 of `foresail up` instead of Ctrl-C.
     """
 
-    async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+    async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
         await _kill_at_random(stack, random.Random(seed), kills, targets, verdict)
 
     repeat = f"python -m proofs.faults --seed {seed} --kills {kills}"
     return await broken_run(LiveStack(folder, seed=seed), repeat, break_it, brutal=brutal)
 
 
-async def killed_stacks(folder: Path, seed: int, count: int) -> list[Verdict]:
+async def killed_stacks(folder: Path, seed: int, count: int) -> list[LogVerdict]:
     """Kill -9 `foresail up` itself, `count` times in one folder, each time at a random moment.
 
     A verdict fails when a process is left after five seconds, when the next start is not clean, or
@@ -57,7 +57,7 @@ async def killed_stacks(folder: Path, seed: int, count: int) -> list[Verdict]:
     for number in range(count + 1):
         last = number == count
 
-        async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+        async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
             await asyncio.sleep(rng.uniform(*PAUSE_INTERVALS) * stack.interval_seconds)
             verdict.faults.append(f"foresail up after cycle {stack.watch.newest_cycle}")
 
@@ -71,14 +71,14 @@ async def killed_stacks(folder: Path, seed: int, count: int) -> list[Verdict]:
 
 
 async def _kill_at_random(
-    stack: LiveStack, rng: random.Random, kills: int, targets: Sequence[str], verdict: Verdict
+    stack: LiveStack, rng: random.Random, kills: int, targets: Sequence[str], verdict: LogVerdict
 ) -> None:
     began = time.monotonic()
     tried = 0
     while tried < kills:
         await asyncio.sleep(rng.uniform(*PAUSE_INTERVALS) * stack.interval_seconds)
         name = rng.choice(targets)
-        if not await until(lambda name=name: name in stack.processes(), WAIT_SECONDS):  # type: ignore[misc]  # a default argument of a lambda
+        if not await wait_until(lambda name=name: name in stack.processes(), WAIT_SECONDS):  # type: ignore[misc]  # a default argument of a lambda
             verdict.problems.append(f"{name} did not come back within {WAIT_SECONDS:g} s")
             return
         if stack.signal(name):

@@ -27,7 +27,7 @@ from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import StoredMessage
 from proofs.faults.log_watch import LogWatch, read_log
-from proofs.faults.waiting import until
+from proofs.faults.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[2]
 READY_SECONDS = 90.0
@@ -116,7 +116,7 @@ class LiveStack:
         self.launch()
         up = self._up
         assert up is not None
-        known = await until(
+        known = await wait_until(
             lambda: self.file.get("pid") == self.pid or up.poll() is not None, READY_SECONDS
         )
         if not known or up.poll() is not None:
@@ -127,7 +127,7 @@ class LiveStack:
             file["nats_url"], file["cluster"], file["stream"], self.login("reader")
         )
         self._watching = asyncio.create_task(self.watch.run(), name="log-watch")
-        if not await self.watch.decided(cycles, READY_SECONDS):
+        if not await self.watch.wait_for_decisions(cycles, READY_SECONDS):
             await self.kill()
             raise NotReady(f"no decisions: {self.output[-300:]!r}")
 
@@ -158,7 +158,7 @@ class LiveStack:
             return 0
         if up.poll() is None:
             up.send_signal(signal.SIGINT)
-            await until(lambda: up.poll() is not None, STOP_SECONDS)
+            await wait_until(lambda: up.poll() is not None, STOP_SECONDS)
         await self.kill()
         return up.returncode
 
@@ -170,10 +170,10 @@ class LiveStack:
             up.wait()
         if up is None:
             return []
-        await until(lambda: not self._left(), GONE_SECONDS)
+        await wait_until(lambda: not self._remaining_processes(), GONE_SECONDS)
         await asyncio.sleep(SETTLED_SECONDS)
         await self._forget_watch()
-        left = self._left()
+        left = self._remaining_processes()
         for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
@@ -198,7 +198,7 @@ class LiveStack:
             await asyncio.gather(self._watching, return_exceptions=True)
             self._watching = None
 
-    def _left(self) -> list[psutil.Process]:
+    def _remaining_processes(self) -> list[psutil.Process]:
         """Return living processes that this `foresail up` started, whoever their parent is now."""
         found = []
         for process in psutil.process_iter():

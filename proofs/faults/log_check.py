@@ -31,7 +31,7 @@ IN_CYCLE_ORDER = frozenset(
 """Layers whose subjects go through the cycles once, upwards."""
 
 
-class Defect(StrEnum):
+class LogDefect(StrEnum):
     """What can be wrong with a log."""
 
     UNREADABLE = "unreadable"
@@ -58,10 +58,10 @@ class Defect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LogProblem:
     """One broken promise and where it is."""
 
-    defect: Defect
+    defect: LogDefect
     seq: int
     """Position in the log."""
     text: str
@@ -80,7 +80,7 @@ class LogCheck:
     executed: int = 0
     """Executions that were started."""
     newest_cycle: int = 0
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[LogProblem] = field(default_factory=list)
 
     def first(self) -> str:
         """Return the first problem as one line; empty when there is none."""
@@ -106,34 +106,34 @@ def check(
     settled = found.newest_cycle - open_cycles
     found.observed = sum(isinstance(one.data, Observation) for one in events)
     found.decided = sum(isinstance(one.data, Decision) for one in events)
-    found.problems += _repeats(events)
-    found.problems += _causes(events)
-    found.problems += _cycles(events, settled)
-    found.problems += _proposals(events, settled)
+    found.problems += _check_repeats(events)
+    found.problems += _check_causes(events)
+    found.problems += _check_cycles(events, settled)
+    found.problems += _check_proposals(events, settled)
     executions = [one for one in events if isinstance(one.data, OutcomeExecution)]
     found.executed = sum(one.data.phase is ExecutionPhase.STARTED for one in executions)
-    found.problems += _executions(events, executions, settled)
+    found.problems += _check_executions(events, executions, settled)
     if holes:
-        found.problems = [one for one in found.problems if one.defect is not Defect.HOLE]
+        found.problems = [one for one in found.problems if one.defect is not LogDefect.HOLE]
     found.problems.sort(key=lambda one: one.seq)
     return found
 
 
-def _read(messages: Iterable[StoredMessage], events: list[Event[Any]]) -> Iterator[Problem]:
+def _read(messages: Iterable[StoredMessage], events: list[Event[Any]]) -> Iterator[LogProblem]:
     """Fill `events`; yield messages that are none and positions that are missing."""
     previous = 0
     for message in messages:
         if previous and message.seq != previous + 1:
-            yield Problem(Defect.HOLE, message.seq, f"follows position {previous}")
+            yield LogProblem(LogDefect.HOLE, message.seq, f"follows position {previous}")
         previous = message.seq
         entry = read_entry(message)
         if entry.event is None:
-            yield Problem(Defect.UNREADABLE, message.seq, entry.problem[:200])
+            yield LogProblem(LogDefect.UNREADABLE, message.seq, entry.problem[:200])
         else:
             events.append(entry.event)
 
 
-def _repeats(events: list[Event[Any]]) -> Iterator[Problem]:
+def _check_repeats(events: list[Event[Any]]) -> Iterator[LogProblem]:
     ids: dict[str, int] = {}
     said: dict[tuple[str, str, int, str], int] = {}
     newest: dict[str, int] = {}
@@ -141,61 +141,63 @@ def _repeats(events: list[Event[Any]]) -> Iterator[Problem]:
         what = f"{event.subject} of cycle {event.cycle} by {event.producer}"
         first = ids.setdefault(event.id, event.seq)
         if first != event.seq:
-            yield Problem(Defect.STORED_TWICE, event.seq, f"{what}, first at {first}")
+            yield LogProblem(LogDefect.STORED_TWICE, event.seq, f"{what}, first at {first}")
             continue
         if event.cycle == 0:
             continue  # settings and the run itself belong to no cycle
         about = (event.producer, event.subject, event.cycle, event.data.key())
         first = said.setdefault(about, event.seq)
         if first != event.seq:
-            yield Problem(Defect.SAID_TWICE, event.seq, f"{what}, first at {first}")
+            yield LogProblem(LogDefect.SAID_TWICE, event.seq, f"{what}, first at {first}")
         elif parse(event.subject).layer in IN_CYCLE_ORDER:
             before = newest.get(event.subject, 0)
             if event.cycle <= before:
-                yield Problem(Defect.CYCLE_ORDER, event.seq, f"{what} after cycle {before}")
+                yield LogProblem(LogDefect.CYCLE_ORDER, event.seq, f"{what} after cycle {before}")
             newest[event.subject] = max(before, event.cycle)
 
 
-def _causes(events: list[Event[Any]]) -> Iterator[Problem]:
+def _check_causes(events: list[Event[Any]]) -> Iterator[LogProblem]:
     where = {event.id: event.seq for event in reversed(events)}
     cut = bool(events) and events[0].seq > 1  # retention has taken the oldest events
     for event in events:
         if parse(event.subject).layer in LAYERS[1:] and not event.causation_ids:
             text = f"{event.type} of cycle {event.cycle} names no cause"
-            yield Problem(Defect.CAUSE_MISSING, event.seq, text)
+            yield LogProblem(LogDefect.CAUSE_MISSING, event.seq, text)
         for cause in event.causation_ids:
             at = where.get(cause)
             if at is None:
                 if not cut:
                     text = f"{event.type} of cycle {event.cycle} names {cause}"
-                    yield Problem(Defect.CAUSE_MISSING, event.seq, text)
+                    yield LogProblem(LogDefect.CAUSE_MISSING, event.seq, text)
             elif at >= event.seq:
                 text = f"{event.type} of cycle {event.cycle} was caused by position {at}"
-                yield Problem(Defect.CAUSE_LATER, event.seq, text)
+                yield LogProblem(LogDefect.CAUSE_LATER, event.seq, text)
 
 
-def _cycles(events: list[Event[Any]], settled: int) -> Iterator[Problem]:
+def _check_cycles(events: list[Event[Any]], settled: int) -> Iterator[LogProblem]:
     """Every observed cycle has a decision (two are found as repeats)."""
     decided = {event.cycle for event in events if isinstance(event.data, Decision)}
     for event in events:
         observed = isinstance(event.data, Observation) and event.cycle <= settled
         if observed and event.cycle not in decided:
-            yield Problem(Defect.UNDECIDED, event.seq, f"cycle {event.cycle} has no decision")
+            yield LogProblem(LogDefect.UNDECIDED, event.seq, f"cycle {event.cycle} has no decision")
 
 
-def _proposals(events: list[Event[Any]], settled: int) -> Iterator[Problem]:
+def _check_proposals(events: list[Event[Any]], settled: int) -> Iterator[LogProblem]:
     decisions = {event.cycle: event for event in events if isinstance(event.data, Decision)}
     for event in events:
         if not isinstance(event.data, Proposal):
             continue
         decision = decisions.get(event.cycle)
-        lost = event.cycle <= settled if decision is None else not _accounted(event, decision)
+        lost = (
+            event.cycle <= settled if decision is None else not _is_accounted_for(event, decision)
+        )
         if lost:
             text = f"of {event.data.agent} in cycle {event.cycle}"
-            yield Problem(Defect.PROPOSAL_LOST, event.seq, text)
+            yield LogProblem(LogDefect.PROPOSAL_LOST, event.seq, text)
 
 
-def _accounted(proposal: Event[Any], decision: Event[Any]) -> bool:
+def _is_accounted_for(proposal: Event[Any], decision: Event[Any]) -> bool:
     """Say whether a decision tells what became of a proposal.
 
     One that came after the decision, or while it was made, counts only if its agent is named
@@ -207,9 +209,9 @@ def _accounted(proposal: Event[Any], decision: Event[Any]) -> bool:
     return data.selected == proposal.id or proposal.data.agent.value in data.overridden
 
 
-def _executions(
+def _check_executions(
     events: list[Event[Any]], executions: list[Event[Any]], settled: int
-) -> Iterator[Problem]:
+) -> Iterator[LogProblem]:
     phases: dict[tuple[int, bool], list[Event[Any]]] = {}
     for event in executions:
         phases.setdefault((event.cycle, bool(event.data.rollback_of)), []).append(event)
@@ -218,11 +220,11 @@ def _executions(
         text = f"{'rollback' if rollback else 'execution'} of cycle {cycle}: {', '.join(order)}"
         if order == ["started"]:
             if cycle <= settled and not rollback:
-                yield Problem(Defect.UNFINISHED, told[0].seq, text)
+                yield LogProblem(LogDefect.UNFINISHED, told[0].seq, text)
         elif order not in (["started", "finished"], ["refused"]):
-            yield Problem(Defect.NOT_STARTED, told[-1].seq, text)
+            yield LogProblem(LogDefect.NOT_STARTED, told[-1].seq, text)
     for event in events:
         due = isinstance(event.data, Decision) and event.cycle <= settled
         if due and (event.cycle, False) not in phases:
             text = f"the decision of cycle {event.cycle} has no outcome"
-            yield Problem(Defect.UNANSWERED, event.seq, text)
+            yield LogProblem(LogDefect.UNANSWERED, event.seq, text)

@@ -13,7 +13,7 @@ from bus.events import event_of
 from bus.login import ANONYMOUS, Login
 from bus.nats_adapter import NatsBus
 from bus.port import StoredMessage
-from proofs.faults.waiting import until
+from proofs.faults.waiting import wait_until
 from schemas import subjects
 from schemas.decision import ClosedBy, Decision
 
@@ -47,10 +47,10 @@ class LogWatch:
             except (Temporary, Permanent):
                 await asyncio.sleep(AGAIN_SECONDS)
 
-    async def decided(self, cycles: int, seconds: float) -> bool:
+    async def wait_for_decisions(self, cycles: int, seconds: float) -> bool:
         """Wait until `cycles` newer cycles closed with every agent heard; False after `seconds`."""
         after = self.newest_cycle
-        return await until(
+        return await wait_until(
             lambda: (
                 sum(one > after and how is ClosedBy.ALL for one, how in self.closed.items())
                 >= cycles
@@ -58,10 +58,10 @@ class LogWatch:
             seconds,
         )
 
-    async def answered(self, seconds: float) -> bool:
+    async def wait_for_execution(self, seconds: float) -> bool:
         """Wait until the executor has answered what is decided now; False after `seconds`."""
         wanted = self.newest_cycle
-        return await until(lambda: self.newest_answered >= wanted, seconds)
+        return await wait_until(lambda: self.newest_answered >= wanted, seconds)
 
     def lost_cycles(self, after: int) -> int:
         """Return how many cycles since `after`, up to the newest decided one, closed without everybody
@@ -112,7 +112,9 @@ async def read_log(
         await bus.close()
 
 
-def gone(seen: Sequence[StoredMessage], held: Sequence[StoredMessage]) -> list[StoredMessage]:
+def lost_messages(
+    seen: Sequence[StoredMessage], held: Sequence[StoredMessage]
+) -> list[StoredMessage]:
     """Return what was seen and is not held any more, at the same position with the same bytes."""
     known = {one.seq: (one.subject, one.data) for one in held}
     return [one for one in seen if known.get(one.seq) != (one.subject, one.data)]

@@ -54,7 +54,7 @@ class AckLosingProxy:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def loses(self, frame: bytes, name: str) -> bool:
+    def loses_ack(self, frame: bytes, name: str) -> bool:
         """Say whether a server's bytes hold a first acknowledgement for a chosen process."""
         if not self.active or name not in self.processes:
             return False
@@ -108,7 +108,7 @@ class AckLosingProxy:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: list[str]
     ) -> None:
         while data := await reader.read(CHUNK_BYTES):
-            if name and self.loses(data, name[0]):
+            if name and self.loses_ack(data, name[0]):
                 return
             writer.write(data)
             await writer.drain()

@@ -16,20 +16,20 @@ from bus.nats_server import NatsServer, free_port
 from proofs.faults.broken_run import broken_run
 from proofs.faults.live_stack import LiveStack
 from proofs.faults.lost_acks import AckLosingProxy
-from proofs.faults.verdict import Verdict
-from proofs.faults.waiting import until
+from proofs.faults.verdict import LogVerdict
+from proofs.faults.waiting import wait_until
 
 
 async def lost_acks(
     folder: Path, seed: int, seconds: float, processes: Collection[str]
-) -> tuple[Verdict, int]:
+) -> tuple[LogVerdict, int]:
     """Lose the first acknowledgement of every event of some processes; return how many were lost."""
     server = NatsServer(folder / "nats", port=free_port())
     await server.start()
     proxy = AckLosingProxy(_port(server.url), frozenset(processes), active=False)
     await proxy.start()
 
-    async def break_it(_stack: LiveStack, verdict: Verdict) -> None:
+    async def break_it(_stack: LiveStack, verdict: LogVerdict) -> None:
         proxy.active = True
         await asyncio.sleep(seconds)
         proxy.active = False
@@ -47,7 +47,7 @@ async def lost_acks(
     return verdict, proxy.lost
 
 
-async def truncated_store(folder: Path, seed: int, cuts: int) -> Verdict:
+async def truncated_store(folder: Path, seed: int, cuts: int) -> LogVerdict:
     """Stop the server, cut its newest file at a random place, start it again; `cuts` times.
 
     The services live on and know more than the log then holds. They must notice and go on from what
@@ -57,7 +57,7 @@ async def truncated_store(folder: Path, seed: int, cuts: int) -> Verdict:
     server = NatsServer(folder / "nats", port=free_port())
     await server.start()
 
-    async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+    async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
         for number in range(cuts):
             await asyncio.sleep(rng.uniform(2.0, 6.0) * stack.interval_seconds)
             before = stack.watch.messages[-1].seq
@@ -66,7 +66,7 @@ async def truncated_store(folder: Path, seed: int, cuts: int) -> Verdict:
             await server.start()
             verdict.faults.append(f"{removed} bytes cut at position {before}")
             if number + 1 < cuts:
-                await stack.watch.decided(1, 60.0)
+                await stack.watch.wait_for_decisions(1, 60.0)
 
     try:
         stack = LiveStack(folder, seed=seed, extra=("--nats-url", server.url))
@@ -76,14 +76,14 @@ async def truncated_store(folder: Path, seed: int, cuts: int) -> Verdict:
         await server.stop()
 
 
-async def full_disk(folder: Path, seed: int, megabytes: int) -> Verdict:
+async def full_disk(folder: Path, seed: int, megabytes: int) -> LogVerdict:
     """Let the server's disk run full, keep it so for a while, make space, start the server again."""
     rng = random.Random(seed)
     with small_disk(folder / "disk", megabytes) as disk:
         server = NatsServer(disk / "nats", port=free_port())
         await server.start()
 
-        async def break_it(stack: LiveStack, verdict: Verdict) -> None:
+        async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
             ballast = disk / "ballast"
             _fill(ballast)
             cycle, since = stack.watch.newest_cycle, time.monotonic()
@@ -159,15 +159,15 @@ def _port(url: str) -> int:
     return int(url.rsplit(":", 1)[-1])
 
 
-async def refused_store(folder: Path) -> Verdict:
+async def refused_store(folder: Path) -> LogVerdict:
     """Start a stack on a server whose store is smaller than the log asks for: one line, no process."""
     server = TinyServer(folder / "nats", port=free_port())
     await server.start()
-    verdict = Verdict("python -m proofs faults")
+    verdict = LogVerdict("python -m proofs faults")
     try:
         stack = LiveStack(folder, extra=("--nats-url", server.url))
         stack.launch()
-        ended = await until(lambda: stack.returncode is not None, 60.0)
+        ended = await wait_until(lambda: stack.returncode is not None, 60.0)
         left = await stack.kill()
     finally:
         await server.stop()

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from bus.port import StoredMessage
 from proofs.faults.log_check import LogCheck, check
-from proofs.faults.log_watch import gone
+from proofs.faults.log_watch import lost_messages
 
 
 @dataclass
-class Verdict:
+class LogVerdict:
     """Everything that was wrong with one run; nothing when it held."""
 
     repeat: str
@@ -38,7 +38,7 @@ class Verdict:
         self.problems += [str(one) for one in self.log.problems]
         if self.log.decided == 0:
             self.problems.append("the log holds no decision")
-        lost = gone(seen, held)
+        lost = lost_messages(seen, held)
         if lost:
             first = lost[0]
             self.problems.append(

@@ -9,7 +9,7 @@ from collections.abc import Callable
 POLL_SECONDS = 0.05
 
 
-async def until(reached: Callable[[], object], seconds: float) -> bool:
+async def wait_until(reached: Callable[[], object], seconds: float) -> bool:
     """Wait until `reached` says yes; False when it did not within `seconds`."""
     deadline = time.monotonic() + seconds
     while not reached():

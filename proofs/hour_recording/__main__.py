@@ -14,7 +14,7 @@ from rich.console import Console
 
 from foresail.flags import seconds
 from proofs.__main__ import table
-from proofs.faults import quiet
+from proofs.faults import silence_bus_log
 from proofs.hour_recording import prove_run
 from proofs.hour_recording.live import Kill, Run
 
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--keep", metavar="FOLDER", help="keep the stack's folder and recording")
     parser.add_argument("extra", nargs="*", metavar="FLAG", help="flags of foresail up, after --")
     given = parser.parse_args(arguments)
-    quiet()
+    silence_bus_log()
     kills = tuple(_kill(one) for one in given.kill) or (
         Kill("inference", given.length * 0.25),
         Kill("referee", given.length * 0.5),

@@ -37,7 +37,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRun:
     """What came of a run."""
 
     path: Path
@@ -46,7 +46,7 @@ class Recorded:
     sealed: bool
 
 
-async def record(folder: Path, run: Run) -> Recorded:
+async def record(folder: Path, run: Run) -> RecordedRun:
     """Run the stack in `folder`, kill what is to be killed, stop it, return its recording.
 
     Raises:
@@ -68,17 +68,19 @@ async def record(folder: Path, run: Run) -> Recorded:
             await asyncio.sleep(max(0.0, kill.seconds - (time.monotonic() - began)))
             before = stack.processes().get(kill.process)
             if stack.signal(kill.process) and before is not None:
-                killed.extend([kill] if await _back(stack, kill.process, before.pid) else [])
+                killed.extend(
+                    [kill] if await _wait_for_restart(stack, kill.process, before.pid) else []
+                )
         await asyncio.sleep(max(0.0, run.seconds - (time.monotonic() - began)))
     finally:
         await stack.stop()
     recording = open_recording(path)
     for _ in recording:
         pass
-    return Recorded(path, tuple(killed), recording.sealed)
+    return RecordedRun(path, tuple(killed), recording.sealed)
 
 
-async def _back(stack: LiveStack, name: str, pid: int) -> bool:
+async def _wait_for_restart(stack: LiveStack, name: str, pid: int) -> bool:
     """Wait until a service runs as another process."""
     until = time.monotonic() + BACK_SECONDS
     while time.monotonic() < until:

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from proofs.determinism.environments import ENVIRONMENTS, Environment
-from proofs.determinism.interpreters import ROOT, Interpreter, Missing, other, this
+from proofs.determinism.interpreters import (
+    ROOT,
+    Interpreter,
+    MissingInterpreter,
+    other_interpreter,
+    running_interpreter,
+)
 from proofs.row import Row
 
 VERSIONS = ("3.11", "3.13")
@@ -23,8 +29,12 @@ def verdicts(path: Path, part: str) -> Iterator[Row]:
     """Verify twice in three environments on each interpreter; one row for each pair."""
     first: dict[str, Any] | None = None
     for version in VERSIONS:
-        interpreter = this() if this().version == version else other(version)
-        if isinstance(interpreter, Missing):
+        interpreter = (
+            running_interpreter()
+            if running_interpreter().version == version
+            else other_interpreter(version)
+        )
+        if isinstance(interpreter, MissingInterpreter):
             yield Row(part, f"verified on {interpreter}", TIMES, 0, "not tried")
             continue
         for environment in ENVIRONMENTS[:3]:
@@ -32,7 +42,7 @@ def verdicts(path: Path, part: str) -> Iterator[Row]:
             first = first or reports[0]
             held = sum(one["holds"] is True and one == first for one in reports)
             name = f"verified on {interpreter}, {environment.name}"
-            yield Row(part, name, TIMES, held, _said(reports[0]))
+            yield Row(part, name, TIMES, held, _describe_report(reports[0]))
 
 
 def verify(path: Path, interpreter: Interpreter, environment: Environment) -> dict[str, Any]:
@@ -57,7 +67,7 @@ def verify(path: Path, interpreter: Interpreter, environment: Environment) -> di
     return found
 
 
-def _said(report: dict[str, Any]) -> str:
+def _describe_report(report: dict[str, Any]) -> str:
     if "error" in report:
         return str(report["error"])
     alone = sum(one["ungrounded"] for one in report["layers"].values())

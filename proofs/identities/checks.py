@@ -22,7 +22,7 @@ from bus.login import IMPORTED_API, Login
 from bus.nats_wire import EXPECTED
 from proofs.identities import attacks
 from proofs.identities.attacks import CLUSTER, LOG
-from proofs.identities.ground import Ground, connect, flushed
+from proofs.identities.ground import Ground, connect, flush
 from schemas import subjects
 from services.identities import BY_NAME, IDENTITIES
 
@@ -69,7 +69,7 @@ async def refused_publishes(ground: Ground, identity: Identity) -> list[Check]:
     ground.seen.clear()
     for attempt in attempts:
         await caller.client.publish(attempt.subject, attempt.body)
-    await flushed(caller.client)
+    await flush(caller.client)
     await ground.settle()
     return [
         Check(
@@ -90,7 +90,7 @@ async def refused_subscriptions(ground: Ground, identity: Identity) -> list[Chec
     wanted = list(attacks.subscriptions(identity))
     for subject in wanted:
         await caller.client.subscribe(subject)
-    await flushed(caller.client)
+    await flush(caller.client)
     return [
         Check(
             identity.name,
@@ -111,7 +111,7 @@ async def refused_headers(ground: Ground, identity: Identity) -> list[Check]:
     client, checks = ground.callers[identity.name].client, []
     before = await ground.state()
     for what, headers in attacks.headers():
-        answer = await _answer(client, own[0], b"{}", dict(headers))
+        answer = await _ask(client, own[0], b"{}", dict(headers))
         checks.append(Check(identity.name, "refusal", "a header", what, "error" in answer))
     trace = {"Nats-Trace-Dest": f"foresail.{CLUSTER}.x"}
     ground.seen.clear()
@@ -121,7 +121,7 @@ async def refused_headers(ground: Ground, identity: Identity) -> list[Check]:
     foreign = next(one for one in attacks.every_subject() if one not in own)
     last = {**batch, "Nats-Batch-Sequence": "2", "Nats-Batch-Commit": "1"}
     await client.publish(foreign, b"{}", headers=last)
-    await flushed(client)
+    await flush(client)
     await ground.settle()
     held = not ground.arrived(trace["Nats-Trace-Dest"])
     checks.append(Check(identity.name, "refusal", "a header", "a trace sent to a subject", held))
@@ -138,7 +138,7 @@ async def injected_replies(ground: Ground, identity: Identity) -> list[Check]:
         ground.seen.clear()
         for target in targets:
             await client.publish(request, body, reply=target)
-        await flushed(client)
+        await flush(client)
         await ground.settle()
         arrived = {subject for subject, _ in ground.seen}
         what = f"{request.removesuffix(LOG.name)} {body.decode()}"
@@ -163,7 +163,7 @@ async def wrong_passwords(ground: Ground, identity: Identity) -> list[Check]:
     }
     checks = []
     for what, password in tries.items():
-        refused = not await _lets_in(ground.url, Login(identity.name, password))
+        refused = not await _accepts_login(ground.url, Login(identity.name, password))
         checks.append(Check(identity.name, "refusal", "a login", what, refused))
     return checks
 
@@ -192,8 +192,8 @@ async def _may_publish(ground: Ground, identity: Identity) -> AsyncIterator[tupl
     client = ground.callers[identity.name].client
     own = identity.subjects(CLUSTER)
     for subject in own:
-        yield subject, "seq" in await _answer(client, subject, b"{}")
-        refused = await _answer(client, subject, b"{}", {EXPECTED: "0"})
+        yield subject, "seq" in await _ask(client, subject, b"{}")
+        refused = await _ask(client, subject, b"{}", {EXPECTED: "0"})
         yield f"{subject}, expectation checked", refused.get("error", {}).get("err_code") == 10071
     if len(own) > 1:
         batch = {"Nats-Batch-Id": f"own-{identity.name}"}
@@ -201,13 +201,13 @@ async def _may_publish(ground: Ground, identity: Identity) -> AsyncIterator[tupl
             headers = {**batch, "Nats-Batch-Sequence": str(number)}
             await client.publish(subject, b"{}", headers=headers)
         commit = {**batch, "Nats-Batch-Sequence": str(len(own)), "Nats-Batch-Commit": "1"}
-        answer = await _answer(client, own[-1], b"{}", commit)
+        answer = await _ask(client, own[-1], b"{}", commit)
         yield "one atomic batch of all", answer.get("count") == len(own)
 
 
 async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[str, bool]]:
     client = ground.callers[identity.name].client
-    info = await _answer(client, f"{IMPORTED_API}.STREAM.INFO.{LOG.name}", b"{}")
+    info = await _ask(client, f"{IMPORTED_API}.STREAM.INFO.{LOG.name}", b"{}")
     yield "the log's state", info["config"]["name"] == LOG.name
     get = f"{IMPORTED_API}.DIRECT.GET.{LOG.name}"
     control = f"foresail.{CLUSTER}.control"
@@ -219,7 +219,7 @@ async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[s
     statuses = [(await inbox.next_msg(WAIT_SECONDS)).headers or {} for _ in range(3)]
     yield "history in batches", [one.get("Status") for one in statuses] == [None, None, "204"]
     feed = await client.subscribe(subjects.live(f"foresail.{CLUSTER}.>"))
-    await flushed(client)
+    await flush(client)
     await ground.witness.request(control, identity.name.encode())
     yield "the live feed", (await feed.next_msg(WAIT_SECONDS)).data == identity.name.encode()
     await feed.unsubscribe()
@@ -231,7 +231,7 @@ async def _heartbeats(ground: Ground, identity: Identity) -> bool:
     subscription = await ground.callers[listener].client.subscribe(
         subjects.health(CLUSTER, "*"), cb=heard.put
     )
-    await flushed(ground.callers[listener].client)
+    await flush(ground.callers[listener].client)
     subject = subjects.health(CLUSTER, identity.name)
     await ground.callers[identity.name].client.publish(subject, b"alive")
     message = await asyncio.wait_for(heard.get(), WAIT_SECONDS)
@@ -248,7 +248,7 @@ async def _may_administer(ground: Ground, identity: Identity) -> AsyncIterator[t
         (f"CONSUMER.CREATE.{LOG.name}", {"stream_name": LOG.name, "config": {}}),
         ("STREAM.DELETE.MADE", {}),
     ):
-        answer = await _answer(client, f"$JS.API.{call}", json.dumps(body).encode())
+        answer = await _ask(client, f"$JS.API.{call}", json.dumps(body).encode())
         yield call.split(".")[0] + " " + call.split(".")[1], "error" not in answer
 
 
@@ -261,7 +261,7 @@ async def insider_injections(ground: Ground) -> int:
     ground.seen.clear()
     for target in targets:
         await caller.client.publish(f"$JS.API.STREAM.INFO.{LOG.name}", b"{}", reply=target)
-    await flushed(caller.client)
+    await flush(caller.client)
     await ground.settle()
     await caller.client.close()
     return sum(map(ground.arrived, targets))
@@ -274,7 +274,7 @@ async def anonymous_is_reader(ground: Ground) -> bool:
     decision = BY_NAME["referee"].subjects(CLUSTER)[0]
     ground.seen.clear()
     await caller.client.publish(decision, b"{}")
-    await flushed(caller.client)
+    await flush(caller.client)
     await ground.witness.request(f"foresail.{CLUSTER}.control", b"{}")
     heard = await feed.next_msg(WAIT_SECONDS)
     await caller.client.close()
@@ -282,7 +282,7 @@ async def anonymous_is_reader(ground: Ground) -> bool:
     return heard.subject == live and caller.was_refused("publish", decision)
 
 
-async def _answer(
+async def _ask(
     client: Client, subject: str, data: bytes, headers: dict[str, str] | None = None
 ) -> dict[str, Any]:
     reply = await client.request(subject, data, timeout=WAIT_SECONDS, headers=headers)
@@ -290,7 +290,7 @@ async def _answer(
     return answer
 
 
-async def _lets_in(url: str, login: Login) -> bool:
+async def _accepts_login(url: str, login: Login) -> bool:
     try:
         caller = await asyncio.wait_for(connect(url, login), WAIT_SECONDS)
     except (NatsError, TimeoutError, OSError):

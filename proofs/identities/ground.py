@@ -65,7 +65,7 @@ class Ground:
         for stream in (LOG.name, OTHER):
             await self.ask(f"STREAM.INFO.{stream}")
         await self.ask("INFO")
-        await flushed(self.witness)
+        await flush(self.witness)
 
     async def ask(self, call: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Call the JetStream API as the witness."""
@@ -88,7 +88,7 @@ class Ground:
         return any(one == subject for one, _ in self.seen)
 
 
-async def flushed(client: Client) -> None:
+async def flush(client: Client) -> None:
     """Return when the server has taken all that `client` was given, and its answers are here.
 
     The library writes a ping past what still waits to be written; only the second comes after it.
@@ -117,7 +117,7 @@ async def ground(folder: Path) -> AsyncIterator[Ground]:
             callers[identity.name] = await connect(url, logins[identity.name])
             cleanup.push_async_callback(callers[identity.name].client.close)
         found = Ground(url, logins, callers, witness)
-        await _furnish(found)
+        await _add_targets(found)
         yield found
 
 
@@ -145,7 +145,7 @@ async def connect(url: str, login: Login) -> Caller:
     return Caller(client, refusals)
 
 
-async def _furnish(ground: Ground) -> None:
+async def _add_targets(ground: Ground) -> None:
     """Add a second stream, a consumer that is not theirs, and three stored events."""
     other = {"name": OTHER, "subjects": ["other.>"], "allow_direct": True}
     await ground.ask(f"STREAM.CREATE.{OTHER}", other)
@@ -159,4 +159,4 @@ async def _furnish(ground: Ground) -> None:
         ground.seen.append((message.subject, message.data))
 
     await ground.witness.subscribe(">", cb=see)
-    await flushed(ground.witness)
+    await flush(ground.witness)

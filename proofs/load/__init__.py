@@ -42,15 +42,15 @@ def prove(scale: Scale) -> Iterator[Row]:
     """Measure the capacity, hold 80 % of it for `scale.seconds`, then push as fast as possible."""
     try:
         short = min(CAPACITY_SECONDS, scale.seconds)
-        capacity = _measured(scale.seed, short)[HELD]["cycles/s"]
-        measured = _measured(scale.seed, scale.seconds, rate=SHARE * capacity)
+        capacity = _measure(scale.seed, short)[HELD]["cycles/s"]
+        measured = _measure(scale.seed, scale.seconds, rate=SHARE * capacity)
     except NotMeasured as error:
         yield Row(PART, f"held load, {scale.seconds:g} s", 1, 0, str(error)[:300])
         return
     yield from rows_of(measured, scale.seconds, capacity)
 
 
-def _measured(seed: int, seconds: float, rate: float | None = None) -> Figures:
+def _measure(seed: int, seconds: float, rate: float | None = None) -> Figures:
     """Run the benchmark and return its rows.
 
     Raises:

@@ -16,18 +16,18 @@ from tempfile import TemporaryDirectory
 from deploy.grafana.make_dashboard import DASHBOARD
 from deploy.grafana.make_prometheus import CONTAINERS, OPTIONAL, PORT, local_scraping
 from deploy.grafana.make_prometheus import scraping as scrape_config
-from proofs.faults import quiet
+from proofs.faults import silence_bus_log
 from proofs.faults.live_stack import LiveStack, NotReady
 from proofs.observability import traces
-from proofs.observability.panels import Answered, answers, queries
-from proofs.observability.phoenix import Phoenix, PhoenixFailed, collecting
+from proofs.observability.panels import PanelAnswer, answer_all, queries
+from proofs.observability.phoenix import Phoenix, PhoenixFailed, running_phoenix
 from proofs.observability.prometheus import (
     MISSING,
     Prometheus,
     PrometheusFailed,
-    binary,
-    objection,
-    scraping,
+    config_objection,
+    find_prometheus,
+    running_prometheus,
 )
 from proofs.row import Row, Scale
 
@@ -43,17 +43,17 @@ TRACED = "cycles that are one whole trace in Phoenix"
 
 def prove(scale: Scale) -> Iterator[Row]:
     """Ask, trace and compare; the scale gives the seed alone."""
-    quiet()
+    silence_bus_log()
     with TemporaryDirectory(prefix="foresail-observability-", ignore_cleanup_errors=True) as made:
-        yield from asyncio.run(_proved(Path(made), scale.seed))
+        yield from asyncio.run(_prove_in(Path(made), scale.seed))
 
 
-async def _proved(folder: Path, seed: int) -> list[Row]:
-    if binary() is None:
+async def _prove_in(folder: Path, seed: int) -> list[Row]:
+    if find_prometheus() is None:
         return [Row(PART, "panels answered with data by Prometheus", 1, 0, MISSING)]
     rows = _configurations(folder)
     try:
-        async with collecting(folder) as collector:
+        async with running_phoenix(folder) as collector:
             rows += await traces.of_recording(folder, collector, seed)
             return rows + await _live(folder, seed, collector)
     except PhoenixFailed as error:
@@ -64,7 +64,7 @@ async def _proved(folder: Path, seed: int) -> list[Row]:
 def _configurations(folder: Path) -> list[Row]:
     """Let promtool read what compose gives to Prometheus."""
     targets = {name: f"{name}:{PORT}" for name in CONTAINERS}
-    said = objection(scrape_config(targets, looked_up=OPTIONAL), folder)
+    said = config_objection(scrape_config(targets, looked_up=OPTIONAL), folder)
     return [Row(PART, "promtool takes the scrape configuration", 1, int(not said), said[:300])]
 
 
@@ -73,7 +73,7 @@ async def _live(folder: Path, seed: int, collector: Phoenix | None) -> list[Row]
     try:
         await stack.start(CYCLES)
         config = local_scraping(stack.folder / "state" / "stack.json", SCRAPE_SECONDS)
-        async with scraping(config, folder) as prometheus:
+        async with running_prometheus(config, folder) as prometheus:
             rows = [await _panels(stack, prometheus), *await _numbers(stack, prometheus)]
         if collector is not None:
             seen = list(stack.watch.messages)
@@ -88,12 +88,12 @@ async def _live(folder: Path, seed: int, collector: Phoenix | None) -> list[Row]
 async def _panels(stack: LiveStack, prometheus: Prometheus) -> Row:
     for name in FAULTS:
         stack.signal(name)
-        await stack.watch.decided(CYCLES, DECIDED_SECONDS)
-    found = await answers(queries(DASHBOARD), prometheus)
+        await stack.watch.wait_for_decisions(CYCLES, DECIDED_SECONDS)
+    found = await answer_all(queries(DASHBOARD), prometheus)
     return panels_row(found)
 
 
-def panels_row(found: Sequence[Answered]) -> Row:
+def panels_row(found: Sequence[PanelAnswer]) -> Row:
     """Return the row of all panels: tried, answered, and the first that was not."""
     wrong = [f"{one.asked.panel}: {one.objection}" for one in found if one.objection]
     series = sum(one.series for one in found)

@@ -55,7 +55,7 @@ class ExpectedCycle:
         return (one.seq for one in self.events.values())
 
 
-def expected(messages: Iterable[StoredMessage]) -> dict[str, ExpectedCycle]:
+def expected_cycles(messages: Iterable[StoredMessage]) -> dict[str, ExpectedCycle]:
     """Return every cycle of a log by its trace id."""
     cycles: dict[str, ExpectedCycle] = {}
     spans: dict[str, str] = {}
@@ -115,7 +115,7 @@ def _faults_of_span(
         "foresail.event.type": headers["type"],
         "foresail.seq": message.seq,
         "messaging.destination.name": message.subject,
-        **_said(message),
+        **_expected_attributes(message),
     }
     wrong = [
         f"{where}: {name} is {span.attributes.get(name)!r}, not {value!r}"
@@ -132,7 +132,7 @@ def _faults_of_span(
     return wrong
 
 
-def _said(message: StoredMessage) -> dict[str, Any]:
+def _expected_attributes(message: StoredMessage) -> dict[str, Any]:
     """Return what the span of a decision or an execution must say besides."""
     if not message.subject.endswith((".decision", ".outcome.execution")):
         return {}
@@ -145,7 +145,7 @@ def _said(message: StoredMessage) -> dict[str, Any]:
     return told
 
 
-def up_to(spans: Iterable[CollectedSpan], seq: int) -> list[CollectedSpan]:
+def spans_up_to(spans: Iterable[CollectedSpan], seq: int) -> list[CollectedSpan]:
     """Return roots, and spans of events up to a position: a log that grows has been traced further."""
     return [one for one in spans if not one.parent or one.attributes.get("foresail.seq", 0) <= seq]
 

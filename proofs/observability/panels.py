@@ -30,7 +30,7 @@ _LEGEND = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PanelQuery:
     """One query of one panel."""
 
     panel: str
@@ -40,23 +40,23 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class PanelAnswer:
     """What became of one query."""
 
-    asked: Asked
+    asked: PanelQuery
     series: int
     objection: str = ""
     """Why it does not count; empty when it does."""
 
 
-def queries(dashboard: Path) -> list[Asked]:
+def queries(dashboard: Path) -> list[PanelQuery]:
     """Return every query of a dashboard file, with its variables put in."""
     content: dict[str, Any] = json.loads(dashboard.read_bytes())
     values = {**VARIABLES, **_own_variables(content)}
     return [
-        Asked(
+        PanelQuery(
             panel["title"],
-            _put_in(target["expr"], values),
+            _substitute(target["expr"], values),
             tuple(_LEGEND.findall(target.get("legendFormat", ""))),
         )
         for panel in content["panels"]
@@ -64,7 +64,7 @@ def queries(dashboard: Path) -> list[Asked]:
     ]
 
 
-async def answers(asked: Sequence[Asked], prometheus: Prometheus) -> list[Answered]:
+async def answer_all(asked: Sequence[PanelQuery], prometheus: Prometheus) -> list[PanelAnswer]:
     """Ask until all are answered, or a minute has passed."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + ANSWER_SECONDS
@@ -75,19 +75,19 @@ async def answers(asked: Sequence[Asked], prometheus: Prometheus) -> list[Answer
         await asyncio.sleep(AGAIN_SECONDS)
 
 
-def answer(asked: Asked, prometheus: Prometheus) -> Answered:
+def answer(asked: PanelQuery, prometheus: Prometheus) -> PanelAnswer:
     """Ask one query once."""
     try:
         series = prometheus.ask(asked.expression)
     except PrometheusFailed as error:
-        return Answered(asked, 0, str(error))
+        return PanelAnswer(asked, 0, str(error))
     numbers = [one for one in series if not math.isnan(one.value)]
     if not numbers:
-        return Answered(asked, 0, "no data" if not series else "no number")
+        return PanelAnswer(asked, 0, "no data" if not series else "no number")
     missing = [label for label in asked.labels if not any(label in one.labels for one in numbers)]
     if missing:
-        return Answered(asked, len(numbers), f"no label {missing[0]} for its legend")
-    return Answered(asked, len(numbers))
+        return PanelAnswer(asked, len(numbers), f"no label {missing[0]} for its legend")
+    return PanelAnswer(asked, len(numbers))
 
 
 def _own_variables(content: Mapping[str, Any]) -> dict[str, str]:
@@ -99,7 +99,7 @@ def _own_variables(content: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _put_in(expression: str, values: Mapping[str, str]) -> str:
+def _substitute(expression: str, values: Mapping[str, str]) -> str:
     for name in sorted(values, key=len, reverse=True):
         expression = expression.replace("${" + name[1:] + "}", values[name])
         expression = expression.replace(name, values[name])

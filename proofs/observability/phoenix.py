@@ -81,7 +81,7 @@ def _span(one: dict[str, Any]) -> CollectedSpan:
     )
 
 
-def program() -> str:
+def phoenix_command() -> str:
     """Return Phoenix's command, installed first where it is missing.
 
     Raises:
@@ -110,18 +110,18 @@ def program() -> str:
     return str(kept)
 
 
-def _last_of(log: Path) -> str:
+def _last_line(log: Path) -> str:
     return log.read_text(encoding="utf-8", errors="replace").strip()[-300:]
 
 
 @asynccontextmanager
-async def collecting(folder: Path) -> AsyncIterator[Phoenix]:
+async def running_phoenix(folder: Path) -> AsyncIterator[Phoenix]:
     """Run Phoenix until the block ends; its database goes to `folder`.
 
     Raises:
         PhoenixFailed: it cannot be installed, or was not ready within ten minutes.
     """
-    command = await asyncio.to_thread(program)
+    command = await asyncio.to_thread(phoenix_command)
     port, grpc_port = free_ports(2)
     log = (folder / "phoenix.log").open("wb")
     process = await asyncio.create_subprocess_exec(
@@ -144,7 +144,7 @@ async def collecting(folder: Path) -> AsyncIterator[Phoenix]:
         async with asyncio.timeout(READY_SECONDS):
             while not await asyncio.to_thread(lambda: running.ready):
                 if process.returncode is not None:
-                    raise PhoenixFailed(f"it ended: {_last_of(folder / 'phoenix.log')}")
+                    raise PhoenixFailed(f"it ended: {_last_line(folder / 'phoenix.log')}")
                 await asyncio.sleep(0.5)
         yield running
     except TimeoutError as error:

@@ -67,12 +67,12 @@ class Prometheus:
             return False
 
 
-def binary() -> str | None:
+def find_prometheus() -> str | None:
     """Return where Prometheus is installed, if it is."""
     return shutil.which("prometheus")
 
 
-def objection(config: Mapping[str, Any], folder: Path) -> str:
+def config_objection(config: Mapping[str, Any], folder: Path) -> str:
     """Return what `promtool` says against a configuration; empty when it is valid.
 
     Raises:
@@ -90,13 +90,13 @@ def objection(config: Mapping[str, Any], folder: Path) -> str:
 
 
 @asynccontextmanager
-async def scraping(config: Mapping[str, Any], folder: Path) -> AsyncIterator[Prometheus]:
+async def running_prometheus(config: Mapping[str, Any], folder: Path) -> AsyncIterator[Prometheus]:
     """Run Prometheus with a configuration until the block ends; its files go to `folder`.
 
     Raises:
         PrometheusFailed: it is not installed, or was not ready within a minute.
     """
-    program = binary()
+    program = find_prometheus()
     if program is None:
         raise PrometheusFailed(MISSING)
     (folder / "prometheus.yml").write_text(as_yaml(config), encoding="utf-8")
@@ -125,13 +125,13 @@ async def _until_ready(running: Prometheus, process: asyncio.subprocess.Process,
         async with asyncio.timeout(READY_SECONDS):
             while not await asyncio.to_thread(lambda: running.ready):
                 if process.returncode is not None:
-                    raise PrometheusFailed(_last_of(log))
+                    raise PrometheusFailed(_last_line(log))
                 await asyncio.sleep(POLL_SECONDS)
     except TimeoutError as error:
         raise PrometheusFailed(f"not ready within {READY_SECONDS:g} s") from error
 
 
-def _last_of(log: Path) -> str:
+def _last_line(log: Path) -> str:
     return log.read_text(encoding="utf-8", errors="replace").strip()[-300:]
 
 

@@ -15,10 +15,10 @@ from bus.recording import open_recording
 from proofs.observability.expected_traces import (
     CollectedSpan,
     ExpectedCycle,
-    expected,
+    expected_cycles,
     faults_of,
     layers_of,
-    up_to,
+    spans_up_to,
 )
 from proofs.observability.phoenix import Phoenix
 from proofs.row import Row
@@ -34,8 +34,8 @@ async def of_recording(folder: Path, collector: Phoenix, seed: int) -> list[Row]
     """Record ten minutes on a simulated clock, send them, and compare."""
     file = folder / "run.fslog"
     flags = ["--virtual-time", "--for", "600s", "--nodes", "10", "--exercise", "--json"]
-    await _foresail(folder, "up", *flags, "--seed", str(seed), "--record", str(file))
-    sent = await _foresail(folder, "trace", str(file), "--otlp", collector.url, "--json")
+    await _run_verb(folder, "up", *flags, "--seed", str(seed), "--record", str(file))
+    sent = await _run_verb(folder, "trace", str(file), "--otlp", collector.url, "--json")
     return await _rows("a recording", list(open_recording(file)), sent, collector)
 
 
@@ -44,15 +44,15 @@ async def of_stack(
 ) -> list[Row]:
     """Send the log of a stack as far as `messages` go, and compare; later events are not looked at."""
     flags = ["--otlp", collector.url, "--no-follow", "--state", str(state), "--json"]
-    sent = await _foresail(folder, "trace", *flags)
+    sent = await _run_verb(folder, "trace", *flags)
     return await _rows("a running stack", messages, sent, collector)
 
 
 async def _rows(
     what: str, messages: Sequence[StoredMessage], sent: str, collector: Phoenix
 ) -> list[Row]:
-    cycles = expected(messages)
-    traces = await _collected(collector, cycles)
+    cycles = expected_cycles(messages)
+    traces = await _wait_for_spans(collector, cycles)
     return list(rows_of(what, cycles, traces, sent))
 
 
@@ -67,7 +67,7 @@ def rows_of(
     wrong = [
         f"cycle {cycle.number}: {fault}"
         for trace, cycle in cycles.items()
-        for fault in faults_of(cycle, up_to(traces.get(trace, []), newest))[:1]
+        for fault in faults_of(cycle, spans_up_to(traces.get(trace, []), newest))[:1]
     ]
     events = sum(len(one.events) for one in cycles.values())
     detail = wrong[0] if wrong else f"{events} events, each a span; {sent}".rstrip("; ")
@@ -82,7 +82,7 @@ def rows_of(
     yield Row(PART, f"layers seen in traces of {what}", MOST_LAYERS, most)
 
 
-async def _collected(
+async def _wait_for_spans(
     collector: Phoenix, cycles: Mapping[str, ExpectedCycle]
 ) -> dict[str, list[CollectedSpan]]:
     """Return the spans of these traces once all are there; what is there after two minutes otherwise."""
@@ -99,7 +99,7 @@ async def _collected(
         await asyncio.sleep(1.0)
 
 
-async def _foresail(folder: Path, *words: str) -> str:
+async def _run_verb(folder: Path, *words: str) -> str:
     """Run one verb as a user does; return its JSON as one short line.
 
     Raises:

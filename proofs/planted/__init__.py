@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from rich.progress import track
 
 from proofs.planted.decisions import DECISIONS
-from proofs.planted.defect import Defect, Tried, copy_tree, run_tests, try_defect
+from proofs.planted.defect import Defect, DefectResult, copy_tree, run_tests, try_defect
 from proofs.planted.execution import EXECUTION
 from proofs.planted.forecast import FORECAST
 from proofs.planted.guard_rails import GUARD_RAILS
@@ -99,7 +99,7 @@ def _without_a_defect(tree: Path) -> Row:
     return Row("planted", "named tests pass without a defect", 1, int(code == 0), last)
 
 
-def _try(defect: Defect, free: SimpleQueue[Path]) -> Tried:
+def _try(defect: Defect, free: SimpleQueue[Path]) -> DefectResult:
     tree = free.get()
     try:
         return try_defect(tree, defect)

@@ -38,7 +38,7 @@ class NotPlantable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class DefectResult:
     """What became of one defect."""
 
     defect: Defect
@@ -58,7 +58,7 @@ def copy_tree(source: Path, target: Path) -> None:
 
 
 @contextmanager
-def planted(tree: Path, defect: Defect) -> Iterator[None]:
+def planting(tree: Path, defect: Defect) -> Iterator[None]:
     """Change the file inside the block.
 
     Raises:
@@ -101,14 +101,16 @@ def run_tests(tree: Path, tests: Sequence[str], seconds: float = TEST_SECONDS) -
     return ran.returncode, ran.stdout + ran.stderr
 
 
-def try_defect(tree: Path, defect: Defect) -> Tried:
+def try_defect(tree: Path, defect: Defect) -> DefectResult:
     """Plant one defect in a copied tree and run the test that must notice it."""
     try:
-        with planted(tree, defect):
+        with planting(tree, defect):
             code, output = run_tests(tree, [defect.test])
     except NotPlantable as error:
-        return Tried(defect, False, str(error))
+        return DefectResult(defect, False, str(error))
     failed = [line for line in output.splitlines() if line.startswith("FAILED ")]
     if code == TESTS_FAILED and failed:
-        return Tried(defect, True, failed[0].removeprefix("FAILED "))
-    return Tried(defect, False, f"pytest ended with {code}: {output.strip().splitlines()[-1:]}")
+        return DefectResult(defect, True, failed[0].removeprefix("FAILED "))
+    return DefectResult(
+        defect, False, f"pytest ended with {code}: {output.strip().splitlines()[-1:]}"
+    )

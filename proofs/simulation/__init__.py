@@ -21,16 +21,16 @@ from proofs.faults.log_check import check
 from proofs.results import Results, fingerprint
 from proofs.row import Row, Scale
 from proofs.simulation.compare import compare
-from proofs.simulation.plan import Plan, drawn, world_of
-from proofs.simulation.planted import DEFECTS, SEEDS, caught_by, report_of
-from proofs.simulation.world import CALM_CYCLES, Ran, run
+from proofs.simulation.plan import FaultPlan, draw_plan, world_of
+from proofs.simulation.planted import DEFECTS, SEEDS, find_catching_seed, find_report
+from proofs.simulation.world import CALM_CYCLES, RunResult, run
 
 OPEN_CYCLES = 3
 """Cycles at the end of a calm run that may still be on their way."""
 
 
 @dataclass
-class Verdict:
+class SeedVerdict:
     """What one seed showed."""
 
     seed: int
@@ -43,14 +43,14 @@ class Verdict:
     different: int = 0
 
 
-def try_seed(seed: int) -> Verdict:
+def try_seed(seed: int) -> SeedVerdict:
     """Run one seed's faults, first beside the sources, then everywhere, and judge both."""
-    verdict = Verdict(seed)
-    quiet = undisturbed(world_of(seed))
-    same_world = run(drawn(seed, sources=False), mode="shadow")
-    everywhere = run(drawn(seed, sources=True))
+    verdict = SeedVerdict(seed)
+    quiet = undisturbed_run(world_of(seed))
+    same_world = run(draw_plan(seed, sources=False), mode="shadow")
+    everywhere = run(draw_plan(seed, sources=True))
     for name, ran in (("same world", same_world), ("everywhere", everywhere)):
-        verdict.problems += [f"{name}: {text}" for text in judged(ran)]
+        verdict.problems += [f"{name}: {text}" for text in find_problems(ran)]
         verdict.crashes += ran.crashes
         verdict.events += len(ran.messages)
         verdict.zombies += ran.superseded_writers
@@ -62,15 +62,15 @@ def try_seed(seed: int) -> Verdict:
 
 
 @cache
-def undisturbed(world: int) -> Ran:
+def undisturbed_run(world: int) -> RunResult:
     """Return the run that others are compared with, itself without a problem."""
-    ran = run(Plan(0, world), mode="shadow")
-    problems = judged(ran)
+    ran = run(FaultPlan(0, world), mode="shadow")
+    problems = find_problems(ran)
     assert not problems, problems[0]
     return ran
 
 
-def judged(ran: Ran) -> list[str]:
+def find_problems(ran: RunResult) -> list[str]:
     """Return everything that is wrong with one run."""
     found = check(ran.messages, open_cycles=OPEN_CYCLES)
     problems = [*ran.problems, *map(str, found.problems)]
@@ -82,7 +82,7 @@ def judged(ran: Ran) -> list[str]:
 def prove(scale: Scale) -> Iterator[Row]:
     """Try `scale.seeds` seeds, less those whose results are kept, and every planted defect."""
     seeds = range(scale.seed, scale.seed + scale.seeds)
-    verdicts = _verdicts(seeds, scale)
+    verdicts = _all_verdicts(seeds, scale)
     bad = [one for one in verdicts if one.problems]
     detail = (
         f"{sum(one.crashes for one in verdicts)} crashes, "
@@ -108,11 +108,11 @@ def prove(scale: Scale) -> Iterator[Row]:
         compared - unexplained,
         f"{sum(one.different for one in verdicts)} differ for a recorded reason",
     )
-    caught = [name for name in DEFECTS if caught_by(name)]
+    caught = [name for name in DEFECTS if find_catching_seed(name)]
     missed = ", ".join(name for name in DEFECTS if name not in caught)
     yield Row("simulation", "planted defects caught", len(DEFECTS), len(caught), missed)
     plans = [(name, seed) for name in DEFECTS for seed in SEEDS]
-    false = [one for one in plans if report_of(*one, planted=False)]
+    false = [one for one in plans if find_report(*one, planted=False)]
     yield Row(
         "simulation",
         "the same plans without a defect report none",
@@ -122,7 +122,7 @@ def prove(scale: Scale) -> Iterator[Row]:
     )
 
 
-def _verdicts(seeds: range, scale: Scale) -> list[Verdict]:
+def _all_verdicts(seeds: range, scale: Scale) -> list[SeedVerdict]:
     """Return every seed's verdict in order, from kept results where they are there.
 
     Raises:
@@ -152,4 +152,4 @@ def _verdicts(seeds: range, scale: Scale) -> list[Verdict]:
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    return [Verdict(**results.found[str(seed)]) for seed in seeds]
+    return [SeedVerdict(**results.found[str(seed)]) for seed in seeds]

@@ -15,7 +15,7 @@ from random import Random
 from bus.clock import LoopClock
 from bus.memory_adapter import MemoryBus
 from bus.port import Message, Messages
-from proofs.simulation.plan import Plan
+from proofs.simulation.plan import FaultPlan
 from services.cluster import JSON, ApiResponse, ClusterUnavailable, Json, Method, Transport
 
 IN_FLIGHT_SECONDS = 3.0
@@ -29,7 +29,7 @@ class Crash(BaseException):
 class Steps:
     """The seeded fate of one start of one process."""
 
-    def __init__(self, plan: Plan, process: str, start: int) -> None:
+    def __init__(self, plan: FaultPlan, process: str, start: int) -> None:
         """Draw from a stream of randomness of its own."""
         self.plan = plan
         self.dead = False

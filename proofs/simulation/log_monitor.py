@@ -36,7 +36,7 @@ class LogMonitor:
     rolled_back: set[int] = field(default_factory=set)
     open_plans: dict[tuple[int, bool], Event[OutcomeExecution]] = field(default_factory=dict)
 
-    def stored(self, message: StoredMessage) -> None:
+    def on_stored(self, message: StoredMessage) -> None:
         """Look at one event at the moment it is stored."""
         event: Event[Any] = event_of(message)
         self._check_identity(event)
@@ -46,22 +46,22 @@ class LogMonitor:
                 self.nodes = data.totals.nodes
             case Decision() as data:
                 if data.missing and data.closed_by == "all":
-                    self._say(event, "closed by all although somebody is missing")
+                    self._report(event, "closed by all although somebody is missing")
             case OutcomeExecution():
                 self._check_execution(event)
 
-    def written(self, method: str, path: str) -> None:
+    def on_write(self, method: str, path: str) -> None:
         """Look at one real write of the executor just before it happens."""
         plans = [
             plan
             for plan in self.open_plans.values()
-            if any(_writes(operation, path) for operation in plan.data.operations)
+            if any(_is_written_by(operation, path) for operation in plan.data.operations)
         ]
         if not plans:
             self.problems.append(f"{method} {path} was written before its plan was stored")
             return
         decided = [plan for plan in plans if not plan.data.rollback_of]
-        if len(decided) == len(plans) and all(self._too_old(plan) for plan in decided):
+        if len(decided) == len(plans) and all(self._is_too_old(plan) for plan in decided):
             self.problems.append(f"{method} {path} was written for a decision that is too old")
 
     def _check_identity(self, event: Event[Any]) -> None:
@@ -69,7 +69,7 @@ class LogMonitor:
             self.origin, event.producer, event.type, cycle=event.cycle, key=event.data.key()
         )
         if event.id != expected:
-            self._say(event, "its id does not follow from what it is about")
+            self._report(event, "its id does not follow from what it is about")
 
     def _check_execution(self, event: Event[OutcomeExecution]) -> None:
         data = event.data
@@ -82,12 +82,12 @@ class LogMonitor:
         self.open_plans[about] = event
         if data.rollback_of:
             return
-        if self._too_old(event):
-            self._say(event, f"started while cycle {self.newest_cycle} was observed")
+        if self._is_too_old(event):
+            self._report(event, f"started while cycle {self.newest_cycle} was observed")
         self._check_guard_rails(event)
         self.started.append(event)
 
-    def _too_old(self, plan: Event[OutcomeExecution]) -> bool:
+    def _is_too_old(self, plan: Event[OutcomeExecution]) -> bool:
         age = self.newest_cycle - plan.data.cycle
         return age > self.settings.stale_cycles + self.late_cycles
 
@@ -101,14 +101,14 @@ class LogMonitor:
             age = now - one.cluster_time_seconds
             same = one.action.kind is data.action.kind and one.direction == data.direction
             if same and age < limits.cool_down_seconds:
-                self._say(event, f"{data.action.kind} again after {age:g} s, in its cool-down")
+                self._report(event, f"{data.action.kind} again after {age:g} s, in its cool-down")
         if data.action.target.kind is not TargetKind.NODE:
             return
         recent = [
             one for one in on_target if now - one.cluster_time_seconds < limits.caps.window_seconds
         ]
         if len(recent) >= limits.caps.per_node:
-            self._say(event, f"{len(recent)} executions on one node already")
+            self._report(event, f"{len(recent)} executions on one node already")
         for budget in limits.budgets:
             used = {
                 one.data.action.target.name
@@ -119,13 +119,13 @@ class LogMonitor:
                 and one.data.cycle not in self.rolled_back
             } | {data.action.target.name}
             if data.action.kind in budget.reasons and len(used) > budget.limit(self.nodes):
-                self._say(event, f"{len(used)} nodes disrupted; the budget is {budget.nodes}")
+                self._report(event, f"{len(used)} nodes disrupted; the budget is {budget.nodes}")
 
-    def _say(self, event: Event[Any], text: str) -> None:
+    def _report(self, event: Event[Any], text: str) -> None:
         self.problems.append(f"seq {event.seq}: {event.type} of cycle {event.cycle}: {text}")
 
 
-def _writes(operation: Any, path: str) -> bool:
+def _is_written_by(operation: Any, path: str) -> bool:
     """Say whether a path is that of an operation's object or of one of its subresources."""
     parts = path.strip("/").split("/")
     return operation.resource in parts and operation.name in parts

@@ -21,7 +21,7 @@ DERIVED = (
 
 
 @dataclass(frozen=True)
-class Plan:
+class FaultPlan:
     """One run's faults; probabilities are per step (one operation on the bus or the cluster)."""
 
     seed: int
@@ -66,7 +66,7 @@ def world_of(seed: int) -> int:
     return 1 + seed % WORLDS
 
 
-def drawn(seed: int, *, sources: bool) -> Plan:
+def draw_plan(seed: int, *, sources: bool) -> FaultPlan:
     """Draw a run's faults.
 
     Args:
@@ -80,7 +80,7 @@ def drawn(seed: int, *, sources: bool) -> Plan:
         return value * rng.random() if rng.random() < probability else 0.0
 
     long_outage = rng.random() < 0.35
-    return Plan(
+    return FaultPlan(
         seed=seed,
         world=world_of(seed),
         hit=(*DERIVED, *SOURCES) if sources else DERIVED,

@@ -22,8 +22,8 @@ from bus.errors import AnotherWriter
 from bus.follow import Publisher
 from bus.memory_adapter import Faults
 from proofs.faults.log_check import check
-from proofs.simulation.plan import DERIVED, Plan
-from proofs.simulation.world import Ran, run
+from proofs.simulation.plan import DERIVED, FaultPlan
+from proofs.simulation.world import RunResult, run
 from schemas.decision import ClosedBy
 from schemas.envelope import Event, NewEvent, stamp
 from services.executor.guards import BEFORE_READING, stale_decision
@@ -33,11 +33,11 @@ SEEDS = range(1, 13)
 
 
 @dataclass(frozen=True)
-class Defect:
+class PlantedDefect:
     """One planted defect."""
 
     plant: Callable[[], AbstractContextManager[Any]]
-    plan: Plan
+    plan: FaultPlan
     told: str
     """Words of the report that must name it."""
     mode: str = "active"
@@ -54,7 +54,7 @@ def ack_before_publish() -> Iterator[None]:
         if self.producer != "executor":
             return await publish(self, new_events)
         events = [stamp(one, self.origin, self.producer, "") for one in new_events]
-        _later.add(asyncio.ensure_future(_tried(publish(self, new_events))))
+        _later.add(asyncio.ensure_future(_publish_late(publish(self, new_events))))
         return tuple(events)
 
     with patch.object(Publisher, "publish", publish_later):
@@ -64,7 +64,7 @@ def ack_before_publish() -> Iterator[None]:
 _later: set[asyncio.Future[None]] = set()
 
 
-async def _tried(said: Any) -> None:
+async def _publish_late(said: Any) -> None:
     try:
         await said
     except BaseException:  # noqa: BLE001 - this is the planted defect: nobody hears of a failure
@@ -128,41 +128,41 @@ def cool_down_forgotten_on_restart() -> Iterator[None]:
         yield
 
 
-DEFECTS: Mapping[str, Defect] = {
-    "ack before publish": Defect(
+DEFECTS: Mapping[str, PlantedDefect] = {
+    "ack before publish": PlantedDefect(
         ack_before_publish,
-        Plan(1, hit=DERIVED, crash=0.01, jitter_seconds=0.5),
+        FaultPlan(1, hit=DERIVED, crash=0.01, jitter_seconds=0.5),
         "before its plan was stored",
     ),
-    "id from causes": Defect(
-        id_from_causes, Plan(1, hit=DERIVED), "does not follow from what it is about"
+    "id from causes": PlantedDefect(
+        id_from_causes, FaultPlan(1, hit=DERIVED), "does not follow from what it is about"
     ),
-    "acting on an old observation": Defect(
+    "acting on an old observation": PlantedDefect(
         acting_on_an_old_observation,
-        Plan(1, hit=DERIVED, outage="executor", outage_seconds=90.0),
+        FaultPlan(1, hit=DERIVED, outage="executor", outage_seconds=90.0),
         "was observed",
     ),
-    "retry treated as failure": Defect(
+    "retry treated as failure": PlantedDefect(
         retry_treated_as_failure,
-        Plan(1, hit=DERIVED, bus=Faults(drop_before_ack=0.1)),
+        FaultPlan(1, hit=DERIVED, bus=Faults(drop_before_ack=0.1)),
         "stopped without a rival",
     ),
-    "cool-down forgotten on restart": Defect(
+    "cool-down forgotten on restart": PlantedDefect(
         cool_down_forgotten_on_restart,
-        Plan(1, hit=("executor",), crash=0.04),
+        FaultPlan(1, hit=("executor",), crash=0.04),
         "in its cool-down",
         mode="shadow",
     ),
 }
 
 
-def caught_by(name: str) -> tuple[int, str] | None:
+def find_catching_seed(name: str) -> tuple[int, str] | None:
     """Return the first seed that shows a planted defect and the report that names it; None: no seed does."""
-    found = ((seed, report_of(name, seed, planted=True)) for seed in SEEDS)
+    found = ((seed, find_report(name, seed, planted=True)) for seed in SEEDS)
     return next(((seed, report) for seed, report in found if report), None)
 
 
-def report_of(name: str, seed: int, *, planted: bool) -> str:
+def find_report(name: str, seed: int, *, planted: bool) -> str:
     """Return the report that names a defect under one plan of faults; empty when there is none.
 
     Args:
@@ -176,5 +176,5 @@ def report_of(name: str, seed: int, *, planted: bool) -> str:
     return next((text for text in _reports(ran) if defect.told in text), "")
 
 
-def _reports(ran: Ran) -> list[str]:
+def _reports(ran: RunResult) -> list[str]:
     return [*ran.problems, *map(str, check(ran.messages).problems)]

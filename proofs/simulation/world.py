@@ -20,7 +20,7 @@ from foresail.stack.in_process import service, service_names
 from foresail.stack.virtual import INCARNATION, START_WALL_NS
 from proofs.simulation.door import Crash, JumpingClock, SteppedBus, SteppedTransport, Steps
 from proofs.simulation.log_monitor import LogMonitor, late_cycles
-from proofs.simulation.plan import INTERVAL_SECONDS, SOURCES, Plan
+from proofs.simulation.plan import INTERVAL_SECONDS, SOURCES, FaultPlan
 from schemas.identity import Origin
 from services.cluster import TwinTransport
 from services.executor.settings import ExecutorSettings
@@ -38,10 +38,10 @@ END_SECONDS = 30.0
 
 
 @dataclass
-class Ran:
+class RunResult:
     """What a run left behind."""
 
-    plan: Plan
+    plan: FaultPlan
     messages: list[StoredMessage]
     problems: list[str]
     """What the watchman saw, and processes that ended as they never should."""
@@ -52,10 +52,10 @@ class Ran:
 
 
 @dataclass
-class World:
+class SimulatedRun:
     """Everything of one run."""
 
-    plan: Plan
+    plan: FaultPlan
     settings: StackSettings
     origin: Origin
     log: MemoryLog
@@ -78,14 +78,14 @@ class World:
 
     async def _run_once(self, process: str) -> None:
         start = self.starts[process] = self.starts.get(process, 0) + 1
-        plan = Plan(self.plan.seed) if self.calm else self.plan
+        plan = FaultPlan(self.plan.seed) if self.calm else self.plan
         steps = self.living[process] = Steps(plan, process, start)
         bus = SteppedBus(self.log, self.origin.cluster, plan.faults_of(process, start))
         bus.steps = steps
         transport = SteppedTransport(
             TwinTransport(self.twin),
             steps,
-            self.monitor.written if process == "executor" else lambda _method, _path: None,
+            self.monitor.on_write if process == "executor" else lambda _method, _path: None,
         )
         clock = JumpingClock(START_WALL_NS, steps)
         task = asyncio.ensure_future(
@@ -135,7 +135,9 @@ class World:
         await asyncio.gather(second, return_exceptions=True)
 
 
-def run(plan: Plan, *, mode: str = "active", trouble_cycles: int = TROUBLE_CYCLES) -> Ran:
+def run(
+    plan: FaultPlan, *, mode: str = "active", trouble_cycles: int = TROUBLE_CYCLES
+) -> RunResult:
     """Run one plan to its calm end; the same plan gives the same log."""
     settings = _settings(plan.world, mode)
     before = structlog.get_config()
@@ -161,7 +163,7 @@ def _settings(seed: int, mode: str) -> StackSettings:
     return derived(resolve(None, {}, flags))
 
 
-async def _run(plan: Plan, settings: StackSettings, trouble_cycles: int) -> Ran:
+async def _run(plan: FaultPlan, settings: StackSettings, trouble_cycles: int) -> RunResult:
     clock = LoopClock(START_WALL_NS)
     origin = Origin(settings.run.cluster, INCARNATION)
     log = MemoryLog(wall_ns=clock.wall_ns)
@@ -171,11 +173,11 @@ async def _run(plan: Plan, settings: StackSettings, trouble_cycles: int) -> Ran:
     pauses = plan.pause_seconds if plan.pause else 0.0
     slack = late_cycles(pauses + 8 * plan.jitter_seconds, INTERVAL_SECONDS)
     twin = InProcessTwin.of(workload, seed=plan.world, speed=1.0, clock=clock)
-    world = World(plan, settings, origin, log, twin, LogMonitor(origin, executor, slack))
-    log.feeds.append(world.monitor.stored)
+    world = SimulatedRun(plan, settings, origin, log, twin, LogMonitor(origin, executor, slack))
+    log.feeds.append(world.monitor.on_stored)
     names = service_names(settings)
     tasks = {name: asyncio.create_task(world.keep(name), name=name) for name in names}
-    trouble = _trouble(world)
+    trouble = _cause_trouble(world)
     await asyncio.sleep(trouble_cycles * INTERVAL_SECONDS)
     await _calm_down(world, trouble)
     await asyncio.sleep((CALM_CYCLES - 0.5) * INTERVAL_SECONDS)
@@ -184,10 +186,12 @@ async def _run(plan: Plan, settings: StackSettings, trouble_cycles: int) -> Ran:
     await asyncio.sleep(SETTLE_SECONDS)
     await _end(world, tasks)
     problems = [*world.monitor.problems, *world.problems]
-    return Ran(plan, log.messages, problems, world.starts, world.crashes, world.another_writer)
+    return RunResult(
+        plan, log.messages, problems, world.starts, world.crashes, world.another_writer
+    )
 
 
-async def _end(world: World, tasks: dict[str, asyncio.Task[None]]) -> None:
+async def _end(world: SimulatedRun, tasks: dict[str, asyncio.Task[None]]) -> None:
     """Stop every process; one that does not end when it is told to is a problem of its own."""
     for task in tasks.values():
         task.cancel()
@@ -197,7 +201,7 @@ async def _end(world: World, tasks: dict[str, asyncio.Task[None]]) -> None:
         task.cancel()
 
 
-def _trouble(world: World) -> list[asyncio.Task[None]]:
+def _cause_trouble(world: SimulatedRun) -> list[asyncio.Task[None]]:
     trouble = []
     if world.plan.outage:
         trouble.append(asyncio.create_task(world.have_outage(), name="outage"))
@@ -206,7 +210,7 @@ def _trouble(world: World) -> list[asyncio.Task[None]]:
     return trouble
 
 
-async def _calm_down(world: World, trouble: list[asyncio.Task[None]]) -> None:
+async def _calm_down(world: SimulatedRun, trouble: list[asyncio.Task[None]]) -> None:
     """End all faults: whoever was hit starts once more, over a good connection."""
     world.calm = True
     await asyncio.gather(*trouble)

@@ -15,7 +15,7 @@ from foresail.settings import resolve
 from proofs import cluster
 from proofs.cluster.network import Network, may_network
 from proofs.cluster.traffic import SUBJECTS, Acknowledged, message
-from proofs.cluster.verdict import wrong
+from proofs.cluster.verdict import broken_promises
 from schemas.envelope import MESSAGE_ID
 
 needs_namespaces = pytest.mark.skipif(
@@ -56,7 +56,13 @@ except OSError:
 
 def reaches(network: Network, member: str, other: str) -> bool:
     """Say whether one member's packets reach another."""
-    command = [*network.enter(member), sys.executable, "-c", CONNECT, network.address(other)]
+    command = [
+        *network.command_prefix(member),
+        sys.executable,
+        "-c",
+        CONNECT,
+        network.address(other),
+    ]
     return subprocess.run(command, check=False).returncode == 0
 
 
@@ -68,11 +74,11 @@ def namespaces() -> str:
 @needs_namespaces
 def test_what_is_cut_off_is_cut_off() -> None:
     """A member is cut off from one other, or from everybody, and reaches them again afterwards."""
-    with Network.made(3) as network:
+    with Network.create(3) as network:
         before = reaches(network, "n1", "n2")
-        network.part("n1", ["n2"])
+        network.cut_between("n1", ["n2"])
         apart = (reaches(network, "n1", "n2"), reaches(network, "client", "n1"))
-        network.join("n1", ["n2"])
+        network.reconnect("n1", ["n2"])
         network.unplug("n1")
         alone = reaches(network, "client", "n1")
         network.plug("n1")
@@ -87,7 +93,7 @@ def test_namespaces_are_removed_even_after_a_failure() -> None:
     seen: list[str] = []
 
     def fail() -> None:
-        with Network.made(3) as network:
+        with Network.create(3) as network:
             seen.extend((network.name, namespaces()))
             raise RuntimeError("inside")
 
@@ -134,8 +140,8 @@ def test_the_verdict_notices(problem: str) -> None:
     """A lost, doubled, moved or foreign event, a hole and a wrong reader are each found; a good log
     passes.
     """
-    assert [] == wrong(*a_log())
-    assert any(problem in line for line in wrong(*CASES[problem](*a_log())))
+    assert [] == broken_promises(*a_log())
+    assert any(problem in line for line in broken_promises(*CASES[problem](*a_log())))
 
 
 def test_replicas_are_a_setting_of_the_log() -> None:

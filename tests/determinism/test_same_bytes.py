@@ -8,11 +8,16 @@ import pytest
 
 from proofs.determinism.comparison import first_difference
 from proofs.determinism.environments import ENVIRONMENTS, Environment
-from proofs.determinism.interpreters import CURRENT, Missing, other, this
-from proofs.determinism.runs import Case, record
+from proofs.determinism.interpreters import (
+    CURRENT,
+    MissingInterpreter,
+    other_interpreter,
+    running_interpreter,
+)
+from proofs.determinism.runs import RunCase, record
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
-CASE = Case("openb", 40, 150.0, exercise=True)
+CASE = RunCase("openb", 40, 150.0, exercise=True)
 SEED = 5
 NEWEST = "3.13"
 
@@ -20,7 +25,9 @@ NEWEST = "3.13"
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Record the case once in the first environment."""
-    return record(tmp_path_factory.mktemp("first"), CASE, SEED, this(), ENVIRONMENTS[0])
+    return record(
+        tmp_path_factory.mktemp("first"), CASE, SEED, running_interpreter(), ENVIRONMENTS[0]
+    )
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS[1:3], ids=lambda one: one.name)
@@ -28,14 +35,16 @@ def test_the_environment_changes_no_byte(
     first: Path, environment: Environment, tmp_path: Path
 ) -> None:
     """Hash seed, time zone, locale and working folder are not in a recording."""
-    assert None is first_difference(first, record(tmp_path, CASE, SEED, this(), environment))
+    assert None is first_difference(
+        first, record(tmp_path, CASE, SEED, running_interpreter(), environment)
+    )
 
 
 @pytest.mark.skipif(CURRENT == NEWEST, reason="this interpreter is the newest")
 def test_the_interpreter_changes_no_byte(first: Path, tmp_path: Path) -> None:
     """CPython 3.13 writes what CPython 3.11 writes."""
-    newest = other(NEWEST)
-    if isinstance(newest, Missing):
+    newest = other_interpreter(NEWEST)
+    if isinstance(newest, MissingInterpreter):
         pytest.skip(f"not tried: {newest}")
 
     assert None is first_difference(first, record(tmp_path, CASE, SEED, newest, ENVIRONMENTS[1]))
@@ -43,7 +52,9 @@ def test_the_interpreter_changes_no_byte(first: Path, tmp_path: Path) -> None:
 
 def test_the_first_differing_line_is_named(first: Path, tmp_path: Path) -> None:
     """The comparison can fail: another seed differs, and the line is shown."""
-    found = first_difference(first, record(tmp_path, CASE, SEED + 1, this(), ENVIRONMENTS[0]))
+    found = first_difference(
+        first, record(tmp_path, CASE, SEED + 1, running_interpreter(), ENVIRONMENTS[0])
+    )
 
     assert found is not None
     assert found.startswith("line 1, byte ")

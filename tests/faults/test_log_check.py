@@ -15,7 +15,7 @@ from bus.port import StoredMessage
 from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
-from proofs.faults.log_check import Defect, LogCheck, check
+from proofs.faults.log_check import LogCheck, LogDefect, check
 from schemas.envelope import MESSAGE_ID, attributes_of
 from schemas.registry import decode
 
@@ -97,47 +97,47 @@ def _forget_considered(data: dict[str, Any]) -> None:
     data["considered"] = [one for one in data["considered"] if one["agent"] != loser]
 
 
-PLANTED: dict[str, tuple[Defect, Callable[[Log], Log]]] = {
-    "a message is gone": (Defect.HOLE, lambda log: [*log[:40], *log[41:]]),
+PLANTED: dict[str, tuple[LogDefect, Callable[[Log], Log]]] = {
+    "a message is gone": (LogDefect.HOLE, lambda log: [*log[:40], *log[41:]]),
     "a message is no event": (
-        Defect.UNREADABLE,
+        LogDefect.UNREADABLE,
         lambda log: [*log[:40], replace(log[40], data=b"{"), *log[41:]],
     ),
     "an event is stored twice": (
-        Defect.STORED_TWICE,
+        LogDefect.STORED_TWICE,
         lambda log: numbered([*log, log[where(log, "observation", 2)]]),
     ),
     "a cycle has two decisions": (
-        Defect.SAID_TWICE,
+        LogDefect.SAID_TWICE,
         lambda log: numbered([*log, renamed(log[where(log, "decision", 2)])]),
     ),
     "a proposal is said twice under two ids": (
-        Defect.SAID_TWICE,
+        LogDefect.SAID_TWICE,
         lambda log: numbered([*log, renamed(log[where(log, "proposal", 7)])]),
     ),
     "cycles go backwards": (
-        Defect.CYCLE_ORDER,
+        LogDefect.CYCLE_ORDER,
         lambda log: moved(log, where(log, "reaction", 3), len(log) - 1),
     ),
     "a cause is nowhere": (
-        Defect.CAUSE_MISSING,
+        LogDefect.CAUSE_MISSING,
         lambda log: without(log, where(log, "prediction.risk", 4)),
     ),
     "an effect comes before its cause": (
-        Defect.CAUSE_LATER,
+        LogDefect.CAUSE_LATER,
         lambda log: moved(log, where(log, "decision", 5), where(log, "observation", 5)),
     ),
     "an observed cycle is not decided": (
-        Defect.UNDECIDED,
+        LogDefect.UNDECIDED,
         lambda log: without(log, where(log, "decision", 4)),
     ),
-    "a loser is not named": (Defect.PROPOSAL_LOST, lambda log: decided(log, _forget_loser)),
+    "a loser is not named": (LogDefect.PROPOSAL_LOST, lambda log: decided(log, _forget_loser)),
     "a proposal is not considered": (
-        Defect.PROPOSAL_LOST,
+        LogDefect.PROPOSAL_LOST,
         lambda log: decided(log, _forget_considered),
     ),
     "finished before it started": (
-        Defect.NOT_STARTED,
+        LogDefect.NOT_STARTED,
         lambda log: moved(
             log,
             where(log, "outcome.execution", phase="finished"),
@@ -145,15 +145,15 @@ PLANTED: dict[str, tuple[Defect, Callable[[Log], Log]]] = {
         ),
     ),
     "finished and never started": (
-        Defect.NOT_STARTED,
+        LogDefect.NOT_STARTED,
         lambda log: without(log, where(log, "outcome.execution", phase="started")),
     ),
     "started and never finished": (
-        Defect.UNFINISHED,
+        LogDefect.UNFINISHED,
         lambda log: without(log, where(log, "outcome.execution", phase="finished")),
     ),
     "a decision without outcome": (
-        Defect.UNANSWERED,
+        LogDefect.UNANSWERED,
         lambda log: without(log, where(log, "outcome.execution", phase="refused")),
     ),
 }
@@ -185,7 +185,7 @@ def test_holes_are_allowed_only_where_asked(log: Log) -> None:
 
     with_hole = [*log[:-1], replace(last, seq=last.seq + 10)]
 
-    assert [Defect.HOLE] == [one.defect for one in check(with_hole).problems]
+    assert [LogDefect.HOLE] == [one.defect for one in check(with_hole).problems]
     assert [] == check(with_hole, holes=True).problems
 
 
@@ -194,7 +194,9 @@ def test_the_newest_cycles_may_still_be_open(log: Log) -> None:
     newest = where(log, "decision", -1)
 
     assert [] == check(log[:newest]).problems
-    assert Defect.UNDECIDED in {one.defect for one in check(log[:newest], open_cycles=0).problems}
+    assert LogDefect.UNDECIDED in {
+        one.defect for one in check(log[:newest], open_cycles=0).problems
+    }
 
 
 def test_a_problem_says_where_it_is() -> None:

@@ -11,15 +11,15 @@ import pytest
 
 from proofs.faults import frozen, kills, storage
 from proofs.faults.live_stack import LiveStack
-from proofs.faults.log_watch import gone
-from proofs.faults.verdict import Verdict
+from proofs.faults.log_watch import lost_messages
+from proofs.faults.verdict import LogVerdict
 
 pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(400)]
 
 SEED = 11
 
 
-def expect_held(*verdicts: Verdict) -> None:
+def expect_held(*verdicts: LogVerdict) -> None:
     """Fail with what was wrong, what was done before, and how to do it again."""
     assert [] == [one.failure() for one in verdicts if not one.held]
 
@@ -47,7 +47,7 @@ async def test_two_referees_make_one_decision(tmp_path: Path) -> None:
 
 async def test_a_frozen_process_is_replaced(tmp_path: Path) -> None:
     """A stopped executor is killed and started again, and complete cycles follow."""
-    verdict = await frozen.replaced(tmp_path, SEED, ("executor",), within_seconds=100.0)
+    verdict = await frozen.prove_replacement(tmp_path, SEED, ("executor",), within_seconds=100.0)
 
     expect_held(verdict)
     assert verdict.faults[0].startswith("executor replaced after ")
@@ -57,7 +57,7 @@ async def test_outages_longer_than_the_servers_memory(tmp_path: Path) -> None:
     """A service that was away for longer than the server knows repeated messages repeats none."""
     taken: Sequence[tuple[str, frozen.How]] = (("referee", "killed"), ("executor", "frozen"))
 
-    expect_held(await frozen.outages(tmp_path, SEED, taken, 6.0, window_seconds=1.0))
+    expect_held(await frozen.prove_outages(tmp_path, SEED, taken, 6.0, window_seconds=1.0))
 
 
 async def test_lost_acknowledgements_double_nothing(tmp_path: Path) -> None:
@@ -94,5 +94,5 @@ async def test_a_watched_log_that_lost_something_is_noticed(tmp_path: Path) -> N
     await stack.stop()
     held = await stack.log_after()
 
-    assert [] == gone(seen, held)
-    assert [seen[3]] == gone(seen, [*held[:3], *held[4:]])
+    assert [] == lost_messages(seen, held)
+    assert [seen[3]] == lost_messages(seen, [*held[:3], *held[4:]])

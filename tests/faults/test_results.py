@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import proofs.faults
-from proofs.faults import once
-from proofs.faults.verdict import Verdict
+from proofs.faults import resume_or_run
+from proofs.faults.verdict import LogVerdict
 from proofs.results import Results
 from proofs.row import Scale
 
@@ -22,10 +22,10 @@ def test_what_is_finished_is_not_tried_again(tmp_path: Path) -> None:
         return {"held": 20}
 
     first = Results.open(tmp_path, "faults", "code")
-    once(first, "a", run)
+    resume_or_run(first, "a", run)
     again = Results.open(tmp_path, "faults", "code")
 
-    assert {"held": 20} == once(again, "a", run) == once(again, "b", run)
+    assert {"held": 20} == resume_or_run(again, "a", run) == resume_or_run(again, "b", run)
     assert 2 == len(calls)
 
 
@@ -37,12 +37,12 @@ def test_an_interrupted_run_of_kills_counts_all(
     """
     tried: list[int] = []
 
-    async def session(_folder: Path, seed: int, count: int, *, brutal: bool) -> Verdict:
+    async def session(_folder: Path, seed: int, count: int, *, brutal: bool) -> LogVerdict:
         del brutal
         tried.append(seed)
         if tried == [5_000, 5_001, 5_002]:
             raise KeyboardInterrupt
-        verdict = Verdict("again", faults=["referee"] * count)
+        verdict = LogVerdict("again", faults=["referee"] * count)
         verdict.log.events = 100
         if seed == 5_001:
             verdict.problems.append("lost")

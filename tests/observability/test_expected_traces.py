@@ -11,7 +11,7 @@ import pytest
 from bus.port import StoredMessage
 from bus.recording import open_recording
 from projections.spans import CycleSpan, SpanBuilder
-from proofs.observability.expected_traces import CollectedSpan, expected, layers_of
+from proofs.observability.expected_traces import CollectedSpan, expected_cycles, layers_of
 from proofs.observability.traces import rows_of
 
 RECORDING = Path(__file__).parents[1] / "golden" / "v1.fslog"
@@ -51,7 +51,7 @@ def test_each_cycle_of_a_recording_is_one_whole_trace(
     messages: list[StoredMessage], traces: Traces
 ) -> None:
     """Every event is a span below one of its causes, with its position, type, rule and action."""
-    whole, layers = rows_of("a recording", expected(messages), traces)
+    whole, layers = rows_of("a recording", expected_cycles(messages), traces)
 
     assert whole.holds, whole.detail
     assert whole.tried > 5
@@ -101,7 +101,7 @@ def test_a_broken_trace_is_named(
         trace: [kept for one in spans if (kept := broken(one)) is not None]
         for trace, spans in traces.items()
     }
-    whole, _ = rows_of("a recording", expected(messages), changed)
+    whole, _ = rows_of("a recording", expected_cycles(messages), changed)
 
     assert whole.held < whole.tried
     assert named in whole.detail

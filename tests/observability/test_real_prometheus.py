@@ -22,14 +22,14 @@ from deploy.grafana.make_dashboard import DASHBOARD
 from deploy.grafana.make_prometheus import CONTAINERS, OPTIONAL, PORT, scraping
 from foresail.stack.health_ports import free_ports
 from proofs.observability import prometheus
-from proofs.observability.panels import answers, queries
+from proofs.observability.panels import answer_all, queries
 from schemas.identity import Origin
 from schemas.outcome import ExecutionPhase
 from schemas.reasons import Reason
 from schemas.registry import encode
 from tests.builders import make_decision, make_execution, make_observation, stamped
 
-pytestmark = pytest.mark.skipif(prometheus.binary() is None, reason=prometheus.MISSING)
+pytestmark = pytest.mark.skipif(prometheus.find_prometheus() is None, reason=prometheus.MISSING)
 
 
 def sent(data: Any, cycle: int) -> Message:
@@ -70,11 +70,11 @@ async def test_every_panel_is_answered_with_data(tmp_path: Path) -> None:
     ready = HealthState(True, {})
     async with (
         health_server({"FORESAIL_HEALTH_PORT": str(port)}, clock, metrics, lambda: ready),
-        prometheus.scraping(config, tmp_path) as running,
+        prometheus.running_prometheus(config, tmp_path) as running,
     ):
         work = asyncio.create_task(working(bus))
         asked = queries(DASHBOARD)
-        found = await answers(asked, running)
+        found = await answer_all(asked, running)
         wrong = [
             replace(asked[0], expression="foresail_is_ready"),
             replace(asked[0], labels=("process",)),
@@ -100,5 +100,7 @@ def test_the_configuration_for_containers_is_valid(tmp_path: Path) -> None:
     targets = {name: f"{name}:{PORT}" for name in CONTAINERS}
     config = scraping(targets, looked_up=OPTIONAL)
 
-    assert not prometheus.objection(config, tmp_path)
-    assert "interval" in prometheus.objection({**config, "global": {"interval": 1}}, tmp_path)
+    assert not prometheus.config_objection(config, tmp_path)
+    assert "interval" in prometheus.config_objection(
+        {**config, "global": {"interval": 1}}, tmp_path
+    )

@@ -10,7 +10,7 @@ import pytest
 
 from bus.recording import open_recording
 from lab.rerun.diff import diff
-from proofs.big_recording import Done, diff_row, verify_row
+from proofs.big_recording import FinishedCommand, diff_row, verify_row
 from proofs.big_recording.altered import last_decision, write_altered
 
 RECORDING = Path(__file__).parents[1] / "golden" / "v1.fslog"
@@ -26,9 +26,9 @@ DIFFERED: dict[str, Any] = {
 }
 
 
-def done(answer: dict[str, Any], code: int = 0, peak_bytes: int = 100) -> Done:
+def done(answer: dict[str, Any], code: int = 0, peak_bytes: int = 100) -> FinishedCommand:
     """Return a command that ended."""
-    return Done(code, 1.0, 1.0, peak_bytes, answer)
+    return FinishedCommand(code, 1.0, 1.0, peak_bytes, answer)
 
 
 def test_the_altered_copy_differs_in_its_last_decision_alone(tmp_path: Path) -> None:
@@ -56,7 +56,9 @@ def test_the_altered_copy_differs_in_its_last_decision_alone(tmp_path: Path) -> 
         (done({}), False),
     ],
 )
-def test_verify_holds_when_all_is_equal_in_bounded_memory(whole: Done, holds: bool) -> None:
+def test_verify_holds_when_all_is_equal_in_bounded_memory(
+    whole: FinishedCommand, holds: bool
+) -> None:
     """A difference, growing memory, or nothing compared breaks the row."""
     assert holds is verify_row(whole, done({})).holds
 
@@ -71,7 +73,7 @@ def test_verify_holds_when_all_is_equal_in_bounded_memory(whole: Done, holds: bo
         (done({**DIFFERED, "differing": [{"cycle": 9}]}, code=1), False),
     ],
 )
-def test_diff_holds_when_it_finds_the_one_change(whole: Done, holds: bool) -> None:
+def test_diff_holds_when_it_finds_the_one_change(whole: FinishedCommand, holds: bool) -> None:
     """A change that is missed, or seen elsewhere, breaks the row."""
     assert holds is diff_row(whole, done({}), cycle=10).holds
     assert not diff_row(replace(whole, answer={}), done({}), cycle=10).holds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proofs.simulation.planted import DEFECTS, caught_by, report_of
+from proofs.simulation.planted import DEFECTS, find_catching_seed, find_report
 
 
 @pytest.mark.slow
@@ -13,7 +13,7 @@ def test_a_planted_defect_is_caught_and_nothing_else(name: str) -> None:
     """Each planted defect is reported, in words that name it, within twelve seeds; the same faults
     show nothing of the kind on the product as it is.
     """
-    caught = caught_by(name)
+    caught = find_catching_seed(name)
 
     assert caught is not None
-    assert report_of(name, caught[0], planted=False) == ""
+    assert find_report(name, caught[0], planted=False) == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proofs.simulation import try_seed
-from proofs.simulation.plan import WORLDS, drawn
+from proofs.simulation.plan import WORLDS, draw_plan
 from proofs.simulation.world import run
 
 SEEDS = 40
@@ -31,8 +31,8 @@ def test_whatever_breaks_the_log_comes_right(world: int) -> None:
 
 def test_a_seed_repeats_its_run_exactly() -> None:
     """The same plan gives the same log, so that a failure can be looked at again."""
-    first, second = (run(drawn(7, sources=True)) for _ in range(2))
+    first, second = (run(draw_plan(7, sources=True)) for _ in range(2))
 
     assert first.crashes > 0
     assert first.messages == second.messages
-    assert first.messages != run(drawn(8, sources=True)).messages
+    assert first.messages != run(draw_plan(8, sources=True)).messages

@@ -9,7 +9,14 @@ from random import Random
 import pytest
 
 from proofs.determinism.environments import ENVIRONMENTS, Environment
-from proofs.determinism.interpreters import CURRENT, ROOT, Interpreter, Missing, other, this
+from proofs.determinism.interpreters import (
+    CURRENT,
+    ROOT,
+    Interpreter,
+    MissingInterpreter,
+    other_interpreter,
+    running_interpreter,
+)
 from twin.api.messages import Request
 from twin.api.router import Router
 from twin.engine import Engine
@@ -37,19 +44,19 @@ def hash_elsewhere(python: Interpreter, environment: Environment, events: int) -
 @pytest.fixture(scope="module")
 def small() -> str:
     """The hash of the short run in the first environment."""
-    return hash_elsewhere(this(), ENVIRONMENTS[0], SMALL)
+    return hash_elsewhere(running_interpreter(), ENVIRONMENTS[0], SMALL)
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS[1:3], ids=lambda one: one.name)
 def test_the_environment_changes_nothing(small: str, environment: Environment) -> None:
     """Hash seed, time zone and locale are not in the state."""
-    assert small == hash_elsewhere(this(), environment, SMALL)
+    assert small == hash_elsewhere(running_interpreter(), environment, SMALL)
 
 
 @pytest.fixture(scope="module")
 def large() -> str:
     """The hash of the long run on this interpreter."""
-    return hash_elsewhere(this(), ENVIRONMENTS[0], EVENTS)
+    return hash_elsewhere(running_interpreter(), ENVIRONMENTS[0], EVENTS)
 
 
 @pytest.mark.slow
@@ -57,8 +64,8 @@ def large() -> str:
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_the_interpreter_changes_nothing(large: str, version: str) -> None:
     """100,000 events end in one hash on every supported CPython."""
-    python = this() if version == CURRENT else other(version)
-    if isinstance(python, Missing):
+    python = running_interpreter() if version == CURRENT else other_interpreter(version)
+    if isinstance(python, MissingInterpreter):
         pytest.skip(f"not tried: {python}")
 
     assert large == hash_elsewhere(python, ENVIRONMENTS[1], EVENTS)
