@@ -24,7 +24,7 @@ from bus.health import HealthState, address_from, health_server
 from bus.metrics import ProcessMetrics
 from bus.nats_server import die_with_parent
 from twin.api.certificates import Credentials, prepare
-from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, server_of
+from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, create_server
 from twin.api.discovery import VERSION
 from twin.api.journal import MARK_SECONDS, Journal, JournalUnwritable, WorldKey
 from twin.api.server import ApiServer
@@ -165,7 +165,7 @@ async def serve(
         keep=journal is not None,
     )
     make_room()
-    server = server_of(ApiServer(engine, tokens, journal, pace), credentials.server_file)
+    server = create_server(ApiServer(engine, tokens, journal, pace), credentials.server_file)
     place = settings.journal
     kept = None if place is None else Checkpoints(place, world_of(settings), clock)
     driving = asyncio.create_task(drive(engine, clock, pace, journal, kept), name="engine")

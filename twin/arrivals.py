@@ -100,17 +100,19 @@ class Arrivals(Part):
         if arrival.priority:
             self._ensure_class(arrival.priority)
         if arrival.kind == "task" and world.config.bare_tasks:
-            for pod in pods_of(arrival):
+            for pod in build_pods(arrival):
                 node = pod["spec"].get("nodeName", "")
                 if world.store.find("nodes", "", node) is None:
                     pod["spec"].pop("nodeName", None)  # gone since: left to the scheduler
                 world.store.create_record("pods", arrival.namespace, pod, fresh=True)
             return
         if arrival.kind == "task":
-            job = job_of(arrival, world.config.job_ttl_seconds)
+            job = build_job(arrival, world.config.job_ttl_seconds)
             world.store.create_record("jobs", arrival.namespace, job, fresh=True)
             return
-        made = world.store.create_record("deployments", arrival.namespace, deployment_of(arrival))
+        made = world.store.create_record(
+            "deployments", arrival.namespace, build_deployment(arrival)
+        )
         if arrival.duration_seconds is not None:
             world.clock.after(
                 arrival.duration_seconds, "arrivals.end", made.uid, made.namespace, made.name
@@ -134,7 +136,7 @@ def priority_class(priority: int) -> str:
     return f"workload-{priority}" if priority >= 0 else f"workload-minus-{-priority}"
 
 
-def deployment_of(arrival: WorkloadArrival) -> Object:
+def build_deployment(arrival: WorkloadArrival) -> Object:
     """Return the Deployment of a service."""
     marker = {APP: _label(arrival.name)}
     return {
@@ -147,7 +149,7 @@ def deployment_of(arrival: WorkloadArrival) -> Object:
     }
 
 
-def job_of(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
+def build_job(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
     """Return the Job of a task; one that is to fail fails at once, without retries."""
     return {
         "metadata": _metadata(arrival),
@@ -162,7 +164,7 @@ def job_of(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
     }
 
 
-def pods_of(arrival: WorkloadArrival) -> Iterator[Object]:
+def build_pods(arrival: WorkloadArrival) -> Iterator[Object]:
     """Yield the pods of a task that no Job stands behind; the first has the arrival's name."""
     template = _template(arrival, "Never")
     for index in range(arrival.replicas):

@@ -92,16 +92,22 @@ class Checkpoint:
             first, *lines = text.splitlines(keepends=True)
             found = json.loads(first)
             if found.get("checkpoint") != FORMAT:
-                raise _refused(path, f"it has format {found.get('checkpoint')}, not {FORMAT}")
+                raise _unreadable_checkpoint(
+                    path, f"it has format {found.get('checkpoint')}, not {FORMAT}"
+                )
             head = Head(**found)
         except OSError as error:
-            raise _refused(path, f"it cannot be read ({error.strerror})") from error
+            raise _unreadable_checkpoint(path, f"it cannot be read ({error.strerror})") from error
         except (ValueError, TypeError, AttributeError, zstandard.ZstdError) as error:
-            raise _refused(path, "it is damaged") from error
+            raise _unreadable_checkpoint(path, "it is damaged") from error
         if head.version != VERSION:
-            raise _refused(path, f"it was written by version {head.version}, this is {VERSION}")
+            raise _unreadable_checkpoint(
+                path, f"it was written by version {head.version}, this is {VERSION}"
+            )
         if dict(head.world) != dict(world):
-            raise _refused(path, "it belongs to another seed, node count, workload or start time")
+            raise _unreadable_checkpoint(
+                path, "it belongs to another seed, node count, workload or start time"
+            )
         return cls(head, tuple(lines))
 
     def restore(self, engine: Engine, path: Path | None = None) -> None:
@@ -115,10 +121,12 @@ class Checkpoint:
         try:
             engine.take(read_state(lines, engine.seed, engine.config, engine.parts))
         except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise _refused(path, f"it is not of this world and version: {error}") from error
+            raise _unreadable_checkpoint(
+                path, f"it is not of this world and version: {error}"
+            ) from error
         if engine.state_hash() != self.head.hash:
-            raise _refused(path, "its state is not the one that its head promises")
+            raise _unreadable_checkpoint(path, "its state is not the one that its head promises")
 
 
-def _refused(path: Path | None, why: str) -> ConfigError:
+def _unreadable_checkpoint(path: Path | None, why: str) -> ConfigError:
     return ConfigError("checkpoint", path or "(in memory)", f"{why}; remove it and start anew")

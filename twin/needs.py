@@ -103,7 +103,7 @@ class PodNeeds:
 
 def read_needs(spec: Spec) -> PodNeeds:
     """Parse a defaulted pod spec."""
-    amounts = [*(requested(spec, name) for name in BASIC_RESOURCES[:3]), 1]
+    amounts = [*(total_request(spec, name) for name in BASIC_RESOURCES[:3]), 1]
     affinity = spec.get("affinity") or {}
     attract, repel = affinity.get("podAffinity") or {}, affinity.get("podAntiAffinity") or {}
     nodes = (affinity.get("nodeAffinity") or {}).get(_PREFERRED) or ()
@@ -113,8 +113,8 @@ def read_needs(spec: Spec) -> PodNeeds:
     anti_terms = tuple(_term(entry) for entry in repel.get(_REQUIRED) or ())
     ports = _host_ports(spec)
     scored = (
-        requested(spec, "cpu", NONZERO_CPU_MILLICORES),
-        requested(spec, "memory", NONZERO_MEMORY_BYTES),
+        total_request(spec, "cpu", NONZERO_CPU_MILLICORES),
+        total_request(spec, "memory", NONZERO_MEMORY_BYTES),
     )
     return PodNeeds(
         amounts=np.array(amounts, np.int64),
@@ -123,7 +123,7 @@ def read_needs(spec: Spec) -> PodNeeds:
         asked=tuple((row, amount) for row, amount in enumerate(amounts) if amount > 0),
         scored=scored,
         extra=tuple(_extra(spec)),
-        images=tuple(normalized_image(entry["image"]) for entry in _containers(spec)),
+        images=tuple(normalize_image_name(entry["image"]) for entry in _containers(spec)),
         host_ports=ports,
         preferred_nodes=tuple((entry["weight"], entry.get("preference") or {}) for entry in nodes),
         preferred_nodes_key=_key(nodes),
@@ -140,7 +140,7 @@ def read_needs(spec: Spec) -> PodNeeds:
     )
 
 
-def requested(spec: Spec, resource: str, missing: int = 0) -> int:
+def total_request(spec: Spec, resource: str, missing: int = 0) -> int:
     """Return a pod's effective request of a resource: millicores for cpu, else whole units.
 
     `missing` counts for each container that asks for none.
@@ -165,7 +165,7 @@ def requested(spec: Spec, resource: str, missing: int = 0) -> int:
     return max(running + sidecars, starting) + extra
 
 
-def normalized_image(name: str) -> str:
+def normalize_image_name(name: str) -> str:
     """Return an image name with its tag: `latest` when none is given."""
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
@@ -181,7 +181,7 @@ def _extra(spec: Spec) -> list[tuple[str, int]]:
         for name in (container.get("resources") or {}).get("requests") or {}
         if name not in BASIC_RESOURCES
     }
-    amounts = [(name, requested(spec, name)) for name in names]
+    amounts = [(name, total_request(spec, name)) for name in names]
     return [(name, amount) for name, amount in amounts if amount > 0]
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from bus.errors import InputError
 from twin.workloads.arrival import NodeShape
 from twin.workloads.row_files import Complain, PlacedRow
-from twin.workloads.rows import ALL_FIELDS, Place
+from twin.workloads.rows import ALL_FIELDS, RowPlace
 from twin.workloads.trace_file import FileContent, collect, write_trace_file
 
 MOST_ROWS = 10_000_000
@@ -53,7 +53,7 @@ def convert(path: Path, out_file: Path, plain_nodes: Sequence[NodeShape]) -> Fil
 def _rows(path: Path, complain: Complain) -> Iterator[PlacedRow]:
     table = _table(path, complain)
     for number, row in enumerate(table.iter_rows(named=True), start=1):
-        yield Place(path.name, number, "row"), row
+        yield RowPlace(path.name, number, "row"), row
 
 
 def _table(path: Path, complain: Complain) -> pl.DataFrame:

@@ -6,12 +6,12 @@ from functools import cache
 from urllib.parse import parse_qsl
 
 from proofs.fuzzing.entry import Entry
-from twin.api.bodies import json_of
+from twin.api.bodies import read_body
 from twin.api.json_patch import json_patched
 from twin.api.limits import read_json
 from twin.api.messages import Request, Response, WatchResponse
-from twin.api.ownership import entries_of, owners_of
-from twin.api.patching import STRATEGIC, patched
+from twin.api.ownership import read_owners, to_entries
+from twin.api.patching import STRATEGIC, apply_patch
 from twin.api.router import Router
 from twin.api.schema import root_of
 from twin.api.schema.wire import decode_object
@@ -46,7 +46,7 @@ def _refused(error: ApiError) -> None:
 
 def _body(content: bytes, media: str) -> None:
     try:
-        json_of(Request("POST", "/api/v1/pods", headers={"content-type": media}, body=content))
+        read_body(Request("POST", "/api/v1/pods", headers={"content-type": media}, body=content))
     except ApiError as error:
         _refused(error)
 
@@ -99,7 +99,7 @@ def read_strategic_patch(content: bytes) -> None:
     try:
         left, right = read_json(live), read_json(change)
         if isinstance(left, dict) and isinstance(right, dict):
-            patched(left, STRATEGIC, right, root_of("apps", "v1", "Deployment"))
+            apply_patch(left, STRATEGIC, right, root_of("apps", "v1", "Deployment"))
     except ValueError:
         return
     except ApiError as error:
@@ -110,10 +110,10 @@ def read_fields(content: bytes) -> None:
     """Read managedFields, and write back what was read."""
     try:
         entries = read_json(content)
-        owners = owners_of(entries if isinstance(entries, list) else [entries])
+        owners = read_owners(entries if isinstance(entries, list) else [entries])
     except (ApiError, ValueError, AttributeError):
         return
-    assert owners_of(entries_of(owners)) is not None
+    assert read_owners(to_entries(owners)) is not None
 
 
 def read_list_options(content: bytes) -> None:

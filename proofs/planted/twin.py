@@ -234,8 +234,8 @@ _CONNECTED = (
     Defect(
         "a stranger keeps the connection",
         "twin/api/server.py",
-        '        return _last(respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status()))',
-        '        return respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status())',
+        "return _closing_response(respond(401, unauthorized.to_status()))",
+        "return respond(401, unauthorized.to_status())",
         f"{CONNECTIONS}test_who_asks_is_established_first",
     ),
     Defect(

@@ -18,7 +18,7 @@ ORDERLESS = {"sorted", "set", "frozenset", "len", "any", "all", "bool", "fsum", 
 """Calls whose result does not depend on the order of what they are given."""
 ORDERED = {"list", "tuple", "enumerate", "iter", "next", "map", "filter", "zip", "reversed", "sum"}
 ORDERED_METHODS = {"join", "fromkeys", "extend", "chain", "from_iterable", "OrderedDict", "Counter"}
-INT_CALLS = {"len", "int", "round", "bool", "ord", "whole", "millicores"}
+INT_CALLS = {"len", "int", "round", "bool", "ord", "whole", "parse_whole", "millicores"}
 NUMPY = {"np", "numpy"}
 NUMPY_INEXACT = re.compile(
     r"^(exp|expm1|exp2|log|log1p|log2|log10|logaddexp2?|sin|cos|tan|arc\w+|sinh|cosh|tanh|hypot|power"

@@ -102,14 +102,14 @@ def _pairs(path: str, pairs: object, findings: Findings) -> list[tuple[str, Any]
         findings.bad(path, pairs, "must be an object of strings")
         return []
     for key in pairs:
-        fault = _fault_of(key)
+        fault = _key_problem(key)
         if fault:
             findings.bad(path, key, fault)
     return list(pairs.items())
 
 
 @lru_cache(maxsize=4_096)  # the same few keys on every object
-def _fault_of(key: str) -> str:
+def _key_problem(key: str) -> str:
     """Return what is wrong with the key of a label or annotation; empty when nothing is."""
     prefix, _, name = key.rpartition("/")
     if len(name) > MAX_LABEL or not _NAME_PART.match(name):

@@ -32,7 +32,7 @@ def check(spec: Object, findings: Findings) -> None:
             findings.bad(f"{path}.operator", rule.get("operator"), "not a valid selector operator")
 
 
-def scoped(spec: Object) -> bool:
+def has_scopes(spec: Object) -> bool:
     """True when a quota counts pods of some scopes alone."""
     return bool(spec.get("scopes") or (spec.get("scopeSelector") or {}).get("matchExpressions"))
 

@@ -33,13 +33,13 @@ def usage_of(kind: Kind, obj: Object) -> Amounts:
         special = flavour.get((obj.get("spec") or {}).get("type", ""))
         if special:
             used[special] = _ONE
-    if kind.resource == "pods" and not over(obj):
+    if kind.resource == "pods" and not holds_nothing(obj):
         used["pods"] = _ONE
         used.update(pod_compute(obj["spec"]))
     return used
 
 
-def over(pod: Object) -> bool:
+def holds_nothing(pod: Object) -> bool:
     """True for a pod that has ended: it holds nothing."""
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
 
@@ -79,7 +79,9 @@ def unspecified(spec: Object, hard: Iterable[str]) -> str:
     return "; ".join(missing)
 
 
-def exceeded(used: Mapping[str, Decimal], hard: Mapping[str, Decimal], added: Amounts) -> list[str]:
+def exceeded_names(
+    used: Mapping[str, Decimal], hard: Mapping[str, Decimal], added: Amounts
+) -> list[str]:
     """Return the names of which the addition would use more than there is."""
     return sorted(
         name
@@ -95,13 +97,15 @@ def refusal(
     """Return the 403 of an object that would exceed a quota."""
     parts = []
     for word, amounts in (("requested", added), ("used", used), ("limited", hard)):
-        listed = ",".join(f"{key}={text_of(key, amounts.get(key, Decimal(0)))}" for key in names)
+        listed = ",".join(
+            f"{key}={amount_text(key, amounts.get(key, Decimal(0)))}" for key in names
+        )
         parts.append(f"{word}: {listed}")
     why = f"exceeded quota: {quota}, {', '.join(parts)}"
     return forbidden(kind.resource, name, why, group=kind.group)
 
 
-def text_of(name: str, amount: Decimal) -> str:
+def amount_text(name: str, amount: Decimal) -> str:
     """Return the canonical text of an amount of a quota's resource."""
     resource = name.rpartition(".")[2] if name.startswith(("requests.", "limits.")) else name
     if resource == "cpu":
@@ -111,6 +115,6 @@ def text_of(name: str, amount: Decimal) -> str:
     return str(int(amount.to_integral_value(ROUND_CEILING)))
 
 
-def parsed(amounts: Mapping[str, object] | None) -> Amounts:
+def parse_amounts(amounts: Mapping[str, object] | None) -> Amounts:
     """Return exact amounts of a quota's `hard` or `used`."""
     return {name: parse_quantity(str(amount)) for name, amount in (amounts or {}).items()}

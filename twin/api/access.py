@@ -30,10 +30,10 @@ class Rule:
     def covers(self, asked: Attributes) -> bool:
         """Say whether this rule allows what is asked."""
         return (
-            _among(asked.verb, self.verbs)
-            and _among(asked.group, self.groups)
-            and _among(asked.full_resource, self.resources)
-            and _among(asked.namespace, self.namespaces)
+            _allows(asked.verb, self.verbs)
+            and _allows(asked.group, self.groups)
+            and _allows(asked.full_resource, self.resources)
+            and _allows(asked.namespace, self.namespaces)
             and (not self.names or asked.name in self.names)
         )
 
@@ -156,7 +156,7 @@ EXERCISER = Identity(
 IDENTITIES = (ADMIN, READER, COLLECTOR, EXECUTOR, EXERCISER)
 
 
-def acting(identity: Identity, headers: Mapping[str, str]) -> Identity:
+def effective_identity(identity: Identity, headers: Mapping[str, str]) -> Identity:
     """Return who a request acts for (`kubectl --as`); raises ApiError 403 for all but
     administrators. Groups add no rights, since no rule names one.
     """
@@ -168,5 +168,5 @@ def acting(identity: Identity, headers: Mapping[str, str]) -> Identity:
     return known.get(user) or Identity("", (), stranger=user)
 
 
-def _among(value: str, allowed: Iterable[str]) -> bool:
+def _allows(value: str, allowed: Iterable[str]) -> bool:
     return any(one in ("*", value) for one in allowed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bus.errors import InputError
 from twin.api.access import Identity
-from twin.api.bodies import json_of, whole_seconds
+from twin.api.bodies import read_body, whole_seconds
 from twin.api.messages import Request, Response, respond
 from twin.engine import Engine
 from twin.errors import bad_request, unknown_resource
@@ -18,7 +18,7 @@ def administer(engine: Engine, path: str, request: Request, identity: Identity) 
     identity.require_path(request.method, path)
     match (request.method, *path.removeprefix(PREFIX).split("/")):
         case ("POST", "nodes", name, "fail"):
-            seconds = float(whole_seconds(json_of(request).get("seconds", 300)))
+            seconds = float(whole_seconds(read_body(request).get("seconds", 300)))
             engine.fail_node(name, seconds)
             return respond(200, {"node": name, "seconds": seconds})
         case ("POST", "scenario"):
@@ -33,7 +33,7 @@ def administer(engine: Engine, path: str, request: Request, identity: Identity) 
 def _play(engine: Engine, request: Request) -> Response:
     """Plan the faults of a scenario, from now on; with dryRun only check it."""
     try:
-        scenario = scenario_of(json_of(request), "scenario")
+        scenario = scenario_of(read_body(request), "scenario")
     except InputError as error:
         raise bad_request(str(error)) from error
     count = len(scenario.faults) if request.dry_run else engine.faults.play(scenario)

@@ -13,7 +13,7 @@ from twin.api.messages import JSON, Request, Response, json_bytes
 from twin.engine import Engine
 from twin.errors import ApiError
 from twin.faults.scenario import ApiErrors, ApiLatency
-from twin.faults.targets import drawn
+from twin.faults.targets import draw_targets
 
 _SPARED = ("/foresail/", "/healthz", "/readyz", "/livez")
 _BUSY = "the server has received too many requests and has asked us to try again later"
@@ -92,7 +92,7 @@ class ApiFaults:
             self._asked.clear()
         key = (number, request.method, request.path)
         self._asked[key] = count = self._asked.get(key, 0) + 1
-        return drawn(self._engine.seed, seed, *key, now, count) / _WHOLE
+        return draw_targets(self._engine.seed, seed, *key, now, count) / _WHOLE
 
 
 def resource_of(path: str) -> str:

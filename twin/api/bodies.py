@@ -29,7 +29,7 @@ _OPEN = Field("", 0, "Any", pointer=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ClientObject:
     """An object as a client gave it, in the form of its kind."""
 
     obj: Object
@@ -51,20 +51,22 @@ class Given:
         return {"Warning": ", ".join(found)}
 
 
-def object_of(request: Request, kind: Kind) -> Given:
+def read_object(request: Request, kind: Kind) -> ClientObject:
     """Read an object of a kind; raises ApiError 400 or 415."""
     twice: list[str] = []
-    obj = json_of(request, twice)
+    obj = read_body(request, twice)
     given = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
     if given != (kind.api_version, kind.kind):
         raise bad_request(
             f'{given[1]} in version "{str(given[0]).rpartition("/")[2]}" cannot be handled as a '
             f"{kind.kind}: this path serves {kind.api_version} {kind.kind}"
         )
-    return checked(obj, kind, request, twice)
+    return check_object(obj, kind, request, twice)
 
 
-def checked(obj: Any, kind: Kind, request: Request, twice: list[str] | None = None) -> Given:
+def check_object(
+    obj: Any, kind: Kind, request: Request, twice: list[str] | None = None
+) -> ClientObject:
     """Return an object with every part of its kind's form; nulls and unknown fields are left out.
 
     Raises:
@@ -78,7 +80,7 @@ def checked(obj: Any, kind: Kind, request: Request, twice: list[str] | None = No
     root = root_of(kind.group, kind.version, kind.kind)
     if root is None:
         for name in ("metadata", "spec", "status"):
-            map_of(obj, name)
+            require_map(obj, name)
         cleaned = check.cleaned(obj, _OPEN)
         if "metadata" in cleaned:
             cleaned["metadata"] = check.cleaned(cleaned["metadata"], _META, "metadata")
@@ -91,10 +93,10 @@ def checked(obj: Any, kind: Kind, request: Request, twice: list[str] | None = No
             f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
             f"strict decoding error: {', '.join(found)}"
         )
-    return Given(cleaned, tuple(found) if mode == "Warn" else ())
+    return ClientObject(cleaned, tuple(found) if mode == "Warn" else ())
 
 
-def map_of(owner: Object, name: str) -> Object:
+def require_map(owner: Object, name: str) -> Object:
     """Return a part that must be an object; empty when absent. Raises ApiError 400."""
     value = owner.get(name)
     if value is not None and not isinstance(value, dict):
@@ -109,7 +111,7 @@ def whole_seconds(value: Any) -> int:
     return int(value)
 
 
-def json_of(request: Request, twice: list[str] | None = None) -> Object:
+def read_body(request: Request, twice: list[str] | None = None) -> Object:
     """Read a body in JSON, YAML or protobuf; raises ApiError 400, 413 or 415.
 
     Names of members that stand twice in a JSON object are added to `twice`.
@@ -145,7 +147,7 @@ def json_of(request: Request, twice: list[str] | None = None) -> Object:
 
 def delete_options(request: Request) -> Object:
     """Read the options of a delete, from the body or the query; raises ApiError 400."""
-    given = json_of(request) if request.body else {}
+    given = read_body(request) if request.body else {}
     named = {"kind": "DeleteOptions", "apiVersion": "v1"}
     place = Field("", 0, message("meta.v1.DeleteOptions").name)
     options: Object = Check("DeleteOptions", "v1").cleaned({**given, **named}, place)

@@ -57,12 +57,12 @@ def prepare(folder: Path, names: Iterable[str], wall_seconds: float, *, keep: bo
     """
     now = datetime.fromtimestamp(wall_seconds, UTC)
     path = folder / AUTHORITY_FILE
-    authority = _read(path, now) if keep else None
+    authority = _read_authority(path, now) if keep else None
     if authority is None:
         authority = _authority(now)
-        write_secret(path, _private(authority.key) + authority.pem)
+        write_secret(path, _private_pem(authority.key) + authority.pem)
     server = folder / SERVER_FILE
-    write_secret(server, _issued(authority, (*LOCAL, *names), now))
+    write_secret(server, _issue_certificate(authority, (*LOCAL, *names), now))
     return Credentials(server, authority.pem)
 
 
@@ -70,33 +70,33 @@ def _authority(now: datetime) -> Authority:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "foresail-twin-ca")])
     made = (
-        _builder(name, name, key.public_key(), now)
+        _certificate_builder(name, name, key.public_key(), now)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs=True), critical=True)
+        .add_extension(_key_usage(signs=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
     return Authority(key, made.sign(key, hashes.SHA256()))
 
 
-def _issued(authority: Authority, names: Iterable[str], now: datetime) -> bytes:
+def _issue_certificate(authority: Authority, names: Iterable[str], now: datetime) -> bytes:
     """Return key and certificate of a server."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "foresail-twin")])
-    alternatives = [_alternative(name) for name in dict.fromkeys(names)]
+    alternatives = [_alternative_name(name) for name in dict.fromkeys(names)]
     signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.key.public_key())
     made = (
-        _builder(subject, authority.certificate.subject, key.public_key(), now)
+        _certificate_builder(subject, authority.certificate.subject, key.public_key(), now)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs=False), critical=True)
+        .add_extension(_key_usage(signs=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
         .add_extension(signer, critical=False)
     )
     signed = made.sign(authority.key, hashes.SHA256())
-    return _private(key) + signed.public_bytes(serialization.Encoding.PEM)
+    return _private_pem(key) + signed.public_bytes(serialization.Encoding.PEM)
 
 
-def _builder(
+def _certificate_builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime
 ) -> x509.CertificateBuilder:
     return (
@@ -110,7 +110,7 @@ def _builder(
     )
 
 
-def _usage(*, signs: bool) -> x509.KeyUsage:
+def _key_usage(*, signs: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=True,
         content_commitment=False,
@@ -124,14 +124,14 @@ def _usage(*, signs: bool) -> x509.KeyUsage:
     )
 
 
-def _alternative(name: str) -> x509.GeneralName:
+def _alternative_name(name: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:
         return x509.DNSName(name)
 
 
-def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
+def _private_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
     return key.private_bytes(
         serialization.Encoding.PEM,
         serialization.PrivateFormat.PKCS8,
@@ -139,7 +139,7 @@ def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
     )
 
 
-def _read(path: Path, now: datetime) -> Authority | None:
+def _read_authority(path: Path, now: datetime) -> Authority | None:
     """Return a kept authority; None for none, a damaged one, or one that has run out."""
     try:
         data = path.read_bytes()

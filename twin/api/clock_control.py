@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from twin.api.bodies import json_of
+from twin.api.bodies import read_body
 from twin.api.messages import Request, Response, respond
 from twin.engine import Engine
 from twin.errors import ApiError, bad_request
@@ -27,15 +27,15 @@ def control_clock(request: Request, engine: Engine, pace: Pace, *, may_write: bo
         if not may_write:
             raise ApiError(403, "Forbidden", "only the administrator may read or set the clock")
         if request.method == "POST":
-            _change(json_of(request), engine.now, pace)
+            _change(read_body(request), engine.now, pace)
         elif request.method != "GET":
             raise ApiError(405, "MethodNotAllowed", "the clock takes GET and POST")
-        return respond(200, _shown(engine.now, pace))
+        return respond(200, _clock_response(engine.now, pace))
     except ApiError as error:
         return respond(error.status, error.to_status())
 
 
-def _shown(now: float, pace: Pace) -> dict[str, Any]:
+def _clock_response(now: float, pace: Pace) -> dict[str, Any]:
     speed = "max" if math.isinf(pace.speed) else pace.speed
     return {"now": now, "speed": speed, "paused": pace.paused}
 
@@ -44,7 +44,7 @@ def _change(body: dict[str, Any], now: float, pace: Pace) -> None:
     unknown = sorted(set(body) - _MEMBERS)
     if unknown:
         raise bad_request(f"unknown member {unknown[0]}: use speed, paused or step_seconds")
-    speed = _speed(body["speed"]) if "speed" in body else None
+    speed = _parse_speed(body["speed"]) if "speed" in body else None
     paused = body.get("paused")
     if paused is not None and not isinstance(paused, bool):
         raise bad_request(f"paused: {paused!r} is neither true nor false")
@@ -57,7 +57,7 @@ def _change(body: dict[str, Any], now: float, pace: Pace) -> None:
         pace.step(now, float(step))
 
 
-def _speed(given: object) -> float:
+def _parse_speed(given: object) -> float:
     if given == "max":
         return math.inf
     if not _is_number(given, FASTEST):

@@ -55,7 +55,7 @@ def duration(seconds: float) -> str:
     return f"{whole // (365 * 86400)}y{whole // 86400 % 365}d"
 
 
-def since(text: Any, now: float) -> str:
+def text_since(text: Any, now: float) -> str:
     """Write how long ago a time of the API is."""
     try:
         return duration(now - datetime.fromisoformat(text).timestamp())
@@ -63,7 +63,7 @@ def since(text: Any, now: float) -> str:
         return "<unknown>"
 
 
-def at(obj: Any, path: str, default: Any = None) -> Any:
+def value_at(obj: Any, path: str, default: Any = None) -> Any:
     """Return what stands at a dotted path; `default` when nothing does."""
     for part in path.split("."):
         obj = obj.get(part) if isinstance(obj, Mapping) else None
@@ -73,11 +73,11 @@ def at(obj: Any, path: str, default: Any = None) -> Any:
 
 
 def _path(path: str, default: Any = "") -> Read:
-    return lambda obj, _now: at(obj, path, default)
+    return lambda obj, _now: value_at(obj, path, default)
 
 
 def _ago(path: str) -> Read:
-    return lambda obj, now: since(at(obj, path), now) if at(obj, path) else NONE
+    return lambda obj, now: text_since(value_at(obj, path), now) if value_at(obj, path) else NONE
 
 
 def _name(obj: Object, _now: float) -> Any:
@@ -85,7 +85,7 @@ def _name(obj: Object, _now: float) -> Any:
 
 
 def _age(obj: Object, now: float) -> str:
-    return since(obj["metadata"].get("creationTimestamp"), now)
+    return text_since(obj["metadata"].get("creationTimestamp"), now)
 
 
 def _labels(pairs: Any) -> str:
@@ -94,8 +94,8 @@ def _labels(pairs: Any) -> str:
 
 def selector_text(selector: Any) -> str:
     """Return a label selector in one line, as `kubectl get -o wide` shows it."""
-    parts = [f"{key}={value}" for key, value in (at(selector, "matchLabels") or {}).items()]
-    for rule in at(selector, "matchExpressions") or ():
+    parts = [f"{key}={value}" for key, value in (value_at(selector, "matchLabels") or {}).items()]
+    for rule in value_at(selector, "matchExpressions") or ():
         values, operator = ",".join(rule.get("values") or ()), rule.get("operator", "")
         named = {"Exists": rule["key"], "DoesNotExist": f"!{rule['key']}"}
         parts.append(named.get(operator, f"{rule['key']} {operator.lower()} ({values})"))
@@ -103,42 +103,42 @@ def selector_text(selector: Any) -> str:
 
 
 def _selector(obj: Object, _now: float) -> str:
-    return selector_text(at(obj, "spec.selector"))
+    return selector_text(value_at(obj, "spec.selector"))
 
 
 def _containers(field: str, of: str = "spec.template.spec.containers") -> Read:
-    return lambda obj, _now: ",".join(str(one.get(field, "")) for one in at(obj, of) or ())
+    return lambda obj, _now: ",".join(str(one.get(field, "")) for one in value_at(obj, of) or ())
 
 
 def _pod_ready(obj: Object, _now: float) -> str:
-    statuses = at(obj, "status.containerStatuses") or []
+    statuses = value_at(obj, "status.containerStatuses") or []
     ready = sum(bool(one.get("ready")) for one in statuses)
-    return f"{ready}/{len(at(obj, 'spec.containers') or ())}"
+    return f"{ready}/{len(value_at(obj, 'spec.containers') or ())}"
 
 
 def _pod_status(obj: Object, _now: float) -> str:
     if obj["metadata"].get("deletionTimestamp"):
         return "Terminating"
-    for one in at(obj, "status.containerStatuses") or []:
+    for one in value_at(obj, "status.containerStatuses") or []:
         state = one.get("state") or {}
         detail = state.get("waiting") or state.get("terminated") or {}
         if detail.get("reason"):
             return str(detail["reason"])
-    return str(at(obj, "status.reason") or at(obj, "status.phase", "Unknown"))
+    return str(value_at(obj, "status.reason") or value_at(obj, "status.phase", "Unknown"))
 
 
 def _pod_restarts(obj: Object, now: float) -> str:
-    statuses = at(obj, "status.containerStatuses") or []
+    statuses = value_at(obj, "status.containerStatuses") or []
     count = sum(one.get("restartCount", 0) for one in statuses)
-    ends = [at(one, "lastState.terminated.finishedAt", "") for one in statuses]
+    ends = [value_at(one, "lastState.terminated.finishedAt", "") for one in statuses]
     last = max(ends, default="")
-    return f"{count} ({since(last, now)} ago)" if count and last else str(count)
+    return f"{count} ({text_since(last, now)} ago)" if count and last else str(count)
 
 
 def _node_status(obj: Object, _now: float) -> str:
-    conditions = {one["type"]: one["status"] for one in at(obj, "status.conditions") or ()}
+    conditions = {one["type"]: one["status"] for one in value_at(obj, "status.conditions") or ()}
     text = "Ready" if conditions.get("Ready") == "True" else "NotReady"
-    return f"{text},SchedulingDisabled" if at(obj, "spec.unschedulable") else text
+    return f"{text},SchedulingDisabled" if value_at(obj, "spec.unschedulable") else text
 
 
 def _node_roles(obj: Object, _now: float) -> str:
@@ -149,19 +149,21 @@ def _node_roles(obj: Object, _now: float) -> str:
 
 def _address(kind: str) -> Read:
     def read(obj: Object, _now: float) -> str:
-        found = [one for one in at(obj, "status.addresses") or () if one.get("type") == kind]
+        found = [one for one in value_at(obj, "status.addresses") or () if one.get("type") == kind]
         return str(found[0]["address"]) if found else NONE
 
     return read
 
 
 def _ready(ready: str, wanted: str) -> Read:
-    return lambda obj, _now: f"{at(obj, ready, 0)}/{at(obj, wanted, 0)}"
+    return lambda obj, _now: f"{value_at(obj, ready, 0)}/{value_at(obj, wanted, 0)}"
 
 
 def _job_status(obj: Object, _now: float) -> str:
     holding = {
-        one.get("type") for one in at(obj, "status.conditions") or () if one.get("status") == "True"
+        one.get("type")
+        for one in value_at(obj, "status.conditions") or ()
+        if one.get("status") == "True"
     }
     for kind in ("Complete", "Failed", "Suspended"):
         if kind in holding:
@@ -170,32 +172,32 @@ def _job_status(obj: Object, _now: float) -> str:
 
 
 def _completions(obj: Object, _now: float) -> str:
-    wanted = at(obj, "spec.completions")
+    wanted = value_at(obj, "spec.completions")
     if wanted is None:
-        parallel = at(obj, "spec.parallelism", 1)
+        parallel = value_at(obj, "spec.parallelism", 1)
         wanted = f"1 of {parallel}" if parallel > 1 else 1
-    return f"{at(obj, 'status.succeeded', 0)}/{wanted}"
+    return f"{value_at(obj, 'status.succeeded', 0)}/{wanted}"
 
 
 def _job_duration(obj: Object, now: float) -> str:
-    began, ended = at(obj, "status.startTime"), at(obj, "status.completionTime")
+    began, ended = value_at(obj, "status.startTime"), value_at(obj, "status.completionTime")
     if not began:
         return ""
-    return since(began, datetime.fromisoformat(ended).timestamp() if ended else now)
+    return text_since(began, datetime.fromisoformat(ended).timestamp() if ended else now)
 
 
-def _event_seen(obj: Object, now: float) -> str:
+def _event_last_seen(obj: Object, now: float) -> str:
     seen = obj.get("lastTimestamp") or obj.get("eventTime") or obj.get("firstTimestamp")
-    return since(seen, now)
+    return text_since(seen, now)
 
 
-def _involved(obj: Object, _now: float) -> str:
+def _involved_object(obj: Object, _now: float) -> str:
     involved = obj.get("involvedObject") or {}
     return f"{str(involved.get('kind', '')).lower()}/{involved.get('name', '')}"
 
 
 def _ports(obj: Object, _now: float) -> str:
-    ports = at(obj, "spec.ports") or ()
+    ports = value_at(obj, "spec.ports") or ()
     return ",".join(f"{one.get('port')}/{one.get('protocol', 'TCP')}" for one in ports) or NONE
 
 
@@ -211,7 +213,10 @@ def _addresses(obj: Object, _now: float) -> str:
 
 def _usage(field: str) -> Read:
     def read(obj: Object, _now: float) -> str:
-        hard, used = at(obj, "status.hard") or at(obj, "spec.hard") or {}, at(obj, "status.used")
+        hard, used = (
+            value_at(obj, "status.hard") or value_at(obj, "spec.hard") or {},
+            value_at(obj, "status.used"),
+        )
         names = [name for name in sorted(hard) if name.startswith("limits.") is (field == "limits")]
         return ", ".join(f"{name}: {(used or {}).get(name, 0)}/{hard[name]}" for name in names)
 
@@ -219,18 +224,21 @@ def _usage(field: str) -> Read:
 
 
 def _scale_target(obj: Object, _now: float) -> str:
-    target = at(obj, "spec.scaleTargetRef") or {}
+    target = value_at(obj, "spec.scaleTargetRef") or {}
     return f"{target.get('kind', '')}/{target.get('name', '')}"
 
 
 def _targets(obj: Object, _now: float) -> str:
     current = {
-        at(one, "resource.name"): at(one, "resource.current.averageUtilization")
-        for one in at(obj, "status.currentMetrics") or ()
+        value_at(one, "resource.name"): value_at(one, "resource.current.averageUtilization")
+        for one in value_at(obj, "status.currentMetrics") or ()
     }
     texts = []
-    for one in at(obj, "spec.metrics") or ():
-        name, wanted = at(one, "resource.name"), at(one, "resource.target.averageUtilization")
+    for one in value_at(obj, "spec.metrics") or ():
+        name, wanted = (
+            value_at(one, "resource.name"),
+            value_at(one, "resource.target.averageUtilization"),
+        )
         if name and wanted is not None:
             seen = current.get(name)
             texts.append(f"{name}: {'<unknown>' if seen is None else f'{seen}%'}/{wanted}%")
@@ -290,7 +298,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("Available", _path("status.numberAvailable", 0), type="integer"),
         Column(
             "Node Selector",
-            lambda obj, _now: _labels(at(obj, "spec.template.spec.nodeSelector")),
+            lambda obj, _now: _labels(value_at(obj, "spec.template.spec.nodeSelector")),
         ),
         *_IMAGES,
         _CHOSEN,
@@ -305,8 +313,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "cronjobs": (
         Column("Schedule", _path("spec.schedule")),
         Column("Timezone", _path("spec.timeZone", NONE)),
-        Column("Suspend", lambda obj, _now: str(bool(at(obj, "spec.suspend")))),
-        Column("Active", lambda obj, _now: len(at(obj, "status.active") or ()), type="integer"),
+        Column("Suspend", lambda obj, _now: str(bool(value_at(obj, "spec.suspend")))),
+        Column(
+            "Active", lambda obj, _now: len(value_at(obj, "status.active") or ()), type="integer"
+        ),
         Column("Last Schedule", _ago("status.lastScheduleTime")),
     ),
     "horizontalpodautoscalers": (
@@ -326,7 +336,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("Cluster-IP", _path("spec.clusterIP", NONE)),
         Column("External-IP", lambda _obj, _now: NONE),
         Column("Port(s)", _ports),
-        Column("Selector", lambda obj, _now: _labels(at(obj, "spec.selector")), wide=True),
+        Column("Selector", lambda obj, _now: _labels(value_at(obj, "spec.selector")), wide=True),
     ),
     "endpoints": (Column("Endpoints", _addresses),),
     "secrets": (
@@ -349,10 +359,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "leases": (Column("Holder", _path("spec.holderIdentity")),),
     "namespaces": (Column("Status", _path("status.phase")),),
     "events": (
-        Column("Last Seen", _event_seen),
+        Column("Last Seen", _event_last_seen),
         Column("Type", _path("type")),
         Column("Reason", _path("reason")),
-        Column("Object", _involved),
+        Column("Object", _involved_object),
         Column("Subobject", _path("involvedObject.fieldPath"), wide=True),
         Column("Source", _path("source.component"), wide=True),
         Column("Message", _path("message")),

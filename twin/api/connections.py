@@ -127,7 +127,7 @@ class Connection(HttpToolsProtocol):
         if size > LARGEST_HEAD or len(self.url) > LONGEST_URL or len(self.headers) > MOST_HEADERS:
             self._refuse(_too_long_head(self.url))
         elif self._full:
-            self._refuse(_busy(), ((b"retry-after", b"1"),))
+            self._refuse(_too_busy_error(), ((b"retry-after", b"1"),))
         elif len(self.pipeline) >= MOST_PIPELINED:  # those before it are answered, then it ends
             self._refused = True
             self.pipeline[0][0].keep_alive = False
@@ -307,7 +307,7 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def server_of(app: Any, certificate: Path | None) -> Server:
+def create_server(app: Any, certificate: Path | None) -> Server:
     """Return what serves an ASGI application, with TLS if there is a certificate with its key."""
     config = uvicorn.Config(
         app,
@@ -332,6 +332,6 @@ def _too_long_head(url: bytes) -> ApiError:
     return ApiError(431, "RequestHeaderFieldsTooLarge", f"the headers are too large: {limits}")
 
 
-def _busy() -> ApiError:
+def _too_busy_error() -> ApiError:
     sentence = f"the server has {MOST_CONNECTIONS} connections; try again later"
     return ApiError(503, "ServiceUnavailable", sentence, {"retryAfterSeconds": 1})

@@ -169,7 +169,7 @@ _ELSEWHERE = {
 """Kinds of subresources that are of another group than their owner."""
 
 
-def aggregated(groups: Iterable[tuple[str, str]], version: str) -> dict[str, Any]:
+def aggregated_document(groups: Iterable[tuple[str, str]], version: str) -> dict[str, Any]:
     """Return the aggregated discovery document (`v2` or `v2beta1`, as the client asked)."""
     by_group: dict[str, list[str]] = {}
     for group, of in groups:

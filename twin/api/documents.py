@@ -69,7 +69,7 @@ def _groups(root: str, accept: str) -> Response:
             continue
         groups = [("", "v1")] if root == "api" else discovery.group_versions()
         kind = f"{JSON};g=apidiscovery.k8s.io;v={version[1]};as=APIGroupDiscoveryList"
-        body = respond(200, discovery.aggregated(groups, version[1])).body
+        body = respond(200, discovery.aggregated_document(groups, version[1])).body
         return Response(200, body, kind)
     if root == "api":
         return respond(200, discovery.api_versions())

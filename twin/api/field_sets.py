@@ -45,7 +45,7 @@ def _item_key(item: Any, place: Field, index: int) -> str:
     return f"k:{_compact(found)}" if place.keys[0] in found else f"i:{index}"
 
 
-def owned(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
+def owned_paths(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
     """Yield the paths that a configuration speaks for: leaves, empty objects, items of lists.
 
     Raises:
@@ -57,15 +57,15 @@ def owned(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
     if at and (not parts or at[-1].startswith("k:")):
         yield at
     for element, (each, inner) in (parts or {}).items():
-        yield from owned(each, inner, (*at, element))
+        yield from owned_paths(each, inner, (*at, element))
 
 
-def everything(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
+def every_path(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
     """Yield the path of every part of a value, objects and lists themselves included."""
     if at:
         yield at
     for element, (each, inner) in (children(value, place) or {}).items():
-        yield from everything(each, inner, (*at, element))
+        yield from every_path(each, inner, (*at, element))
 
 
 class Difference:
@@ -87,21 +87,21 @@ class Difference:
         for element, (value, inner) in after.items():
             known = before.get(element)
             if known is None:
-                self.changed.update(everything(value, inner, (*at, element)))
+                self.changed.update(every_path(value, inner, (*at, element)))
             else:
                 self._compare(known[0], value, inner, (*at, element))
         for element, (value, inner) in before.items():
             if element not in after:
-                self.removed.update(everything(value, inner, (*at, element)))
+                self.removed.update(every_path(value, inner, (*at, element)))
 
 
-def merged(live: Any, given: Any, place: Field) -> Any:
+def merge_given(live: Any, given: Any, place: Field) -> Any:
     """Return `live` with what `given` says; neither is changed."""
     before, after = children(live, place), children(given, place)
     if before is None or after is None:
         return given
     together = {
-        element: merged(value, after[element][0], inner) if element in after else value
+        element: merge_given(value, after[element][0], inner) if element in after else value
         for element, (value, inner) in before.items()
     }
     together |= {element: each for element, (each, _) in after.items() if element not in before}
@@ -110,7 +110,7 @@ def merged(live: Any, given: Any, place: Field) -> Any:
     return {element[2:]: each for element, each in together.items()}
 
 
-def without(value: Any, place: Field, gone: Trie) -> Any:
+def remove_paths(value: Any, place: Field, gone: Trie) -> Any:
     """Return a value without the parts in a trie; objects that this empties go, too."""
     parts = children(value, place)
     if parts is None:
@@ -121,7 +121,7 @@ def without(value: Any, place: Field, gone: Trie) -> Any:
         if below is None:
             left[element] = each
         elif _ITSELF not in below:
-            rest = without(each, inner, below)
+            rest = remove_paths(each, inner, below)
             if rest not in ({}, []):
                 left[element] = rest
     if isinstance(value, list):
@@ -129,7 +129,7 @@ def without(value: Any, place: Field, gone: Trie) -> Any:
     return {element[2:]: each for element, each in left.items()}
 
 
-def trie_of(paths: Iterable[Path]) -> Trie:
+def build_trie(paths: Iterable[Path]) -> Trie:
     """Return paths as nested dicts; a path that is itself meant has a member `.`."""
     root: Trie = {}
     for path in paths:
@@ -148,13 +148,13 @@ def to_fields(paths: Paths) -> Trie:
         for element in path:
             node = node.setdefault(element, {})
         node[_ITSELF] = {}
-    return _unmarked(root)
+    return _strip_marks(root)
 
 
-def _unmarked(node: Trie) -> Trie:
+def _strip_marks(node: Trie) -> Trie:
     if set(node) == {_ITSELF}:
         return {}
-    return {name: {} if name == _ITSELF else _unmarked(below) for name, below in node.items()}
+    return {name: {} if name == _ITSELF else _strip_marks(below) for name, below in node.items()}
 
 
 def from_fields(fields: Any, at: Path = ()) -> Iterator[Path]:

@@ -36,36 +36,36 @@ def json_patched(document: Any, steps: Any) -> Any:
     for step in steps:
         try:
             if step.get("op") == "copy":
-                room -= _values(_found(result, _parts(step["from"])))
+                room -= _count_values(_find(result, _parts(step["from"])))
                 if room < 0:
                     raise too_large(f"a JSON patch may copy at most {MOST_VALUES} values")
-            result = _stepped(result, step)
+            result = _apply_step(result, step)
         except (KeyError, IndexError, ValueError, TypeError) as error:
             text = "the server rejected our request due to an error in our request"
             raise ApiError(422, "Invalid", f"{text}: {str(step)[:SHOWN]}: {error}") from error
     return result
 
 
-def _stepped(document: Any, step: dict[str, Any]) -> Any:
+def _apply_step(document: Any, step: dict[str, Any]) -> Any:
     path, operation = _parts(step["path"]), step["op"]
     match operation:
         case "add":
-            return _added(document, path, copied(step["value"]))
+            return _add(document, path, copied(step["value"]))
         case "remove":
-            return _removed(document, path)
+            return _remove(document, path)
         case "replace":
-            _found(document, path)
-            return _replaced(document, path, copied(step["value"]))
+            _find(document, path)
+            return _replace(document, path, copied(step["value"]))
         case "move":
             source = _parts(step["from"])
             if path[: len(source)] == source and path != source:
                 raise ValueError("a value cannot move into itself")
-            value = _found(document, source)
-            return _added(_removed(document, source), path, value)
+            value = _find(document, source)
+            return _add(_remove(document, source), path, value)
         case "copy":
-            return _added(document, path, copied(_found(document, _parts(step["from"]))))
+            return _add(document, path, copied(_find(document, _parts(step["from"]))))
         case "test":
-            if _found(document, path, missing=None) != step.get("value"):
+            if _find(document, path, missing=None) != step.get("value"):
                 raise ValueError("testing value failed")
             return document
     raise ValueError(f"operation {operation!r} is not supported")
@@ -80,7 +80,7 @@ def _parts(pointer: Any) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in parts]
 
 
-def _values(value: Any) -> int:
+def _count_values(value: Any) -> int:
     """Return how many values there are in one, itself included; long texts count for more."""
     count, left = 0, [value]
     while left:
@@ -98,7 +98,7 @@ def _values(value: Any) -> int:
 _RAISE = object()
 
 
-def _found(document: Any, path: list[str], missing: Any = _RAISE) -> Any:
+def _find(document: Any, path: list[str], missing: Any = _RAISE) -> Any:
     for part in path:
         try:
             document = document[_index(document, part)]
@@ -122,10 +122,10 @@ def _index(parent: Any, part: str, *, end: bool = False) -> Any:
     return int(part)
 
 
-def _added(document: Any, path: list[str], value: Any) -> Any:
+def _add(document: Any, path: list[str], value: Any) -> Any:
     if not path:
         return value
-    parent = _found(document, path[:-1])
+    parent = _find(document, path[:-1])
     place = _index(parent, path[-1], end=True)
     if isinstance(parent, list):
         if place > len(parent):
@@ -136,17 +136,17 @@ def _added(document: Any, path: list[str], value: Any) -> Any:
     return document
 
 
-def _replaced(document: Any, path: list[str], value: Any) -> Any:
+def _replace(document: Any, path: list[str], value: Any) -> Any:
     if not path:
         return value
-    parent = _found(document, path[:-1])
+    parent = _find(document, path[:-1])
     parent[_index(parent, path[-1])] = value
     return document
 
 
-def _removed(document: Any, path: list[str]) -> Any:
+def _remove(document: Any, path: list[str]) -> Any:
     if not path:
         raise ValueError("the whole document cannot be removed")
-    parent = _found(document, path[:-1])
+    parent = _find(document, path[:-1])
     del parent[_index(parent, path[-1])]
     return document

@@ -118,7 +118,7 @@ def check_stored(obj: Mapping[str, Any]) -> None:
 def read_json(body: bytes, *, values: int = MOST_VALUES, **how: Any) -> Any:
     """Read JSON within the limits; `how` goes to `json.loads`. Raises ApiError 400 or 413, ValueError."""
     check_json(body, values=values)
-    content = json.loads(body.decode("utf-8"), **{"parse_constant": _constant, **how})
+    content = json.loads(body.decode("utf-8"), **{"parse_constant": _refuse_constant, **how})
     if b"\\u" in body:  # refuses halves of characters, which nobody can write
         json.dumps(content, ensure_ascii=False).encode()
     return content
@@ -152,7 +152,7 @@ def read_yaml(body: bytes) -> Any:
     return json.loads(plain)
 
 
-def _constant(text: str) -> Any:
+def _refuse_constant(text: str) -> Any:
     raise ValueError(f"{text} is no number in JSON")
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from twin.api.limits import read_json
 from twin.api.messages import JSON, Object, Request, Response, StreamedResponse, respond
-from twin.api.selecting import Selector, selector_of
+from twin.api.selecting import Selector, parse_selector
 from twin.api.tables import Form
 from twin.api.versions import list_options, too_new
 from twin.changes import Change
@@ -50,7 +50,7 @@ _NEWEST = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListRequest:
     """What a list request asks for."""
 
     kind: Kind
@@ -79,10 +79,12 @@ class Asked:
         return self.kept <= PAGE or (0 < self.limit <= PAGE and self.selector.everything)
 
 
-def asked_of(store: Store, kind: Kind, namespace: str | None, request: Request) -> Asked:
+def read_list_request(
+    store: Store, kind: Kind, namespace: str | None, request: Request
+) -> ListRequest:
     """Read a list request; raises ApiError 400, 410, 422 or 504."""
     options = list_options(request.query)
-    selector = selector_of(request.query, kind)
+    selector = parse_selector(request.query, kind)
     newest = store.resource_version
     version, after = newest, None
     if options.token:
@@ -100,19 +102,19 @@ def asked_of(store: Store, kind: Kind, namespace: str | None, request: Request) 
         rest = {"continue": _make_token(_NEWEST, after)}
         raise ApiError(410, "Expired", _OUTRUN, metadata=rest) from error
     count = store.count(kind.resource)
-    return Asked(kind, selector, snapshot, after, options.limit, count)
+    return ListRequest(kind, selector, snapshot, after, options.limit, count)
 
 
 def list_objects(store: Store, kind: Kind, namespace: str | None, request: Request) -> Object:
-    """Return the list object of a request; raises what `asked_of` raises."""
-    asked = asked_of(store, kind, namespace, request)
+    """Return the list object of a request; raises what `read_list_request` raises."""
+    asked = read_list_request(store, kind, namespace, request)
     found, metadata = _page(asked)
     items = [render(kind.resource, record) for record in found]
     return {
         "kind": f"{kind.kind}List",
         "apiVersion": kind.api_version,
         "metadata": metadata,
-        "items": [stripped(obj) for obj in items],
+        "items": [as_list_item(obj) for obj in items],
     }
 
 
@@ -120,7 +122,7 @@ def list_answer(
     store: Store, kind: Kind, namespace: str | None, request: Request
 ) -> Response | StreamedResponse:
     """Answer a list request in JSON; one of many items in chunks, all of the same version."""
-    asked = asked_of(store, kind, namespace, request)
+    asked = read_list_request(store, kind, namespace, request)
     form, name, version, content_type = _form(kind, request.headers.get("accept", ""))
     if asked.short:
         found, metadata = _page(asked)
@@ -135,8 +137,8 @@ def list_answer(
 def table_answer(
     store: Store, kind: Kind, namespace: str | None, request: Request, form: Form
 ) -> Response | StreamedResponse:
-    """Answer a list request with a Table; raises what `asked_of` raises."""
-    asked = asked_of(store, kind, namespace, request)
+    """Answer a list request with a Table; raises what `read_list_request` raises."""
+    asked = read_list_request(store, kind, namespace, request)
     if asked.short:
         listed = list_objects(store, kind, namespace, request)
         return respond(200, form.listed(kind.resource, listed, store.now()))
@@ -144,13 +146,13 @@ def table_answer(
     now, names = store.now(), {"kind": kind.kind, "apiVersion": kind.api_version}
 
     def row(resource: str, record: Record) -> bytes:
-        return json_of(form.row(resource, stripped(render(resource, record)), names, now))
+        return json_of(form.row(resource, as_list_item(render(resource, record)), names, now))
 
     chunks = _chunks(asked, row, form.heading(kind.resource), b"rows")
     return StreamedResponse(chunks, stop, JSON)
 
 
-def stripped(obj: Object) -> Object:
+def as_list_item(obj: Object) -> Object:
     """Return an object as a list item."""
     return {name: value for name, value in obj.items() if name not in {"kind", "apiVersion"}}
 
@@ -161,23 +163,23 @@ def plain_list(kind: str, api_version: str, items: Iterable[Object], version: in
         "kind": kind,
         "apiVersion": api_version,
         "metadata": {"resourceVersion": str(version)},
-        "items": [stripped(item) for item in items],
+        "items": [as_list_item(item) for item in items],
     }
 
 
-def _page(asked: Asked) -> tuple[list[Record], Object]:
+def _page(asked: ListRequest) -> tuple[list[Record], Object]:
     """Return the records of one page and the list's metadata."""
     metadata: Object = {"resourceVersion": str(asked.snapshot.version)}
     found: list[Record] = []
     for record in asked.records():
         if asked.limit and len(found) == asked.limit:
-            metadata |= _rest(asked, found[-1].key)
+            metadata |= _remaining(asked, found[-1].key)
             break
         found.append(record)
     return found, metadata
 
 
-def _rest(asked: Asked, last: Key) -> Object:
+def _remaining(asked: ListRequest, last: Key) -> Object:
     """Return what the metadata of a page says about what follows its last item."""
     rest: Object = {"continue": _make_token(asked.snapshot.version, last)}
     if asked.selector.everything:  # a real server does not count what it has not looked at
@@ -186,7 +188,7 @@ def _rest(asked: Asked, last: Key) -> Object:
 
 
 def _chunks(
-    asked: Asked, form: Callable[[str, Record], bytes], head: Object, member: bytes = b"items"
+    asked: ListRequest, form: Callable[[str, Record], bytes], head: Object, member: bytes = b"items"
 ) -> Iterator[bytes]:
     """Yield a long list; after each batch, whatever is selected of it, others have their turn.
 
@@ -211,7 +213,7 @@ def _chunks(
         lead = b"," if pieces else lead
     start = b"" if lead == b"," else lead
     if over and last is not None:
-        metadata |= _rest(asked, last)
+        metadata |= _remaining(asked, last)
     yield start + (b'],"metadata":%b}' % json_of(metadata) if asked.limit else b"]}")
 
 

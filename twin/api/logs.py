@@ -37,11 +37,11 @@ def pod_log(store: Store, namespace: str, name: str, request: Request) -> Respon
     _check_container(pod, request.query.get("container", ""))
     previous = request.flag("previous")
     _check_ran(pod, previous=previous)
-    chosen = _chosen(list(_lines(pod, store.now(), previous=previous)), store.now(), request)
+    chosen = _select_lines(list(_lines(pod, store.now(), previous=previous)), store.now(), request)
     text = _text(chosen, request)
     if not request.flag("follow") or previous or pod.terminal:
         return Response(200, text, TEXT)
-    return _following(store, pod, text, request)
+    return _follow_log(store, pod, text, request)
 
 
 def _check_container(pod: PodRecord, container: str) -> None:
@@ -88,7 +88,7 @@ def _lines(pod: PodRecord, now: float, *, previous: bool) -> Iterator[Line]:
         yield until, f"level={level} msg=exiting code={ended.exit_code} reason={ended.reason}"
 
 
-def _chosen(lines: list[Line], now: float, request: Request) -> list[Line]:
+def _select_lines(lines: list[Line], now: float, request: Request) -> list[Line]:
     query = request.query
     since = None
     if query.get("sinceSeconds"):
@@ -119,7 +119,7 @@ def _text(lines: list[Line], request: Request) -> bytes:
     return text[: whole_seconds(limit)] if limit else text
 
 
-def _following(store: Store, pod: PodRecord, text: bytes, request: Request) -> WatchResponse:
+def _follow_log(store: Store, pod: PodRecord, text: bytes, request: Request) -> WatchResponse:
     """Return a log that goes on until the container's run ends."""
     shown, uid = store.now(), pod.uid
 

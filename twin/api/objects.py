@@ -6,12 +6,12 @@ from typing import Any
 
 from twin.api import ownership
 from twin.api.bodies import (
-    Given,
+    ClientObject,
+    check_object,
     check_place,
-    checked,
     delete_options,
-    map_of,
-    object_of,
+    read_object,
+    require_map,
     whole_seconds,
 )
 from twin.api.limits import check_stored
@@ -26,7 +26,7 @@ from twin.api.messages import (
     respond,
 )
 from twin.api.ownership import Writer
-from twin.api.patching import APPLY, kind_of_patch, patch_of, patched
+from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
 from twin.api.schema import ANY, root_of
 from twin.api.tables import Form
 from twin.api.versions import check_reached
@@ -122,9 +122,9 @@ class Objects:
 
     def create(self, kind: Kind, namespace: str, request: Request) -> Response:
         """Create the object of a request; raises ApiError."""
-        given = object_of(request, kind)
+        given = read_object(request, kind)
         check_place(given.obj, namespace)
-        if map_of(given.obj, "metadata").get("resourceVersion"):
+        if require_map(given.obj, "metadata").get("resourceVersion"):
             raise bad_request("resourceVersion should not be set on objects to be created")
         new = self._store.create(
             kind.resource,
@@ -139,9 +139,9 @@ class Objects:
         self, kind: Kind, namespace: str, name: str, request: Request, subresource: str = ""
     ) -> Response:
         """Replace an object, or its subresource; raises ApiError."""
-        given = object_of(request, kind)
+        given = read_object(request, kind)
         check_place(given.obj, namespace, name)
-        if not map_of(given.obj, "metadata").get("name"):
+        if not require_map(given.obj, "metadata").get("name"):
             raise bad_request(
                 f"the name of the object ({name} based on URL) was undeterminable: name must be "
                 "provided"
@@ -179,7 +179,7 @@ class Objects:
     ) -> Response:
         """Patch an object, or its subresource; raises ApiError."""
         media = kind_of_patch(request.headers.get("content-type", ""))
-        patch = patch_of(request, media)
+        patch = read_patch(request, media)
         if media == APPLY:
             return self._apply(kind, namespace, name, patch, request, subresource)
         if "force" in request.query:
@@ -191,7 +191,7 @@ class Objects:
             )
         current = self._store.get(kind.resource, namespace, name)
         root = root_of(kind.group, kind.version, kind.kind)
-        given = checked(patched(current, media, patch, root), kind, request)
+        given = check_object(apply_patch(current, media, patch, root), kind, request)
         check_place(given.obj, namespace, name)
         new = self.replace(kind, namespace, name, given.obj, request, subresource)
         return self._shown(kind, new, request, 200, given)
@@ -218,7 +218,7 @@ class Objects:
             live = {**live, "metadata": {**live["metadata"]}}
             live["metadata"].pop("resourceVersion", None)
         force = request.flag("force")
-        result, managed = ownership.applied(live, given.obj, root, writer, force=force)
+        result, managed = ownership.apply_configuration(live, given.obj, root, writer, force=force)
 
         def own(_old: Object | None, new: Object) -> None:
             new["metadata"]["managedFields"] = managed
@@ -242,7 +242,7 @@ class Objects:
 
     def _application(
         self, kind: Kind, name: str, config: Any, request: Request, subresource: str
-    ) -> tuple[Writer, Given]:
+    ) -> tuple[Writer, ClientObject]:
         """Read what an apply says, and who says it; raises ApiError 400 or 422."""
         manager = request.query.get("fieldManager", "")
         if not manager:
@@ -256,14 +256,16 @@ class Objects:
                 f"an applied configuration has to say its apiVersion and kind, which are "
                 f"{kind.api_version} {kind.kind} here"
             )
-        given = checked(config, kind, request)
+        given = check_object(config, kind, request)
         metadata = given.obj.setdefault("metadata", {})
         metadata.setdefault("name", name)
         if metadata.get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
         if subresource:
             only = ("apiVersion", "kind", "metadata", subresource)
-            given = Given({key: given.obj[key] for key in only if key in given.obj}, given.warnings)
+            given = ClientObject(
+                {key: given.obj[key] for key in only if key in given.obj}, given.warnings
+            )
         else:
             given.obj.pop("status", None)
         writer = Writer(manager, kind.api_version, rfc3339(self._engine.now), subresource)
@@ -302,7 +304,7 @@ class Objects:
 
     def _delete(self, kind: Kind, namespace: str, name: str, request: Request) -> Object:
         options = delete_options(request)
-        conditions = map_of(options, "preconditions")
+        conditions = require_map(options, "preconditions")
         grace = options.get("gracePeriodSeconds")
         dry_run = request.dry_run or is_dry_run(options.get("dryRun"))
         return self._store.delete(
@@ -322,7 +324,7 @@ class Objects:
         obj: Object,
         request: Request,
         status: int = 200,
-        given: Given | None = None,
+        given: ClientObject | None = None,
     ) -> Response:
         """Answer with a written object, in the form that the client asks for."""
         form = Form.asked(request)

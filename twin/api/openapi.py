@@ -64,7 +64,7 @@ def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
         if root is None or root.message is None:
             schemas[f"foresail.{kind.kind}"] = _open(gvk)
         else:
-            for one in _reached(root.message):
+            for one in _reachable_messages(root.message):
                 schemas.setdefault(_name(one), _schema(one, "#/components/schemas/"))
             found = schemas[_name(root.message)]
             schemas[_name(root.message)] = {**found, "x-kubernetes-group-version-kind": [gvk]}
@@ -94,7 +94,7 @@ def _document_v2(kinds: tuple[Kind, ...]) -> bytes:
             if root is None or root.message is None:
                 definitions[f"foresail.{kind.kind}"] = _open(gvk)
                 continue
-            for one in _reached(root.message):
+            for one in _reachable_messages(root.message):
                 definitions.setdefault(_name(one), _schema(one, "#/definitions/"))
             name = _name(root.message)
             definitions[name] = {**definitions[name], "x-kubernetes-group-version-kind": [gvk]}
@@ -104,7 +104,7 @@ def _document_v2(kinds: tuple[Kind, ...]) -> bytes:
 _INFO = {"title": "Foresail embedded cluster", "version": discovery.VERSION["gitVersion"]}
 
 
-def _reached(root: Message) -> list[Message]:
+def _reachable_messages(root: Message) -> list[Message]:
     """Return a message and all that it is made of, each once."""
     found: dict[str, Message] = {}
     todo = [root]
@@ -124,7 +124,7 @@ def _name(one: Message) -> str:
 
 
 def _schema(one: Message, where: str) -> Schema:
-    properties = {field.name: _place(field, where) for field in one.fields.values()}
+    properties = {field.name: _place_schema(field, where) for field in one.fields.values()}
     found: Schema = {
         "type": "object",
         "description": "",
@@ -138,8 +138,8 @@ def _schema(one: Message, where: str) -> Schema:
     return found
 
 
-def _place(field: Field, where: str) -> Schema:
-    one = _element(field, where)
+def _place_schema(field: Field, where: str) -> Schema:
+    one = _element_schema(field, where)
     if field.shape == "":
         return one
     if field.shape == "{}":
@@ -157,7 +157,7 @@ def _place(field: Field, where: str) -> Schema:
     return found
 
 
-def _element(field: Field, where: str) -> Schema:
+def _element_schema(field: Field, where: str) -> Schema:
     if field.message is None:
         return dict(_PLAIN[field.type])
     return {"allOf": [{"$ref": f"{where}{_name(field.message)}"}], "description": ""}

@@ -17,14 +17,14 @@ from twin.api.field_sets import (
     Difference,
     Path,
     Paths,
-    everything,
+    build_trie,
+    every_path,
     from_fields,
-    merged,
-    owned,
+    merge_given,
+    owned_paths,
     path_text,
+    remove_paths,
     to_fields,
-    trie_of,
-    without,
 )
 from twin.api.schema import Field
 from twin.errors import ApiError
@@ -92,7 +92,7 @@ class Owner:
         }
 
 
-def owners_of(entries: Sequence[Mapping[str, Any]]) -> list[Owner]:
+def read_owners(entries: Sequence[Mapping[str, Any]]) -> list[Owner]:
     """Read `managedFields`; raises ValueError for entries that no server wrote."""
     found = []
     for entry in entries:
@@ -108,15 +108,15 @@ def owners_of(entries: Sequence[Mapping[str, Any]]) -> list[Owner]:
     return found
 
 
-def entries_of(owners: Iterable[Owner]) -> list[Object]:
+def to_entries(owners: Iterable[Owner]) -> list[Object]:
     """Return `managedFields`: appliers first, then by time."""
-    kept = _joined([owner for owner in owners if owner.paths])
+    kept = _join_oldest([owner for owner in owners if owner.paths])
     return [
         owner.entry() for owner in sorted(kept, key=lambda one: (one.operation, one.at, one.key))
     ]
 
 
-def _joined(owners: list[Owner]) -> list[Owner]:
+def _join_oldest(owners: list[Owner]) -> list[Owner]:
     """Return owners with the oldest updaters as one, so that they do not grow without end.
 
     A real server does the same: at most ten by Update, `ancient-changes` among them.
@@ -141,16 +141,16 @@ def after_update(old: Object | None, new: Object, place: Field, writer: Writer) 
     """
     given = new["metadata"].get("managedFields")
     if old is None:
-        paths = frozenset(everything(_seen(new, writer), place)) - _NOBODYS
-        return entries_of([_owner(writer, "Update", paths)])
-    owners = _given_or_kept(old, given)
-    if not owners and not _claimed(old, given):
+        paths = frozenset(every_path(_changeable_part(new, writer), place)) - _NOBODYS
+        return to_entries([_owner(writer, "Update", paths)])
+    owners = _starting_owners(old, given)
+    if not owners and not _claimed_owners(old, given):
         return []
-    difference = Difference(_seen(old, writer), _seen(new, writer), place)
-    return entries_of(_moved(owners, difference, writer))
+    difference = Difference(_changeable_part(old, writer), _changeable_part(new, writer), place)
+    return to_entries(_move_ownership(owners, difference, writer))
 
 
-def applied(
+def apply_configuration(
     live: Object, config: Object, place: Field, writer: Writer, *, force: bool
 ) -> tuple[Object, list[Object]]:
     """Return an object with a configuration applied, and its `managedFields` afterwards.
@@ -158,46 +158,46 @@ def applied(
     Raises:
         ApiError: 409 that names every other owner of a field whose value would change.
     """
-    owners = owners_of(live["metadata"].get("managedFields") or ())
+    owners = read_owners(live["metadata"].get("managedFields") or ())
     if not owners and live["metadata"].get("uid"):
-        paths = frozenset(everything(live, place)) - _NOBODYS
+        paths = frozenset(every_path(live, place)) - _NOBODYS
         owners = [replace(_owner(writer, "Update", paths), manager=BEFORE_FIRST_APPLY)]
-    mine = _owner(writer, "Apply", frozenset(owned(config, place)) - _NOBODYS)
+    mine = _owner(writer, "Apply", frozenset(owned_paths(config, place)) - _NOBODYS)
     kept = next((owner for owner in owners if owner.key == mine.key), None)
     before = mine.paths if kept is None else kept.paths
     others = [owner for owner in owners if owner.key != mine.key]
-    result = merged(live, config, place)
-    result = without(result, place, trie_of(_dropped(before, mine.paths, others)))
+    result = merge_given(live, config, place)
+    result = remove_paths(result, place, build_trie(_dropped_fields(before, mine.paths, others)))
     difference = Difference(live, result, place)
     conflicts = _conflicts(others, difference, mine.paths)
     if writer.manager == KUBECTL and conflicts:
-        allowed = _said_before(live, place)
+        allowed = _client_side_applied(live, place)
         conflicts = [(owner, path) for owner, path in conflicts if path not in allowed]
     if conflicts and not force:
         raise _conflict(conflicts)
     if writer.manager == KUBECTL:
-        result = _remembered(live, config, result)
+        result = _keep_last_applied(live, config, result)
     taken = difference.changed & mine.paths
     left = [replace(one, paths=one.paths - taken - difference.removed) for one in others]
     same = kept is not None and kept.paths == mine.paths and not difference.changed
-    return result, entries_of([*left, kept if same and kept is not None else mine])
+    return result, to_entries([*left, kept if same and kept is not None else mine])
 
 
-def _said_before(live: Object, place: Field) -> Paths:
+def _client_side_applied(live: Object, place: Field) -> Paths:
     """Return what kubectl's earlier client-side apply said and what still stands: kubectl takes it
     over without a conflict, as upstream's lastAppliedManager lets it.
     """
     text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     try:
         said = json.loads(text) if text else {}
-        paths = frozenset(owned(said, place)) if isinstance(said, dict) else frozenset()
+        paths = frozenset(owned_paths(said, place)) if isinstance(said, dict) else frozenset()
     except (ValueError, RecursionError, ApiError):
         return frozenset()
     difference = Difference(said, live, place)
     return paths - difference.changed - difference.removed
 
 
-def _remembered(live: Object, config: Object, result: Object) -> Object:
+def _keep_last_applied(live: Object, config: Object, result: Object) -> Object:
     """Keep the annotation of client-side apply in step, so that kubectl can go back to it."""
     if LAST_APPLIED not in (live["metadata"].get("annotations") or {}):
         return result
@@ -213,30 +213,30 @@ def _owner(writer: Writer, operation: Operation, paths: Paths) -> Owner:
     )
 
 
-def _given_or_kept(old: Object, given: Any) -> list[Owner]:
+def _starting_owners(old: Object, given: Any) -> list[Owner]:
     """Return the owners that a write starts from: a client may rewrite them, nonsense is ignored."""
     if given is not None:
         if given in ([], [{}]):
             return []
         try:
-            return owners_of(given)
+            return read_owners(given)
         except (ValueError, AttributeError):
             pass
-    return owners_of(old["metadata"].get("managedFields") or ())
+    return read_owners(old["metadata"].get("managedFields") or ())
 
 
-def _claimed(old: Object, given: Any) -> bool:
+def _claimed_owners(old: Object, given: Any) -> bool:
     return bool(old["metadata"].get("managedFields")) and given not in ([], [{}])
 
 
-def _seen(obj: Object, writer: Writer) -> Object:
+def _changeable_part(obj: Object, writer: Writer) -> Object:
     """Return the part of an object that a write can change."""
     if writer.subresource == "status":
         return {name: value for name, value in obj.items() if name == "status"}
     return {name: value for name, value in obj.items() if name != "status"}
 
 
-def _moved(owners: list[Owner], difference: Difference, writer: Writer) -> list[Owner]:
+def _move_ownership(owners: list[Owner], difference: Difference, writer: Writer) -> list[Owner]:
     changed = frozenset(difference.changed) - _NOBODYS
     mine = _owner(writer, "Update", changed)
     found = []
@@ -249,7 +249,7 @@ def _moved(owners: list[Owner], difference: Difference, writer: Writer) -> list[
     return [*found, mine]
 
 
-def _dropped(before: Paths, now: Paths, others: Sequence[Owner]) -> list[Path]:
+def _dropped_fields(before: Paths, now: Paths, others: Sequence[Owner]) -> list[Path]:
     """Return what an applier no longer says and nobody else owns, in whole or in part."""
     wanted: set[Path] = set()
     for paths in (now, *(owner.paths for owner in others)):
@@ -273,22 +273,22 @@ def _conflict(found: Sequence[tuple[Owner, Path]]) -> ApiError:
     causes = [
         {
             "reason": "FieldManagerConflict",
-            "message": f"conflict with {_who(owner)}",
+            "message": f"conflict with {_owner_text(owner)}",
             "field": path_text(path),
         }
         for owner, path in found
     ]
     if len(found) == 1:
-        text = f"1 conflict: conflict with {_who(found[0][0])}: {path_text(found[0][1])}"
+        text = f"1 conflict: conflict with {_owner_text(found[0][0])}: {path_text(found[0][1])}"
     else:
         by_owner: dict[str, list[str]] = {}
         for owner, path in found:
-            by_owner.setdefault(_who(owner), []).append(f"- {path_text(path)}")
+            by_owner.setdefault(_owner_text(owner), []).append(f"- {path_text(path)}")
         parts = [f"conflicts with {who}:\n" + "\n".join(paths) for who, paths in by_owner.items()]
         text = f"{len(found)} conflicts: " + "\n".join(parts)
     return ApiError(409, "Conflict", f"Apply failed with {text}", {"causes": causes})
 
 
-def _who(owner: Owner) -> str:
+def _owner_text(owner: Owner) -> str:
     subresource = f' with subresource "{owner.subresource}"' if owner.subresource else ""
     return f'"{owner.manager}"{subresource} using {owner.api_version}'

@@ -40,7 +40,7 @@ def kind_of_patch(content_type: str) -> str:
     return kind
 
 
-def patch_of(request: Request, kind: str) -> Any:
+def read_patch(request: Request, kind: str) -> Any:
     """Read the patch of a request; raises ApiError 400 or 413."""
     if request.fault is not None:
         raise request.fault
@@ -53,7 +53,7 @@ def patch_of(request: Request, kind: str) -> Any:
         raise bad_request(f"the patch cannot be read: {error}") from error
 
 
-def patched(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
+def apply_patch(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
     """Return a patched copy of an object that stands at `place` (None: of no known form).
 
     Raises:
@@ -64,17 +64,17 @@ def patched(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
     if not isinstance(patch, dict):
         raise bad_request("a merge patch must be an object")
     if kind == MERGE:
-        return merge(obj, patch)
+        return merge_patch(obj, patch)
     if place is None:
         raise ApiError(
             415,
             "UnsupportedMediaType",
             "strategic merge needs a built-in kind; use application/merge-patch+json",
         )
-    return strategic(obj, patch, place)
+    return strategic_merge(obj, patch, place)
 
 
-def merge(target: Any, change: Any) -> Any:
+def merge_patch(target: Any, change: Any) -> Any:
     """Merge by RFC 7396: null removes, objects merge, everything else is replaced."""
     if not isinstance(change, dict):
         return change
@@ -83,14 +83,14 @@ def merge(target: Any, change: Any) -> Any:
         if value is None:
             result.pop(name, None)
         else:
-            result[name] = merge(result.get(name), value)
+            result[name] = merge_patch(result.get(name), value)
     return result
 
 
-def strategic(target: Any, change: Any, place: Field = ANY) -> Any:
+def strategic_merge(target: Any, change: Any, place: Field = ANY) -> Any:
     """Merge strategically: lists with a merge key are merged by it; directives begin with `$`."""
     if isinstance(change, list) and place.shape == "[]" and place.merges:
-        return _merged_list(target if isinstance(target, list) else [], change, place, None)
+        return _merge_list(target if isinstance(target, list) else [], change, place, None)
     if not isinstance(change, dict) or (place.shape == "[]" and isinstance(target, list)):
         return change
     directive = change.get(_DIRECTIVE)
@@ -99,10 +99,10 @@ def strategic(target: Any, change: Any, place: Field = ANY) -> Any:
         return rest
     if directive == "delete":
         return {}
-    return _merged_object(dict(target) if isinstance(target, dict) else {}, rest, place)
+    return _merge_object(dict(target) if isinstance(target, dict) else {}, rest, place)
 
 
-def _merged_object(result: Object, change: Object, place: Field) -> Object:
+def _merge_object(result: Object, change: Object, place: Field) -> Object:
     kept = change.get(_KEPT)
     if isinstance(kept, list):
         result = {name: value for name, value in result.items() if name in kept}
@@ -124,27 +124,29 @@ def _merged_object(result: Object, change: Object, place: Field) -> Object:
             result.pop(name, None)
         elif isinstance(value, list) and child.shape == "[]" and child.merges:
             live = result.get(name)
-            result[name] = _merged_list(
+            result[name] = _merge_list(
                 live if isinstance(live, list) else [], value, child, orders.get(name)
             )
         else:
-            result[name] = strategic(result.get(name), value, child)
+            result[name] = strategic_merge(result.get(name), value, child)
     for name, order in orders.items():
         if name not in change and isinstance(result.get(name), list):
-            result[name] = _ordered(result[name], result[name], order, place.child(name).merge_key)
+            result[name] = _apply_order(
+                result[name], result[name], order, place.child(name).merge_key
+            )
     return result
 
 
-def _merged_list(live: list[Any], change: list[Any], place: Field, order: Any) -> list[Any]:
+def _merge_list(live: list[Any], change: list[Any], place: Field, order: Any) -> list[Any]:
     key = place.merge_key
     if not key:
         known = {_text(item) for item in live}
         result = [*live, *(item for item in change if _text(item) not in known)]
-        return _ordered(result, live, order, key)
+        return _apply_order(result, live, order, key)
     if any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" for item in change):
         return [item for item in change if item.get(_DIRECTIVE) != "replace"]
     merged = _by_key(live, change, key, place.element)
-    return _ordered(merged, live, order, key)
+    return _apply_order(merged, live, order, key)
 
 
 def _by_key(live: list[Any], change: list[Any], key: str, element: Field) -> list[Any]:
@@ -163,13 +165,13 @@ def _by_key(live: list[Any], change: list[Any], key: str, element: Field) -> lis
                 result[at] = _GONE
         elif found is None:
             places[name] = [len(result)]
-            result.append(strategic(None, item, element))
+            result.append(strategic_merge(None, item, element))
         else:
-            result[found[0]] = strategic(result[found[0]], item, element)
+            result[found[0]] = strategic_merge(result[found[0]], item, element)
     return [item for item in result if item is not _GONE]
 
 
-def _ordered(merged: list[Any], live: list[Any], order: Any, key: str) -> list[Any]:
+def _apply_order(merged: list[Any], live: list[Any], order: Any, key: str) -> list[Any]:
     """Return items in the order that a patch asks for; others stay after what they followed."""
     if not isinstance(order, list):
         return merged

@@ -17,7 +17,7 @@ LARGEST = 2 << 20
 """Bytes of an answer that is rewritten; that takes seconds for longer ones."""
 
 
-def style_of(answer: Answer, request: Request) -> Style | None:
+def response_style(answer: Answer, request: Request) -> Style | None:
     """Return how an answer is to be rewritten by `pretty` and `Accept`; watches stay lines of JSON."""
     if isinstance(answer, WatchResponse) or not answer.content_type.startswith(JSON):
         return None
@@ -32,7 +32,7 @@ def too_long() -> Response:
     return respond(406, ApiError(406, "NotAcceptable", why).to_status())
 
 
-def rewritten(answer: Response, style: Style) -> Response:
+def restyle(answer: Response, style: Style) -> Response:
     """Return an answer in another style. Slow: up to some seconds for the largest."""
     content = json.loads(answer.body)
     if style == "yaml":
@@ -45,12 +45,12 @@ def _yaml(content: Any) -> str:
     """Write YAML, the items of a list one by one: in between, other threads have their turn."""
     items = content.get("items") if isinstance(content, dict) else None
     if not isinstance(items, list) or not items:
-        return _dumped(content)
-    rest = _dumped({name: value for name, value in content.items() if name != "items"})
-    return f"{rest}items:\n{''.join(_dumped([item]) for item in items)}"
+        return _dump_yaml(content)
+    rest = _dump_yaml({name: value for name, value in content.items() if name != "items"})
+    return f"{rest}items:\n{''.join(_dump_yaml([item]) for item in items)}"
 
 
-def _dumped(content: Any) -> str:
+def _dump_yaml(content: Any) -> str:
     text: str = yaml.dump(
         content,
         Dumper=yaml.CSafeDumper,

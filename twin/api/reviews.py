@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twin.api.access import IDENTITIES, Attributes, Identity
-from twin.api.bodies import json_of, map_of
+from twin.api.bodies import read_body, require_map
 from twin.api.messages import Object, Request, Response, respond
 from twin.errors import ApiError, bad_request
 
@@ -26,14 +26,14 @@ def review(resource: str, request: Request, identity: Identity) -> Response:
     """Answer one review; raises ApiError 400 or 405."""
     if request.method != "POST":
         raise ApiError(405, "MethodNotAllowed", "reviews are created, not kept")
-    asked = json_of(request)
-    spec = map_of(asked, "spec")
+    asked = read_body(request)
+    spec = require_map(asked, "spec")
     found: Object
     match resource:
         case "selfsubjectaccessreviews":
             found = _access(spec, identity)
         case "subjectaccessreviews":
-            found = _access(spec, _known(spec.get("user")))
+            found = _access(spec, _known_identity(spec.get("user")))
         case "selfsubjectrulesreviews":
             found = _rules(spec, identity)
         case _:
@@ -48,7 +48,7 @@ def user_info(identity: Identity) -> Object:
     return {"username": identity.user, "uid": identity.uid, "groups": list(identity.all_groups)}
 
 
-def _known(user: Any) -> Identity:
+def _known_identity(user: Any) -> Identity:
     for one in IDENTITIES:
         if one.user == user:
             return one
@@ -56,7 +56,10 @@ def _known(user: Any) -> Identity:
 
 
 def _access(spec: Object, identity: Identity) -> Object:
-    resource, path = map_of(spec, "resourceAttributes"), map_of(spec, "nonResourceAttributes")
+    resource, path = (
+        require_map(spec, "resourceAttributes"),
+        require_map(spec, "nonResourceAttributes"),
+    )
     if bool(resource) is bool(path):
         raise bad_request("give exactly one of resourceAttributes and nonResourceAttributes")
     if path:

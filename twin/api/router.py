@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from twin.api import discovery
-from twin.api.access import ADMIN, Attributes, Identity, acting
+from twin.api.access import ADMIN, Attributes, Identity, effective_identity
 from twin.api.administration import PREFIX, administer
 from twin.api.documents import document
 from twin.api.limits import check_request
@@ -46,7 +46,7 @@ class Router:
     def handle(self, request: Request, identity: Identity = ADMIN) -> Answer:
         """Answer one request; every refusal is a Status object."""
         try:
-            return self._handle(request, acting(identity, request.headers))
+            return self._handle(request, effective_identity(identity, request.headers))
         except ApiError as error:
             headers = {"Retry-After": "5"} if error.status == 429 else {}
             answer = respond(error.status, error.to_status())

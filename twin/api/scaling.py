@@ -8,7 +8,7 @@ from twin.api.messages import Object
 from twin.errors import invalid
 
 
-def scale_of(obj: Object) -> Object:
+def to_scale(obj: Object) -> Object:
     """Return the Scale of a Deployment or ReplicaSet."""
     metadata = obj["metadata"]
     labels = obj["spec"].get("selector", {}).get("matchLabels", {})
@@ -29,7 +29,7 @@ def scale_of(obj: Object) -> Object:
     }
 
 
-def rescaled(obj: Object, scale: Object) -> Object:
+def with_scale(obj: Object, scale: Object) -> Object:
     """Return the object with the replicas of a Scale; raises ApiError 422."""
     replicas: Any = (scale.get("spec") or {}).get("replicas", 0)
     if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 0:

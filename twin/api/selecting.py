@@ -108,7 +108,7 @@ class Selector:
         return True
 
 
-def selector_of(query: Mapping[str, str], kind: Kind) -> Selector:
+def parse_selector(query: Mapping[str, str], kind: Kind) -> Selector:
     """Return what a request's query selects; raises ApiError 400."""
     return Selector(
         kind.resource,
@@ -204,7 +204,7 @@ def _check_length(text: str) -> None:
 def _requirement(part: str, text: str) -> Requirement:
     found = _SET.match(part)
     if found is not None:
-        return _among(_key(found[1]), found[2] == "in", found[3])
+        return _membership_test(_key(found[1]), found[2] == "in", found[3])
     found = _EQUALITY.match(part)
     if found is not None:
         name, sign, value = _key(found[1]), found[2], _value(found[3])
@@ -213,7 +213,7 @@ def _requirement(part: str, text: str) -> Requirement:
         return lambda labels: labels.get(name) == value
     found = _NUMBER.match(part)
     if found is not None:
-        return _compared(_key(found[1]), found[2], _number(found[3]))
+        return _comparison_test(_key(found[1]), found[2], _number(found[3]))
     found = _PRESENCE.match(part)
     if found is None:
         raise bad_request(
@@ -225,14 +225,14 @@ def _requirement(part: str, text: str) -> Requirement:
     return lambda labels: name in labels
 
 
-def _among(name: str, inside: bool, listed: str) -> Requirement:
+def _membership_test(name: str, inside: bool, listed: str) -> Requirement:
     values = frozenset(_value(value.strip()) for value in listed.split(","))
     if inside:
         return lambda labels: labels.get(name) in values
     return lambda labels: labels.get(name) not in values
 
 
-def _compared(name: str, sign: str, limit: int) -> Requirement:
+def _comparison_test(name: str, sign: str, limit: int) -> Requirement:
     def meets(labels: Labels) -> bool:
         given = labels.get(name, "")
         if not re.fullmatch(r"-?\d+", given):

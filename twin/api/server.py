@@ -99,7 +99,7 @@ class ApiServer:
             return
         if scope["type"] != "http":
             return
-        headers = _headers_of(scope)
+        headers = _decode_headers(scope)
         identity = self._tokens.identity(headers.get("authorization", ""))
         if identity is None:  # before anything else is read
             await self._send(send, self._for_a_stranger(scope, headers))
@@ -108,7 +108,7 @@ class ApiServer:
             body = await self._body(receive)
             request = await self._readable(_request(scope, headers, body))
         except ApiError as error:
-            await self._send(send, _last(respond(error.status, error.to_status())))
+            await self._send(send, _closing_response(respond(error.status, error.to_status())))
             return
         except _ClientGone:
             return
@@ -117,7 +117,7 @@ class ApiServer:
         if delay := self._faults.latency_seconds(request):
             await asyncio.sleep(delay)
         answer = self._handled(request, identity)
-        style = presenting.style_of(answer, request)
+        style = presenting.response_style(answer, request)
         if style is not None and not isinstance(answer, WatchResponse):
             answer = await self._rewritten(answer, style)
         if isinstance(answer, WatchResponse):
@@ -134,8 +134,9 @@ class ApiServer:
                 Request(scope["method"], scope["path"], {}, headers), ADMIN
             )
             assert isinstance(answer, Response)
-            return _last(answer)
-        return _last(respond(401, ApiError(401, "Unauthorized", "Unauthorized").to_status()))
+            return _closing_response(answer)
+        unauthorized = ApiError(401, "Unauthorized", "Unauthorized")
+        return _closing_response(respond(401, unauthorized.to_status()))
 
     async def _body(self, receive: Receive) -> bytes:
         """Return a body. Raises ApiError 408, 413 or 429, and _ClientGone."""
@@ -197,7 +198,7 @@ class ApiServer:
         if len(answer.body) > presenting.LARGEST:
             return presenting.too_long()
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._writer, presenting.rewritten, answer, style)
+        return await loop.run_in_executor(self._writer, presenting.restyle, answer, style)
 
     def _handled(self, request: Request, identity: Identity) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any
@@ -261,10 +262,10 @@ class ApiServer:
     ) -> None:
         if self._watches[identity.name] >= MOST_WATCHES:
             error = _too_busy("watches", "of one user", MOST_WATCHES)
-            await self._send(send, _last(respond(error.status, error.to_status())))
+            await self._send(send, _closing_response(respond(error.status, error.to_status())))
             return
         self._watches[identity.name] += 1
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(_wait_for_disconnect(receive))
         on_cut = partial(self._faults.on_cut, request)
         try:
             initial = self._turns.pieces(answer.initial)
@@ -286,7 +287,7 @@ def _clock_headers(now: float) -> tuple[tuple[bytes, bytes], ...]:
     )
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -303,7 +304,7 @@ class _ClientGone(Exception):
     """The client went away before its request was whole, so nothing of it may be done."""
 
 
-def _last(answer: Response) -> Response:
+def _closing_response(answer: Response) -> Response:
     """Return an answer that ends its connection."""
     headers = {**answer.headers, "Connection": "close"}
     if answer.status == HTTPStatus.TOO_MANY_REQUESTS:
@@ -324,7 +325,7 @@ def _as_json(body: bytes) -> bytes:
         raise bad_request(f"the body cannot be read: {error}") from error
 
 
-def _headers_of(scope: dict[str, Any]) -> dict[str, str]:
+def _decode_headers(scope: dict[str, Any]) -> dict[str, str]:
     return {
         name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]
     }
@@ -340,10 +341,10 @@ def _request(scope: dict[str, Any], headers: dict[str, str], body: bytes) -> Req
     query = dict(pairs)
     if scope["method"] in WRITING and not headers.get("content-type", "").startswith(APPLY):
         # Who writes is part of what is written, so it has to be in the journal, too.
-        query["fieldManager"] = query.get("fieldManager") or _program(headers)
+        query["fieldManager"] = query.get("fieldManager") or _program_name(headers)
     return Request(scope["method"], unquote(scope["path"]), query, headers, body)
 
 
-def _program(headers: dict[str, str]) -> str:
+def _program_name(headers: dict[str, str]) -> str:
     """Return the name that a program gives itself, as the API server reads it."""
     return headers.get("user-agent", "").partition("/")[0].strip()[:128] or "unknown"

@@ -110,7 +110,7 @@ async def stream(
                 backlog.put(line)
 
     stop, spare = store.subscribe(take), on_cut(backlog.cut)
-    sending = asyncio.ensure_future(_sent(answer, first, backlog, headers, send, gone))
+    sending = asyncio.ensure_future(_send_lines(answer, first, backlog, headers, send, gone))
     overrun = asyncio.ensure_future(backlog.wait_overrun())
     both: set[asyncio.Future[Any]] = {sending, overrun}
     try:
@@ -125,10 +125,10 @@ async def stream(
         stop()
         spare()
         overrun.cancel()
-    await _end(sending, send, gone, cut=backlog.overrun)
+    await _finish_stream(sending, send, gone, cut=backlog.overrun)
 
 
-async def _end(
+async def _finish_stream(
     sending: asyncio.Future[None], send: Send, gone: asyncio.Future[None], *, cut: bool
 ) -> None:
     """Let the last lines out, but not for long, and end the answer."""
@@ -144,7 +144,7 @@ async def _end(
                 await send({"type": "http.response.body", "body": b""})
 
 
-async def _sent(
+async def _send_lines(
     answer: WatchResponse,
     initial: AsyncIterator[bytes],
     backlog: Backlog,
@@ -159,12 +159,12 @@ async def _sent(
     while not gone.done() and not (backlog.overrun and backlog.empty):
         if answer.over is not None and answer.over() and backlog.empty:
             return
-        line = await _next(answer, backlog, gone)
+        line = await _next_lines(answer, backlog, gone)
         if line:
             await _body(send, line)
 
 
-async def _next(answer: WatchResponse, backlog: Backlog, gone: asyncio.Future[None]) -> bytes:
+async def _next_lines(answer: WatchResponse, backlog: Backlog, gone: asyncio.Future[None]) -> bytes:
     waiting = asyncio.ensure_future(backlog.wait())
     both: set[asyncio.Future[Any]] = {waiting, gone}
     try:

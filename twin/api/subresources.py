@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from twin.api import discovery
-from twin.api.bodies import json_of, map_of
+from twin.api.bodies import read_body, require_map
 from twin.api.logs import pod_log
 from twin.api.messages import Object, Request, Response, WatchResponse, is_dry_run, respond
 from twin.api.objects import Objects, not_allowed
-from twin.api.patching import APPLY, kind_of_patch, patch_of, patched
-from twin.api.scaling import rescaled, scale_of
+from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
+from twin.api.scaling import to_scale, with_scale
 from twin.api.schema import root_of
 from twin.engine import Engine
 from twin.errors import ApiError, unknown_resource
@@ -74,20 +74,20 @@ class Subresources:
         if request.method not in {"GET", "PATCH", "PUT"}:
             raise not_allowed()
         obj = self._store.get(kind.resource, namespace, name)
-        scale = scale_of(obj)
+        scale = to_scale(obj)
         match request.method:
             case "GET":
                 return respond(200, scale)
             case "PATCH":
                 scale = self._patched(scale, request)
             case "PUT":
-                scale = json_of(request)
+                scale = read_body(request)
             case _:
                 raise not_allowed()
         new = self._objects.replace(
-            kind, namespace, name, rescaled(obj, scale), request, said="scale"
+            kind, namespace, name, with_scale(obj, scale), request, said="scale"
         )
-        return respond(200, scale_of(new))
+        return respond(200, to_scale(new))
 
     def _patched(self, scale: Object, request: Request) -> Any:
         media = kind_of_patch(request.headers.get("content-type", ""))
@@ -95,21 +95,21 @@ class Subresources:
             raise ApiError(
                 415, "UnsupportedMediaType", "a scale takes merge and JSON patches, or a PUT"
             )
-        changed = patched(
-            scale, media, patch_of(request, media), root_of("autoscaling", "v1", "Scale")
+        changed = apply_patch(
+            scale, media, read_patch(request, media), root_of("autoscaling", "v1", "Scale")
         )
         return changed if isinstance(changed, dict) else {}
 
     def _evict(self, namespace: str, name: str, request: Request) -> Response:
         if request.method != "POST":
             raise not_allowed()
-        body = json_of(request) if request.body else {}
-        options = map_of(body, "deleteOptions")
+        body = read_body(request) if request.body else {}
+        options = require_map(body, "deleteOptions")
         self._engine.evict(
             namespace,
             name,
             dry_run=request.dry_run or is_dry_run(options.get("dryRun")),
-            uid=map_of(options, "preconditions").get("uid"),
+            uid=require_map(options, "preconditions").get("uid"),
             grace_period_seconds=options.get("gracePeriodSeconds"),
         )
         done: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}}

@@ -57,7 +57,7 @@ class Form:
             metadata = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
             kind: Object = {name: obj[name] for name in ("kind", "apiVersion") if name in obj}
             return self._table(resource, [obj], kind, metadata, now, head=head)
-        return _partial(obj) if self.kind == "partial" else obj
+        return _partial_metadata(obj) if self.kind == "partial" else obj
 
     def listed(self, resource: str, listed: Object, now: float) -> Object:
         """Return a list in this form; `now` is cluster time, unix seconds."""
@@ -72,7 +72,7 @@ class Form:
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": META,
                 "metadata": listed["metadata"],
-                "items": [_partial(obj) for obj in listed["items"]],
+                "items": [_partial_metadata(obj) for obj in listed["items"]],
             }
         return listed
 
@@ -114,8 +114,8 @@ class Form:
         if self.include == "None":
             return {"cells": cells}
         whole = self.include == "Object"
-        return {"cells": cells, "object": {**kind, **obj} if whole else _partial(obj)}
+        return {"cells": cells, "object": {**kind, **obj} if whole else _partial_metadata(obj)}
 
 
-def _partial(obj: Object) -> Object:
+def _partial_metadata(obj: Object) -> Object:
     return {"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": obj["metadata"]}

@@ -64,7 +64,7 @@ def list_options(query: Mapping[str, str]) -> ListOptions:
         causes.append((_INITIAL, f"Forbidden: {_INITIAL} is forbidden for list"))
     _refuse(causes)
     _seconds(query.get("timeoutSeconds", ""))
-    limit = max(0, _whole(query.get("limit", ""), "limit"))
+    limit = max(0, _whole_number(query.get("limit", ""), "limit"))
     wanted = _version(version)
     if token and wanted:
         raise bad_request("specifying resource version is not allowed when using continue")
@@ -121,7 +121,7 @@ def _version(text: str) -> int | None:
     return int(text)
 
 
-def _whole(text: str, name: str) -> int:
+def _whole_number(text: str, name: str) -> int:
     if not text:
         return 0
     if not re.fullmatch(r"-?[0-9]{1,18}", text):
@@ -132,7 +132,7 @@ def _whole(text: str, name: str) -> int:
 
 def _seconds(text: str) -> float | None:
     """Return a time-out; 0 is none, as on a real server."""
-    seconds = min(_whole(text, "timeoutSeconds"), LONGEST_TIMEOUT_SECONDS)
+    seconds = min(_whole_number(text, "timeoutSeconds"), LONGEST_TIMEOUT_SECONDS)
     return max(0.0, float(seconds)) or None
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from twin import conversion, event_forms
-from twin.api.bodies import checked, object_of
+from twin.api.bodies import check_object, read_object
 from twin.api.listing import list_objects
 from twin.api.messages import Object, Request, Response, WatchResponse, json_bytes, respond
 from twin.api.objects import Answer, Objects
-from twin.api.patching import APPLY, kind_of_patch, patch_of, patched
+from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
 from twin.api.schema import root_of
 from twin.api.tables import Form
 from twin.api.watching import watch
@@ -71,7 +71,7 @@ class View:
         if request.method == "PATCH":
             return self._patched(store, objects, (namespace or "", name), request)
         if request.method in ("POST", "PUT"):
-            given = self.back(object_of(request, self.shown).obj)
+            given = self.back(read_object(request, self.shown).obj)
             headers = {**request.headers, "content-type": "application/json"}
             request = replace(request, body=json_bytes(given), headers=headers)
         if name:
@@ -104,8 +104,8 @@ class View:
         current["metadata"] = {**current["metadata"]}
         current["metadata"].pop("resourceVersion", None)
         root = root_of(self.shown.group, self.shown.version, self.shown.kind)
-        given = checked(
-            patched(current, media, patch_of(request, media), root), self.shown, request
+        given = check_object(
+            apply_patch(current, media, read_patch(request, media), root), self.shown, request
         )
         new = objects.replace(self.kept, *place, self.back(given.obj), request)
         return respond(200, self.convert(new))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from twin.api.listing import BATCH
 from twin.api.messages import JSON, Object, Request, WatchResponse
-from twin.api.selecting import Selector, selector_of
+from twin.api.selecting import Selector, parse_selector
 from twin.api.tables import Form as Asked
 from twin.api.versions import WatchOptions, too_new, watch_options
 from twin.changes import Change
@@ -110,7 +110,7 @@ def watch(
         form = _table_lines(asked, store.now)
     elif asked is not None and asked.kind == "partial":
         form = partial_bytes
-    view = View(kind, scope, selector_of(request.query, kind), form)
+    view = View(kind, scope, parse_selector(request.query, kind), form)
 
     def bookmark() -> bytes:
         return view.bookmark(store.resource_version)

@@ -49,7 +49,7 @@ class Images(Part):
         """Get what `pod` needs, or begin to back off."""
         present = {name for name, _ in node.images}
         wait = 0.0
-        for image, policy in _wanted(pod.shape.spec):
+        for image, policy in _wanted_images(pod.shape.spec):
             here = image in present
             if policy == "Never":
                 if not here:
@@ -165,7 +165,7 @@ class Images(Part):
         self._world.store.touch("pods", pod, before)
 
 
-def _wanted(spec: Object) -> Iterator[tuple[str, str]]:
+def _wanted_images(spec: Object) -> Iterator[tuple[str, str]]:
     """Yield (image, pull policy) of each container, init containers first."""
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
         yield container["image"], container.get("imagePullPolicy", "IfNotPresent")

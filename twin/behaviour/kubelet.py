@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from twin.behaviour.images import Images, image_bytes
 from twin.behaviour.impairments import Impairments
-from twin.behaviour.pod_work import exit_code_of, work_of
-from twin.behaviour.probes import fate_of
+from twin.behaviour.pod_work import exit_code_of, read_work
+from twin.behaviour.probes import probe_fate
 from twin.behaviour.usage_table import UsageTable
 from twin.changes import Change
 from twin.part import Part
@@ -179,7 +179,7 @@ class Kubelet(Part):
         pod.container_reason = pod.container_message = ""
         pod.pod_ip = pod.pod_ip or _pod_ip(uid)
         answers = world.config.kubelet.probe_answer_seconds
-        fate = fate_of(pod.shape.spec, pod.annotations, answers)
+        fate = probe_fate(pod.shape.spec, pod.annotations, answers)
         pod.ready, pod.ready_at = fate.ready_seconds == 0.0, now
         world.store.touch("pods", pod, before)
         self._report(pod, "Started", f"Started container {pod.shape.containers[0]}")
@@ -190,7 +190,7 @@ class Kubelet(Part):
             world.clock.after(last, "kubelet.unhealthy", uid, world.now, fate.probe)
         rate = self.contention.rate_on(pod.node_name)
         node_row = self._nodes.row_of[pod.node_name]
-        row = self._usage.add(pod, node_row, work_of(pod, world.config), world.now, rate)
+        row = self._usage.add(pod, node_row, read_work(pod, world.config), world.now, rate)
         self.contention.plan_finish(row)
 
     def _ready(self, uid: str, started_at: float) -> None:

@@ -37,7 +37,7 @@ class PodWork:
     """Work until the first window ends; inf: the means stay."""
 
 
-def work_of(pod: PodRecord, config: TwinConfig) -> PodWork:
+def read_work(pod: PodRecord, config: TwinConfig) -> PodWork:
     """Return what `pod` will do."""
     notes, shape = pod.annotations, pod.shape
     first = math.inf
@@ -45,9 +45,9 @@ def work_of(pod: PodRecord, config: TwinConfig) -> PodWork:
     memory_ratio = _number(notes, MEMORY_USAGE_RATIO, config.memory_usage_ratio)
     cpu = shape.cpu_request_millicores * cpu_ratio or _BEST_EFFORT_CPU_MILLICORES
     memory = shape.memory_request_bytes * memory_ratio or _BEST_EFFORT_MEMORY_BYTES
-    if USAGE_WINDOWS in notes and (windows := windows_of(pod)):
+    if USAGE_WINDOWS in notes and (windows := read_windows(pod)):
         first = windows[0].seconds
-        cpu, memory = means_of(pod, windows[0])
+        cpu, memory = mean_usage(pod, windows[0])
     ends = shape.restart_policy != "Always"
     return PodWork(
         cpu_mean_millicores=cpu,
@@ -62,7 +62,7 @@ def exit_code_of(pod: PodRecord) -> int:
     return 1 if pod.annotations.get(OUTCOME) == "fail" else 0
 
 
-def windows_of(pod: PodRecord) -> tuple[UsageWindow, ...]:
+def read_windows(pod: PodRecord) -> tuple[UsageWindow, ...]:
     """Return the usage windows of a pod; none for a text that cannot be read."""
     try:
         return windows_from_text(pod.annotations.get(USAGE_WINDOWS, ""))
@@ -70,7 +70,7 @@ def windows_of(pod: PodRecord) -> tuple[UsageWindow, ...]:
         return ()
 
 
-def means_of(pod: PodRecord, window: UsageWindow) -> tuple[float, float]:
+def mean_usage(pod: PodRecord, window: UsageWindow) -> tuple[float, float]:
     """Return mean millicores and bytes within a window; its ratios are of the request."""
     cpu = pod.shape.cpu_request_millicores or _BEST_EFFORT_CPU_MILLICORES
     memory = pod.shape.memory_request_bytes or _BEST_EFFORT_MEMORY_BYTES

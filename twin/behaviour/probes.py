@@ -32,13 +32,13 @@ class Fate:
 READY_AT_ONCE = Fate(0.0)
 
 
-def fate_of(spec: Object, annotations: Mapping[str, str], answer_seconds: float) -> Fate:
+def probe_fate(spec: Object, annotations: Mapping[str, str], answer_seconds: float) -> Fate:
     """Return what the probes of all containers of a pod lead to."""
     probed = [c for c in spec["containers"] if not _PROBES.isdisjoint(c)]
     if not probed:
         return READY_AT_ONCE
     answers = _seconds(annotations, answer_seconds)
-    fates = [_fate(container, answers) for container in probed]
+    fates = [_container_fate(container, answers) for container in probed]
     first = min(fates, key=lambda fate: fate.killed_seconds)
     ready = max(fate.ready_seconds for fate in fates)
     return Fate(ready if ready <= first.killed_seconds else math.inf, first.killed_seconds,
@@ -48,7 +48,7 @@ def fate_of(spec: Object, annotations: Mapping[str, str], answer_seconds: float)
 _PROBES = frozenset({"readinessProbe", "livenessProbe", "startupProbe"})
 
 
-def _fate(container: Object, answers: float) -> Fate:
+def _container_fate(container: Object, answers: float) -> Fate:
     startup = container.get("startupProbe")
     began = 0.0
     if startup is not None:

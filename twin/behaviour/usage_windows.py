@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from twin.behaviour.pod_work import means_of, windows_of
+from twin.behaviour.pod_work import mean_usage, read_windows
 from twin.behaviour.usage_table import UsageTable
 from twin.world import World
 
@@ -33,13 +33,13 @@ class UsageWindows:
 
     def _turn(self, row: int) -> None:
         usage, pod = self._usage, self._world.pods[self._usage.uids[row]]
-        windows = windows_of(pod)
+        windows = read_windows(pod)
         worked, ends = float(usage["worked"][row]), 0.0
         for number, window in enumerate(windows):
             ends += window.seconds
             last = number == len(windows) - 1
             if worked < ends or last:
-                usage["cpu_mean"][row], usage["memory_mean"][row] = means_of(pod, window)
+                usage["cpu_mean"][row], usage["memory_mean"][row] = mean_usage(pod, window)
                 usage["window_ends"][row] = math.inf if last else ends
                 return
         usage["window_ends"][row] = np.inf  # the annotation is gone

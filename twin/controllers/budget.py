@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from twin import errors
-from twin.controllers.conditions import changed
+from twin.controllers.conditions import set_condition
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import report, set_status
 from twin.controllers.rollout import part_of
@@ -146,7 +146,7 @@ class Budgets:
         truth = status["disruptionsAllowed"] > 0
         reason = "SufficientPods" if truth else "InsufficientPods"
         now = rfc3339(self._world.now)
-        fresh = changed(known, _ALLOWED, str(truth), reason, "", now)
+        fresh = set_condition(known, _ALLOWED, str(truth), reason, "", now)
         return [{**entry, "observedGeneration": record.generation} for entry in fresh]
 
     def _wanted(

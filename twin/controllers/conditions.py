@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from twin.records import Object
 
 
-def changed(
+def set_condition(
     known: Sequence[Object], kind: str, status: str, reason: str, message: str, now: str
 ) -> list[Object]:
     """Return the list with one condition set; an equal one keeps its time and its place."""
@@ -28,7 +28,7 @@ def changed(
     return [*result, fresh]
 
 
-def without(known: Sequence[Object], kind: str) -> list[Object]:
+def remove_condition(known: Sequence[Object], kind: str) -> list[Object]:
     """Return the list without one type."""
     return [entry for entry in known if entry["type"] != kind]
 

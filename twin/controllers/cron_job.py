@@ -11,7 +11,7 @@ from datetime import datetime, tzinfo
 from email.utils import format_datetime
 
 from twin.changes import Change
-from twin.controllers.job_status import finished, succeeded
+from twin.controllers.job_status import is_finished, is_succeeded
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import owner_reference, report, set_status
 from twin.cron_schedule import Schedule, parse_schedule, zone_of
@@ -78,29 +78,29 @@ class CronJobs(Part):
         for job in jobs:
             found = any(entry["uid"] == job.uid for entry in active)
             state = job.body.get("status") or {}
-            if not finished(state):
+            if not is_finished(state):
                 if not found:
                     text = "Saw a job that the controller did not create or forgot: "
                     self._tell(record, "UnexpectedJob", text + job.name)
                 continue
             if found:
                 active = [entry for entry in active if entry["uid"] != job.uid]
-                kind = "Complete" if succeeded(state) else "Failed"
+                kind = "Complete" if is_succeeded(state) else "Failed"
                 text = f"Saw completed job: {job.name}, condition: {kind}"
                 self._tell(record, "SawCompletedJob", text)
             ended = state.get("completionTime")
-            if ended and succeeded(state) and ended > status.get("lastSuccessfulTime", ""):
+            if ended and is_succeeded(state) and ended > status.get("lastSuccessfulTime", ""):
                 status["lastSuccessfulTime"] = ended
         status["active"] = active
 
     def _clean(self, record: ObjectRecord, status: Object, jobs: list[ObjectRecord]) -> None:
         """Delete the oldest finished Jobs beyond the history limits."""
         spec = record.body["spec"]
-        ended = [job for job in jobs if finished(job.body.get("status") or {})]
+        ended = [job for job in jobs if is_finished(job.body.get("status") or {})]
         ended.sort(key=lambda job: (job.body["status"].get("startTime", ""), job.name))
         for good, limit in ((True, spec.get("successfulJobsHistoryLimit", 3)),
                             (False, spec.get("failedJobsHistoryLimit", 1))):  # fmt: skip
-            kept = [job for job in ended if succeeded(job.body["status"]) == good]
+            kept = [job for job in ended if is_succeeded(job.body["status"]) == good]
             for job in kept[: max(0, len(kept) - limit)]:
                 self._delete(record, status, job.namespace, job.name)
 
@@ -192,7 +192,7 @@ class CronJobs(Part):
         deadline = spec.get("startingDeadlineSeconds")
         if deadline is not None:
             earliest = max(earliest, now - deadline)
-        if _missed(schedule, earliest, now, zone) > _MANY_MISSED:
+        if _count_missed(schedule, earliest, now, zone) > _MANY_MISSED:
             text = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or "
             self._tell(record, "TooManyMissedTimes", f"{text}check clock skew")
         for span in _SPANS_SECONDS:  # a short look back first: most schedules are frequent
@@ -219,7 +219,7 @@ def _last_before(schedule: Schedule, start: float, now: float, zone: tzinfo) -> 
     return found
 
 
-def _missed(schedule: Schedule, start: float, now: float, zone: tzinfo) -> int:
+def _count_missed(schedule: Schedule, start: float, now: float, zone: tzinfo) -> int:
     """Count due times up to one more than is too many."""
     count, due = 0, schedule.next_after(start, zone)
     while due is not None and due <= now and count <= _MANY_MISSED:

@@ -151,7 +151,7 @@ class DaemonSets(Part):
             POD_REVISION: mark,
             GENERATION: str(record.generation),
         }
-        spec = _bound_to(_daemon_spec(record), node)
+        spec = _bind_to_node(_daemon_spec(record), node)
         metadata = {"labels": labels}
         return create_pod(self._world, _RESOURCE, record, metadata=metadata, spec=spec) is None
 
@@ -227,7 +227,7 @@ def _daemon_spec(record: ObjectRecord) -> Object:
     return {**spec, "tolerations": [*known, *added]}
 
 
-def _bound_to(spec: Object, node: str) -> Object:
+def _bind_to_node(spec: Object, node: str) -> Object:
     """Return the spec with required affinity to one node by name, instead of any other."""
     affinity = spec.get("affinity") or {}
     field = {"key": "metadata.name", "operator": "In", "values": [node]}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twin.controllers.conditions import find, without
+from twin.controllers.conditions import find, remove_condition
 from twin.records import Object
 from twin.timestamps import rfc3339, unix
 
@@ -56,15 +56,17 @@ def conditions(stored: Object, look: Look) -> list[Object]:
     good = look.counts.available >= look.least_available
     reason = "MinimumReplicasAvailable" if good else "MinimumReplicasUnavailable"
     text = f"Deployment {'has' if good else 'does not have'} minimum availability."
-    known = _set(known, "Available", str(good), reason, text, look.now)
+    known = _set_condition(known, "Available", str(good), reason, text, look.now)
     if look.deadline_seconds == _NO_DEADLINE:
-        known = without(known, "Progressing")
+        known = remove_condition(known, "Progressing")
     else:
         known = _progress(known, Counts.of(stored), look)
     if look.failure is None:
-        return without(known, "ReplicaFailure")
+        return remove_condition(known, "ReplicaFailure")
     failure = look.failure
-    return _set(known, "ReplicaFailure", "True", failure["reason"], failure["message"], look.now)
+    return _set_condition(
+        known, "ReplicaFailure", "True", failure["reason"], failure["message"], look.now
+    )
 
 
 def _progress(known: list[Object], before: Counts, look: Look) -> list[Object]:
@@ -72,15 +74,17 @@ def _progress(known: list[Object], before: Counts, look: Look) -> list[Object]:
     reason = "" if current is None else current["reason"]
     if reason != TIMED_OUT and look.paused != (reason == _PAUSED):
         if look.paused:
-            return _set(known, "Progressing", "Unknown", _PAUSED, "Deployment is paused", look.now)
-        known = _set(known, "Progressing", "Unknown", "DeploymentResumed", "Deployment is resumed",
+            return _set_condition(
+                known, "Progressing", "Unknown", _PAUSED, "Deployment is paused", look.now
+            )
+        known = _set_condition(known, "Progressing", "Unknown", "DeploymentResumed", "Deployment is resumed",
                      look.now)  # fmt: skip
     if look.event == "created":
         text = f'Created new replica set "{look.new_set}"'
-        known = _set(known, "Progressing", "True", "NewReplicaSetCreated", text, look.now)
+        known = _set_condition(known, "Progressing", "True", "NewReplicaSetCreated", text, look.now)
     elif look.event == "found" and current is None:
         text = f'Found new replica set "{look.new_set}"'
-        known = _set(known, "Progressing", "True", "FoundNewReplicaSet", text, look.now)
+        known = _set_condition(known, "Progressing", "True", "FoundNewReplicaSet", text, look.now)
     if look.paused or look.resized:
         return known
     return _rollout(known, before, look)
@@ -92,20 +96,20 @@ def _rollout(known: list[Object], before: Counts, look: Look) -> list[Object]:
         return known
     if counts.updated == counts.replicas == counts.available == look.wanted:
         text = f'ReplicaSet "{look.new_set}" has successfully progressed.'
-        return _set(known, "Progressing", "True", _AVAILABLE, text, look.now)
-    if _moved(before, counts):
+        return _set_condition(known, "Progressing", "True", _AVAILABLE, text, look.now)
+    if _has_progressed(before, counts):
         text = f'ReplicaSet "{look.new_set}" is progressing.'
         fresh = _condition("Progressing", "True", "ReplicaSetUpdated", text, look.now)
         if current and current["status"] == "True":
             fresh["lastTransitionTime"] = current["lastTransitionTime"]
-        return [*without(known, "Progressing"), fresh]
-    if current and _late(current, look):
+        return [*remove_condition(known, "Progressing"), fresh]
+    if current and _is_late(current, look):
         text = f'ReplicaSet "{look.new_set}" has timed out progressing.'
-        return _set(known, "Progressing", "False", TIMED_OUT, text, look.now)
+        return _set_condition(known, "Progressing", "False", TIMED_OUT, text, look.now)
     return known
 
 
-def _moved(before: Counts, counts: Counts) -> bool:
+def _has_progressed(before: Counts, counts: Counts) -> bool:
     fewer_old = counts.replicas - counts.updated < before.replicas - before.updated
     return (
         counts.updated > before.updated
@@ -115,7 +119,7 @@ def _moved(before: Counts, counts: Counts) -> bool:
     )
 
 
-def _late(current: Object, look: Look) -> bool:
+def _is_late(current: Object, look: Look) -> bool:
     if current["reason"] in (_AVAILABLE, TIMED_OUT):
         return bool(current["reason"] == TIMED_OUT)
     return unix(current["lastUpdateTime"]) + look.deadline_seconds < look.now
@@ -133,7 +137,7 @@ def _condition(kind: str, status: str, reason: str, message: str, at: float) -> 
     }
 
 
-def _set(
+def _set_condition(
     known: list[Object], kind: str, status: str, reason: str, message: str, at: float
 ) -> list[Object]:
     """Return the list with a condition set; same status and reason leave it as it is."""

@@ -14,13 +14,19 @@ from dataclasses import dataclass
 from twin.changes import Change
 from twin.controllers.job_rules import (
     INDEX,
+    apply_failure_policy,
     index_of,
     indexes_text,
     missing_indexes,
-    ruling_on,
     with_index,
 )
-from twin.controllers.job_status import Verdict, finished, finished_at, judged, with_suspension
+from twin.controllers.job_status import (
+    Verdict,
+    finish_time,
+    is_finished,
+    judge_job,
+    with_suspension,
+)
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import (
     FIRST_NAME,
@@ -94,11 +100,11 @@ class Jobs(Part):
         job = self._world.store.find("jobs", pod.namespace, name)
         if not isinstance(job, ObjectRecord) or job.uid != uid:
             return
-        if finished(job.body.get("status") or {}):
+        if is_finished(job.body.get("status") or {}):
             return
         if pod.phase == "Succeeded":
             self._done[uid] = (*self._done.get(uid, ()), index_of(pod))
-        elif not pod.disruption or ruling_on(_policy(job), pod).action != "Ignore":
+        elif not pod.disruption or apply_failure_policy(_policy(job), pod).action != "Ignore":
             self._lost[uid] = self._lost.get(uid, 0) + 1
 
     def forget(self, change: Change) -> None:
@@ -113,11 +119,11 @@ class Jobs(Part):
         if not isinstance(job, ObjectRecord) or job.deletion_at is not None:
             return True
         status = dict(job.body.get("status") or {})
-        if finished(status):
+        if is_finished(status):
             self._plan_expiry(job, status)
             return True
         tally, accepted = self._tally(job), True
-        verdict = judged(job.body["spec"], status, tally.succeeded, tally.failed,
+        verdict = judge_job(job.body["spec"], status, tally.succeeded, tally.failed,
                          len(tally.active), tally.fatal, self._world.now)  # fmt: skip
         if verdict is not None:
             self._end(job, status, tally, verdict)
@@ -141,7 +147,7 @@ class Jobs(Part):
             if pod.phase == "Succeeded":
                 done.append(index_of(pod))
             elif pod.phase == "Failed":
-                ruling = ruling_on(policy, pod)
+                ruling = apply_failure_policy(policy, pod)
                 failed += ruling.action != "Ignore"
                 fatal = fatal or (ruling.message if ruling.action == "FailJob" else "")
             elif pod.deletion_at is None:
@@ -191,7 +197,7 @@ class Jobs(Part):
 
     def _plan_expiry(self, job: ObjectRecord, status: Object) -> None:
         ttl = job.body["spec"].get("ttlSecondsAfterFinished")
-        ended = finished_at(status)
+        ended = finish_time(status)
         if ttl is None or ended is None:
             return
         due = max(ended + ttl, self._world.now)
@@ -203,7 +209,7 @@ class Jobs(Part):
         job = self._world.store.find("jobs", namespace, name)
         if isinstance(job, ObjectRecord) and job.uid == uid:
             ttl = job.body["spec"].get("ttlSecondsAfterFinished")
-            ended = finished_at(job.body.get("status") or {})
+            ended = finish_time(job.body.get("status") or {})
             if ttl is not None and ended is not None and ended + ttl <= self._world.now + 1.0:
                 self._world.store.delete("jobs", namespace, name)
 

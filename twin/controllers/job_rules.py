@@ -71,7 +71,7 @@ def with_index(spec: Object, job: str, index: int) -> Object:
     return {**spec, "containers": containers, "hostname": f"{job}-{index}"}
 
 
-def ruling_on(policy: Object | None, pod: PodRecord) -> Ruling:
+def apply_failure_policy(policy: Object | None, pod: PodRecord) -> Ruling:
     """Return what the first matching rule says of a pod that failed; Count without one."""
     for place, rule in enumerate((policy or {}).get("rules") or ()):
         match = _match(rule, pod)

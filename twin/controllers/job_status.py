@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from twin.controllers.conditions import without
+from twin.controllers.conditions import remove_condition
 from twin.records import Object
 from twin.timestamps import unix
 
@@ -40,11 +40,17 @@ class Verdict:
         }
 
 
-def judged(
-    spec: Object, status: Object, succeeded: int, failed: int, active: int, fatal: str, now: float
+def judge_job(
+    spec: Object,
+    status: Object,
+    is_succeeded: int,
+    failed: int,
+    active: int,
+    fatal: str,
+    now: float,
 ) -> Verdict | None:
     """Return the verdict when the Job is over; `fatal` is what a FailJob rule said."""
-    targeted = _targeted(status)
+    targeted = _earlier_verdict(status)
     if targeted is not None:
         return targeted
     if fatal:
@@ -57,12 +63,12 @@ def judged(
         text = "Job was active longer than specified deadline"
         return Verdict(complete=False, reason="DeadlineExceeded", message=text)
     wanted = spec.get("completions")
-    enough = succeeded >= wanted if wanted is not None else succeeded > 0 and not active
+    enough = is_succeeded >= wanted if wanted is not None else is_succeeded > 0 and not active
     text = "Reached expected number of succeeded pods"
     return Verdict(complete=True, reason="CompletionsReached", message=text) if enough else None
 
 
-def finished(status: Object) -> bool:
+def is_finished(status: Object) -> bool:
     """True when a Job is complete or has failed."""
     return any(
         entry["type"] in ("Complete", "Failed") and entry["status"] == "True"
@@ -70,7 +76,7 @@ def finished(status: Object) -> bool:
     )
 
 
-def succeeded(status: Object) -> bool:
+def is_succeeded(status: Object) -> bool:
     """True when a Job is complete."""
     return any(
         entry["type"] == "Complete" and entry["status"] == "True"
@@ -78,7 +84,7 @@ def succeeded(status: Object) -> bool:
     )
 
 
-def finished_at(status: Object) -> float | None:
+def finish_time(status: Object) -> float | None:
     """Return when a Job was over (unix seconds), None while it is not."""
     for entry in status.get("conditions") or ():
         if entry["type"] in ("Complete", "Failed") and entry["status"] == "True":
@@ -99,11 +105,11 @@ def with_suspension(status: Object, *, truth: bool, now: str) -> bool:
         "reason": "JobSuspended" if truth else "JobResumed",
         "message": "Job suspended" if truth else "Job resumed",
     }
-    status["conditions"] = [*without(known, "Suspended"), fresh]
+    status["conditions"] = [*remove_condition(known, "Suspended"), fresh]
     return True
 
 
-def _targeted(status: Object) -> Verdict | None:
+def _earlier_verdict(status: Object) -> Verdict | None:
     """Return the verdict that was reached before and whose pods are not all gone yet."""
     for entry in status.get("conditions") or ():
         if entry["type"] in ("SuccessCriteriaMet", "FailureTarget"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from twin.changes import Change
-from twin.controllers.conditions import changed
+from twin.controllers.conditions import set_condition
 from twin.kinds import KINDS
 from twin.records import Object, ObjectRecord
 from twin.timestamps import rfc3339
@@ -67,7 +67,7 @@ class Namespaces:
                 if record.deletion_at is None:
                     store.delete(resource, name, record.name)
                 if store.find(resource, name, record.name) is record:
-                    left[_qualified(resource)] += 1
+                    left[_qualified_name(resource)] += 1
                     finalizers.update(record.finalizers)
         if store.find(_RESOURCE, "", name) is not home:
             return
@@ -86,13 +86,15 @@ class Namespaces:
         now = rfc3339(self._world.now)
         known: list[Object] = (home.body.get("status") or {}).get("conditions") or []
         for kind, reason, text in _SOUND:
-            known = changed(known, kind, "False", reason, text, now)
+            known = set_condition(known, kind, "False", reason, text, now)
         text, reason = "All content successfully removed", "ContentRemoved"
         if left:
             listed = ", ".join(f"{kind} has {count} resource instances"
                                for kind, count in sorted(left.items()))  # fmt: skip
             text, reason = f"Some resources are remaining: {listed}", "SomeResourcesRemain"
-        known = changed(known, "NamespaceContentRemaining", str(bool(left)), reason, text, now)
+        known = set_condition(
+            known, "NamespaceContentRemaining", str(bool(left)), reason, text, now
+        )
         text, reason = "All content-preserving finalizers finished", "ContentHasNoFinalizers"
         if finalizers:
             listed = ", ".join(f"{name} in {count} resource instances"
@@ -100,9 +102,9 @@ class Namespaces:
             text = f"Some content in the namespace has finalizers remaining: {listed}"
             reason = "SomeFinalizersRemain"
         truth = str(bool(finalizers))
-        return changed(known, "NamespaceFinalizersRemaining", truth, reason, text, now)
+        return set_condition(known, "NamespaceFinalizersRemaining", truth, reason, text, now)
 
 
-def _qualified(resource: str) -> str:
+def _qualified_name(resource: str) -> str:
     group = KINDS[resource].group
     return f"{resource}.{group or ''}"

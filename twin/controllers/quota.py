@@ -11,13 +11,13 @@ from __future__ import annotations
 from decimal import Decimal
 
 from twin.admission import limit_ranges
-from twin.admission.quota_scopes import scoped, selects
+from twin.admission.quota_scopes import has_scopes, selects
 from twin.admission.quotas import (
     Amounts,
-    exceeded,
-    parsed,
+    amount_text,
+    exceeded_names,
+    parse_amounts,
     refusal,
-    text_of,
     unspecified,
     usage_of,
 )
@@ -89,16 +89,16 @@ class Quotas:
         for record in self._world.store.records(_QUOTAS, namespace):
             assert isinstance(record, ObjectRecord)
             spec = record.body["spec"]
-            if not _covers(spec, kind, obj):
+            if not _is_covered(spec, kind, obj):
                 continue
-            hard, used = parsed(spec.get("hard")), self._used(record)
+            hard, used = parse_amounts(spec.get("hard")), self._used(record)
             if kind.resource == "pods" and old is None:
                 missing = unspecified(obj["spec"], hard)
                 if missing:
                     why = f"failed quota: {record.name}: must specify {missing}"
                     raise forbidden(kind.resource, name, why, group=kind.group)
             added = {key: amount for key, amount in delta.items() if key in hard and amount}
-            too_much = exceeded(used, hard, added)
+            too_much = exceeded_names(used, hard, added)
             if too_much:
                 raise refusal(kind, name, record.name, too_much, added, used, hard)
             if added:
@@ -134,7 +134,7 @@ class Quotas:
         status = record.body.get("status") or {}
         if set(status.get("used") or ()) != set(record.body["spec"].get("hard") or ()):
             return self._counted(record)
-        return parsed(status.get("used"))
+        return parse_amounts(status.get("used"))
 
     def _counted(self, record: ObjectRecord) -> Amounts:
         hard = record.body["spec"].get("hard") or {}
@@ -148,18 +148,18 @@ class Quotas:
         return used
 
     def _usage(self, kind: Kind, one: Record, spec: Object) -> Amounts:
-        obj = _light(one) if isinstance(one, PodRecord) else render(kind.resource, one)
-        return usage_of(kind, obj) if _covers(spec, kind, obj) else {}
+        obj = _quota_view(one) if isinstance(one, PodRecord) else render(kind.resource, one)
+        return usage_of(kind, obj) if _is_covered(spec, kind, obj) else {}
 
     def _write(self, record: ObjectRecord, used: Amounts) -> None:
         hard = record.body["spec"].get("hard") or {}
-        shown = {name: text_of(name, used.get(name, Decimal(0))) for name in hard}
+        shown = {name: amount_text(name, used.get(name, Decimal(0))) for name in hard}
         set_status(self._world, _QUOTAS, record, {"hard": dict(hard), "used": shown})
 
 
-def _covers(spec: Object, kind: Kind, obj: Object) -> bool:
+def _is_covered(spec: Object, kind: Kind, obj: Object) -> bool:
     """True when a quota counts this object: all kinds, or pods of its scopes."""
-    if not scoped(spec):
+    if not has_scopes(spec):
         return True
     if kind.resource != "pods":
         return False
@@ -167,7 +167,7 @@ def _covers(spec: Object, kind: Kind, obj: Object) -> bool:
     return selects(spec, obj, pod_shape(fixed).qos)
 
 
-def _light(pod: PodRecord) -> Object:
+def _quota_view(pod: PodRecord) -> Object:
     """Return what a quota looks at of a pod."""
     return {"spec": pod.shape.spec, "status": {"phase": pod.phase}}
 

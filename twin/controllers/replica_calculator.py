@@ -65,7 +65,7 @@ def by_utilization(
     rules: Rules,
 ) -> Proposal:  # fmt: skip
     """Return the proposal of a target of type Utilization; raises NoProposal."""
-    groups = _grouped(pods, now, cpu=cpu, rules=rules)
+    groups = _group_pods(pods, now, cpu=cpu, rules=rules)
     requests = _requests(pods, "cpu" if cpu else "memory")
     ratio, percent, average = _utilization(groups.usage, requests, target_percent)
     fallback = max(100, target_percent)
@@ -82,7 +82,7 @@ def by_average(
     pods: Sequence[ScaledPod], current: int, target: int, now: float, *, cpu: bool, rules: Rules
 ) -> Proposal:
     """Return the proposal of a target of type AverageValue (milli-units); raises NoProposal."""
-    groups = _grouped(pods, now, cpu=cpu, rules=rules)
+    groups = _group_pods(pods, now, cpu=cpu, rules=rules)
     ratio, average = _plain_ratio(groups.usage, target)
 
     def again(usage: Mapping[str, int]) -> float:
@@ -93,7 +93,7 @@ def by_average(
     return Proposal(replicas, None, average)
 
 
-def _grouped(pods: Sequence[ScaledPod], now: float, *, cpu: bool, rules: Rules) -> _Groups:
+def _group_pods(pods: Sequence[ScaledPod], now: float, *, cpu: bool, rules: Rules) -> _Groups:
     if not pods:
         raise NoProposal("no pods returned by selector while calculating replica count")
     if all(pod.usage is None for pod in pods):
@@ -166,9 +166,9 @@ def _replicas(
     assert callable(again)
     up_with_unready = bool(groups.unready) and ratio > 1.0
     if not up_with_unready and not groups.missing:
-        if _within(ratio, tolerance):
+        if _is_within(ratio, tolerance):
             return current
-        return math.ceil(_tidy(ratio * groups.ready))
+        return math.ceil(_round_last_bits(ratio * groups.ready))
     usage = dict(groups.usage)
     if ratio < 1.0:
         usage.update(full)
@@ -178,18 +178,18 @@ def _replicas(
         usage.update(dict.fromkeys(groups.unready, 0))
     corrected = float(again(usage))
     turned = (ratio < 1.0 < corrected) or (corrected < 1.0 < ratio)
-    if _within(corrected, tolerance) or turned:
+    if _is_within(corrected, tolerance) or turned:
         return current
-    replicas = math.ceil(_tidy(corrected * len(usage)))
+    replicas = math.ceil(_round_last_bits(corrected * len(usage)))
     if (corrected < 1.0 and replicas > current) or (corrected > 1.0 and replicas < current):
         return current
     return replicas
 
 
-def _within(ratio: float, tolerance: float) -> bool:
+def _is_within(ratio: float, tolerance: float) -> bool:
     return abs(1.0 - ratio) <= tolerance + 1e-12
 
 
-def _tidy(value: float) -> float:
+def _round_last_bits(value: float) -> float:
     """Take the last bits of a product away, so that 2.0000000000000004 pods are two."""
     return round(value, 9)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twin.controllers.conditions import changed, find, without
+from twin.controllers.conditions import find, remove_condition, set_condition
 from twin.controllers.loop import ControllerLoop
 from twin.controllers.pods_of import (
     FIRST_NAME,
@@ -70,10 +70,12 @@ class ReplicaSets:
                 del status["availableReplicas"]
         known = (record.body.get("status") or {}).get("conditions") or []
         if refusal is None:
-            known = without(known, REPLICA_FAILURE)
+            known = remove_condition(known, REPLICA_FAILURE)
         elif find(known, REPLICA_FAILURE) is None:  # the first one's words stay, as upstream
             now = rfc3339(world.now)
-            known = changed(known, REPLICA_FAILURE, "True", "FailedCreate", refusal.message, now)
+            known = set_condition(
+                known, REPLICA_FAILURE, "True", "FailedCreate", refusal.message, now
+            )
         if known:
             status["conditions"] = known
         set_status(world, "replicasets", record, status)

@@ -21,7 +21,7 @@ def targets(nodes: Nodes, store: Store, seeds: tuple[int, ...]) -> tuple[str, ..
         or (nodes.selector and selects(nodes.selector, record.labels))
     ]
     if nodes.pick is not None and nodes.pick < len(found):
-        found = sorted(Random(drawn(*seeds)).sample(found, nodes.pick))
+        found = sorted(Random(draw_targets(*seeds)).sample(found, nodes.pick))
     return tuple(found)
 
 
@@ -40,7 +40,7 @@ def selects(selector: str, labels: Mapping[str, str]) -> bool:
     return True
 
 
-def drawn(*parts: float | str) -> int:
+def draw_targets(*parts: float | str) -> int:
     """Return a well mixed 64-bit number that the parts decide."""
     text = "/".join(repr(part) for part in parts)
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

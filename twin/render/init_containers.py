@@ -10,7 +10,7 @@ from twin.records import Object, PodRecord
 from twin.timestamps import rfc3339
 
 
-def initialized(pod: PodRecord) -> bool:
+def init_containers_done(pod: PodRecord) -> bool:
     """Say whether the init containers of a pod are done; a pod without any is."""
     ran = pod.container_state == "running" or pod.ended is not None
     return ran or not pod.shape.spec.get("initContainers")
@@ -23,7 +23,7 @@ def init_names(pod: PodRecord) -> list[str]:
 
 def init_statuses(pod: PodRecord) -> list[Object]:
     """Return status.initContainerStatuses of a pod that is bound."""
-    done = initialized(pod)
+    done = init_containers_done(pod)
     return [_status(pod, one, done=done) for one in pod.shape.spec.get("initContainers") or ()]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from twin.records import Object, PodRecord
-from twin.render.init_containers import init_names, init_statuses, initialized
+from twin.render.init_containers import init_containers_done, init_names, init_statuses
 from twin.render.metadata import render_metadata
 from twin.timestamps import rfc3339
 
@@ -110,7 +110,7 @@ def _progress(pod: PodRecord) -> list[Object]:
 
 
 def _initialized(pod: PodRecord, started_at: float) -> Object:
-    if initialized(pod):
+    if init_containers_done(pod):
         return _condition("Initialized", True, started_at)
     text = f"containers with incomplete status: [{' '.join(init_names(pod))}]"
     return _condition("Initialized", False, started_at, "ContainersNotInitialized", text)
@@ -131,7 +131,7 @@ def _container_statuses(pod: PodRecord) -> list[Object]:
     state = _container_state(pod)
     last: Object = {}
     if pod.ended is not None and pod.container_state != "terminated":
-        last = {"terminated": _terminated(pod, pod.container_message)}
+        last = {"terminated": _terminated_status(pod, pod.container_message)}
     ever_ran = pod.container_state != "waiting" or pod.ended is not None
     allocated = pod.allocated.spec["containers"]
     rows = zip(pod.shape.containers, pod.shape.images, allocated, strict=True)
@@ -146,13 +146,13 @@ def _container_statuses(pod: PodRecord) -> list[Object]:
             "imageID": f"simulated://{image}" if ever_ran else "",
             **({"containerID": f"simulated://{pod.uid}/{name}"} if ever_ran else {}),
             "started": pod.container_state == "running",
-            **(_granted(container) if ever_ran else {}),
+            **(_granted_resources(container) if ever_ran else {}),
         }
         for name, image, container in rows
     ]
 
 
-def _granted(container: Object) -> Object:
+def _granted_resources(container: Object) -> Object:
     """Return what the kubelet has set aside for a container and given to it."""
     resources = container.get("resources") or {}
     requests = resources.get("requests")
@@ -163,14 +163,14 @@ def _container_state(pod: PodRecord) -> Object:
     if pod.container_state == "running":
         return {"running": {"startedAt": rfc3339(pod.container_since)}}
     if pod.container_state == "terminated":
-        return {"terminated": _terminated(pod, pod.container_message)}
+        return {"terminated": _terminated_status(pod, pod.container_message)}
     waiting: Object = {"reason": pod.container_reason}
     if pod.container_message:
         waiting["message"] = pod.container_message
     return {"waiting": waiting}
 
 
-def _terminated(pod: PodRecord, message: str) -> Object:
+def _terminated_status(pod: PodRecord, message: str) -> Object:
     assert pod.ended is not None, "a container that ended says how"
     ended = pod.ended
     terminated: Object = {

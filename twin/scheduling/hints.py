@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from twin.records import PodRecord, PodShape
 from twin.scheduling.cycle import FIT, NODE_RULES
-from twin.scheduling.inter_pod_affinity import sort_of
+from twin.scheduling.inter_pod_affinity import term_view
 from twin.scheduling.node_ports import conflict
-from twin.scheduling.node_resources_fit import asked
+from twin.scheduling.node_resources_fit import requested_amounts
 from twin.scheduling.node_table import NodeTable
 from twin.scheduling.plugins import Plugins
 from twin.selectors import matches
@@ -45,7 +45,7 @@ class Hints:
         """Return how many pods of this shape fit into what is free on a node that takes them."""
         if not self._plugins.rules.rules(shape).allowed[row]:
             return 0
-        wanted = asked(self._nodes, shape.needs)
+        wanted = requested_amounts(self._nodes, shape.needs)
         return max(0, min(int(self._nodes.free[line, row]) // amount for line, amount in wanted))
 
     def removal_helps(self, waiting: PodRecord, gone: PodRecord, plugins: frozenset[str]) -> bool:
@@ -59,7 +59,7 @@ class Hints:
             return True
         if "InterPodAffinity" not in plugins:
             return False
-        mine, other = sort_of(waiting), sort_of(gone)
+        mine, other = term_view(waiting), term_view(gone)
         return any(relations.matches(term, mine, other) for term in needs.anti_affinity) or any(
             relations.matches(term, other, mine) for term in gone.shape.needs.anti_affinity
         )
@@ -70,7 +70,7 @@ class Hints:
             return True
         if "InterPodAffinity" not in plugins:
             return False
-        relations, mine, other = self._plugins.relations, sort_of(waiting), sort_of(new)
+        relations, mine, other = self._plugins.relations, term_view(waiting), term_view(new)
         return any(relations.matches(term, mine, other) for term in waiting.shape.needs.affinity)
 
     def _spreads_with(self, waiting: PodRecord, other: PodRecord) -> bool:
@@ -82,5 +82,5 @@ class Hints:
     def _large_enough(self, row: int, shape: PodShape) -> bool:
         return all(
             amount <= self._nodes.offered[line, row]
-            for line, amount in asked(self._nodes, shape.needs)
+            for line, amount in requested_amounts(self._nodes, shape.needs)
         )

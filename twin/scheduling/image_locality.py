@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from twin.changes import Change
-from twin.needs import normalized_image
+from twin.needs import normalize_image_name
 from twin.part import Part
 from twin.records import NodeRecord
 from twin.scheduling.node_table import Ints, NodeTable
@@ -76,11 +76,11 @@ class ImageLocality(Part):
             return
         self._shown[row] = images
         for name, _ in before:
-            image = normalized_image(name)
+            image = normalize_image_name(name)
             self._sizes[image].pop(row, None)
             self._versions[image] += 1
         for name, size in images:
-            image = normalized_image(name)
+            image = normalize_image_name(name)
             self._sizes.setdefault(image, {})[row] = size
             self._versions[image] = self._versions.get(image, 0) + 1
 

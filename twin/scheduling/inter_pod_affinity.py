@@ -66,7 +66,7 @@ class PodRelations:
 
         A group stands there once for each of its terms that is.
         """
-        target = sort_of(pod)
+        target = term_view(pod)
         found: dict[str, list[PodGroup]] = {}
         for group in self.index.carriers_about(pod.labels):
             for term in group.needs.anti_affinity:
@@ -75,7 +75,7 @@ class PodRelations:
         return found
 
 
-def sort_of(pod: PodRecord) -> Sort:
+def term_view(pod: PodRecord) -> Sort:
     """Return what terms see of a pod."""
     return pod.namespace, pod.labels
 
@@ -89,7 +89,7 @@ class AffinityFilter:
         self._relations = relations
         self._pod = pod
         self.needs = pod.shape.needs
-        mine = sort_of(pod)
+        mine = term_view(pod)
         together = _common([relations.selected(term, mine) for term in self.needs.affinity])
         self.near = [relations.near(term.topology_key, together) for term in self.needs.affinity]
         self.placed = _any(self.shown(term.topology_key) for term in self.needs.affinity)
@@ -110,21 +110,21 @@ class AffinityFilter:
 
     def attracts(self, pod: PodRecord) -> bool:
         """True when `pod` matches all required affinity terms."""
-        mine = sort_of(self._pod)
+        mine = term_view(self._pod)
         return all(
-            self._relations.matches(term, mine, sort_of(pod)) for term in self.needs.affinity
+            self._relations.matches(term, mine, term_view(pod)) for term in self.needs.affinity
         )
 
     def repels(self, term: PodTerm, pod: PodRecord) -> bool:
         """True when an anti-affinity term is against `pod`."""
-        return self._relations.matches(term, sort_of(self._pod), sort_of(pod))
+        return self._relations.matches(term, term_view(self._pod), term_view(pod))
 
     def opposing_keys(self, pod: PodRecord) -> list[str]:
         """Return the topology keys in whose domains `pod` does not suffer this one."""
         return [
             term.topology_key
             for term in pod.shape.needs.anti_affinity
-            if self._relations.matches(term, sort_of(pod), sort_of(self._pod))
+            if self._relations.matches(term, term_view(pod), term_view(self._pod))
         ]
 
     def shown(self, key: str) -> Flags:
@@ -213,7 +213,7 @@ def affinity_scores(
 ) -> Ints | None:
     """Return 0 to 100 by candidate row; None when all candidates score alike."""
     raw = np.zeros(len(rows), np.int64)
-    mine, preferred = sort_of(pod), pod.shape.needs.preferred_pods
+    mine, preferred = term_view(pod), pod.shape.needs.preferred_pods
     for term in preferred:
         near = relations.near(term.topology_key, relations.selected(term, mine))
         raw += near[rows] * term.weight

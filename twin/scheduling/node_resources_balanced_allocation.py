@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from twin.needs import PodNeeds
-from twin.scheduling.node_resources_fit import asked
+from twin.scheduling.node_resources_fit import requested_amounts
 from twin.scheduling.node_table import Floats, Ints, NodeTable
 
 
@@ -18,18 +18,18 @@ def balanced_scores(
     nodes: NodeTable, rows: Ints, needs: PodNeeds, resources: tuple[str, ...]
 ) -> Ints | None:
     """Return 0 to 100 by row, or None for a pod that requests none of the resources."""
-    amounts = dict(asked(nodes, needs))
+    amounts = dict(requested_amounts(nodes, needs))
     lines = [nodes.resources.index(name) for name in resources if name in nodes.resources]
     if not any(amounts.get(line) for line in lines):
         return None
     if len(resources) == 2 and len(lines) == 2:
         first, second = (_fraction(nodes, rows, line, amounts.get(line, 0)) for line in lines)
         if first is not None and second is not None:
-            return balanced(first, second)
+            return balanced_score(first, second)
     return _deviation_scores(nodes, rows, amounts, lines)
 
 
-def balanced(first: Floats, second: Floats) -> Ints:
+def balanced_score(first: Floats, second: Floats) -> Ints:
     """Return the score of two used parts, whose deviation is half their distance."""
     return ((1.0 - np.abs((first - second) / 2.0)) * 100.0).astype(np.int64)
 

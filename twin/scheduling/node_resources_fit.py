@@ -30,7 +30,7 @@ def shortage(resource: str) -> str:
 
 def fitting(nodes: NodeTable, needs: PodNeeds) -> Flags:
     """Return which rows have enough free of all that the pod asks for."""
-    wanted = asked(nodes, needs)  # first: it may add lines to the table
+    wanted = requested_amounts(nodes, needs)  # first: it may add lines to the table
     count, free = nodes.count, nodes.free
     mask: Flags | None = None
     for row, amount in wanted:
@@ -40,7 +40,9 @@ def fitting(nodes: NodeTable, needs: PodNeeds) -> Flags:
     return mask
 
 
-def asked(nodes: NodeTable, needs: PodNeeds) -> list[tuple[int, int]] | tuple[tuple[int, int], ...]:
+def requested_amounts(
+    nodes: NodeTable, needs: PodNeeds
+) -> list[tuple[int, int]] | tuple[tuple[int, int], ...]:
     """Return (resource row, amount) of everything a pod asks for."""
     if not needs.extra:
         return needs.asked
@@ -55,7 +57,7 @@ class FitReport:
         count = nodes.count
         self.lacking: list[tuple[str, Flags]] = []
         self.hopeless = np.zeros(count, np.bool_)
-        for row, amount in asked(nodes, needs):
+        for row, amount in requested_amounts(nodes, needs):
             free = nodes.free[row, :count]
             if freed is not None and row < len(freed):
                 free = free + freed[row]
@@ -79,13 +81,13 @@ class FitTrial:
 
     def __init__(self, nodes: NodeTable, needs: PodNeeds, row: int) -> None:
         self._nodes = nodes
-        self._asked = list(asked(nodes, needs))
+        self._asked = list(requested_amounts(nodes, needs))
         self._free = {line: int(nodes.free[line, row]) for line, _ in self._asked}
 
     def shift(self, pod: PodRecord, sign: int) -> None:
         """Put a pod on the node (1) or take it away (-1)."""
         free = self._free
-        for line, amount in asked(self._nodes, pod.reserved.needs):
+        for line, amount in requested_amounts(self._nodes, pod.reserved.needs):
             if line in free:
                 free[line] -= sign * amount
 
@@ -127,7 +129,7 @@ def _allocation(
     offered = nodes.offered[line, rows]
     if line < len(nodes.scored):  # cpu and memory, with defaults for pods without requests
         return offered, nodes.scored[line, rows] + needs.scored[line]
-    amount = dict(asked(nodes, needs)).get(line, 0)
+    amount = dict(requested_amounts(nodes, needs)).get(line, 0)
     if not amount:
         return offered, None
     return offered, offered - nodes.free[line, rows] + amount

@@ -15,7 +15,7 @@ import numpy as np
 from twin.part import Part
 from twin.records import NodeRecord, PodShape
 from twin.scheduling.node_table import Flags, Ints, NodeTable
-from twin.scheduling.placement_rules import refusal, selected, term_selects, tolerated
+from twin.scheduling.placement_rules import is_selected, is_tolerated, refusal, term_selects
 from twin.world import World
 
 _KEPT = 4_096
@@ -96,7 +96,7 @@ class NodeRules(Part):
         def read(node: NodeRecord) -> int:
             return int(
                 all(
-                    tolerated(taint, shape.tolerations)
+                    is_tolerated(taint, shape.tolerations)
                     for taint in node.taints
                     if taint["effect"] in _HARD_EFFECTS
                 )
@@ -117,7 +117,7 @@ class NodeRules(Part):
 
         def read(node: NodeRecord) -> int:
             return sum(
-                taint["effect"] == "PreferNoSchedule" and not tolerated(taint, shape.tolerations)
+                taint["effect"] == "PreferNoSchedule" and not is_tolerated(taint, shape.tolerations)
                 for taint in node.taints
             )
 
@@ -166,7 +166,7 @@ class NodeRules(Part):
 
 
 def _affine(node: NodeRecord, shape: PodShape) -> bool:
-    return selected(node, shape.node_selector) and (
+    return is_selected(node, shape.node_selector) and (
         not shape.node_affinity or any(term_selects(term, node) for term in shape.node_affinity)
     )
 

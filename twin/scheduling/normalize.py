@@ -7,7 +7,7 @@ from twin.scheduling.node_table import Ints
 MAX_SCORE = 100
 
 
-def normalized(raw: Ints, *, reverse: bool = False) -> Ints | None:
+def normalize_scores(raw: Ints, *, reverse: bool = False) -> Ints | None:
     """Return scores in proportion to the highest one; None when all rows would score alike."""
     most = int(raw.max(initial=0))
     if most == 0:

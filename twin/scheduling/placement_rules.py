@@ -23,24 +23,24 @@ def refusal(node: NodeRecord, shape: PodShape, rules: Collection[str] = RULES) -
     if (
         "NodeUnschedulable" in rules
         and node.unschedulable
-        and not tolerated(UNSCHEDULABLE_TAINT, shape.tolerations)
+        and not is_tolerated(UNSCHEDULABLE_TAINT, shape.tolerations)
     ):
         return UNSCHEDULABLE
     if "TaintToleration" in rules:
         for taint in node.taints:
-            if taint["effect"] != "PreferNoSchedule" and not tolerated(taint, shape.tolerations):
+            if taint["effect"] != "PreferNoSchedule" and not is_tolerated(taint, shape.tolerations):
                 return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
         if node.ready_status != "True" and not _status_taint_shown(node):
             return f"node(s) had untolerated taint {{{NOT_READY}: }}"
     if "NodeAffinity" in rules:
-        if not selected(node, shape.node_selector):
+        if not is_selected(node, shape.node_selector):
             return AFFINITY
         if shape.node_affinity and not any(term_selects(t, node) for t in shape.node_affinity):
             return AFFINITY
     return ""
 
 
-def tolerated(taint: Mapping[str, object], tolerations: Sequence[Object]) -> bool:
+def is_tolerated(taint: Mapping[str, object], tolerations: Sequence[Object]) -> bool:
     """True when one of the tolerations covers the taint."""
     return any(covers(toleration, taint) for toleration in tolerations)
 
@@ -55,7 +55,7 @@ def covers(toleration: Object, taint: Mapping[str, object]) -> bool:
     return bool(key) and toleration.get("value", "") == taint.get("value", "")
 
 
-def selected(node: NodeRecord, selector: Mapping[str, str]) -> bool:
+def is_selected(node: NodeRecord, selector: Mapping[str, str]) -> bool:
     """True when the node has every label of a nodeSelector."""
     return all(node.labels.get(key) == value for key, value in selector.items())
 

@@ -19,7 +19,7 @@ from twin.scheduling.node_resources_balanced_allocation import balanced_scores
 from twin.scheduling.node_resources_fit import fit_scores
 from twin.scheduling.node_rules import NodeRules
 from twin.scheduling.node_table import Ints, NodeTable
-from twin.scheduling.normalize import normalized
+from twin.scheduling.normalize import normalize_scores
 from twin.scheduling.pod_index import PodIndex
 from twin.scheduling.pod_topology_spread import Spreading, spread_scores
 from twin.scheduling.topology import Topology
@@ -96,10 +96,10 @@ class Plugins:
                 return None if images is None else images[rows]
             case "TaintToleration":
                 taints = self.rules.soft_taints(pod.shape)
-                return None if taints is None else normalized(taints[rows], reverse=True)
+                return None if taints is None else normalize_scores(taints[rows], reverse=True)
             case "NodeAffinity":
                 weights = self.rules.preferred(pod.shape)
-                return None if weights is None else normalized(weights[rows])
+                return None if weights is None else normalize_scores(weights[rows])
             case "PodTopologySpread":
                 return self._spread(pod, rows)
             case _:

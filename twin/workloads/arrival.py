@@ -77,10 +77,10 @@ def windows_from_text(text: str) -> tuple[UsageWindow, ...]:
     if not text:
         return ()
     parts = [[float(number) for number in part.split(":")] for part in text.split(";")]
-    return checked_windows(parts)
+    return read_windows(parts)
 
 
-def checked_windows(parts: Sequence[Sequence[float]]) -> tuple[UsageWindow, ...]:
+def read_windows(parts: Sequence[Sequence[float]]) -> tuple[UsageWindow, ...]:
     """Make windows of [seconds, cpu, memory] rows; raises ValueError as `windows_from_text`."""
     if len(parts) > LONGEST_WINDOWS:
         raise ValueError(f"{len(parts)} windows; at most {LONGEST_WINDOWS}")
@@ -92,7 +92,7 @@ def checked_windows(parts: Sequence[Sequence[float]]) -> tuple[UsageWindow, ...]
     return tuple(UsageWindow(*part) for part in parts)
 
 
-def merged_windows(windows: Sequence[UsageWindow], most: int) -> tuple[UsageWindow, ...]:
+def merge_windows(windows: Sequence[UsageWindow], most: int) -> tuple[UsageWindow, ...]:
     """At most `most` windows with the same total time and the same integral of use.
 
     Neighbours are merged in runs of equal number (the last run may be shorter), each into its

@@ -13,7 +13,7 @@ from pathlib import Path
 from bus.errors import InputError
 from bus.limited_files import BadFile, read_text_limited
 from schemas.limited_json import BadJson, load_json
-from twin.workloads.rows import ALL_FIELDS, Place, Row
+from twin.workloads.rows import ALL_FIELDS, Row, RowPlace
 
 CSV_SUFFIX = ".csv"
 JSON_LINES_SUFFIX = ".jsonl"
@@ -31,7 +31,7 @@ DEEPEST = 8
 
 Complain = Callable[[InputError], None]
 """Raises (a run must not start), or collects (somebody wants to see every bad row)."""
-PlacedRow = tuple[Place, Row]
+PlacedRow = tuple[RowPlace, Row]
 
 
 def read_rows(path: Path, comments: list[str], complain: Complain) -> Iterator[PlacedRow]:
@@ -55,7 +55,7 @@ def read_rows(path: Path, comments: list[str], complain: Complain) -> Iterator[P
     for number, line in enumerate(text.splitlines(), start=1):
         if len(line) > LONGEST_LINE:
             remedy = f"keep it below {LONGEST_LINE} characters"
-            complain(Place(path.name, number).error("row", f"{len(line)} characters", remedy))
+            complain(RowPlace(path.name, number).error("row", f"{len(line)} characters", remedy))
         elif line.startswith(COMMENT):
             comments.append(line.removeprefix(COMMENT).strip())
         elif line.strip():
@@ -70,14 +70,16 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> I
         header = next(cells, [])
         if len(header) > len(ALL_FIELDS):
             remedy = f"there are no more than {len(ALL_FIELDS)} fields"
-            complain(Place(path.name, numbers[0]).error("header", f"{len(header)} columns", remedy))
+            complain(
+                RowPlace(path.name, numbers[0]).error("header", f"{len(header)} columns", remedy)
+            )
             return
         for field in header:
             if field not in ALL_FIELDS or header.count(field) > 1:
                 remedy = "use each once of: " + ", ".join(ALL_FIELDS)
-                complain(Place(path.name, numbers[0]).error("header", field, remedy))
+                complain(RowPlace(path.name, numbers[0]).error("header", field, remedy))
         for values in cells:
-            place = Place(path.name, numbers[cells.line_num - 1])
+            place = RowPlace(path.name, numbers[cells.line_num - 1])
             if len(values) != len(header):
                 remedy = f"give {len(header)} cells"
                 complain(place.error("row", f"{len(values)} cells", remedy))
@@ -86,12 +88,12 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> I
                           if key in ALL_FIELDS}  # fmt: skip
     except csv.Error as error:
         line = numbers[min(cells.line_num, len(numbers)) - 1]
-        complain(Place(path.name, line).error("row", str(error), "write valid CSV"))
+        complain(RowPlace(path.name, line).error("row", str(error), "write valid CSV"))
 
 
 def _json_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> Iterator[PlacedRow]:
     for number, line in lines:
-        place = Place(path.name, number)
+        place = RowPlace(path.name, number)
         shown = line[:LONGEST_SHOWN]
         try:
             row = load_json(line, most_bytes=LONGEST_LINE, deepest=DEEPEST)

@@ -17,7 +17,7 @@ from twin.workloads.arrival import (
     NodeShape,
     UsageWindow,
     WorkloadArrival,
-    checked_windows,
+    read_windows,
     windows_from_text,
 )
 
@@ -48,7 +48,7 @@ NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowPlace:
     """Where a row stands, for messages."""
 
     file: str
@@ -63,11 +63,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class RowFields:
     """Typed access to one row; an empty cell counts as absent."""
 
     row: Row
-    place: Place
+    place: RowPlace
 
     def _absent(self, field: str) -> bool:
         return self.row.get(field) in (None, "")
@@ -171,7 +171,7 @@ class Fields:
             if value is None or isinstance(value, str):
                 return windows_from_text(value or "")
             if isinstance(value, list) and all(isinstance(part, list) for part in value):
-                return checked_windows([[float(cell) for cell in part] for part in value])
+                return read_windows([[float(cell) for cell in part] for part in value])
         except (ValueError, TypeError, OverflowError) as error:
             remedy = f"give seconds:cpu_ratio:memory_ratio;... ({error})"
             raise self.place.error("usage_windows", value, remedy) from error
@@ -189,11 +189,13 @@ class Fields:
         return tuple(names)
 
 
-def read_row(row: Row, place: Place) -> NodeShape | WorkloadArrival:
+def read_row(row: Row, place: RowPlace) -> NodeShape | WorkloadArrival:
     """Turn one row into what its `record` field says; raises InputError on any bad field."""
-    fields = Fields(row, place)
+    fields = RowFields(row, place)
     record = fields.text("record")
-    readers: dict[str, tuple[tuple[str, ...], Callable[[Fields], NodeShape | WorkloadArrival]]] = {
+    readers: dict[
+        str, tuple[tuple[str, ...], Callable[[RowFields], NodeShape | WorkloadArrival]]
+    ] = {
         "node": (NODE_FIELDS, _node),
         "arrival": ((*ARRIVAL_FIELDS, "gpus"), _arrival),
     }
@@ -206,7 +208,7 @@ def read_row(row: Row, place: Place) -> NodeShape | WorkloadArrival:
     return reader(fields)
 
 
-def _node(fields: Fields) -> NodeShape:
+def _node(fields: RowFields) -> NodeShape:
     return NodeShape(
         name=fields.name("name", longest=MAX_LABEL),
         cpu_millicores=fields.whole("cpu_millicores", 1, 10**9),
@@ -218,7 +220,7 @@ def _node(fields: Fields) -> NodeShape:
     )
 
 
-def _kind(fields: Fields) -> Literal["service", "task"]:
+def _kind(fields: RowFields) -> Literal["service", "task"]:
     match fields.text("kind"):
         case "service":
             return "service"
@@ -228,7 +230,7 @@ def _kind(fields: Fields) -> Literal["service", "task"]:
             raise fields.place.error("kind", other, "use service or task")
 
 
-def _outcome(fields: Fields) -> Literal["succeed", "fail", "run"]:
+def _outcome(fields: RowFields) -> Literal["succeed", "fail", "run"]:
     match fields.text("outcome", "run"):
         case "succeed":
             return "succeed"
@@ -240,7 +242,7 @@ def _outcome(fields: Fields) -> Literal["succeed", "fail", "run"]:
             raise fields.place.error("outcome", other, "use succeed, fail or run")
 
 
-def _arrival(fields: Fields) -> WorkloadArrival:
+def _arrival(fields: RowFields) -> WorkloadArrival:
     outcome = _outcome(fields)
     lasting = fields.number("duration_seconds", 0, 10**10, -1.0)
     replicas, start_nodes = fields.whole("replicas", 1, 10**5, 1), fields.node_names()

@@ -69,7 +69,7 @@ def start_state(tables: ClusterTables, *, task_seconds: float | None) -> StartSt
     """Turn a snapshot into a workload; tasks run on for `task_seconds` (None: for ever)."""
     nodes = _nodes(tables.nodes)
     ratios = _usage_ratios(tables)
-    held = _held(tables)
+    held = _held_by_workload(tables)
     wanted = {
         row_id: (tables.workloads.wanted[row], tables.workloads.suspended[row])
         for row, row_id in enumerate(tables.workloads.ids)
@@ -115,7 +115,7 @@ def _actuators(table: NodeTable, row: int) -> dict[str, str]:
     return set_to if table.power_state[row] == "on" else {POWER_STATE: "sleep", **set_to}
 
 
-def _held(tables: ClusterTables) -> dict[str, _Held]:
+def _held_by_workload(tables: ClusterTables) -> dict[str, _Held]:
     """What each workload holds, by `<namespace>/<kind>/<name>`; summed rows by node, too."""
     held: dict[str, _Held] = defaultdict(_Held)
     table = tables.placements

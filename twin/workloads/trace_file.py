@@ -16,7 +16,7 @@ from bus.errors import InputError
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.workloads.room import Room
 from twin.workloads.row_files import COMMENT, Complain, PlacedRow, read_rows
-from twin.workloads.rows import Place, read_row
+from twin.workloads.rows import RowPlace, read_row
 
 _OPTIONAL = ("usage_windows", "start_nodes", "cordoned", "annotations")
 """Left out of written rows when they say nothing."""
@@ -70,7 +70,7 @@ def collect(
     complain: Complain,
 ) -> None:
     """Check `rows` and add them to `content`, arrivals in order of time."""
-    placed: list[tuple[Place, WorkloadArrival]] = []
+    placed: list[tuple[RowPlace, WorkloadArrival]] = []
     seen: set[tuple[str, str, str]] = set()
     for place, row in rows:
         try:
@@ -91,7 +91,7 @@ def collect(
 
 
 def _note_name(
-    item: NodeShape | WorkloadArrival, place: Place, seen: set[tuple[str, str, str]]
+    item: NodeShape | WorkloadArrival, place: RowPlace, seen: set[tuple[str, str, str]]
 ) -> None:
     owner = "" if isinstance(item, NodeShape) else item.namespace
     key = (type(item).__name__, owner, item.name)
@@ -101,7 +101,9 @@ def _note_name(
 
 
 def _check_room(
-    placed: Iterable[tuple[Place, WorkloadArrival]], nodes: Sequence[NodeShape], complain: Complain
+    placed: Iterable[tuple[RowPlace, WorkloadArrival]],
+    nodes: Sequence[NodeShape],
+    complain: Complain,
 ) -> None:
     if not nodes:
         return

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from twin.api import connections, server
-from twin.api.connections import server_of
+from twin.api.connections import create_server
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
 from twin.engine import Engine
@@ -67,7 +67,7 @@ async def _serving() -> AsyncIterator[Served]:
     engine.add_nodes(open_workload("idle", nodes=3, seed=1).nodes)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    made = server_of(ApiServer(engine, tokens), None)
+    made = create_server(ApiServer(engine, tokens), None)
     running = asyncio.create_task(made.serve(sockets=[listener]))
     while not made.started:
         await asyncio.sleep(0.01)

@@ -71,7 +71,7 @@ def test_sigterm_ends_a_process_that_hangs(tmp_path: Path) -> None:
         "    while time.monotonic() < end: pass\n"
         "listener = socket.socket(); listener.bind(('127.0.0.1', 0))\n"
         "print(listener.getsockname()[1], flush=True)\n"
-        "asyncio.run(connections.server_of(app, None).serve(sockets=[listener]))\n"
+        "asyncio.run(connections.create_server(app, None).serve(sockets=[listener]))\n"
     )
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", program]

@@ -14,7 +14,7 @@ from tests.fuzz.mutation import ANY_JSON, FUZZ
 from tests.twin.api.conftest import APPLY, MERGE, Api
 from twin.api import limits
 from twin.api.access import READER
-from twin.api.bodies import Given
+from twin.api.bodies import ClientObject
 from twin.api.limits import check_json, read_yaml
 from twin.api.messages import JSON, Request, Response
 from twin.api.versions import LONGEST_TIMEOUT_SECONDS, watch_options
@@ -301,7 +301,9 @@ def test_a_refusal_names_a_hundred_problems(api: Api) -> None:
 
 def test_warnings_fit_into_a_header() -> None:
     """Names of unknown fields reach the header without line breaks, 4,096 characters at most."""
-    given = Given({}, ('unknown field "a\r\nb"', *(f'unknown field "{n}"' for n in range(9_000))))
+    given = ClientObject(
+        {}, ('unknown field "a\r\nb"', *(f'unknown field "{n}"' for n in range(9_000)))
+    )
     header = given.headers()["Warning"]
 
     assert header.startswith('299 - "unknown field \\"a??b\\""')

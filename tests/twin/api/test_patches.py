@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from twin.api.json_patch import json_patched
-from twin.api.patching import JSON_PATCH, MERGE, STRATEGIC, patched
+from twin.api.patching import JSON_PATCH, MERGE, STRATEGIC, apply_patch
 from twin.api.schema import root_of
 from twin.errors import ApiError
 
@@ -16,7 +16,7 @@ DEPLOYMENT = root_of("apps", "v1", "Deployment")
 
 
 def _strategic(obj: dict[str, Any], patch: dict[str, Any]) -> Any:
-    return patched(obj, STRATEGIC, patch, POD)
+    return apply_patch(obj, STRATEGIC, patch, POD)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_json_patch_that_does_not_fit(step: dict[str, Any]) -> None:
 def test_merge_patch_is_rfc_7396() -> None:
     """Null removes, objects merge, lists are replaced."""
     live = {"a": {"x": 1, "y": 2}, "l": [1, 2]}
-    assert patched(live, MERGE, {"a": {"x": None}, "l": [3]}, POD) == {"a": {"y": 2}, "l": [3]}
+    assert apply_patch(live, MERGE, {"a": {"x": None}, "l": [3]}, POD) == {"a": {"y": 2}, "l": [3]}
 
 
 def test_strategic_lists_merge_by_their_key() -> None:
@@ -128,7 +128,7 @@ def test_strategic_directives() -> None:
     )
     assert [one["name"] for one in ordered["spec"]["containers"]] == ["c", "a", "b"]
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
-    changed = patched(
+    changed = apply_patch(
         {"spec": {"strategy": strategy}},
         STRATEGIC,
         {"spec": {"strategy": {"$retainKeys": ["type"], "type": "Recreate"}}},
@@ -147,6 +147,6 @@ def test_strategic_patch_without_its_key_is_refused() -> None:
 def test_kinds_without_tables_take_no_strategic_patch() -> None:
     """A custom resource answers 415 to a strategic patch, as on a real server."""
     with pytest.raises(ApiError) as refused:
-        patched({}, STRATEGIC, {}, None)
+        apply_patch({}, STRATEGIC, {}, None)
     assert refused.value.status == 415
-    assert json_patched({}, []) == patched({}, JSON_PATCH, [], None)
+    assert json_patched({}, []) == apply_patch({}, JSON_PATCH, [], None)

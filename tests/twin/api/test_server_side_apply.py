@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.twin.api.conftest import MERGE, Api
-from twin.api.field_sets import from_fields, merged, owned, to_fields, trie_of, without
+from twin.api.field_sets import (
+    build_trie,
+    from_fields,
+    merge_given,
+    owned_paths,
+    remove_paths,
+    to_fields,
+)
 from twin.api.schema import root_of
 
 Make = Callable[..., dict[str, Any]]
@@ -214,9 +221,9 @@ def test_merging_says_what_both_say(live: dict[str, Any], config: dict[str, Any]
     """
     assert POD is not None
     one, other = {"spec": live}, {"spec": config}
-    result = merged(one, other, POD)
-    paths = frozenset(owned(other, POD))
-    assert merged(result, other, POD) == result
-    assert paths <= frozenset(owned(result, POD)) | {("f:spec",)}
+    result = merge_given(one, other, POD)
+    paths = frozenset(owned_paths(other, POD))
+    assert merge_given(result, other, POD) == result
+    assert paths <= frozenset(owned_paths(result, POD)) | {("f:spec",)}
     assert frozenset(from_fields(to_fields(paths))) == paths
-    assert not frozenset(owned(without(other, POD, trie_of(paths)), POD)) & paths
+    assert not frozenset(owned_paths(remove_paths(other, POD, build_trie(paths)), POD)) & paths

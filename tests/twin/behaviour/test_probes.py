@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from twin.behaviour.probes import fate_of
+from twin.behaviour.probes import probe_fate
 from twin.engine import Engine
 from twin.records import PodRecord
 
@@ -38,7 +38,7 @@ def test_a_table_of_probes(
     probes: dict[str, Any], answers: float, ready: float, killed: float
 ) -> None:
     """Tries come at initialDelaySeconds and every periodSeconds; thresholds count tries."""
-    fate = fate_of({"containers": [probes]}, {READY: str(answers)}, 1.0)
+    fate = probe_fate({"containers": [probes]}, {READY: str(answers)}, 1.0)
 
     assert (fate.ready_seconds, fate.killed_seconds) == (ready, killed)
 
@@ -47,7 +47,7 @@ def test_the_slowest_container_decides() -> None:
     """A pod is ready when all its containers are."""
     spec = {"containers": [{"readinessProbe": {"periodSeconds": 7}}, {"readinessProbe": {}}, {}]}
 
-    assert fate_of(spec, {}, 1.0).ready_seconds == 10.0
+    assert probe_fate(spec, {}, 1.0).ready_seconds == 10.0
 
 
 def test_a_silent_container_is_killed_again_and_again(
@@ -69,4 +69,4 @@ def test_a_bad_note_is_no_note() -> None:
     """What cannot be read as seconds counts as absent."""
     spec = {"containers": [{"readinessProbe": {"periodSeconds": 1}}]}
 
-    assert fate_of(spec, {READY: "soon"}, 3.0) == fate_of(spec, {}, 3.0)
+    assert probe_fate(spec, {READY: "soon"}, 3.0) == probe_fate(spec, {}, 3.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from twin.controllers.conditions import changed
+from twin.controllers.conditions import set_condition
 from twin.engine import Engine
 from twin.records import PodRecord
 from twin.workloads.arrival import NodeShape
@@ -31,8 +31,8 @@ def test_a_second_delete_shortens_the_grace_and_never_lengthens_it() -> None:
 
 def test_a_condition_keeps_its_time_while_its_status_stays() -> None:
     """Another reason is no transition; another status is one."""
-    known = changed([], "Ready", "True", "A", "", "t1")
-    known = changed(known, "Ready", "True", "B", "", "t2")
+    known = set_condition([], "Ready", "True", "A", "", "t1")
+    known = set_condition(known, "Ready", "True", "B", "", "t2")
     assert (known[0]["reason"], known[0]["lastTransitionTime"]) == ("B", "t1")
-    known = changed(known, "Ready", "False", "B", "", "t3")
+    known = set_condition(known, "Ready", "False", "B", "", "t3")
     assert known[0]["lastTransitionTime"] == "t3"

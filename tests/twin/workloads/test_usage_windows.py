@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from twin.arrivals import deployment_of, job_of
+from twin.arrivals import build_deployment, build_job
 from twin.behaviour.pod_work import USAGE_WINDOWS
 from twin.workloads import WorkloadArrival
 from twin.workloads.arrival import (
     LONGEST_WINDOWS,
     UsageWindow,
-    merged_windows,
+    merge_windows,
     windows_from_text,
     windows_text,
 )
@@ -55,7 +55,7 @@ def test_other_forms_are_refused(text: str) -> None:
 @given(some_windows)
 def test_merging_keeps_time_and_use(windows: list[UsageWindow]) -> None:
     """At most so many windows remain, with the same total time and the same integral of use."""
-    merged = merged_windows(windows, 16)
+    merged = merge_windows(windows, 16)
     total = sum(window.seconds for window in windows)
 
     assert len(merged) <= 16
@@ -79,12 +79,14 @@ def test_windows_survive_a_file(tmp_path: Path) -> None:
 def test_windows_travel_on_the_pod() -> None:
     """The pods of an arrival carry its windows as one annotation, short enough to travel."""
     many = tuple(UsageWindow(123.456, 0.1234, 0.5678) for _ in range(LONGEST_WINDOWS))
-    job = job_of(replace(ARRIVAL, usage_windows=many), 300)
-    service = deployment_of(replace(ARRIVAL, kind="service", usage_windows=WINDOWS))
+    job = build_job(replace(ARRIVAL, usage_windows=many), 300)
+    service = build_deployment(replace(ARRIVAL, kind="service", usage_windows=WINDOWS))
 
     text = job["spec"]["template"]["metadata"]["annotations"][USAGE_WINDOWS]
     assert windows_from_text(text) == many
     assert len(text) < 2_000
     note = service["spec"]["template"]["metadata"]["annotations"][USAGE_WINDOWS]
     assert windows_from_text(note) == WINDOWS
-    assert USAGE_WINDOWS not in job_of(ARRIVAL, 300)["spec"]["template"]["metadata"]["annotations"]
+    assert (
+        USAGE_WINDOWS not in build_job(ARRIVAL, 300)["spec"]["template"]["metadata"]["annotations"]
+    )

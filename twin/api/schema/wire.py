@@ -51,13 +51,13 @@ def decode_object(body: bytes) -> dict[str, Any]:
                 "UnsupportedMediaType",
                 f"the embedded cluster reads no protobuf of {api_version} {kind}; {REMEDY}",
             )
-        found = _decoded(root.message, _raw(envelope.get(2, b"")), 0, room)
+        found = _decode_message(root.message, _raw(envelope.get(2, b"")), 0, room)
     except (ValueError, IndexError, OverflowError, OSError, RecursionError, struct.error) as error:
         raise bad_request(f"the protobuf body cannot be read: {error}; {REMEDY}") from error
     return {"apiVersion": api_version, "kind": kind, **found}
 
 
-def _decoded(kind: Message, data: bytes, depth: int, room: list[int]) -> dict[str, Any]:
+def _decode_message(kind: Message, data: bytes, depth: int, room: list[int]) -> dict[str, Any]:
     if depth > DEEPEST:
         raise ValueError(f"it nests more than {DEEPEST} levels deep")
     found: dict[str, Any] = {}
@@ -70,7 +70,7 @@ def _decoded(kind: Message, data: bytes, depth: int, room: list[int]) -> dict[st
                 f"the embedded cluster knows no protobuf field {number} of {kind.kind}; {REMEDY}",
             )
         if field.inline and field.message is not None:
-            found |= _decoded(field.message, _raw(value), depth + 1, room)
+            found |= _decode_message(field.message, _raw(value), depth + 1, room)
         elif field.shape == "{}":
             key, entry = _map_entry(field, _raw(value), depth, room)
             found.setdefault(field.name, {})[key] = entry
@@ -85,17 +85,17 @@ def _decoded(kind: Message, data: bytes, depth: int, room: list[int]) -> dict[st
 
 def _map_entry(field: Field, data: bytes, depth: int, room: list[int]) -> tuple[str, Any]:
     parts = dict(_records(data, room))
-    entry = _value(field, parts[2], depth, room) if 2 in parts else _empty(field)
+    entry = _value(field, parts[2], depth, room) if 2 in parts else _empty_value(field)
     return _text(parts.get(1, b"")), entry
 
 
-def _empty(field: Field) -> Any:
+def _empty_value(field: Field) -> Any:
     return {} if field.message is not None else ""
 
 
 def _value(field: Field, value: _Value, depth: int, room: list[int]) -> Any:
     if field.message is not None:
-        return _decoded(field.message, _raw(value), depth + 1, room)
+        return _decode_message(field.message, _raw(value), depth + 1, room)
     match field.type:
         case "string":
             return _text(value)
@@ -107,10 +107,10 @@ def _value(field: Field, value: _Value, depth: int, room: list[int]) -> Any:
             return base64.b64encode(_raw(value)).decode()
         case "double":
             return struct.unpack("<d", _raw(value))[0]
-    return _special(field.type, dict(_records(_raw(value), room)))
+    return _decode_special(field.type, dict(_records(_raw(value), room)))
 
 
-def _special(kind: str, parts: dict[int, _Value]) -> Any:
+def _decode_special(kind: str, parts: dict[int, _Value]) -> Any:
     match kind:
         case "Quantity":
             return _text(parts.get(1, b"")) or "0"
