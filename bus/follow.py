@@ -67,7 +67,7 @@ class Handler(Protocol[S]):
 
     @property
     def deadline_seconds(self) -> float | None:
-        """Wall seconds that an open cycle may wait before `decide` is told that it is overdue."""
+        """Wall seconds that an open cycle may wait before `decide` is called with `overdue`."""
         ...
 
     def initial(self) -> S:

@@ -1,8 +1,8 @@
-"""Ends a process whose event loop hangs, after it has shown where: whoever keeps the process (the
-supervisor, or a container engine, which restarts no unhealthy container) then starts it again.
+"""Ends a process whose event loop hangs, after writing where it hung, so that its keeper (the
+supervisor, or a container engine, which does not restart unhealthy containers) starts it again.
 
 A thread watches the loop. It sees deadlocks and calls that never return; a process that is stopped
-as a whole (SIGSTOP) is for somebody outside to see.
+as a whole (SIGSTOP) can only be noticed from outside.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ VARIABLE = "FORESAIL_HANG_SECONDS"
 HANG_SECONDS = 10.0
 ROUND_SECONDS = 0.5
 SHARE_OF_OUTSIDE_LIMIT = 0.75
-"""Share of the patience of whoever watches from outside."""
+"""Share of the outside watcher's patience after which a process ends by itself."""
 
 End = Callable[[float], None]
 
@@ -48,8 +48,8 @@ def hang_seconds(environment: Mapping[str, str]) -> float:
 
 
 def hang_variables(frozen_seconds: float) -> dict[str, str]:
-    """Return the environment of a process that somebody outside takes for frozen after
-    `frozen_seconds`: it ends by itself before, so that its log shows where it hung.
+    """Return the variables of a process that is watched from outside and replaced after
+    `frozen_seconds`: it ends by itself before that, so that its log shows where it hung.
     """
     return {VARIABLE: f"{SHARE_OF_OUTSIDE_LIMIT * frozen_seconds:g}"}
 

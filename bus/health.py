@@ -1,8 +1,8 @@
-"""What a process answers when asked how it is: `/healthz`, `/readyz` and Prometheus' `/metrics`.
+"""The health endpoints of a process: `/healthz`, `/readyz` and Prometheus' `/metrics`.
 
-A thread of its own answers, so that a process whose event loop hangs is told apart from one that
-is gone. Alive means that the loop turned within the last seconds; ready means caught up with the log
-and connected to it. Observing never stops the work: a port that is taken is a line in the log.
+A thread of its own answers, so that a process whose event loop hangs can be told from one that is
+gone. Alive means that the loop turned within the last seconds; ready means caught up with the log and
+connected to it. Monitoring never stops the work: a port that is taken is only a line in the log.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ HOST_VARIABLE = "FORESAIL_HEALTH_HOST"
 LOOPBACK = "127.0.0.1"
 TURN_SECONDS = 0.5
 LOOP_STALL_SECONDS = 5.0
-"""An event loop that did not turn for so long hangs."""
+"""An event loop that has not turned for this long hangs."""
 ANSWER_SECONDS = 5.0
-"""How long one client may take to ask, from the connection to the end of its headers, and then to
-read the answer."""
+"""How long one client may take to send its request, up to the end of its headers, and then to read
+the response."""
 HEAD_BYTES = 16_384
-"""Bytes of one question with its headers."""
+"""Most bytes of one request with its headers."""
 MOST_CLIENTS = 32
-"""Clients at once; one more closes the connection of the one that came first."""
+"""Most clients at once; one more closes the connection of the oldest."""
 
 
 @dataclass(frozen=True, slots=True)
 class HealthState:
-    """How a process is, at one moment."""
+    """The health of a process at one moment."""
 
     ready: bool
     detail: Mapping[str, Any]
@@ -60,7 +60,7 @@ class LoopMonitor:
     """When the event loop last turned."""
 
     def __init__(self, clock: Clock, metrics: ProcessMetrics | None = None) -> None:
-        """Begin alive."""
+        """Count from now; `metrics` gets the loop's delay."""
         self._clock = clock
         self._metrics = metrics
         self._turned = clock.monotonic()
@@ -71,7 +71,7 @@ class LoopMonitor:
         return self._clock.monotonic() - self._turned
 
     async def run(self) -> None:
-        """Turn with the loop until cancelled."""
+        """Note each turn of the loop until cancelled."""
         while True:
             self._turned = self._clock.monotonic()
             await self._clock.sleep(TURN_SECONDS)
@@ -80,7 +80,7 @@ class LoopMonitor:
 
 
 def address_from(environment: Mapping[str, str]) -> tuple[str, int] | None:
-    """Return where to answer; None when it is off (no port, or port 0).
+    """Return the host and port to serve on; None when it is off (no port, or port 0).
 
     Raises:
         ConfigError: the port is no number that a port can have.
@@ -94,7 +94,7 @@ def address_from(environment: Mapping[str, str]) -> tuple[str, int] | None:
 def health_app(
     registry: CollectorRegistry, monitor: LoopMonitor, condition: Callable[[], HealthState]
 ) -> WSGIApplication:
-    """Return the three answers as one WSGI application."""
+    """Return the three endpoints as one WSGI application."""
     metrics = make_wsgi_app(registry)
 
     def answer(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
@@ -126,7 +126,7 @@ async def health_server(
     metrics: ProcessMetrics,
     condition: Callable[[], HealthState],
 ) -> AsyncIterator[None]:
-    """Answer while the block runs, where the environment asks for it.
+    """Serve the endpoints while the block runs, where the environment asks for it.
 
     Raises:
         ConfigError: the port is no number that a port can have.
@@ -175,7 +175,7 @@ def _respond(start: StartResponse, status: str, body: Mapping[str, Any]) -> Iter
 
 
 class _Server(ThreadingMixIn, WSGIServer):
-    """One short-lived thread per question; none of them keeps the process alive."""
+    """One short-lived thread per request; none of them keeps the process alive."""
 
     daemon_threads = True
     request_queue_size = MOST_CLIENTS
@@ -190,7 +190,7 @@ class _Server(ThreadingMixIn, WSGIServer):
         self.setup_environ()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread; a client too many takes the place of the oldest."""
+        """Answer in a thread; one client too many replaces the oldest."""
         with self._lock:
             self._clients[id(request)] = request
             oldest = next(iter(self._clients.values()))
@@ -219,14 +219,14 @@ class _Server(ThreadingMixIn, WSGIServer):
 
 
 class _Handler(WSGIRequestHandler):
-    """Answers one question, without a line on standard error."""
+    """Answers one request, without a line on standard error."""
 
     timeout = ANSWER_SECONDS
     error_message_format = "%(code)d %(explain)s\n"
     error_content_type = "text/plain;charset=utf-8"
 
     def handle(self) -> None:
-        """Take the whole question first, within one time and size, then answer it."""
+        """Read the whole request first, within limits of time and size, then answer it."""
         assert isinstance(self.server, _Server)
         try:
             head = _read_request_head(self.connection, self.server.clock)
@@ -241,7 +241,7 @@ class _Handler(WSGIRequestHandler):
             super().handle()
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class' name
-        """Say nothing."""
+        """Log nothing."""
 
     def get_stderr(self) -> TextIO:
         """Turn a traceback into one line of the log."""
@@ -259,8 +259,8 @@ class _LastLine(io.StringIO):
 
 
 def _read_request_head(connection: socket, clock: Clock) -> bytes:
-    """Return a question and its headers: none when the client leaves, more than `HEAD_BYTES` when they
-    do not end before.
+    """Return a request line and its headers: empty when the client leaves, more than `HEAD_BYTES` when
+    they do not end before that.
 
     Raises:
         TimeoutError: they do not end in time, however they trickle in.

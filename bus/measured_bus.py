@@ -1,7 +1,7 @@
 """A bus that counts what passes through it.
 
 `MeasuredBus` stands between a service and its connection. Per event it costs a look at two headers
-and one addition; everything else (lag, memory, connection) is read when somebody asks. Decisions
+and one addition; everything else (lag, memory, connection) is read at each scrape. Decisions
 and executions are counted by the process that publishes them, from the event itself.
 """
 
@@ -29,7 +29,7 @@ _LABELS = frozenset({*BY_TYPE, *UPCASTERS, "none"})
 
 
 class MeasuredBus:
-    """A bus that counts; implements `bus.port.Bus` and says nothing different from the one inside."""
+    """A bus that counts; implements `bus.port.Bus` and otherwise behaves as the bus it wraps."""
 
     def __init__(
         self, inner: Bus, link: Callable[[], LinkCounts], metrics: ProcessMetrics, clock: Clock
@@ -115,7 +115,7 @@ class MeasuredBus:
         await self._inner.close()
 
     def _note_event(self, headers: Mapping[str, str]) -> str:
-        """Note the cycle of an event; return its type."""
+        """Note the cycle of an event; return its type as a metric label."""
         try:
             cycle = cycle_of(headers.get("ce-correlationid", "0"))
         except ValueError:

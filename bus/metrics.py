@@ -1,4 +1,4 @@
-"""What a process tells Prometheus: its own registry, names that begin with `foresail_`."""
+"""The Prometheus metrics of a process: its own registry, names that begin with `foresail_`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PUBLISH_FAILURES: tuple[type[ForesailError], ...] = (
     NotPermitted,
     StreamMissing,
 )
-"""Why a publish is given up. Counted from 0 at the start: a series that begins with its first failure
-shows Prometheus no increase."""
+"""Why a publish is given up. Each is exported as 0 from the start: to Prometheus, a series that appears
+with its first failure shows no increase."""
 
 
 class ProcessMetrics:
@@ -77,17 +77,17 @@ class ProcessMetrics:
     def register(
         self, name: str, text: str, value: Callable[[], float], *, counts: bool = False
     ) -> None:
-        """Add a number that is asked for when it is scraped; `counts`: one that only grows."""
+        """Add a number that is read at each scrape; `counts`: one that only grows."""
         self.registry.register(_GaugeOnScrape(f"{PREFIX}_{name}", text, value, counts=counts))
 
 
 class _GaugeOnScrape(Collector):
-    """A number that somebody else keeps."""
+    """A number that is read from its owner at each scrape."""
 
     def __init__(self, name: str, text: str, value: Callable[[], float], *, counts: bool) -> None:
         self._family = CounterMetricFamily if counts else GaugeMetricFamily
         self._name, self._text, self._value = name, text, value
 
     def collect(self) -> Iterator[Metric]:
-        """Ask for it."""
+        """Read it."""
         yield self._family(self._name, self._text, value=self._value())

@@ -1,4 +1,4 @@
-"""Creating and removing a log: what the bootstrap may do, and nobody else."""
+"""Creating and removing a log, which only the bootstrap may do."""
 
 from __future__ import annotations
 

@@ -44,13 +44,13 @@ SERVER = "server"
 LOGIN_FILE = "login.env"
 
 REPLAY_READERS = frozenset(("dashboard", "reader", "recorder", "replayer"))
-"""Who reads a replay that stands beside a log: whoever looks, and nobody who acts."""
+"""Identities that read a replay beside the main log: those that only look, none that acts."""
 Logs = Sequence[tuple[str, str]]
 """Clusters with the names of their logs: the main one, then a replay."""
 Identities = Sequence[Identity]
 ANYBODY = "reader"
-"""Who a client is that gives no name: it can read, as anybody on the same machine could before, and
-write nothing.
+"""The identity of a client that gives no name: it may read, as anybody on the same machine could
+before, and write nothing.
 """
 
 
@@ -100,7 +100,7 @@ def _exports(identities: Identities, cluster: str, stream: str, beside: bool) ->
 
 
 def _may_read(identity: Identity, beside: bool) -> bool:
-    """Say whether an identity reads a log; one that stands beside the main one only shows."""
+    """Say whether an identity reads a log; `beside`: it is a replay beside the main one."""
     return identity.reads and (not beside or identity.name in REPLAY_READERS)
 
 

@@ -1,4 +1,4 @@
-"""Connecting to a nats-server: what is checked before the first message, and how errors read."""
+"""Connecting to a nats-server: what is checked before the first message, and how errors are worded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MOVE_ON_TRIES = 2
 PING_SECONDS = 3
 """How often the connection is tried; after three silent pings another server is looked for."""
 RESPONDER_SECONDS = 0.3
-"""Pause before asking again a server that nobody answers on."""
+"""Pause before asking again where the server has no responder."""
 
 _log = structlog.get_logger("bus")
 
@@ -46,8 +46,8 @@ async def connect_client(
     retry: bool,
     on_loss: Callable[[], None] = lambda: None,
 ) -> LightClient:
-    """Connect to a server that is new enough; `on_loss` hears of each lost connection, before
-    anything that comes over the next one.
+    """Connect to a server that is new enough; `on_loss` is called for each lost connection, before
+    anything arrives over the next one.
 
     Raises:
         ConfigError: the URL is none.
@@ -95,7 +95,7 @@ async def connect_client(
 
 
 async def _close_quietly(client: Client) -> None:
-    """Close what a refused connection left open; the library leaves its socket to the collector."""
+    """Close what a refused connection left open; the library leaves its socket to the garbage collector."""
     with suppress(NatsError, OSError, TimeoutError):
         await client.close()
 

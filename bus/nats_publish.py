@@ -1,8 +1,8 @@
 """Publishing to a nats-server: each message stored once, in order, or a named error.
 
 Every publish states the position that it expects to be the newest of its subject, so trying again
-is safe however the first try ended. A log that takes no more (its store or the disk is full) makes
-the publisher wait: nothing is lost, and whoever waits for its events waits with it.
+is safe however the first try ended. When the log takes no more (its store or the disk is full), the
+publisher waits, and so do the readers of its events; nothing is lost.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WINDOW = 256
 UNANSWERED_TRIES = 2
 """Publishes without an ack after which the server is asked whether it still answers anything."""
 RECOVERY_SECONDS = 2.0
-"""How long nobody may store a subject before the log itself is asked for."""
+"""Seconds without a responder for a subject after which the publisher checks that the log exists."""
 FIRST_ROOM_SECONDS = 0.5
 LONGEST_ROOM_SECONDS = 10.0
 """Pauses between two tries on a log that takes no more."""
@@ -73,7 +73,7 @@ class NewestMessage:
 
 @dataclass(slots=True)
 class _RetryState:
-    """How often one publish was tried, and how long it may still wait."""
+    """How often one publish was tried, and how long it may still take."""
 
     patience: Patience
     failures: int = 0
@@ -84,7 +84,7 @@ class _RetryState:
 
 
 class LogQueries(Protocol):
-    """What the publisher has to know of the log."""
+    """What the publisher asks about the log."""
 
     async def newest(self, subject: str, at_least: int = 0) -> NewestMessage:
         """Return the newest message of one subject; a replica that lags behind `at_least` is given
@@ -163,7 +163,7 @@ class JetStreamPublisher:
     async def _send_once(
         self, messages: Sequence[Message], expected: dict[str, int], tries: _RetryState
     ) -> PublishAck | None:
-        """Send once; return what was answered, None when it said only to try again."""
+        """Send once; return the ack, or None when it has to be tried again."""
         subject = messages[0].subject
         try:
             ack = await self._send(messages, expected)
@@ -205,7 +205,7 @@ class JetStreamPublisher:
             raise error from failure
 
     async def _wait_and_retry(self, subject: str, tries: _RetryState, why: str) -> None:
-        """Wait a moment for what passes by itself; raises BusUnavailable when it lasts."""
+        """Wait a moment before the next try; raises BusUnavailable when the trouble lasts."""
         tries.failures += 1
         if tries.patience.spent:
             raise BusUnavailable(f"{subject} is not stored ({why})")
@@ -316,7 +316,7 @@ class JetStreamPublisher:
         return read_ack(reply.data)
 
     def _unique_token(self) -> str:
-        """Return a word that no other connection, and not this one again, will use."""
+        """Return a token that no connection will use again, this one included."""
         return self._client.new_inbox().rsplit(".", 1)[-1]
 
     def _note_stored(self, messages: Sequence[Message], ack: PublishAck) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ LOG_FILE = "nats.log"
 CONFIG_FILE = "nats.conf"
 WRITE_ERROR = b"Critical write error"
 PID_FILE = "nats.pid"
-"""Written by the server itself, for whoever looks after it from outside."""
+"""Written by the server itself, for those who manage it from outside."""
 
 
 def server_binary() -> str:
@@ -59,7 +59,7 @@ def free_port() -> int:
 
 
 class NatsServer:
-    """One embedded server; `start`, then `stop`; `wait` tells of its death, `restart` brings it back."""
+    """One embedded server; `start`, then `stop`; `wait` returns when it dies, `restart` brings it back."""
 
     def __init__(
         self,
@@ -160,7 +160,7 @@ class NatsServer:
             await process.wait()
 
     def persist(self) -> None:
-        """Have everything in the folder written to the disk, names included.
+        """Sync everything in the folder to the disk, file names included.
 
         The server syncs messages as told, but not the definition of a new stream: without power in
         the seconds after its creation the whole log would be gone, whatever the sync setting.

@@ -98,5 +98,5 @@ class Bus(Protocol):
         ...
 
     async def close(self) -> None:
-        """Send what waits, then disconnect."""
+        """Send what is still unsent, then disconnect."""
         ...

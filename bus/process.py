@@ -50,14 +50,14 @@ AnySettings = TypeVar("AnySettings", bound=BaseModel)
 
 @dataclass
 class Progress:
-    """What a heartbeat tells of a process."""
+    """How far a process has come, as its heartbeats report it."""
 
     state: str = "starting"
     """starting, catching_up, live or stopping."""
     seq: int = 0
 
     def __call__(self, state: str, seq: int) -> None:
-        """Take note."""
+        """Note the newest state and position."""
         self.state, self.seq = state, seq
 
 
@@ -222,7 +222,7 @@ async def _send_heartbeats(context: ProcessContext, bus: MeasuredBus) -> None:
 def register_process_metrics(
     metrics: ProcessMetrics, context: ProcessContext, bus: MeasuredBus
 ) -> None:
-    """Add what is asked for when somebody scrapes: lag, position, connection, publishes sent again."""
+    """Add the metrics that are read at each scrape: lag, position, connection, publishes sent again."""
     progress = context.progress
     metrics.register("lag_positions", "Stored but not applied yet", lambda: bus.lag(progress.seq))
     metrics.register("folded_seq", "Newest position applied", lambda: progress.seq)
@@ -232,7 +232,7 @@ def register_process_metrics(
 
 
 def _health_state(context: ProcessContext, bus: MeasuredBus) -> HealthState:
-    """Say whether a process is live: caught up with the log and connected to it."""
+    """Return the health of a process: ready once it has caught up with the log and is connected."""
     state, seq, connected = context.progress.state, context.progress.seq, bus.link.connected
     detail = {"process": context.name, "state": state, "connected": connected, "seq": seq}
     return HealthState(state == "live" and connected, {**detail, "lag": bus.lag(seq)})

@@ -1,7 +1,7 @@
 """JSON from others, read within limits of size, depth and digits, as RFC 8259 has it.
 
 The standard library's reader takes NaN, half characters and integers of 4,300 digits, and what it
-reads at a depth of 900 overflows the stack of whoever writes it again.
+reads at a depth of 900 overflows the stack when it is written again.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A producer that misspells a field fails at once (`extra="forbid"`). A reader ign
 newer producer added (`read`), so a compatible change keeps the type (CloudEvents primer,
 versioning).
 
-Whoever can write the log can write a message that is made to be expensive. So a reader stops at the
+Anyone who can write to the log can write a message that is expensive to read on purpose. So a reader stops at the
 first wrong cell of a list, takes integers of 64 bits only, and counts objects and members before it
 reads; the parser itself refuses nesting beyond 200.
 """

@@ -12,7 +12,7 @@ from services.cluster import OfficialClientTransport
 
 
 def run_cluster_process(name: str, kind: type[Any], run: Callable[..., Awaitable[None]]) -> int:
-    """Run a service until it is told to stop; return the exit code.
+    """Run a service until it is asked to stop; return the exit code.
 
     Args:
         name: the process, which is also the producer of its events.

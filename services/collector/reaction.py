@@ -20,7 +20,7 @@ from services.collector.snapshot import Scaling, Snapshot
 Row = dict[str, Any]
 
 _ORDER = {kind: number for number, kind in enumerate(ReactionKind)}
-"""Things of the same second are told in the order in which they follow from each other."""
+"""Changes of the same second are listed in the order in which they cause one another."""
 
 
 @dataclass(frozen=True, slots=True)

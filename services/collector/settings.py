@@ -39,7 +39,7 @@ class AgeLimits(DataModel):
 
 
 class CollectorSettings(DataModel):
-    """What the collector can be told."""
+    """Settings of the collector's process."""
 
     interval_seconds: float = Field(default=5.0, gt=0)
     """Wall seconds between two cycles; ticks that a slow API server makes us miss are skipped."""

@@ -17,7 +17,7 @@ WRITTEN = {
 
 
 class Marked(DataModel):
-    """An object that asks to be left alone, or of which nobody can know."""
+    """An object that asks to be left alone, or whose wish cannot be known."""
 
     what: str
     """Kind and name, e.g. `statefulset shop/db`."""

@@ -17,7 +17,7 @@ from services.executor.settings import ExecutorSettings
 
 
 class OperationWriter:
-    """Sends operations; whoever planned them, and however long ago, the guards decide."""
+    """Sends operations; the guards decide on each, however long ago it was planned."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class OperationWriter:
         return tuple(one for one in ask_guards(BEFORE_WRITING, question) if not one.passed)
 
     async def _is_killed(self, state: Ledger) -> bool:
-        """Ask the log itself: the operator may have spoken since `state` was applied."""
+        """Ask the log itself: the operator may have published a command that `state` does not show yet."""
         newest = None if self._newest_control is None else await self._newest_control()
         if newest is not None and newest.command in {Command.KILL, Command.RESUME}:
             return newest.command is Command.KILL

@@ -213,7 +213,7 @@ def _metadata(name: str) -> dict[str, Any]:
 
 
 def _is_control_plane(node: Node) -> bool:
-    """Say whether a node runs the control plane, which nobody loads for practice."""
+    """Say whether a node runs the control plane, which is never put under practice load."""
     return bool(control_plane_mark(node.metadata.labels, (one.key for one in node.spec.taints)))
 
 

@@ -10,7 +10,7 @@ from schemas.model import DataModel
 
 
 class ExerciserSettings(DataModel):
-    """What the exerciser can be told."""
+    """Settings of the exerciser's process."""
 
     phase_cycles: int = Field(default=3, ge=2)
     """Cycles for which a phase stays on. The first may still see pods starting (which the seed
