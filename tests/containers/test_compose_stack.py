@@ -34,7 +34,7 @@ from tests.containers.engine import (
     run,
 )
 
-IMAGE = "foresail:test"
+IMAGE = f"foresail:test-{os.getpid()}"
 STREAM = "FORESAIL_twin_compose"
 ENDED = {"log", "prepare"}
 """Services that do one thing and end."""
@@ -69,6 +69,7 @@ def stack() -> Iterator[Stack]:
         yield project
     finally:
         project.compose("down", "--volumes", "--timeout", "5", timeout=120)
+        run(["docker", "rmi", "--force", IMAGE])
     left = run(["docker", "ps", "-aq", "--filter", f"name={project.project}"])
     assert not left.strip()
 
