@@ -19,6 +19,7 @@ from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
 from foresail.derived import derived, mode_of
 from foresail.output import console
+from foresail.progress import Advance, instead_of_log_lines
 from foresail.settings import StackSettings
 from foresail.stack.in_process import service, service_names
 from foresail.stack.recording import open_writer
@@ -57,8 +58,12 @@ def run_virtual_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]
         if not quiet:
             for line in workload.description:
                 console().print(line, markup=False)
-        with _rare_collections():
-            return run_virtual(lambda: _run(filled, workload))
+        total = filled.run.for_seconds or 0.0
+        with (
+            _rare_collections(),
+            instead_of_log_lines("simulating", total, quiet=quiet) as advance_to,
+        ):
+            return run_virtual(lambda: _run(filled, workload, advance_to))
 
 
 @contextlib.contextmanager
@@ -74,7 +79,9 @@ def _rare_collections() -> Iterator[None]:
         gc.set_threshold(*usual)
 
 
-async def _run(settings: StackSettings, workload: ChosenWorkload) -> dict[str, Any]:
+async def _run(
+    settings: StackSettings, workload: ChosenWorkload, advance_to: Advance | None
+) -> dict[str, Any]:
     clock = LoopClock(START_WALL_NS)
     origin = Origin(settings.run.cluster, INCARNATION)
     log = MemoryLog(wall_ns=clock.wall_ns, keep_messages=KEPT_MESSAGES)
@@ -82,6 +89,10 @@ async def _run(settings: StackSettings, workload: ChosenWorkload) -> dict[str, A
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
     writer = open_writer(settings, origin, workload)
     watch = Watch(bus, origin.cluster, writer)
+    if advance_to is not None:
+        # By what is stored, not by a timer: one more timer could change the order of the others.
+        show = advance_to
+        watch.listeners.append(lambda event: show((event.recorded_ns - START_WALL_NS) / 1e9))
     tasks = {
         name: asyncio.create_task(service, name=name)
         for name, service in _services(settings, workload, log, origin, clock).items()
