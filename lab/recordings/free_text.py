@@ -43,6 +43,8 @@ PUBLIC_FIELDS = frozenset(
         *("code_version", "uid"),
         # Models by name and version: without them nothing could be computed again.
         *("demand_model_id", "model_id", "model_ids"),
+        # Names of agents: folders of the code, not objects of the cluster.
+        *("agent", "by", "expected_agents", "intended_agent", "missing", "selected_agent"),
         # Words of ours, one of a few that stand in the code.
         *("admission", "comparison", "direction", "feature", "guard", "intended_rule", "label"),
         *("name", "pending_class", "phase", "power_state", "process", "profile", "resource"),
