@@ -184,7 +184,9 @@ class Ledger:
             time_us=steps.time_us,
             first_us=begun[number],
             totals=sums + offset[number],
-            marks=_filled(steps.marks, first, number, gather_rows(self.marks, carried, UNKNOWN)),
+            marks=_fill_marks(
+                steps.marks, first, number, gather_rows(self.marks, carried, UNKNOWN)
+            ),
             outcomes=outcome_bits(
                 steps.outcome, first, number, gather_rows(self.outcomes, carried, 0)
             ),
@@ -219,7 +221,7 @@ class Ledger:
         return replace(self, **columns)
 
 
-def _filled(marks: I64, first: I64, number: I64, carried: I64) -> I64:
+def _fill_marks(marks: I64, first: I64, number: I64, carried: I64) -> I64:
     """Return each mark's newest value so far in its run; `carried` is a run's value before it."""
     rows = np.arange(len(marks))[:, np.newaxis]
     newest = np.maximum.accumulate(np.where(marks != UNKNOWN, rows, -1), axis=0)

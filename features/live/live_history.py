@@ -115,7 +115,7 @@ class LiveHistory:
         live = self._with_nodes(view) if _answered(view, "node_requests") else self
         snapshot = live.snapshot(view)
         if snapshot is not None and live.scale is not None and _answered(view, "pods"):
-            found = _found(live.newest, snapshot, live.scale, view)
+            found = _pod_changes(live.newest, snapshot, live.scale, view)
             live = replace(live, held=(*live.held, *found), newest=snapshot)
         return live.counted(view.cycle) if asked else live
 
@@ -173,7 +173,7 @@ class LiveHistory:
         return replace(self, history=history, scale=scale, machines=nodes)
 
 
-def _found(
+def _pod_changes(
     seen: PodSnapshot | None, snapshot: PodSnapshot, scale: Scale, view: ObservationView
 ) -> list[Change]:
     if seen is None:

@@ -88,7 +88,7 @@ class Units:
         shape = (-1, *[1] * (numbers.ndim - 1))
         return np.maximum(self.centre.reshape(shape) + numbers * self.spread.reshape(shape), 0.0)
 
-    def taken(self, rows: NDArray[np.int64]) -> Units:
+    def take(self, rows: NDArray[np.int64]) -> Units:
         """Return the units of some of the series."""
         return Units(self.centre[rows], self.spread[rows], self.scale[rows])
 

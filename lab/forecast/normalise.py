@@ -34,7 +34,7 @@ def write_job_events(
     for frame in _once(in_order(frames, folder, reader), ledger):
         coded = codes.coded(codes.coded(frame, "name", "name"), "user", "user")
         coded = codes.coded(coded, "job", "job")
-        writer.write(_filled(coded.filter(pl.col("kind") != Kind.OTHER), "scheduling_class"))
+        writer.write(_fill_nulls(coded.filter(pl.col("kind") != Kind.OTHER), "scheduling_class"))
     names = (
         writer.scan()
         .filter(pl.col("name") != UNKNOWN)
@@ -98,7 +98,7 @@ def write_task_events(
         for kind, count in frame.group_by("kind").len().rows():
             kinds[Kind(kind)] += count
         kept = frame.filter(pl.col("kind") != Kind.OTHER)
-        writer.write(running.started(task_keys(kept, codes, names)))
+        writer.write(running.with_starts(task_keys(kept, codes, names)))
     writer.finish()
     return {
         "events": writer.rows,
@@ -126,7 +126,7 @@ def task_keys(frame: pl.DataFrame, codes: Codes, names: pl.DataFrame) -> pl.Data
     )
     told = pl.col("uncertain") if "uncertain" in named.columns else pl.lit(value=False)
     named = named.with_columns(told.fill_null(value=False).alias("uncertain"))
-    return _filled(
+    return _fill_nulls(
         named.with_columns(pl.col("cpu_request", "memory_request").fill_null(float("nan"))),
         "priority",
         "scheduling_class",
@@ -134,7 +134,7 @@ def task_keys(frame: pl.DataFrame, codes: Codes, names: pl.DataFrame) -> pl.Data
     )
 
 
-def _filled(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
+def _fill_nulls(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
     return frame.with_columns(pl.col(*columns).fill_null(-1))
 
 
@@ -209,7 +209,7 @@ class _Running:
             schema={"segment": pl.Int16, "job": pl.Int64, "task": pl.Int32, "opened": pl.Int64}
         )
 
-    def started(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def with_starts(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the frame with `attempt_start_us`: on ends their SCHEDULE's time, else -1.
 
         An attempt ends at its first end; a later end of the same attempt has no start.

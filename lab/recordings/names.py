@@ -79,7 +79,7 @@ def walk_names(
     """
     strict = strict and field not in OPEN_FIELDS
     if isinstance(value, str):
-        return _handled(value, by, field, strict=strict)
+        return _handle_text(value, by, field, strict=strict)
     if isinstance(value, list):
         return [walk_names(one, by, field, owner, strict=strict) for one in value]
     if not isinstance(value, dict):
@@ -125,7 +125,7 @@ def rename_parts(name: str, rename: Callable[[str], str]) -> str:
     return (rename_parts(node, rename) if bar else "") + bar + "/".join(found)
 
 
-def _handled(value: str, by: Handler, field: str, *, strict: bool) -> str:
+def _handle_text(value: str, by: Handler, field: str, *, strict: bool) -> str:
     if field in NAME_FIELDS or (field in OBJECT_FIELDS and "/" in value):
         return by.name(value, node=field in NODE_FIELDS)
     if field in OBJECT_FIELDS:

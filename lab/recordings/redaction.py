@@ -134,9 +134,12 @@ class Renaming:
                 text = text.rpartition(" ")[0]
             parts, last = [], 0
             for quoted in _QUOTED.finditer(text):
-                parts += [self._said(text[last : quoted.start()]), self._foreign(quoted[0])]
+                parts += [
+                    self._keep_sentence(text[last : quoted.start()]),
+                    self._foreign(quoted[0]),
+                ]
                 last = quoted.end()
-            return "".join((*parts, self._said(text[last:])))
+            return "".join((*parts, self._keep_sentence(text[last:])))
         return TOKEN.sub(lambda found: self._word(text, found), text)
 
     def hidden(self, text: str) -> str:
@@ -165,7 +168,7 @@ class Renaming:
 
         return _FOREIGN.sub(replaced, quoted)
 
-    def _said(self, text: str) -> str:
+    def _keep_sentence(self, text: str) -> str:
         """Keep numbers and the words that the API server's own sentences are made of."""
 
         def replaced(found: re.Match[str]) -> str:

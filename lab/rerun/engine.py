@@ -112,13 +112,13 @@ class Rerun:
             if route.writer is None and not route.readers and not route.side:
                 continue
             try:
-                yield from self._taken(message, route, on_event)
+                yield from self._dispatch(message, route, on_event)
             except UnknownEvent:
                 self.unreadable[message.subject] += 1
         for stage in self._stages:
             yield from stage.finish()
 
-    def _taken(
+    def _dispatch(
         self,
         message: StoredMessage,
         route: _Route,

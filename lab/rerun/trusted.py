@@ -112,7 +112,7 @@ def _model(kind: type[BaseModel]) -> Reader:
 
     def read(content: dict[str, Any]) -> Any:
         if content.keys() != names:
-            content = _filled(content, fields)
+            content = _fill_fields(content, fields)
         for name, reader in nested:
             content[name] = reader(content[name])
         made = new(kind)
@@ -125,7 +125,7 @@ def _model(kind: type[BaseModel]) -> Reader:
     return read
 
 
-def _filled(
+def _fill_fields(
     content: Mapping[str, Any], fields: Sequence[tuple[str, Reader | None, Any]]
 ) -> dict[str, Any]:
     """Return what the fields hold of an object of another version; defaults where it has nothing.

@@ -109,11 +109,11 @@ def evolve(state: InferenceState, event: Event[Any], wanted: Outputs) -> Inferen
             live = (state.live or LiveHistory()).with_workloads(event.data)
             return state.model_copy(update={"live": live})
         case PredictionRisk():
-            return _said(state, RISK, event.data.cycle)
+            return _close_cycle(state, RISK, event.data.cycle)
         case PredictionDemand():
-            return _said(state, DEMAND, event.data.cycle)
+            return _close_cycle(state, DEMAND, event.data.cycle)
         case PredictionShadow():
-            return _said(state, str(event.data.slot), event.data.cycle)
+            return _close_cycle(state, str(event.data.slot), event.data.cycle)
     return state
 
 
@@ -136,7 +136,7 @@ def _observed(state: InferenceState, event: Event[Any], wanted: Outputs) -> Infe
     )
 
 
-def _said(state: InferenceState, output: str, cycle: int) -> InferenceState:
+def _close_cycle(state: InferenceState, output: str, cycle: int) -> InferenceState:
     cycles = state.owed.get(output, ())
     return state.model_copy(
         update={"owed": {**state.owed, output: remove_open_cycle(cycles, cycle)}}

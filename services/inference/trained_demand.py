@@ -99,7 +99,7 @@ class TrainedDemand:
             digest.update(np.ascontiguousarray(matrix, dtype="<f4").data)
             matrices[part.resource] = matrix
             numbers = self._numbers(part, matrix)
-            limits[part.resource] = units.taken(np.array(rows, dtype=np.int64)).usage(numbers)
+            limits[part.resource] = units.take(np.array(rows, dtype=np.int64)).usage(numbers)
         # A node of which nothing is known of the last two hours is left out: unknown is not idle.
         kept = np.flatnonzero(~np.isnan(limits["cpu"] + limits["memory"]))
         limits = {name: column[kept] for name, column in limits.items()}

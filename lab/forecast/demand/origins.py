@@ -102,7 +102,7 @@ def origins_of(family: Family, horizons: Sequence[int]) -> Origins:
         raise InputError("demand family", family.title, "it is too short for these horizons")
     joined = _joined(parts)
     order = np.lexsort((joined.owner, joined.step))
-    return _taken(joined, order)
+    return _take_rows(joined, order)
 
 
 def _places(family: Family, series: Series, horizons: Sequence[int]) -> Ints:
@@ -220,7 +220,7 @@ def _joined(parts: Sequence[Origins]) -> Origins:
     )
 
 
-def _taken(rows: Origins, chosen: Ints | Booleans) -> Origins:
+def _take_rows(rows: Origins, chosen: Ints | Booleans) -> Origins:
     return Origins(
         **{
             name: getattr(rows, name)[chosen]

@@ -69,7 +69,7 @@ def learning_rows(rows: Origins, part: NDArray[np.bool_], horizon: Horizon) -> L
     if len(chosen) > FAMILY_ROWS:
         even = np.linspace(0, len(chosen) - 1, FAMILY_ROWS).astype(np.int64)
         chosen = chosen[even]
-    units = rows.units.taken(chosen)
+    units = rows.units.take(chosen)
     peaks = np.minimum(rows.peaks[chosen, horizon.column], HIGHEST_SCALES * units.scale)
     cost = units.spread / np.maximum(rows.so_far[chosen], units.scale)
     if len(chosen):

@@ -74,7 +74,7 @@ def calibration_sample(
     """Return what the family's calibration rows say of the boosters."""
     chosen = np.flatnonzero(parts_of(family, rows, horizon).calibrate)
     levels = tuple(boosters)
-    units = rows.units.taken(chosen)
+    units = rows.units.take(chosen)
     numbers = ascending_quantiles(raw_numbers(boosters, rows.features[chosen]))
     peaks = units.numbers(rows.peaks[chosen, horizon.column])
     above = numbers > LEAST_NUMBER
