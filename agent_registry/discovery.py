@@ -29,6 +29,13 @@ _AFTER_ALL = 1_000_000
 class BadRegistration(ValueError):
     """A folder does not register an agent that can be used; names the folder, the field and a remedy."""
 
+    def __init__(self, folder: str, field: str, value: object, remedy: str) -> None:
+        """Say what is wrong in `services/agents/<folder>`."""
+        self.field = f"services/agents/{folder}: {field}"
+        self.value = value
+        self.remedy = remedy
+        super().__init__(f"{self.field} = {value!r}: {remedy}")
+
 
 @lru_cache(maxsize=1)
 def registered_agents() -> tuple[AnyAgent, ...]:
@@ -59,7 +66,9 @@ def checked(found: Iterable[tuple[str, AnyAgent]]) -> tuple[AnyAgent, ...]:
         for other in agents:
             for field in ("letter", "order"):
                 if getattr(other, field) == getattr(agent, field):
-                    raise _bad(folder, field, getattr(agent, field), f"{other.name} has it already")
+                    raise BadRegistration(
+                        folder, field, getattr(agent, field), f"{other.name} has it already"
+                    )
         agents.append(agent)
     return tuple(sorted(agents, key=lambda agent: agent.letter))
 
@@ -102,25 +111,23 @@ def _registration_in(module: ModuleType) -> AnyAgent:
     agent = getattr(module, "AGENT", None)
     if not isinstance(agent, AgentRegistration):
         folder = module.__name__.rpartition(".")[2]
-        raise _bad(folder, "AGENT", agent, "set it to an AgentRegistration")
+        raise BadRegistration(folder, "AGENT", agent, "set it to an AgentRegistration")
     return agent
 
 
 def _check(folder: str, agent: AnyAgent) -> None:
     if agent.name != folder:
-        raise _bad(folder, "name", agent.name, f"use the folder's name, {folder}")
+        raise BadRegistration(folder, "name", agent.name, f"use the folder's name, {folder}")
     if not AGENT_NAME.fullmatch(agent.name):
-        raise _bad(folder, "name", agent.name, f"write it as {AGENT_NAME.pattern}")
+        raise BadRegistration(folder, "name", agent.name, f"write it as {AGENT_NAME.pattern}")
     if not (len(agent.letter) == 1 and agent.letter.isascii() and agent.letter.isupper()):
-        raise _bad(folder, "letter", agent.letter, "use one capital letter")
+        raise BadRegistration(folder, "letter", agent.letter, "use one capital letter")
     if agent.letter == "R":
-        raise _bad(folder, "letter", agent.letter, "use another one; R is the referee")
+        raise BadRegistration(folder, "letter", agent.letter, "use another one; R is the referee")
     if agent.order < 1:
-        raise _bad(folder, "order", agent.order, "use a number from 1 on")
+        raise BadRegistration(folder, "order", agent.order, "use a number from 1 on")
     for field in ("colour", "dark_colour"):
         if not _COLOUR.fullmatch(getattr(agent, field)):
-            raise _bad(folder, field, getattr(agent, field), "write it as #rrggbb in lowercase")
-
-
-def _bad(folder: str, field: str, value: object, remedy: str) -> BadRegistration:
-    return BadRegistration(f"services/agents/{folder}: {field} = {value!r}: {remedy}")
+            raise BadRegistration(
+                folder, field, getattr(agent, field), "write it as #rrggbb in lowercase"
+            )

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from types import ModuleType
 
 from bus.errors import ForesailError, InputError, Temporary
 from bus.exit_codes import ExitCode
@@ -83,12 +84,33 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
     parser.add_argument("--version", action="version", version=f"foresail {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     wanted = next((word for word in given if word in VERBS), None)
+    try:
+        module = None if wanted is None else _verb_module(wanted)
+    except InputError as error:
+        print_error(str(error))
+        return ExitCode.BAD_INPUT
     for verb, text in HELP.items():
         sub = verbs.add_parser(verb, help=text, description=text)
-        if verb == wanted:
-            import_module(VERBS[verb]).add_arguments(sub)
+        if verb == wanted and module is not None:
+            module.add_arguments(sub)
     parsed = parser.parse_args(given)
     return _run(parsed)
+
+
+def _verb_module(verb: str) -> ModuleType:
+    """Return the module of a verb.
+
+    Raises:
+        InputError: a folder in `services/agents/` registers no agent that can be used.
+    """
+    try:
+        return import_module(VERBS[verb])
+    except ValueError as error:
+        from agent_registry.discovery import BadRegistration  # noqa: PLC0415 - for what went wrong
+
+        if not isinstance(error, BadRegistration):
+            raise
+        raise InputError(error.field, error.value, error.remedy) from error
 
 
 def _run(parsed: argparse.Namespace) -> ExitCode:

@@ -265,7 +265,7 @@ def make_proposal(
         "status": ProposalStatus.NOOP if kind is ActionKind.NOOP else ProposalStatus.PROPOSED,
         "action": make_action(agent, kind, target, **(parameters or {})),
         "score": score,
-        "priority": PRIORITIES[agent],
+        "priority": PRIORITIES.get(agent, 9),
         "profile": "seed",
         "rule": "",
         "text": f"{agent} wants {kind}",

@@ -122,7 +122,7 @@ def _settings_model() -> type[CommonSettings]:
     for agent in registered_agents():
         if agent.name in CommonSettings.model_fields:
             why = "it is a setting of all agents; use another name"
-            raise BadRegistration(f"services/agents/{agent.name}: name = {agent.name!r}: {why}")
+            raise BadRegistration(agent.name, "name", agent.name, why)
         about = f"Agent {agent.letter}'s thresholds; it {agent.purpose}."
         fields[agent.name] = (agent.thresholds, Field(agent.thresholds(), description=about))
     return create_model(

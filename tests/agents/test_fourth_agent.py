@@ -28,6 +28,8 @@ EXAMPLE = ROOT / "examples/agents/unhealthy"
 COPIED = ("services", "deploy", "docker-compose.yml")
 LINKED = tuple(name for name in PACKAGES if name != "services")
 RUN = "up --virtual-time --for 60s --nodes 4 --interval 5 --speed 10 --seed 11 --exercise --json"
+EAGER = {"FORESAIL_AGENTS__UNHEALTHY": '{"unhealthy_pods": 0}', "COLUMNS": "200"}
+"""It always wants something, so that the referee has something to judge."""
 FOUR = {"safety": 1.0, "efficiency": 0.6, "admission": 0.8, "unhealthy": 0.5}
 
 
@@ -38,9 +40,9 @@ class Product:
     folder: Path
     recording: Path
 
-    def run(self, *command: str, code: int = 0) -> str:
-        """Run `python -m ...` there and return what it prints."""
-        environment = {**os.environ, "FORESAIL_INFERENCE__SHADOW_MODELS": "[]", "COLUMNS": "200"}
+    def run(self, *command: str, code: int = 0, errors: bool = False) -> str:
+        """Run `python -m ...` there and return what it prints, or what it says of errors."""
+        environment = {**os.environ, **EAGER, "FORESAIL_INFERENCE__SHADOW_MODELS": "[]"}
         done = subprocess.run(
             [sys.executable, "-m", *command],
             cwd=self.folder,
@@ -50,7 +52,7 @@ class Product:
             check=False,
         )
         assert done.returncode == code, done.stderr + done.stdout
-        return done.stdout
+        return done.stderr if errors else done.stdout
 
     def events(self) -> Iterator[Event[Any]]:
         """Yield the recording's events, read by the product without that agent."""
@@ -88,6 +90,10 @@ def test_it_proposes_and_the_referee_judges_it(product: Product) -> None:
     decisions = product.of_kind(".decision")
 
     assert len(proposals) > 5
+    assert {one.rule for one in proposals.values()} == {"unhealthy pods >= 0"}
+    assert {one.rule for one in decisions if one.action.agent == "unhealthy"} == {
+        "admission_protects"
+    }
     assert {one.priority for one in proposals.values()} == {4}
     considered = [
         one for one in decisions if "unhealthy" in {each.agent for each in one.considered}
@@ -202,3 +208,21 @@ def test_recordings_verify_with_and_without_it(product: Product) -> None:
         product.run("foresail", "verify", str(ROOT / "tests/golden" / name))
 
     assert main(["explain", "3", "--recording", str(product.recording)]) == 0
+
+
+def test_a_folder_that_registers_nothing_usable_stops_the_start(product: Product) -> None:
+    """One line names the folder, the field and what to do, with exit code 2; no traceback."""
+    folder = product.folder / "services/agents/zealous"
+    registration = (EXAMPLE / "__init__.py").read_text(encoding="utf-8")
+    folder.mkdir()
+    (folder / "__init__.py").write_text(
+        registration.replace('name="unhealthy"', 'name="zealous"'), encoding="utf-8"
+    )
+    try:
+        printed = product.run("foresail", "up", code=2, errors=True)
+    finally:
+        shutil.rmtree(folder)
+
+    assert printed.splitlines() == [
+        "foresail: services/agents/zealous: letter = D: unhealthy has it already"
+    ]

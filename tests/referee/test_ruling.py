@@ -283,3 +283,15 @@ def test_a_protective_action_never_loses_to_a_saving_one(proposals: list[Candida
     )
 
     assert not (protects and ruling.action.agent is B)
+
+
+def test_the_fixed_order_names_the_three_and_who_else_proposed() -> None:
+    """Recordings of three agents keep their text, whoever is installed; another one is named."""
+    admit = candidate("admission", ActionKind.ADMISSION, "admit")
+    other = candidate("unheard", ActionKind.THROTTLE)
+
+    three, four = rule_on([admit]), rule_on([other, admit])
+
+    assert three.rationale.endswith("deterministic referee priority A, C, B")
+    assert four.rationale.endswith("deterministic referee priority A, C, B, unheard")
+    assert four.overridden["unheard"].rule is RefereeRule.FIXED_ORDER

@@ -26,4 +26,5 @@ AGENT = AgentRegistration(
     judge=judge,
     reward=reward_terms,
     reward_weight=0.5,
+    protects=frozenset(("throttle",)),
 )

@@ -10,7 +10,7 @@ from agent_registry.thresholds import Thresholds
 class UnhealthyThresholds(Thresholds):
     """Agent D: what a node must reach."""
 
-    unhealthy_pods: int = Field(default=1, ge=1)
-    """Unhealthy pods from which the node is throttled."""
+    unhealthy_pods: int = Field(default=1, ge=0)
+    """Unhealthy pods from which the node is throttled; 0: always."""
     cpu_cap_ratio: float = Field(default=0.85, gt=0, le=1)
     """Share of the node's CPU that throttle leaves."""
