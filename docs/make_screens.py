@@ -60,14 +60,14 @@ def explained(recording: Path) -> str:
     return picture(asyncio.run(answer()), "foresail explain")
 
 
-def told(recording: Path) -> Incident:
+def newest_incident(recording: Path) -> Incident:
     """Return the newest incident of a recording."""
     return incidents(asyncio.run(read_history(RecordingSource(recording), None)))[-1]
 
 
 def drawn(recording: Path) -> str:
     """Return the picture of `foresail timeline`."""
-    return picture(incident_view(told(recording)), "foresail timeline")
+    return picture(incident_view(newest_incident(recording)), "foresail timeline")
 
 
 def picture(what: RenderableType, title: str) -> str:
@@ -140,7 +140,7 @@ def main() -> int:
         (DOCS / "explain.svg").write_text(explained(play(EXPLAINED, folder)), encoding="utf-8")
         recording = play(TOLD, folder)
         (DOCS / "timeline.svg").write_text(drawn(recording), encoding="utf-8")
-        write_page(told(recording), folder / "page.html")
+        write_page(newest_incident(recording), folder / "page.html")
         photograph(folder / "page.html", DOCS / "timeline.png")
     return 0
 

@@ -120,8 +120,8 @@ class LogSource:
         low, high = info.first_seq, info.last_seq + 1
         while low < high:
             middle = (low + high) // 2
-            found = await self._first(OBSERVATION, middle)
-            if found is not None and cycle_of_message(found) < cycle:
+            message = await self._first(OBSERVATION, middle)
+            if message is not None and cycle_of_message(message) < cycle:
                 low = middle + 1
             else:
                 high = middle
@@ -132,8 +132,8 @@ class LogSource:
         return await self._bus.last(subjects.build(self.cluster, pattern.split(".")))
 
     async def _time_ns(self, seq: int) -> int | None:
-        found = await self._first(EVERYTHING, seq)
-        return None if found is None else found.time_ns
+        message = await self._first(EVERYTHING, seq)
+        return None if message is None else message.time_ns
 
     async def _first(self, pattern: Sequence[str], seq: int) -> StoredMessage | None:
         wanted = [subjects.pattern(self.cluster, pattern)]
@@ -198,10 +198,10 @@ class RecordingSource:
 
     async def newest(self, pattern: str) -> StoredMessage | None:
         """Return the newest message of one subject."""
-        found = None
+        newest = None
         async for message in self.messages((pattern,)):
-            found = message
-        return found
+            newest = message
+        return newest
 
 
 def damage_of(recording: Recording) -> str:

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from agent_registry.discovery import action_label
-from foresail.explanation.aftermath import aftermath
-from foresail.explanation.arguing import RULES, arguing
-from foresail.explanation.inputs import inputs
+from foresail.explanation.inputs import input_sections
+from foresail.explanation.outcomes import outcome_sections
+from foresail.explanation.proposals import RULES, proposal_sections
 from foresail.explanation.section import Section
 from projections.cycle_record import CycleRecord
 from schemas.actions import Action
@@ -37,7 +37,12 @@ def screen(record: CycleRecord, *, recording: str = "") -> Group:
     table = Table.grid(padding=(0, 1))
     table.add_column(width=LABEL_COLUMNS)
     table.add_column(ratio=1, overflow="fold")
-    sections = (*arguing(record), *inputs(record), *aftermath(record), _deeper(record, recording))
+    sections = (
+        *proposal_sections(record),
+        *input_sections(record),
+        *outcome_sections(record),
+        _deeper(record, recording),
+    )
     for section in sections:
         for number, line in enumerate(section.lines):
             label = section.label if number == 0 else ""

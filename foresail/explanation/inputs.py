@@ -24,7 +24,7 @@ NAMED_FEATURES = 3
 NAMED_EXCEPTIONS = 3
 
 
-def inputs(record: CycleRecord) -> Iterator[Section]:
+def input_sections(record: CycleRecord) -> Iterator[Section]:
     """Return the sections on predictions and signals."""
     target = "" if record.decision is None else record.decision.data.action.target.name
     lines = [line for event in record.predictions for line in _prediction(event, target)]
@@ -95,12 +95,12 @@ def _term(one: Contribution) -> str:
 def _ages(data: Prediction) -> list[Text]:
     if not data.feature_sources:
         return []
-    said = [
+    texts = [
         f"{one.features} from {one.name}, {one.status}"
         + ("" if one.age_seconds is None else f" {seconds(one.age_seconds)} old")
         for one in data.feature_sources
     ]
-    return [Text(f"  features: {'; '.join(said)}", style="dim")]
+    return [Text(f"  features: {'; '.join(texts)}", style="dim")]
 
 
 def _signals(observation: Event[Observation]) -> Iterator[Section]:
@@ -123,12 +123,12 @@ def _group(signals: Sequence[Signal]) -> list[str]:
     def key(one: Signal) -> tuple[str, float, float]:
         return (one.source, one.age_seconds or 0.0, one.limit_seconds or 0.0)
 
-    said = []
+    texts = []
     for (source, age, limit), found in groupby(sorted(signals, key=key), key=key):
         names = ", ".join(one.name for one in found)
         bound = f", limit {figures.duration(limit)}" if limit else ""
-        said.append(f"{names} {seconds(age)} old ({source}{bound})")
-    return said
+        texts.append(f"{names} {seconds(age)} old ({source}{bound})")
+    return texts
 
 
 def _trouble(one: Signal) -> str:

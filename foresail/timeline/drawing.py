@@ -112,12 +112,12 @@ def _damage(incident: Incident, frame: Frame, top: int) -> Iterator[str]:
         y = round(top + 3 + (number * height) % (LANE_HEIGHT - 6), 1)
         strong = span.kind is not DamageKind.WAITING
         style = ' style="fill:var(--damage);opacity:.55"' if strong else ""
-        said = escape(
+        label = escape(
             f"{span.kind} {span.subject} {span.pending_class} {lasted(until - span.begin_seconds)}"
         )
         yield (
             f'<rect class="wait" x="{x}" y="{y}" width="{width}" height="{round(height - 0.4, 1)}"{style}>'
-            f"<title>{said}</title></rect>"
+            f"<title>{label}</title></rect>"
         )
 
 
@@ -135,7 +135,7 @@ def _lanes(incident: Incident, frame: Frame, lanes: list[Lane], top: int) -> Ite
 def _mark(number: int, step: Step, frame: Frame, middle: int) -> str:
     colour = "var(--damage)" if step.damage else f"var(--{step.lane})"
     first, last = frame.x(step.time_seconds), frame.x(step.until_seconds)
-    said = escape(
+    label = escape(
         f"{clock(step.time_seconds)} {lag(step.since_begin_seconds)} {step.lane}: {step.text}"
     )
     place = f'y1="{middle}" y2="{middle}" style="stroke:{colour};stroke-width:4;opacity:.45"'
@@ -143,7 +143,7 @@ def _mark(number: int, step: Step, frame: Frame, middle: int) -> str:
     fill = "var(--card)" if step.kind == REFUSED else colour
     width = round(max(18.0, last - first + 18), 1)
     return (
-        f'<g class="mark" tabindex="0" role="img" aria-label="{said}" data-step="{number}" '
+        f'<g class="mark" tabindex="0" role="img" aria-label="{label}" data-step="{number}" '
         f'data-seq="{step.seq}">{line}'
         f'<circle class="dot" cx="{first}" cy="{middle}" r="6" '
         f'style="fill:{fill};stroke:{colour};stroke-width:1.5"/>'

@@ -100,18 +100,18 @@ def places(incident: Incident) -> str:
 
 def lead(incident: Incident) -> str:
     """Return what each model's lead over the first visible damage was."""
-    said = []
+    texts = []
     for one in incident.alarms:
         name = f"{one.model_id}{' (shadow)' if one.shadow else ''}"
         if one.lead_seconds is None:
-            said.append(f"{name} announced nothing: a risk had stood above its threshold for long")
+            texts.append(f"{name} announced nothing: a risk had stood above its threshold for long")
         elif one.lead_seconds > 0:
-            said.append(f"{name} led the first visible damage by {lasted(one.lead_seconds)}")
+            texts.append(f"{name} led the first visible damage by {lasted(one.lead_seconds)}")
         elif one.lead_seconds == 0:
-            said.append(f"{name} spoke with the first visible damage")
+            texts.append(f"{name} spoke with the first visible damage")
         else:
-            said.append(f"{name} spoke {lasted(one.lead_seconds)} after the first visible damage")
-    return "; ".join(said) or "no model said so: no risk came to an action threshold"
+            texts.append(f"{name} spoke {lasted(one.lead_seconds)} after the first visible damage")
+    return "; ".join(texts) or "no model said so: no risk came to an action threshold"
 
 
 def waited(incident: Incident) -> list[str]:
@@ -124,23 +124,23 @@ def waited(incident: Incident) -> list[str]:
     ]
 
 
-def list_view(found: Sequence[Incident]) -> Table:
+def list_view(incidents: Sequence[Incident]) -> Table:
     """Return every incident as one row."""
     table = Table(box=None, pad_edge=False)
     for column in ("no.", "kind", "from", "lasted", "waited", "lead", "where"):
         table.add_column(column, overflow="fold")
-    for one in found:
-        pods = sum(wait.pods for wait in one.waits)
-        open_ = "" if one.end_seconds is not None else "+"
-        ahead = one.lead_seconds
+    for incident in incidents:
+        pods = sum(wait.pods for wait in incident.waits)
+        open_ = "" if incident.end_seconds is not None else "+"
+        ahead = incident.lead_seconds
         table.add_row(
-            str(one.number),
-            TITLES[one.kind],
-            clock(one.begin_seconds),
-            lasted(end_of(one) - one.begin_seconds) + open_,
+            str(incident.number),
+            TITLES[incident.kind],
+            clock(incident.begin_seconds),
+            lasted(end_of(incident) - incident.begin_seconds) + open_,
             f"{pods} pods" if pods else "",
             "none" if ahead is None else f"{'' if ahead >= 0 else '-'}{lasted(ahead)}",
-            places(one),
+            places(incident),
         )
     return table
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from agent_registry.discovery import action_label
 from projections.objects.answer import ObjectAnswer
-from projections.objects.entries import acts, cause_of, change_text, entries_of
+from projections.objects.entries import acts, cause_of, change_text, object_entries
 from projections.objects.history import ObjectHistory
 from projections.objects.names import ObjectKind
 from projections.objects.room import NodeRoom, rooms
@@ -39,7 +39,7 @@ def answer_of(history: ObjectHistory) -> ObjectAnswer:
         question=QUESTIONS[history.kind],
         answer=sentence(history),
         facts=tuple(facts(history)),
-        entries=entries_of(history),
+        entries=object_entries(history),
         decisions=tuple(dict.fromkeys(cycles)),
         last_seconds=history.last_seconds,
         unreadable=history.unreadable,

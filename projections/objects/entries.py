@@ -29,7 +29,7 @@ TEXTS = {
 }
 
 
-def entries_of(history: ObjectHistory) -> tuple[Entry, ...]:
+def object_entries(history: ObjectHistory) -> tuple[Entry, ...]:
     """Return everything that happened to an object, oldest first; what repeats itself, once."""
     entries = [
         *_changes(history),

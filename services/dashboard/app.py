@@ -117,8 +117,8 @@ class DashboardRoutes:
         if message is None:
             return JSONResponse({"error": f"the log holds no event {seq}"}, 404)
         # Up to a megabyte from anybody who may write the log: other clients are not kept waiting.
-        found = await asyncio.to_thread(_event_json, message)
-        return Response(found, media_type="application/json", headers=NOT_KEPT)
+        content = await asyncio.to_thread(_event_json, message)
+        return Response(content, media_type="application/json", headers=NOT_KEPT)
 
     async def cycle(self, request: Request) -> Response:
         """Return one cycle's decision, who lost to it, and what came of it."""

@@ -160,8 +160,8 @@ class Hub:
         info = await self._bus.info()
         if not info.first_seq <= seq <= info.last_seq:
             return None
-        found = self._bus.history([self._pattern], start_seq=seq, end_seq=seq)
-        async with aclosing(found) as messages:
+        stored = self._bus.history([self._pattern], start_seq=seq, end_seq=seq)
+        async with aclosing(stored) as messages:
             async for message in messages:
                 return message
         return None

@@ -23,7 +23,7 @@ from tests import builders
 from tests.dashboard.built_cycles import cycles, stored_messages
 
 
-def entries_of(messages: list[StoredMessage]) -> list[LogEntry]:
+def log_entries(messages: list[StoredMessage]) -> list[LogEntry]:
     """Return what `read_events` makes of some messages."""
 
     async def source() -> Messages:
@@ -43,10 +43,10 @@ def overview_after(overview: Overview, entry: LogEntry) -> Overview:
     return after if entry.event is None else after.after(entry.event)
 
 
-ENTRIES = entries_of(stored_messages(cycles(6, nodes=3)))
+ENTRIES = log_entries(stored_messages(cycles(6, nodes=3)))
 OBSERVATIONS = [
     entry.event
-    for entry in entries_of(stored_messages(cycles(12, nodes=3)))
+    for entry in log_entries(stored_messages(cycles(12, nodes=3)))
     if entry.event is not None and isinstance(entry.event.data, Observation)
 ]
 
@@ -55,7 +55,7 @@ def test_a_message_that_cannot_be_read_stays_an_entry_with_its_reason() -> None:
     """Nothing is lost or raised: the message is there, without an event."""
     good, *_ = stored_messages(cycles(1))
     bad = replace(good, seq=2, headers={})
-    first, second = entries_of([good, bad])
+    first, second = log_entries([good, bad])
     assert (first.problem, first.event is None) == ("", False)
     assert (second.seq, second.event) == (2, None)
     assert "not a CloudEvents" in second.problem
@@ -150,6 +150,6 @@ def test_a_short_name_means_every_object_that_ends_with_it(wanted: str, full: li
     names.names[ObjectKind.WORKLOAD] = {
         "shop/Deployment/web",
         "batch/Deployment/web",
-        "shop/Deployment/we",
+        "shop/Deployment/web-2",
     }
     assert names.matching(ObjectKind.WORKLOAD, wanted) == full

@@ -24,12 +24,12 @@ from schemas.outcome import (
 )
 from schemas.reasons import Reason
 
-SHOWN_OPERATIONS = 6
+MOST_OPERATIONS = 6
 BASE = "base"
 """The reward of every step; it explains nothing."""
 
 
-def aftermath(record: CycleRecord) -> Iterator[Section]:
+def outcome_sections(record: CycleRecord) -> Iterator[Section]:
     """Return the sections on what followed."""
     own = [event.data for event in record.executions if not event.data.rollback_of]
     back = [event.data for event in record.executions if event.data.rollback_of]
@@ -75,23 +75,23 @@ def _executed(label: str, data: OutcomeExecution) -> Section:
         noop = data.reason is Reason.NOOP
         why = f"nothing: refused [{data.reason}]"
         guarded = any(not check.passed and check.text == data.text for check in data.guards)
-        said = "nothing, as decided" if noop else why if guarded else f"{why} {data.text}"
-        return Section(label, [Text(said)], "" if noop else "red")
+        text = "nothing, as decided" if noop else why if guarded else f"{why} {data.text}"
+        return Section(label, [Text(text)], "" if noop else "red")
     ended = {None: "started, not finished yet", True: "done", False: "FAILED"}[data.succeeded]
     why = f" [{data.reason}]" if data.reason is not None else ""
     head = Text(f"{ended} in {data.mode} mode{why}: {data.text}")
     style = "green" if data.succeeded else "red"
-    shown = data.operations[:SHOWN_OPERATIONS]
+    listed = data.operations[:MOST_OPERATIONS]
     results = [
-        data.results[place] if place < len(data.results) else None for place in range(len(shown))
+        data.results[place] if place < len(data.results) else None for place in range(len(listed))
     ]
     if len(data.operations) == 1 and data.operations[0].text == data.text:
         return Section(label, [head.append(f": {_result(results[0])}")], style)
     lines = [
         Text(f"  {operation.text}: {_result(result)}")
-        for operation, result in zip(shown, results, strict=True)
+        for operation, result in zip(listed, results, strict=True)
     ]
-    more = len(data.operations) - len(shown)
+    more = len(data.operations) - len(listed)
     lines += [Text(f"  and {more} more operations")] if more > 0 else []
     return Section(label, [head, *lines], style)
 
@@ -127,27 +127,27 @@ def _reward(data: OutcomeReward | None) -> list[Text]:
 
 
 def _parts(parts: Sequence[RewardPart]) -> str:
-    said = []
+    texts = []
     for agent, found in groupby(parts, key=lambda part: part.agent):
         terms = [
             f"{part.term} {part.amount:+.4g} ({part.text})" for part in found if part.term != BASE
         ]
-        said += [f"{letter_of(agent)}: {', '.join(terms)}"] if terms else []
-    return "; ".join(said)
+        texts += [f"{letter_of(agent)}: {', '.join(terms)}"] if terms else []
+    return "; ".join(texts)
 
 
 def _scored(data: OutcomeForecast) -> Text:
     who = f"shadow {data.slot} {data.model_id}" if data.slot else data.model_id
-    said = []
+    texts = []
     if data.risk is not None:
         score = data.risk
-        said.append(f"risk {_of(score)}, {score.positives} failed, Brier {_short(score.brier)}")
+        texts.append(f"risk {_of(score)}, {score.positives} failed, Brier {_short(score.brier)}")
     if data.demand is not None:
         error = data.demand.mean_absolute_error_ratio
-        said.append(f"demand {_of(data.demand)}, error {_short(error)}")
-    if not said:
-        said.append(f"not scored [{data.reason}]")
-    return Text(f"{who}: {'; '.join(said)}", style="dim")
+        texts.append(f"demand {_of(data.demand)}, error {_short(error)}")
+    if not texts:
+        texts.append(f"not scored [{data.reason}]")
+    return Text(f"{who}: {'; '.join(texts)}", style="dim")
 
 
 def _of(score: ForecastScore) -> str:

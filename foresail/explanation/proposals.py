@@ -26,7 +26,7 @@ RULES = {
 """Each rule in words."""
 
 
-def arguing(record: CycleRecord) -> Iterator[Section]:
+def proposal_sections(record: CycleRecord) -> Iterator[Section]:
     """Return a section for each proposal, for who was missing and for what came late."""
     assert record.decision is not None
     decision = record.decision.data
@@ -75,9 +75,9 @@ def _evidence(one: Considered) -> list[Text]:
     lines = []
     for (name, subject), items in measured.items():
         where = f" of {subject}" if subject else ""
-        shown = name.removesuffix("_ratio").replace("_", " ")
+        label = name.removesuffix("_ratio").replace("_", " ")
         tried = ", ".join(_tried(item, one.rule) for item in items)
-        line = Text(f"  {shown}{where} {number(items[0].value)}: {tried}")
+        line = Text(f"  {label}{where} {number(items[0].value)}: {tried}")
         line.append(_source(items[0]), style="dim")
         lines.append(line)
     return lines or [Text(f"  {one.text}")]
@@ -107,5 +107,5 @@ def _beaten(override: Override) -> str:
     if override.winner_priority is not None and override.loser_priority is not None:
         numbers.append(f"priority {override.loser_priority} against {override.winner_priority}")
     verb = "not taken" if override.by is None else f"lost to {letter_of(override.by)}"
-    said = f" ({', '.join(numbers)})" if numbers else ""
-    return f"{verb} by {override.rule}{said}"
+    measured = f" ({', '.join(numbers)})" if numbers else ""
+    return f"{verb} by {override.rule}{measured}"
