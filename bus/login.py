@@ -82,7 +82,10 @@ Logins = Mapping[str, Login]
 
 def new_logins(identities: Iterable[Identity]) -> dict[str, Login]:
     """Return a login with a random password for each identity."""
-    return {one.name: Login.of(one, secrets.token_urlsafe(PASSWORD_BYTES)) for one in identities}
+    return {
+        identity.name: Login.of(identity, secrets.token_urlsafe(PASSWORD_BYTES))
+        for identity in identities
+    }
 
 
 def store_logins(logins: Logins, folder: Path) -> Path:

@@ -123,7 +123,7 @@ class MemoryBus:
                 raise MessageTooLarge(message.subject, len(message.data), MAX_MESSAGE_BYTES)
         locks = [
             self._locks.setdefault(name, asyncio.Lock())
-            for name in sorted({one.subject for one in messages})
+            for name in sorted({message.subject for message in messages})
         ]
         for lock in locks:
             await lock.acquire()

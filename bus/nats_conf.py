@@ -73,15 +73,15 @@ def accounts_conf(
     """
     logs = [(cluster, stream), *([] if replay is None else [replay])]
     identities = table_of_names(logins)
-    members = [one for one in identities if not one.administers]
+    members = [identity for identity in identities if not identity.administers]
     accounts = [_main_account(identities, logs, logins)]
-    accounts += [_member_account(one, identities, logs, logins) for one in members]
+    accounts += [_member_account(member, identities, logs, logins) for member in members]
     first = f"no_auth_user: {ANYBODY}\n" if anonymous else ""
     return f"{first}accounts {{\n" + "".join(accounts) + "}\n"
 
 
 def _main_account(identities: Identities, logs: Logs, logins: Logins) -> str:
-    bootstrap = next(one for one in identities if one.administers)
+    bootstrap = next(identity for identity in identities if identity.administers)
     user = _user(bootstrap, logins, [f"{API}.>"], [f"{logins[bootstrap.name].inbox_prefix}.>"])
     exports = [
         line for number, log in enumerate(logs) for line in _exports(identities, *log, number > 0)
@@ -90,7 +90,7 @@ def _main_account(identities: Identities, logs: Logs, logins: Logins) -> str:
 
 
 def _exports(identities: Identities, cluster: str, stream: str, beside: bool) -> Iterator[str]:
-    readers = [one.name for one in identities if _may_read(one, beside)]
+    readers = [identity.name for identity in identities if _may_read(identity, beside)]
     for identity in identities:
         for subject in identity.subjects(cluster):
             yield _entry("service", subject, [identity.name])
@@ -122,7 +122,7 @@ def _member_account(identity: Identity, identities: Identities, logs: Logs, logi
         imports.append(_import("stream", MAIN, _live_pattern(name)))
     if identity.sends_heartbeats:
         publish.append(subjects.health(cluster, identity.name))
-        hearing = [one.name for one in identities if one.receives_heartbeats]
+        hearing = [identity.name for identity in identities if identity.receives_heartbeats]
         exports.append(_entry("stream", subjects.health(cluster, identity.name), hearing))
     if identity.receives_heartbeats:
         subscribe.append(subjects.health(cluster, "*"))
@@ -220,7 +220,7 @@ def main(arguments: Sequence[str], identities: Identities) -> int:
 
 
 def _kept(folder: Path, identities: Identities) -> dict[str, Login]:
-    files = {one.name: folder / one.name / LOGIN_FILE for one in identities}
+    files = {identity.name: folder / identity.name / LOGIN_FILE for identity in identities}
     return {name: read_login(file) for name, file in files.items() if file.exists()}
 
 

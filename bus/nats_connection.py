@@ -55,7 +55,7 @@ async def connect_client(
         ServerTooOld: it lacks atomic batches.
     """
     servers = [one.strip() for one in url.split(",")]
-    if not all(one.startswith(("nats://", "tls://")) for one in servers):
+    if not all(server.startswith(("nats://", "tls://")) for server in servers):
         raise ConfigError("nats.url", url, "write it as nats://HOST:PORT, several with commas")
     client = LightClient()
 

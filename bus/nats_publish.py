@@ -130,12 +130,14 @@ class JetStreamPublisher:
                     lock.release()
 
     async def _publish(self, messages: Sequence[Message]) -> tuple[int, ...]:
-        own = {one.subject for one in messages if one.subject in self._expected}
+        own = {message.subject for message in messages if message.subject in self._expected}
         tries = _RetryState(Patience(asyncio.sleep, self._client.switch_server))
         while tries.refusals < TRIES:
             self._link.retries += tries.failures + tries.refusals > 0
             await self._check_after_reconnect()
-            expected = {one.subject: await self._expected_seq(one.subject) for one in messages}
+            expected = {
+                message.subject: await self._expected_seq(message.subject) for message in messages
+            }
             if self._losses_checked != self._link.losses:
                 continue  # the connection was lost while the positions were asked for
             ack = await self._send_once(messages, expected, tries)

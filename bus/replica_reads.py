@@ -40,9 +40,9 @@ def is_led(cluster: Mapping[str, Any]) -> bool:
     """
     replicas = cluster.get("replicas") or []
     near = [
-        one
-        for one in replicas
-        if not one.get("offline") and one.get("active", 0) <= LEASE_SECONDS * NANOSECONDS
+        replica
+        for replica in replicas
+        if not replica.get("offline") and replica.get("active", 0) <= LEASE_SECONDS * NANOSECONDS
     ]
     return bool(cluster.get("leader")) and 2 * (1 + len(near)) > 1 + len(replicas)
 

@@ -39,7 +39,7 @@ def value_of(node: Node, names: Mapping[str, Any]) -> Any:
         case Compare(left, sign, right):
             return _compared(value_of(left, names), sign, value_of(right, names))
         case Call(name, arguments):
-            return _called(name, [value_of(one, names) for one in arguments])
+            return _called(name, [value_of(argument, names) for argument in arguments])
         case _:
             return holds(node, names)
 

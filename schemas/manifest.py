@@ -134,16 +134,16 @@ class ModelManifest(DataModel):
     def _agrees_with_itself(self) -> Self:
         if self.model_id != f"{self.name}/{self.version}":
             raise ValueError(f"model_id must be {self.name}/{self.version}")
-        if len({one.name for one in self.features}) != len(self.features):
+        if len({feature.name for feature in self.features}) != len(self.features):
             raise ValueError("a feature is named twice")
-        if len({one.file for one in self.boosters}) != len(self.boosters):
+        if len({booster.file for booster in self.boosters}) != len(self.boosters):
             raise ValueError("two boosters share a file")
         return self
 
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the input columns, in order."""
-        return tuple(one.name for one in self.features)
+        return tuple(feature.name for feature in self.features)
 
 
 def content_version(content: dict[str, object]) -> str:

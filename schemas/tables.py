@@ -144,7 +144,9 @@ def columns_after(old: Table, delta: TableDelta) -> dict[str, Any]:
             columns[name] = previous
             continue
         column = (
-            [None if one is None else previous[one] for one in sources] if moved else [*previous]
+            [None if source is None else previous[source] for source in sources]
+            if moved
+            else [*previous]
         )
         if changes is not None:
             for row, value in zip(changes.rows, changes.values, strict=True):

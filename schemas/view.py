@@ -99,7 +99,7 @@ def add_open_cycle(cycles: Sequence[OpenCycle], event: Event[Any]) -> tuple[Open
     new = OpenCycle(
         cycle=data.cycle, observation_id=event.id, cluster_time_seconds=data.cluster_time_seconds
     )
-    return (*(one for one in cycles if one.cycle < new.cycle), new)[-OPEN_LIMIT:]
+    return (*(cycle for cycle in cycles if cycle.cycle < new.cycle), new)[-OPEN_LIMIT:]
 
 
 def remove_open_cycle(cycles: Sequence[OpenCycle], cycle: int) -> tuple[OpenCycle, ...]:

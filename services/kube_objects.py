@@ -111,7 +111,9 @@ class Node(KubeStruct, frozen=True):
 
     def condition(self, kind: str) -> Condition | None:
         """Return one condition."""
-        return next((one for one in self.status.conditions if one.type == kind), None)
+        return next(
+            (condition for condition in self.status.conditions if condition.type == kind), None
+        )
 
 
 class ResourceRequirements(KubeStruct, frozen=True):
@@ -214,14 +216,23 @@ class Pod(KubeStruct, frozen=True):
 
     def condition(self, kind: str) -> Condition | None:
         """Return one condition."""
-        return next((one for one in self.status.conditions if one.type == kind), None)
+        return next(
+            (condition for condition in self.status.conditions if condition.type == kind), None
+        )
 
     def workload(self) -> str:
         """Return `<namespace>/<kind>/<name>` of what would replace it; empty for a bare pod.
 
         A ReplicaSet that a Deployment made is named after the Deployment.
         """
-        owner = next((one for one in self.metadata.owner_references if one.controller), None)
+        owner = next(
+            (
+                owner_reference
+                for owner_reference in self.metadata.owner_references
+                if owner_reference.controller
+            ),
+            None,
+        )
         if owner is None:
             return ""
         kind, name = owner.kind, owner.name
@@ -369,14 +380,16 @@ def _micro_cores(amounts: Mapping[str, str]) -> int:
 def _effective_amount(spec: PodSpec, amount: Callable[[Mapping[str, str]], int]) -> int:
     """Return the reserved amount of one resource, in the integer unit of `amount`."""
     sidecars = peak = 0
-    for one in spec.init_containers:
-        need = amount(one.resources.requests)
-        if one.restart_policy == "Always":
+    for init_container in spec.init_containers:
+        need = amount(init_container.resources.requests)
+        if init_container.restart_policy == "Always":
             sidecars += need
             peak = max(peak, sidecars)
         else:
             peak = max(peak, sidecars + need)
-    wanted = max(sidecars + sum(amount(one.resources.requests) for one in spec.containers), peak)
+    wanted = max(
+        sidecars + sum(amount(container.resources.requests) for container in spec.containers), peak
+    )
     if spec.resources is not None:
         wanted = amount(spec.resources.requests) or wanted
     return wanted + amount(spec.overhead)

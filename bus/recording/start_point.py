@@ -104,7 +104,7 @@ class StartFinder:
             for kept in self.standing.values()
             for newest in [one for one in kept if one[0].seq < begin][-1:]
         ]
-        return StartPoint(begin, complete, tuple(sorted(heads, key=lambda one: one[0].seq)))
+        return StartPoint(begin, complete, tuple(sorted(heads, key=lambda head: head[0].seq)))
 
     def _take_checkpoint(self, process: str, message: StoredMessage) -> None:
         self.applied_seqs.setdefault(process, None)

@@ -69,7 +69,7 @@ def verify_row(whole: FinishedCommand, part: FinishedCommand) -> Row:
     """Every compared event is equal, and memory does not grow with the length."""
     layers = whole.answer.get("layers", {}).values()
     compared = whole.answer.get("compared", 0)
-    equal = sum(one["equal"] for one in layers) if whole.code == 0 else 0
+    equal = sum(layer["equal"] for layer in layers) if whole.code == 0 else 0
     grown = whole.peak_bytes / max(1, part.peak_bytes)
     what = f"verify of {whole.answer.get('messages', 0):,} events: those compared are equal"
     detail = f"{whole}; {grown:.2f} times that of the first tenth"

@@ -131,7 +131,11 @@ class Session:
         while time.monotonic() < deadline:
             cluster = await self._replica_state()
             replicas = cluster.get("replicas") or []
-            current = [one for one in replicas if one.get("current") and not one.get("offline")]
+            current = [
+                replica
+                for replica in replicas
+                if replica.get("current") and not replica.get("offline")
+            ]
             if cluster.get("leader") and len(current) == len(NAMES) - 1:
                 return True
             await asyncio.sleep(0.25)

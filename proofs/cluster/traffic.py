@@ -162,8 +162,8 @@ class Traffic:
 
     async def _read(self) -> None:
         async with aclosing(self.reading.read([f"foresail.{CLUSTER}.>"])) as messages:
-            async for one in messages:
-                self.seen.append(one)
+            async for message in messages:
+                self.seen.append(message)
 
     def _note_end(self, task: asyncio.Task[None]) -> None:
         if task.cancelled():

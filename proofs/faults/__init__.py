@@ -164,10 +164,12 @@ def _lost_acks(folder: Path, scale: Scale) -> Row:
 
 
 def _row(what: str, verdicts: list[LogVerdict]) -> Row:
-    held = sum(one.held for one in verdicts)
+    held = sum(verdict.held for verdict in verdicts)
     return Row(PART, what, len(verdicts), held, _detail(verdicts))
 
 
 def _detail(verdicts: list[LogVerdict]) -> str:
-    failed = next((one.failure() for one in verdicts if not one.held), "")
-    return failed or "; ".join(", ".join(one.faults[:4]) for one in verdicts if one.faults)
+    failed = next((verdict.failure() for verdict in verdicts if not verdict.held), "")
+    return failed or "; ".join(
+        ", ".join(verdict.faults[:4]) for verdict in verdicts if verdict.faults
+    )

@@ -102,20 +102,22 @@ def check(
     events: list[Event[Any]] = []
     found.problems += _read(messages, events)
     found.events = len(events)
-    found.newest_cycle = max((one.cycle for one in events), default=0)
+    found.newest_cycle = max((event.cycle for event in events), default=0)
     settled = found.newest_cycle - open_cycles
-    found.observed = sum(isinstance(one.data, Observation) for one in events)
-    found.decided = sum(isinstance(one.data, Decision) for one in events)
+    found.observed = sum(isinstance(event.data, Observation) for event in events)
+    found.decided = sum(isinstance(event.data, Decision) for event in events)
     found.problems += _check_repeats(events)
     found.problems += _check_causes(events)
     found.problems += _check_cycles(events, settled)
     found.problems += _check_proposals(events, settled)
-    executions = [one for one in events if isinstance(one.data, OutcomeExecution)]
-    found.executed = sum(one.data.phase is ExecutionPhase.STARTED for one in executions)
+    executions = [event for event in events if isinstance(event.data, OutcomeExecution)]
+    found.executed = sum(execution.data.phase is ExecutionPhase.STARTED for execution in executions)
     found.problems += _check_executions(events, executions, settled)
     if holes:
-        found.problems = [one for one in found.problems if one.defect is not LogDefect.HOLE]
-    found.problems.sort(key=lambda one: one.seq)
+        found.problems = [
+            problem for problem in found.problems if problem.defect is not LogDefect.HOLE
+        ]
+    found.problems.sort(key=lambda problem: problem.seq)
     return found
 
 

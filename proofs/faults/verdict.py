@@ -35,7 +35,7 @@ class LogVerdict:
     ) -> None:
         """Check the log as it is stored, and that all a reader saw is still in it."""
         self.log = check(held, holes=holes)
-        self.problems += [str(one) for one in self.log.problems]
+        self.problems += [str(problem) for problem in self.log.problems]
         if self.log.decided == 0:
             self.problems.append("the log holds no decision")
         lost = lost_messages(seen, held)

@@ -26,7 +26,7 @@ def entries() -> Mapping[str, Entry]:
         ValueError: two entries have one name.
     """
     found: dict[str, Entry] = {}
-    for module in sorted(one.name for one in iter_modules(__path__)):
+    for module in sorted(module_info.name for module_info in iter_modules(__path__)):
         if not module.endswith("_entries"):
             continue
         for entry in import_module(f"{__name__}.{module}").ENTRIES:

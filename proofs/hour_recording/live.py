@@ -64,7 +64,7 @@ async def record(folder: Path, run: Run) -> RecordedRun:
     await stack.start()
     try:
         began = time.monotonic()
-        for kill in sorted(run.kills, key=lambda one: one.seconds):
+        for kill in sorted(run.kills, key=lambda kill: kill.seconds):
             await asyncio.sleep(max(0.0, kill.seconds - (time.monotonic() - began)))
             before = stack.processes().get(kill.process)
             if stack.signal(kill.process) and before is not None:

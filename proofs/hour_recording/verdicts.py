@@ -40,7 +40,7 @@ def verdicts(path: Path, part: str) -> Iterator[Row]:
         for environment in ENVIRONMENTS[:3]:
             reports = [verify(path, interpreter, environment) for _ in range(TIMES)]
             first = first or reports[0]
-            held = sum(one["holds"] is True and one == first for one in reports)
+            held = sum(report["holds"] is True and report == first for report in reports)
             name = f"verified on {interpreter}, {environment.name}"
             yield Row(part, name, TIMES, held, _describe_report(reports[0]))
 

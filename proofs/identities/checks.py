@@ -75,12 +75,12 @@ async def refused_publishes(ground: Ground, identity: Identity) -> list[Check]:
         Check(
             identity.name,
             "refusal",
-            one.group,
-            one.subject,
-            caller.was_refused("publish", one.subject)
-            and (one.subject, one.body) not in ground.seen,
+            attempt.group,
+            attempt.subject,
+            caller.was_refused("publish", attempt.subject)
+            and (attempt.subject, attempt.body) not in ground.seen,
         )
-        for one in attempts
+        for attempt in attempts
     ]
 
 
@@ -217,7 +217,7 @@ async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[s
     wish = {"seq": 1, "batch": 2, "next_by_subj": f"foresail.{CLUSTER}.>"}
     await client.publish(get, json.dumps(wish).encode(), reply=inbox.subject)
     statuses = [(await inbox.next_msg(WAIT_SECONDS)).headers or {} for _ in range(3)]
-    yield "history in batches", [one.get("Status") for one in statuses] == [None, None, "204"]
+    yield "history in batches", [status.get("Status") for status in statuses] == [None, None, "204"]
     feed = await client.subscribe(subjects.live(f"foresail.{CLUSTER}.>"))
     await flush(client)
     await ground.witness.request(control, identity.name.encode())
@@ -301,6 +301,6 @@ async def _accepts_login(url: str, login: Login) -> bool:
 
 def failures(checks: list[Check]) -> Iterator[str]:
     """Yield what did not hold, in words."""
-    for one in checks:
-        if not one.held:
-            yield f"{one.identity}: {one.kind} {one.group}: {one.what}"
+    for check in checks:
+        if not check.held:
+            yield f"{check.identity}: {check.kind} {check.group}: {check.what}"

@@ -43,7 +43,7 @@ class Caller:
     def was_refused(self, what: str, subject: str) -> bool:
         """Say whether the server refused to let it `publish` or `subscribe`."""
         wanted = f'permissions violation for {what} to "{subject}"'.lower()
-        return any(wanted in one.lower() for one in self.refusals)
+        return any(wanted in refusal.lower() for refusal in self.refusals)
 
 
 @dataclass

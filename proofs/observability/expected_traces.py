@@ -52,7 +52,7 @@ class ExpectedCycle:
     @property
     def seqs(self) -> Iterator[int]:
         """Positions of its events."""
-        return (one.seq for one in self.events.values())
+        return (event.seq for event in self.events.values())
 
 
 def expected_cycles(messages: Iterable[StoredMessage]) -> dict[str, ExpectedCycle]:
@@ -86,17 +86,17 @@ def _close(cycles: Mapping[str, ExpectedCycle], newest: int, seq: int) -> None:
 
 def faults_of(cycle: ExpectedCycle, spans: list[CollectedSpan]) -> list[str]:
     """Return what is wrong with a cycle's trace in the collector; nothing when it is whole."""
-    found = {one.span: one for one in spans}
-    roots = [one for one in spans if not one.parent]
+    found = {span.span: span for span in spans}
+    roots = [span for span in spans if not span.parent]
     if len(found) != len(spans):
         return [f"{len(spans) - len(found)} spans twice"]
     if len(roots) != 1 or roots[0].name != f"cycle {cycle.number}":
-        return [f"roots: {[one.name for one in roots]}"]
+        return [f"roots: {[root.name for root in roots]}"]
     root = roots[0]
     wrong = [f"{len(cycle.events.keys() - found.keys())} events without a span"]
     wrong = wrong if cycle.events.keys() - found.keys() else []
     wrong += [
-        f"a span of no event: {one}" for one in found.keys() - cycle.events.keys() - {root.span}
+        f"a span of no event: {key}" for key in found.keys() - cycle.events.keys() - {root.span}
     ]
     for span, message in cycle.events.items():
         if span in found:
@@ -147,9 +147,11 @@ def _expected_attributes(message: StoredMessage) -> dict[str, Any]:
 
 def spans_up_to(spans: Iterable[CollectedSpan], seq: int) -> list[CollectedSpan]:
     """Return roots, and spans of events up to a position: a log that grows has been traced further."""
-    return [one for one in spans if not one.parent or one.attributes.get("foresail.seq", 0) <= seq]
+    return [
+        span for span in spans if not span.parent or span.attributes.get("foresail.seq", 0) <= seq
+    ]
 
 
 def layers_of(spans: Iterable[CollectedSpan]) -> set[str]:
     """Return the layers that a trace shows."""
-    return {one.name.partition(".")[0] for one in spans} & set(LAYERS)
+    return {span.name.partition(".")[0] for span in spans} & set(LAYERS)

@@ -84,7 +84,9 @@ def answer(asked: PanelQuery, prometheus: Prometheus) -> PanelAnswer:
     numbers = [one for one in series if not math.isnan(one.value)]
     if not numbers:
         return PanelAnswer(asked, 0, "no data" if not series else "no number")
-    missing = [label for label in asked.labels if not any(label in one.labels for one in numbers)]
+    missing = [
+        label for label in asked.labels if not any(label in number.labels for number in numbers)
+    ]
     if missing:
         return PanelAnswer(asked, len(numbers), f"no label {missing[0]} for its legend")
     return PanelAnswer(asked, len(numbers))

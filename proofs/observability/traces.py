@@ -63,13 +63,13 @@ def rows_of(
     sent: str = "",
 ) -> Iterator[Row]:
     """Compare the cycles of a log with what a collector holds."""
-    newest = max((seq for one in cycles.values() for seq in one.seqs), default=0)
+    newest = max((seq for cycle in cycles.values() for seq in cycle.seqs), default=0)
     wrong = [
         f"cycle {cycle.number}: {fault}"
         for trace, cycle in cycles.items()
         for fault in faults_of(cycle, spans_up_to(traces.get(trace, []), newest))[:1]
     ]
-    events = sum(len(one.events) for one in cycles.values())
+    events = sum(len(cycle.events) for cycle in cycles.values())
     detail = wrong[0] if wrong else f"{events} events, each a span; {sent}".rstrip("; ")
     yield Row(
         PART,
@@ -88,7 +88,7 @@ async def _wait_for_spans(
     """Return the spans of these traces once all are there; what is there after two minutes otherwise."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + COLLECT_SECONDS
-    wanted = sum(len(one.events) + 1 for one in cycles.values())
+    wanted = sum(len(cycle.events) + 1 for cycle in cycles.values())
     while True:
         traces: dict[str, list[CollectedSpan]] = {}
         for span in await asyncio.to_thread(collector.spans):

@@ -83,12 +83,12 @@ def prove(scale: Scale) -> Iterator[Row]:
     """Try `scale.seeds` seeds, less those whose results are kept, and every planted defect."""
     seeds = range(scale.seed, scale.seed + scale.seeds)
     verdicts = _all_verdicts(seeds, scale)
-    bad = [one for one in verdicts if one.problems]
+    bad = [verdict for verdict in verdicts if verdict.problems]
     detail = (
-        f"{sum(one.crashes for one in verdicts)} crashes, "
-        f"{sum(one.events for one in verdicts)} events, "
-        f"{sum(one.executions for one in verdicts)} executions, "
-        f"{sum(one.zombies for one in verdicts)} second writers stopped"
+        f"{sum(verdict.crashes for verdict in verdicts)} crashes, "
+        f"{sum(verdict.events for verdict in verdicts)} events, "
+        f"{sum(verdict.executions for verdict in verdicts)} executions, "
+        f"{sum(verdict.zombies for verdict in verdicts)} second writers stopped"
     )
     if bad:
         detail = f"try_seed({bad[0].seed}): {bad[0].problems[0]}"
@@ -99,20 +99,20 @@ def prove(scale: Scale) -> Iterator[Row]:
         len(seeds) - len(bad),
         detail,
     )
-    compared = sum(one.compared for one in verdicts)
-    unexplained = sum("compared:" in text for one in verdicts for text in one.problems)
+    compared = sum(verdict.compared for verdict in verdicts)
+    unexplained = sum("compared:" in text for verdict in verdicts for text in verdict.problems)
     yield Row(
         "simulation",
         "events equal to those of the undisturbed run, or different for a recorded reason",
         compared,
         compared - unexplained,
-        f"{sum(one.different for one in verdicts)} differ for a recorded reason",
+        f"{sum(verdict.different for verdict in verdicts)} differ for a recorded reason",
     )
     caught = [name for name in DEFECTS if find_catching_seed(name)]
     missed = ", ".join(name for name in DEFECTS if name not in caught)
     yield Row("simulation", "planted defects caught", len(DEFECTS), len(caught), missed)
     plans = [(name, seed) for name in DEFECTS for seed in SEEDS]
-    false = [one for one in plans if find_report(*one, planted=False)]
+    false = [plan for plan in plans if find_report(*plan, planted=False)]
     yield Row(
         "simulation",
         "the same plans without a defect report none",

@@ -125,7 +125,7 @@ def _explains(event: Event[Any], explained: set[str], *, history: bool) -> bool:
 def _at_the_door(event: Event[Any], other: tuple[Event[Any], Any] | None) -> bool:
     pair = [event] if other is None else [event, other[0]]
     executions = [one.data for one in pair if isinstance(one.data, OutcomeExecution)]
-    return any(one.reason in FOUND_AT_THE_DOOR for one in executions)
+    return any(execution.reason in FOUND_AT_THE_DOOR for execution in executions)
 
 
 def _saw_another_cycle(event: Event[Any], other: tuple[Event[Any], Any] | None) -> bool:

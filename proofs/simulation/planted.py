@@ -53,7 +53,7 @@ def ack_before_publish() -> Iterator[None]:
     ) -> tuple[Event[Any], ...]:
         if self.producer != "executor":
             return await publish(self, new_events)
-        events = [stamp(one, self.origin, self.producer, "") for one in new_events]
+        events = [stamp(event, self.origin, self.producer, "") for event in new_events]
         _later.add(asyncio.ensure_future(_publish_late(publish(self, new_events))))
         return tuple(events)
 
@@ -91,7 +91,7 @@ def acting_on_an_old_observation() -> Iterator[None]:
 
     def all_closed(cycles: Sequence[Any], *, overdue: bool) -> tuple[Any, ...]:
         del overdue
-        return tuple((one, ClosedBy.ALL) for one in cycles if not one.missing)
+        return tuple((cycle, ClosedBy.ALL) for cycle in cycles if not cycle.missing)
 
     with (
         patch.object(services.executor.service, "BEFORE_READING", guards),

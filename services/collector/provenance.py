@@ -86,7 +86,7 @@ def power_signal(snapshot: Snapshot, requests: Signal, usage: NodeUsage) -> Sign
         basis, signals = "node_usage+node_requests", [usage.signal, requests]
     else:
         basis, signals = "node_usage", [usage.signal]
-    oldest = min(signals, key=lambda one: one.observed_time_seconds or 0.0)
+    oldest = min(signals, key=lambda signal: signal.observed_time_seconds or 0.0)
     return oldest.model_copy(
         update={"name": "power", "source": f"{POWER_MODEL}:{basis}", "exceptions": ()}
     )

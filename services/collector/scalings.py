@@ -15,13 +15,13 @@ def scaling_rows(items: Sequence[Autoscaler]) -> dict[str, Scaling]:
         ValueError: a time stamp cannot be read.
     """
     return {
-        f"{one.metadata.namespace}/HorizontalPodAutoscaler/{one.metadata.name}": Scaling(
-            target=f"{one.spec.scale_target_ref.kind}/{one.spec.scale_target_ref.name}",
-            current=one.status.current_replicas,
-            desired=one.status.desired_replicas,
-            scaled_time_seconds=parse_time(one.status.last_scale_time)
-            if one.status.last_scale_time
+        f"{item.metadata.namespace}/HorizontalPodAutoscaler/{item.metadata.name}": Scaling(
+            target=f"{item.spec.scale_target_ref.kind}/{item.spec.scale_target_ref.name}",
+            current=item.status.current_replicas,
+            desired=item.status.desired_replicas,
+            scaled_time_seconds=parse_time(item.status.last_scale_time)
+            if item.status.last_scale_time
             else None,
         )
-        for one in items
+        for item in items
     }

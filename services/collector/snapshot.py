@@ -40,7 +40,7 @@ class Snapshot:
 
     def source(self, name: str) -> SourceRead:
         """Return one read."""
-        return next(one for one in self.sources if one.source == name)
+        return next(source for source in self.sources if source.source == name)
 
     def has(self, *names: str) -> bool:
         """Say whether all these sources answered."""

@@ -15,15 +15,15 @@ def deployment_rows(items: Sequence[Deployment]) -> dict[str, dict[str, Any]]:
         ValueError: a time stamp cannot be read.
     """
     return {
-        f"{one.metadata.namespace}/Deployment/{one.metadata.name}": {
-            "wanted": one.spec.replicas,
-            "ready": one.status.ready_replicas,
+        f"{item.metadata.namespace}/Deployment/{item.metadata.name}": {
+            "wanted": item.spec.replicas,
+            "ready": item.status.ready_replicas,
             "succeeded": 0,
             "failed": 0,
-            "suspended": one.spec.paused,
-            "created_time_seconds": parse_time(one.metadata.creation_timestamp or ""),
+            "suspended": item.spec.paused,
+            "created_time_seconds": parse_time(item.metadata.creation_timestamp or ""),
         }
-        for one in items
+        for item in items
     }
 
 
@@ -34,13 +34,13 @@ def job_rows(items: Sequence[Job]) -> dict[str, dict[str, Any]]:
         ValueError: a time stamp cannot be read.
     """
     return {
-        f"{one.metadata.namespace}/Job/{one.metadata.name}": {
-            "wanted": one.spec.parallelism,
-            "ready": one.status.ready or 0,
-            "succeeded": one.status.succeeded,
-            "failed": one.status.failed,
-            "suspended": one.spec.suspend,
-            "created_time_seconds": parse_time(one.metadata.creation_timestamp or ""),
+        f"{item.metadata.namespace}/Job/{item.metadata.name}": {
+            "wanted": item.spec.parallelism,
+            "ready": item.status.ready or 0,
+            "succeeded": item.status.succeeded,
+            "failed": item.status.failed,
+            "suspended": item.spec.suspend,
+            "created_time_seconds": parse_time(item.metadata.creation_timestamp or ""),
         }
-        for one in items
+        for item in items
     }

@@ -235,12 +235,14 @@ async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> 
     jobs = (await read_list(transport, "/apis/batch/v1/jobs", _JOBS)).items
     found = [
         *(
-            _workload_facts("Deployment", one.metadata, one.spec.replicas, suspended=False)
-            for one in deployments
+            _workload_facts(
+                "Deployment", deployment.metadata, deployment.spec.replicas, suspended=False
+            )
+            for deployment in deployments
         ),
         *(
-            _workload_facts("Job", one.metadata, one.spec.parallelism, suspended=one.spec.suspend)
-            for one in jobs
+            _workload_facts("Job", job.metadata, job.spec.parallelism, suspended=job.spec.suspend)
+            for job in jobs
         ),
     ]
     filled = [
@@ -311,9 +313,13 @@ def _facts_of_node(node: Node) -> NodeFacts:
         taints=tuple(
             {
                 name: value
-                for name, value in (("key", one.key), ("value", one.value), ("effect", one.effect))
+                for name, value in (
+                    ("key", taint.key),
+                    ("value", taint.value),
+                    ("effect", taint.effect),
+                )
                 if value
             }
-            for one in node.spec.taints
+            for taint in node.spec.taints
         ),
     )

@@ -74,7 +74,7 @@ class Facts(DataModel):
 
     def workload(self, wanted: str) -> WorkloadFacts | None:
         """Return one workload."""
-        return next((one for one in self.workloads if one.id == wanted), None)
+        return next((workload for workload in self.workloads if workload.id == wanted), None)
 
 
 def apply_merge_patch(target: Any, patch: Any) -> Any:

@@ -98,7 +98,7 @@ class Ledger(DataModel):
 
     def execution(self, cycle: int) -> Execution | None:
         """Return the execution of a cycle."""
-        return next((one for one in self.executions if one.cycle == cycle), None)
+        return next((execution for execution in self.executions if execution.cycle == cycle), None)
 
 
 def evolve(state: Ledger, event: Event[Any]) -> Ledger:
@@ -184,7 +184,11 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
         score=0.0 if due is None else due.score,
         operations=data.operations,
         direction=data.direction,
-        namespaces=tuple(dict.fromkeys(one.namespace for one in data.operations if one.namespace)),
+        namespaces=tuple(
+            dict.fromkeys(
+                operation.namespace for operation in data.operations if operation.namespace
+            )
+        ),
         workloads=data.workloads,
         time_seconds=data.cluster_time_seconds,
         pressure=state.seen.pressure,
@@ -196,7 +200,8 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
 
 def _update_execution(state: Ledger, cycle: int, **update: Any) -> Ledger:
     executions = tuple(
-        one.model_copy(update=update) if one.cycle == cycle else one for one in state.executions
+        execution.model_copy(update=update) if execution.cycle == cycle else execution
+        for execution in state.executions
     )
     return state.model_copy(update={"executions": executions})
 

@@ -57,13 +57,16 @@ class MarkedPod(Pod, frozen=True):
     def daemon(self) -> bool:
         """Whether a DaemonSet keeps it on its node."""
         return any(
-            one.controller and one.kind == "DaemonSet" for one in self.metadata.owner_references
+            owner_reference.controller and owner_reference.kind == "DaemonSet"
+            for owner_reference in self.metadata.owner_references
         )
 
     @property
     def static(self) -> bool:
         """Whether its kubelet started it from a file."""
-        owned = any(one.kind == "Node" for one in self.metadata.owner_references)
+        owned = any(
+            owner_reference.kind == "Node" for owner_reference in self.metadata.owner_references
+        )
         return owned or MIRROR in self.metadata.annotations
 
 
@@ -83,4 +86,4 @@ class MarkedNode(MarkedObject, frozen=True):
     @property
     def control_plane(self) -> str:
         """The label or taint that shows a control-plane node; empty: a worker."""
-        return control_plane_mark(self.metadata.labels, (one.key for one in self.spec.taints))
+        return control_plane_mark(self.metadata.labels, (taint.key for taint in self.spec.taints))

@@ -33,10 +33,13 @@ async def plan_within(
     for _ in range(ROUNDS):
         if isinstance(planned, PlanRefusal):
             return planned, checks
-        reaches = [await read_reach(transport, one, question.scope) for one in planned.operations]
+        reaches = [
+            await read_reach(transport, operation, question.scope)
+            for operation in planned.operations
+        ]
         asked = replace(question, planned=planned, reaches=tuple(reaches))
         checks = ask_guards(BEFORE_WRITING, asked)
-        left = None if all(one.passed for one in checks) else strike_out_forbidden(facts, asked)
+        left = None if all(check.passed for check in checks) else strike_out_forbidden(facts, asked)
         if left is None:
             return planned, checks
         facts = left

@@ -84,16 +84,16 @@ async def _read_workload(
         return reach
     listed = await read_list(transport, f"/api/v1/namespaces/{bare.namespace}/pods", _PODS)
     identity = f"{bare.namespace}/{kind}/{bare.name}"
-    own = [one for one in listed.items if one.workload() == identity and not one.finished]
+    own = [item for item in listed.items if item.workload() == identity and not item.finished]
     return await _with_pods(reader, reach, own)
 
 
 async def _with_pods(reader: ObjectReader, reach: Reach, pods: list[MarkedPod]) -> Reach:
     """Return a reach with pods to be removed and the nodes that they run on."""
-    read = tuple([await _reach_pod(reader, one, removed=True) for one in pods])
-    names = dict.fromkeys(one.spec.node_name for one in pods if one.spec.node_name)
+    read = tuple([await _reach_pod(reader, pod, removed=True) for pod in pods])
+    names = dict.fromkeys(pod.spec.node_name for pod in pods if pod.spec.node_name)
     nodes = [await reader.get(f"/api/v1/nodes/{name}", MarkedNode) for name in names]
-    under = tuple(_reach_node(one, written=False) for one in nodes if one is not None)
+    under = tuple(_reach_node(node, written=False) for node in nodes if node is not None)
     return reach.model_copy(update={"pods": read, "nodes": under})
 
 

@@ -18,10 +18,10 @@ def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
     forbidden = {reach.key for reach in question.reaches if not _is_permitted(question, reach.key)}
     scope = question.scope
     pods = tuple(
-        one.model_copy(update={"protected": True})
-        if f"pods {one.namespace}/{one.name}" in forbidden or not scope.has_namespace(one.namespace)
-        else one
-        for one in facts.pods
+        pod.model_copy(update={"protected": True})
+        if f"pods {pod.namespace}/{pod.name}" in forbidden or not scope.has_namespace(pod.namespace)
+        else pod
+        for pod in facts.pods
     )
     workloads = tuple(
         one.model_copy(update={"protected": True})
@@ -37,8 +37,10 @@ def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
 
 
 def _is_permitted(question: Question, key: str) -> bool:
-    alone = tuple(one for one in question.reaches if one.key == key)
-    return all(one.passed for one in ask_guards(BEFORE_WRITING, replace(question, reaches=alone)))
+    alone = tuple(reach for reach in question.reaches if reach.key == key)
+    return all(
+        check.passed for check in ask_guards(BEFORE_WRITING, replace(question, reaches=alone))
+    )
 
 
 def _reach_key(one: WorkloadFacts) -> str:

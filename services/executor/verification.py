@@ -30,12 +30,12 @@ class Judgement(DataModel):
 def due_for_verification(state: Ledger, cycles: int) -> list[Execution]:
     """Return finished, successful executions that later observations can settle now."""
     return [
-        one
-        for one in state.executions
-        if one.succeeded
-        and not one.verified
-        and not one.rolled_back
-        and state.seen.cycle >= one.cycle + cycles
+        execution
+        for execution in state.executions
+        if execution.succeeded
+        and not execution.verified
+        and not execution.rolled_back
+        and state.seen.cycle >= execution.cycle + cycles
     ]
 
 

@@ -91,7 +91,7 @@ class OperationWriter:
         )
         now = started.cluster_time_seconds
         question = Question(due, state, self._settings, now, reaches=(reach,), scope=scope)
-        return tuple(one for one in ask_guards(BEFORE_WRITING, question) if not one.passed)
+        return tuple(check for check in ask_guards(BEFORE_WRITING, question) if not check.passed)
 
     async def _is_killed(self, state: Ledger) -> bool:
         """Ask the log itself: the operator may have published a command that `state` does not show yet."""

@@ -214,7 +214,7 @@ def _metadata(name: str) -> dict[str, Any]:
 
 def _is_control_plane(node: Node) -> bool:
     """Say whether a node runs the control plane, which is never put under practice load."""
-    return bool(control_plane_mark(node.metadata.labels, (one.key for one in node.spec.taints)))
+    return bool(control_plane_mark(node.metadata.labels, (taint.key for taint in node.spec.taints)))
 
 
 def _power_state(node: Node) -> str:
@@ -230,8 +230,8 @@ def _node_load(node: Node, pods: Iterable[Pod]) -> NodeLoad:
         schedulable=not node.spec.unschedulable,
         cpu_millicores=round(parse_cores(node.status.allocatable.get(CPU, "0")) * 1000),
         memory_bytes=parse_whole(node.status.allocatable.get(MEMORY, "0")),
-        cpu_requested_millicores=sum(round(one.cpu_cores * 1000) for one in amounts),
-        memory_requested_bytes=sum(one.memory_bytes for one in amounts),
+        cpu_requested_millicores=sum(round(amount.cpu_cores * 1000) for amount in amounts),
+        memory_requested_bytes=sum(amount.memory_bytes for amount in amounts),
         unhealthy_pods=sum(pod.unhealthy for pod in judged),
         restarted_pods=sum(pod.restarts > 0 for pod in judged),
     )

@@ -112,7 +112,7 @@ def _containers(field: str, of: str = "spec.template.spec.containers") -> Read:
 
 def _pod_ready(obj: Object, _now: float) -> str:
     statuses = value_at(obj, "status.containerStatuses") or []
-    ready = sum(bool(one.get("ready")) for one in statuses)
+    ready = sum(bool(status.get("ready")) for status in statuses)
     return f"{ready}/{len(value_at(obj, 'spec.containers') or ())}"
 
 
@@ -129,8 +129,8 @@ def _pod_status(obj: Object, _now: float) -> str:
 
 def _pod_restarts(obj: Object, now: float) -> str:
     statuses = value_at(obj, "status.containerStatuses") or []
-    count = sum(one.get("restartCount", 0) for one in statuses)
-    ends = [value_at(one, "lastState.terminated.finishedAt", "") for one in statuses]
+    count = sum(status.get("restartCount", 0) for status in statuses)
+    ends = [value_at(status, "lastState.terminated.finishedAt", "") for status in statuses]
     last = max(ends, default="")
     return f"{count} ({text_since(last, now)} ago)" if count and last else str(count)
 
@@ -198,7 +198,7 @@ def _involved_object(obj: Object, _now: float) -> str:
 
 def _ports(obj: Object, _now: float) -> str:
     ports = value_at(obj, "spec.ports") or ()
-    return ",".join(f"{one.get('port')}/{one.get('protocol', 'TCP')}" for one in ports) or NONE
+    return ",".join(f"{port.get('port')}/{port.get('protocol', 'TCP')}" for port in ports) or NONE
 
 
 def _addresses(obj: Object, _now: float) -> str:

@@ -213,8 +213,8 @@ class Connection(HttpToolsProtocol):
 
     def _make_room(self) -> bool:
         """End a connection that has sent no request; say whether there was one."""
-        others = [one for one in self.connections if one is not self]
-        waiting = [one for one in others if isinstance(one, Connection) and one.waits]
+        others = [connection for connection in self.connections if connection is not self]
+        waiting = [other for other in others if isinstance(other, Connection) and other.waits]
         if waiting:
             oldest = min(waiting, key=lambda one: one.opened_at)
             self.connections.discard(oldest)

@@ -64,8 +64,8 @@ def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
         if root is None or root.message is None:
             schemas[f"foresail.{kind.kind}"] = _open(gvk)
         else:
-            for one in _reachable_messages(root.message):
-                schemas.setdefault(_name(one), _schema(one, "#/components/schemas/"))
+            for message in _reachable_messages(root.message):
+                schemas.setdefault(_name(message), _schema(message, "#/components/schemas/"))
             found = schemas[_name(root.message)]
             schemas[_name(root.message)] = {**found, "x-kubernetes-group-version-kind": [gvk]}
         paths |= _paths(kind, version, gvk)
@@ -94,8 +94,8 @@ def _document_v2(kinds: tuple[Kind, ...]) -> bytes:
             if root is None or root.message is None:
                 definitions[f"foresail.{kind.kind}"] = _open(gvk)
                 continue
-            for one in _reachable_messages(root.message):
-                definitions.setdefault(_name(one), _schema(one, "#/definitions/"))
+            for message in _reachable_messages(root.message):
+                definitions.setdefault(_name(message), _schema(message, "#/definitions/"))
             name = _name(root.message)
             definitions[name] = {**definitions[name], "x-kubernetes-group-version-kind": [gvk]}
     return json_bytes({"swagger": "2.0", "info": _INFO, "paths": {}, "definitions": definitions})

@@ -129,7 +129,7 @@ def _join_oldest(owners: list[Owner]) -> list[Owner]:
     if len(updaters) <= MOST_UPDATERS:
         return owners
     paths: Paths = frozenset().union(*(owner.paths for owner in surplus))
-    newest = max(surplus, key=lambda one: one.at)
+    newest = max(surplus, key=lambda surplu: surplu.at)
     ancient = replace(newest, manager=ANCIENT, subresource="", paths=paths)
     return [*(owner for owner in owners if owner not in surplus), ancient]
 
@@ -178,7 +178,7 @@ def apply_configuration(
     if writer.manager == KUBECTL:
         result = _keep_last_applied(live, config, result)
     taken = difference.changed & mine.paths
-    left = [replace(one, paths=one.paths - taken - difference.removed) for one in others]
+    left = [replace(other, paths=other.paths - taken - difference.removed) for other in others]
     same = kept is not None and kept.paths == mine.paths and not difference.changed
     return result, to_entries([*left, kept if same and kept is not None else mine])
 
@@ -264,7 +264,7 @@ def _conflicts(
     changed = difference.changed & mine
     return [
         (owner, path)
-        for owner in sorted(others, key=lambda one: one.key)
+        for owner in sorted(others, key=lambda other: other.key)
         for path in sorted(owner.paths & changed)
     ]
 

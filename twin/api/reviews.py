@@ -70,16 +70,16 @@ def _access(spec: Object, identity: Identity) -> Object:
 
 def _rules(spec: Object, identity: Identity) -> Object:
     namespace = _text(spec, "namespace")
-    rules = [one for one in identity.rules if {"*", namespace} & set(one.namespaces)]
+    rules = [rule for rule in identity.rules if {"*", namespace} & set(rule.namespaces)]
     return {
         "resourceRules": [
             {
-                "verbs": list(one.verbs),
-                "apiGroups": list(one.groups),
-                "resources": list(one.resources),
-                **({"resourceNames": list(one.names)} if one.names else {}),
+                "verbs": list(rule.verbs),
+                "apiGroups": list(rule.groups),
+                "resources": list(rule.resources),
+                **({"resourceNames": list(rule.names)} if rule.names else {}),
             }
-            for one in rules
+            for rule in rules
         ]
         + [
             {"verbs": ["create"], "apiGroups": [group], "resources": [plural]}

@@ -80,9 +80,9 @@ class Resizer(Part):
         ]
         rows = (
             ("memory", shape.memory_request_bytes, node.allocatable_memory_bytes,
-             sum(one.memory_request_bytes for one in others)),
+             sum(other.memory_request_bytes for other in others)),
             ("cpu", shape.cpu_request_millicores, node.allocatable_cpu_millicores,
-             sum(one.cpu_request_millicores for one in others)),
+             sum(other.cpu_request_millicores for other in others)),
         )  # fmt: skip
         for name, asked, offered, _ in rows:
             if asked > offered:

@@ -96,7 +96,9 @@ def _place(location: tuple[int | str, ...]) -> tuple[str, type[BaseModel]]:
 def _nodes_of(kind: type[BaseModel]) -> type[BaseModel]:
     annotation = kind.model_fields["nodes"].annotation
     choices = get_args(annotation) or (annotation,)
-    return next(one for one in choices if isinstance(one, type) and issubclass(one, BaseModel))
+    return next(
+        choice for choice in choices if isinstance(choice, type) and issubclass(choice, BaseModel)
+    )
 
 
 def _short(value: Any) -> str:

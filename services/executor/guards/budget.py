@@ -17,9 +17,9 @@ def check(question: Question) -> GuardCheck:
     """Fail when a budget that covers this kind is used up."""
     action = question.due.action
     covering = [
-        one
-        for one in question.settings.budgets
-        if action.kind in one.reasons and schedule_applies(one.schedule, question.now_seconds)
+        budget
+        for budget in question.settings.budgets
+        if action.kind in budget.reasons and schedule_applies(budget.schedule, question.now_seconds)
     ]
     if not covering or action.target.kind is not TargetKind.NODE:
         return guard_check(

@@ -43,7 +43,7 @@ def check_workload(question: Question) -> GuardCheck:
 
 
 def _check_most_used(guard: str, counts: dict[str, int], limit: int, reason: Reason) -> GuardCheck:
-    name = max(counts, key=lambda one: (counts[one], one), default="")
+    name = max(counts, key=lambda count: (counts[count], count), default="")
     return _check_count(guard, counts.get(name, 0), limit, reason, name)
 
 

@@ -14,7 +14,7 @@ from services.executor.guards.question import Question, guard_check
 def check(question: Question) -> GuardCheck:
     """Fail when a node to be written is not named, or others run on it."""
     scope = question.scope
-    written = [one for reach in question.reaches for one in reach.nodes if one.written]
+    written = [node for reach in question.reaches for node in reach.nodes if node.written]
     unnamed = [one.name for one in written if not scope.has_node(one.labels)]
     others = [
         pod.key

@@ -36,7 +36,11 @@ class Question:
 
     def on_target(self, executions: list[Execution]) -> list[Execution]:
         """Return those that hit the same target."""
-        return [one for one in executions if one.action.target == self.due.action.target]
+        return [
+            execution
+            for execution in executions
+            if execution.action.target == self.due.action.target
+        ]
 
 
 def guard_check(

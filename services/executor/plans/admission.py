@@ -28,9 +28,9 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
     """Choose the workloads, then state each one's end."""
     wish = action.parameters.admission or "admit"
     own = [
-        one
-        for one in facts.workloads
-        if not one.protected and one.namespace not in settings.protected_namespaces
+        workload
+        for workload in facts.workloads
+        if not workload.protected and workload.namespace not in settings.protected_namespaces
     ]
     chosen = _choose_workloads(wish, own)[: settings.workloads_per_admission]
     if not chosen:
@@ -49,7 +49,7 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
 
 def _choose_workloads(wish: str, workloads: Sequence[WorkloadFacts]) -> list[WorkloadFacts]:
     if wish == "admit":
-        held = [one for one in workloads if _annotated_state(one)]
+        held = [workload for workload in workloads if _annotated_state(workload)]
         return sorted(held, key=lambda one: (-one.priority, one.created_time_seconds, one.id))
     waiting = [
         one

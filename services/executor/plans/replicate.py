@@ -22,7 +22,7 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
     counts = Counter(pod.workload for pod in facts.pods if "/Deployment/" in pod.workload)
     protected = 0
-    for name in sorted(counts, key=lambda one: (-counts[one], one)):
+    for name in sorted(counts, key=lambda count: (-counts[count], count)):
         workload = facts.workload(name)
         if workload is None:
             continue
