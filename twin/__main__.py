@@ -155,7 +155,9 @@ async def serve(
         JournalUnwritable: what happens could not be kept any more.
     """
     tokens = (
-        Tokens.drawn() if journal is None else Tokens.kept(settings.kubeconfig_dir / TOKENS_FILE)
+        Tokens.draw()
+        if journal is None
+        else Tokens.read_or_draw(settings.kubeconfig_dir / TOKENS_FILE)
     )
     pace = Pace(clock, settings.speed, engine.now)
     credentials = prepare(

@@ -94,7 +94,7 @@ class Objects:
             case "PATCH":
                 return self.patch(kind, namespace, name, request)
             case "DELETE":
-                return self._deleted(kind, namespace, name, request)
+                return self._delete_and_answer(kind, namespace, name, request)
         raise not_allowed()
 
     def _list(self, kind: Kind, namespace: str | None, request: Request) -> Answer:
@@ -133,7 +133,7 @@ class Objects:
             dry_run=request.dry_run,
             own=self._owning(kind, request),
         )
-        return self._shown(kind, new, request, 201, given)
+        return self._written_response(kind, new, request, 201, given)
 
     def put(
         self, kind: Kind, namespace: str, name: str, request: Request, subresource: str = ""
@@ -151,7 +151,7 @@ class Objects:
             given.obj["metadata"].pop("resourceVersion", None)
             return self.create(kind, namespace, request)
         new = self.replace(kind, namespace, name, given.obj, request, subresource)
-        return self._shown(kind, new, request, 200, given)
+        return self._written_response(kind, new, request, 200, given)
 
     def replace(
         self,
@@ -194,7 +194,7 @@ class Objects:
         given = check_object(apply_patch(current, media, patch, root), kind, request)
         check_place(given.obj, namespace, name)
         new = self.replace(kind, namespace, name, given.obj, request, subresource)
-        return self._shown(kind, new, request, 200, given)
+        return self._written_response(kind, new, request, 200, given)
 
     def _apply(
         self,
@@ -205,7 +205,7 @@ class Objects:
         request: Request,
         subresource: str,
     ) -> Response:
-        writer, given = self._application(kind, name, config, request, subresource)
+        writer, given = self._read_application(kind, name, config, request, subresource)
         root = root_of(kind.group, kind.version, kind.kind) or ANY
         check_place(given.obj, namespace, name)
         absent = self._store.find(kind.resource, namespace, name) is None
@@ -228,7 +228,7 @@ class Objects:
             new = self._store.create(
                 kind.resource, namespace, result, dry_run=request.dry_run, own=own
             )
-            return self._shown(kind, new, request, 201, given)
+            return self._written_response(kind, new, request, 201, given)
         new = self._store.replace(
             kind.resource,
             namespace,
@@ -238,9 +238,9 @@ class Objects:
             dry_run=request.dry_run,
             own=own,
         )
-        return self._shown(kind, new, request, 200, given)
+        return self._written_response(kind, new, request, 200, given)
 
-    def _application(
+    def _read_application(
         self, kind: Kind, name: str, config: Any, request: Request, subresource: str
     ) -> tuple[Writer, ClientObject]:
         """Read what an apply says, and who says it; raises ApiError 400 or 422."""
@@ -292,11 +292,13 @@ class Objects:
             self._delete(kind, metadata.get("namespace", ""), metadata["name"], request)
         return respond(200, listed)
 
-    def _deleted(self, kind: Kind, namespace: str, name: str, request: Request) -> Response:
+    def _delete_and_answer(
+        self, kind: Kind, namespace: str, name: str, request: Request
+    ) -> Response:
         """Delete an object and answer with it, or with what was done to one that is gone."""
         obj = self._delete(kind, namespace, name, request)
         if kind.resource in SHOWN_WHEN_GONE or "deletionTimestamp" in obj["metadata"]:
-            return self._shown(kind, obj, request)
+            return self._written_response(kind, obj, request)
         details = {"name": name, "group": kind.group, "kind": kind.resource}
         details["uid"] = obj["metadata"]["uid"]
         done: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
@@ -318,7 +320,7 @@ class Objects:
             dry_run=dry_run,
         )
 
-    def _shown(
+    def _written_response(
         self,
         kind: Kind,
         obj: Object,

@@ -84,10 +84,10 @@ class Router:
         if kind is None or kind.group != group:
             raise unknown_resource(resource)
         if kind.version != version:
-            return self._viewed(kind, version, (namespace, name), asked, request)
-        return self._stored(kind, namespace, asked, request)
+            return self._answer_view(kind, version, (namespace, name), asked, request)
+        return self._answer_stored(kind, namespace, asked, request)
 
-    def _viewed(
+    def _answer_view(
         self,
         kind: Kind,
         version: str,
@@ -100,7 +100,7 @@ class Router:
             raise unknown_resource(kind.resource)
         return view.answer(self._store, self._objects, place, request)
 
-    def _stored(
+    def _answer_stored(
         self, kind: Kind, namespace: str | None, asked: Attributes, request: Request
     ) -> Answer:
         inside = asked.namespace if kind.namespaced else ""

@@ -106,7 +106,7 @@ class ApiServer:
             return
         try:
             body = await self._body(receive)
-            request = await self._readable(_request(scope, headers, body))
+            request = await self._with_json_body(_request(scope, headers, body))
         except ApiError as error:
             await self._send(send, _closing_response(respond(error.status, error.to_status())))
             return
@@ -116,10 +116,10 @@ class ApiServer:
             self._pace.asked = True
         if delay := self._faults.latency_seconds(request):
             await asyncio.sleep(delay)
-        answer = self._handled(request, identity)
+        answer = self._handle_and_journal(request, identity)
         style = presenting.response_style(answer, request)
         if style is not None and not isinstance(answer, WatchResponse):
-            answer = await self._rewritten(answer, style)
+            answer = await self._restyle_in_turns(answer, style)
         if isinstance(answer, WatchResponse):
             await self._watch(answer, request, identity, receive, send)
         elif isinstance(answer, StreamedResponse):
@@ -167,7 +167,7 @@ class ApiServer:
             raise too_large(f"limit is {LARGEST_BODY}")
         return b"".join(parts)
 
-    async def _readable(self, request: Request) -> Request:
+    async def _with_json_body(self, request: Request) -> Request:
         """Return a request with its YAML as JSON, read while others have their turn."""
         media = request.headers.get("content-type", "").partition(";")[0].strip()
         if not request.body or media not in (presenting.YAML, APPLY):
@@ -180,7 +180,7 @@ class ApiServer:
         kind = JSON if media == presenting.YAML else media
         return replace(request, body=body, headers={**request.headers, "content-type": kind})
 
-    async def _rewritten(
+    async def _restyle_in_turns(
         self, answer: Response | StreamedResponse, style: presenting.Style
     ) -> Response:
         """Return an answer in another style, made while others have their turn."""
@@ -200,7 +200,7 @@ class ApiServer:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._writer, presenting.restyle, answer, style)
 
-    def _handled(self, request: Request, identity: Identity) -> Answer:
+    def _handle_and_journal(self, request: Request, identity: Identity) -> Answer:
         """Answer a request; one that changed the cluster is in the journal before its answer or any
         watch line leaves, since nothing is sent in between.
         """

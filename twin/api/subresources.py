@@ -79,7 +79,7 @@ class Subresources:
             case "GET":
                 return respond(200, scale)
             case "PATCH":
-                scale = self._patched(scale, request)
+                scale = self._patch_scale(scale, request)
             case "PUT":
                 scale = read_body(request)
             case _:
@@ -89,7 +89,7 @@ class Subresources:
         )
         return respond(200, to_scale(new))
 
-    def _patched(self, scale: Object, request: Request) -> Any:
+    def _patch_scale(self, scale: Object, request: Request) -> Any:
         media = kind_of_patch(request.headers.get("content-type", ""))
         if media == APPLY:
             raise ApiError(

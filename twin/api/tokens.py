@@ -24,18 +24,18 @@ class Tokens:
         }
 
     @classmethod
-    def drawn(cls) -> Self:
+    def draw(cls) -> Self:
         """Draw new tokens; they are secrets, not part of any result."""
         return cls({one.name: secrets.token_urlsafe(24) for one in IDENTITIES})
 
     @classmethod
-    def kept(cls, path: Path) -> Self:
+    def read_or_draw(cls, path: Path) -> Self:
         """Return the tokens of an earlier start, or draw them and keep them for the owner alone."""
         if path.is_file():
             kept = json.loads(path.read_text(encoding="utf-8"))
             if set(kept) == {one.name for one in IDENTITIES}:
                 return cls(kept)
-        drawn = cls.drawn()
+        drawn = cls.draw()
         write_secret(path, json.dumps(drawn.of_all()).encode())
         return drawn
 

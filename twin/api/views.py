@@ -66,10 +66,12 @@ class View:
         namespace, name = place
         if request.method == "GET":
             if request.flag("watch"):
-                return self._watched(watch(store, self.kept, namespace, _named(request, name)))
+                return self._convert_watch(
+                    watch(store, self.kept, namespace, _request_named(request, name))
+                )
             return self._read(store, place, request)
         if request.method == "PATCH":
-            return self._patched(store, objects, (namespace or "", name), request)
+            return self._patch(store, objects, (namespace or "", name), request)
         if request.method in ("POST", "PUT"):
             given = self.back(read_object(request, self.shown).obj)
             headers = {**request.headers, "content-type": "application/json"}
@@ -78,7 +80,7 @@ class View:
             answer = objects.object(self.kept, namespace or "", name, request)
         else:
             answer = objects.collection(self.kept, namespace, request)
-        return self._converted(answer)
+        return self._convert(answer)
 
     def _read(self, store: Store, place: tuple[str | None, str], request: Request) -> Response:
         namespace, name = place
@@ -93,7 +95,7 @@ class View:
         listed = {**listed, "apiVersion": self.shown.api_version, "items": items}
         return respond(200, form.listed(self.kept.resource, listed, store.now()))
 
-    def _patched(
+    def _patch(
         self, store: Store, objects: Objects, place: tuple[str, str], request: Request
     ) -> Response:
         media = kind_of_patch(request.headers.get("content-type", ""))
@@ -110,7 +112,7 @@ class View:
         new = objects.replace(self.kept, *place, self.back(given.obj), request)
         return respond(200, self.convert(new))
 
-    def _converted(self, answer: Answer) -> Answer:
+    def _convert(self, answer: Answer) -> Answer:
         if not isinstance(answer, Response) or answer.status >= 400:
             return answer
         content = json.loads(answer.body)
@@ -118,7 +120,7 @@ class View:
             content = self.convert(content)
         return replace(answer, body=json_bytes(content))
 
-    def _watched(self, answer: WatchResponse) -> WatchResponse:
+    def _convert_watch(self, answer: WatchResponse) -> WatchResponse:
         def lines(given: bytes) -> bytes:
             return b"".join(self._line(line) for line in given.splitlines())
 
@@ -143,7 +145,7 @@ class View:
         return json_bytes(event) + b"\n"
 
 
-def _named(request: Request, name: str) -> Request:
+def _request_named(request: Request, name: str) -> Request:
     if not name:
         return request
     return replace(request, query={**request.query, "fieldSelector": f"metadata.name={name}"})

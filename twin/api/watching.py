@@ -50,7 +50,7 @@ class View:
             return self._event("DELETED", change.record) if before else None
         if self.selector.matches(change.record):
             return self._event("MODIFIED" if before else "ADDED", change.record)
-        return self._left(change) if before else None
+        return self._farewell(change) if before else None
 
     def added(self, record: Record) -> bytes:
         """Return the line of an initial object."""
@@ -66,7 +66,7 @@ class View:
         obj = {"kind": kind, "apiVersion": api_version, "metadata": metadata}
         return _line("BOOKMARK", json_of(obj))
 
-    def _left(self, change: Change) -> bytes:
+    def _farewell(self, change: Change) -> bytes:
         """Return the farewell of what is selected no more: as it was, at the change's version."""
         assert change.before is not None
         last = change.before.clone()

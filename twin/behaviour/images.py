@@ -41,7 +41,7 @@ class Images(Part):
         self._done_at: dict[tuple[str, str], float] = {}  # (node, image) that is being pulled
         self._failures: dict[str, int] = {}  # in a row, by pod uid
         self._attempts: dict[str, int] = {}  # how often a machine was lost while a pod waited
-        world.clock.handle("images.pulled", self._pulled)
+        world.clock.handle("images.pulled", self._finish_pull)
         world.clock.handle("images.back_off", self._back_off)
         world.clock.handle("images.retry", self._retry)
 
@@ -98,7 +98,9 @@ class Images(Part):
             world.reporter.report(pod, "Pod", "Pulling", f'Pulling image "{image}"', _COMPONENT)
         return done - world.now
 
-    def _pulled(self, node_name: str, image: str, uid: str, seconds: float, done: float) -> None:
+    def _finish_pull(
+        self, node_name: str, image: str, uid: str, seconds: float, done: float
+    ) -> None:
         world, node = self._world, self._world.node(node_name)
         if node is None or self._done_at.get((node_name, image)) != done:
             return  # what was pulled is lost with the machine

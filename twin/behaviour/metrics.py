@@ -104,7 +104,7 @@ class Metrics(Part):
         pod = self._world.pods.get(uid)
         if pod is None or self._impairments.no_metrics:
             return None
-        at, found = self._shown(pod)
+        at, found = self._visible_sample(pod)
         return None if found is None else (*found, at)
 
     def pod_metrics(self, namespace: str | None = None) -> list[Object]:
@@ -113,7 +113,7 @@ class Metrics(Part):
         found = []
         for record in self._world.store.records("pods", namespace):
             assert isinstance(record, PodRecord)
-            at, sample = self._shown(record)
+            at, sample = self._visible_sample(record)
             if sample is None:
                 continue
             metadata: Object = {"name": record.name, "namespace": record.namespace}
@@ -125,9 +125,9 @@ class Metrics(Part):
             found.append({**head, "containers": containers})
         return found
 
-    def _shown(self, pod: PodRecord) -> tuple[float, Sample | None]:
+    def _visible_sample(self, pod: PodRecord) -> tuple[float, Sample | None]:
         """Return when a pod's sample was taken, and the sample; None when it has none."""
-        if self._scraped_at is None or not self._answered(pod.node_name):
+        if self._scraped_at is None or not self._node_answers(pod.node_name):
             return 0.0, None
         if self._stale and (old := self._stale.pod(pod.node_name, pod.uid)):
             return old
@@ -163,7 +163,7 @@ class Metrics(Part):
             self._by_uid = dict(zip(self._uids, amounts, strict=True))
         return self._by_uid
 
-    def _answered(self, node_name: str) -> bool:
+    def _node_answers(self, node_name: str) -> bool:
         return node_name not in self._silent and self._world.node(node_name) is not None
 
     def _head(self, kind: str, metadata: Object, at: float, node: str) -> Object:

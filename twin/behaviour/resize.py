@@ -57,7 +57,7 @@ class Resizer(Part):
         node = self._world.node(pod.node_name)
         if node is None or not self._world.up(pod.node_name):
             return
-        reason, message = self._judged(pod, node)
+        reason, message = self._reason_to_wait(pod, node)
         waiting = self._deferred.setdefault(pod.node_name, {})
         waiting.pop(uid, None)
         if reason == "Deferred":
@@ -70,7 +70,7 @@ class Resizer(Part):
         else:
             self._allocate(pod)
 
-    def _judged(self, pod: PodRecord, node: NodeRecord) -> tuple[str, str]:
+    def _reason_to_wait(self, pod: PodRecord, node: NodeRecord) -> tuple[str, str]:
         """Return why the resize has to wait, or nothing."""
         shape = pod.shape
         others = [

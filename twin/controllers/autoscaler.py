@@ -121,7 +121,7 @@ class Autoscalers(Part):
         desired, metric = found
         ask = Ask(self._world.now, current, desired, int(spec.get("minReplicas", 1)),
                   int(spec["maxReplicas"]))  # fmt: skip
-        replicas = self._limited(record, status, ask)
+        replicas = self._limit_replicas(record, status, ask)
         if replicas == current:
             status.counts(current=current, desired=current)
             return
@@ -129,7 +129,7 @@ class Autoscalers(Part):
         why = f"{metric} above target" if above else "All metrics below target"
         self._rescale(record, status, resource, target, replicas, why)
 
-    def _limited(self, record: ObjectRecord, status: Status, ask: Ask) -> int:
+    def _limit_replicas(self, record: ObjectRecord, status: Status, ask: Ask) -> int:
         behavior, uid = record.body["spec"].get("behavior"), record.uid
         window = self._world.config.controllers.hpa_down_window_seconds
         past = self._recommended[uid]
@@ -155,7 +155,7 @@ class Autoscalers(Part):
         text = f"the HPA controller was able to update the target scale to {replicas}"
         status.condition("AbleToScale", True, "SucceededRescale", text)
         status.counts(current=current, desired=replicas)
-        status.scaled(rfc3339(self._world.now))
+        status.note_rescale(rfc3339(self._world.now))
         self._report(record, "SuccessfulRescale", f"New size: {replicas}; reason: {why}")
         behavior = record.body["spec"].get("behavior")
         if behavior is not None:

@@ -41,7 +41,7 @@ class Status:
         self._current = current
         self._desired = self._desired if desired is None else desired
 
-    def scaled(self, at: str) -> None:
+    def note_rescale(self, at: str) -> None:
         """Note a rescale."""
         self._scaled_at = at
 

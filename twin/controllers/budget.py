@@ -116,8 +116,8 @@ class Budgets:
 
     def _status(self, record: ObjectRecord, *, tell: bool) -> Object:
         pods = self._pods(record)
-        expected, desired = self._wanted(record, pods, tell=tell)
-        disrupted = self._disrupted(record, pods, tell=tell)
+        expected, desired = self._expected_and_needed(record, pods, tell=tell)
+        disrupted = self._granted_evictions(record, pods, tell=tell)
         healthy = sum(
             pod.ready and pod.deletion_at is None and pod.name not in disrupted for pod in pods
         )
@@ -149,7 +149,7 @@ class Budgets:
         fresh = set_condition(known, _ALLOWED, str(truth), reason, "", now)
         return [{**entry, "observedGeneration": record.generation} for entry in fresh]
 
-    def _wanted(
+    def _expected_and_needed(
         self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool
     ) -> tuple[int, int]:
         """Return (expected pods, healthy pods that must stay)."""
@@ -200,7 +200,7 @@ class Budgets:
             return record.uid, int(record.body["spec"]["replicas"])
         return None
 
-    def _disrupted(
+    def _granted_evictions(
         self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool
     ) -> dict[str, str]:
         """Return evictions that were granted and whose pod is not being deleted yet."""

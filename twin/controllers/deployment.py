@@ -57,13 +57,13 @@ class Deployments:
 
     def _sync(self, record: ObjectRecord) -> tuple[str, str]:
         """Return ("created" or "found" or nothing, "resized" or nothing)."""
-        spec, owned = record.body["spec"], self._owned(record)
+        spec, owned = record.body["spec"], self._owned_sets(record)
         current = self._current(record, owned)
         old = [entry for entry in owned if entry is not current]
         paused = bool(spec.get("paused"))
         recreate = recreates(record)
         event = "found" if current else ""
-        if not paused and current is None and not (recreate and self._left(old)):
+        if not paused and current is None and not (recreate and self._old_pods_remain(old)):
             current, event = self._create(record, old), "created"
         elif current is not None:
             self._renew(record, current, owned)
@@ -81,7 +81,7 @@ class Deployments:
 
     # ---- ReplicaSets and revisions
 
-    def _owned(self, record: ObjectRecord) -> list[ObjectRecord]:
+    def _owned_sets(self, record: ObjectRecord) -> list[ObjectRecord]:
         found = self._world.store.dependents.get(record.uid, {})
         return [
             entry
@@ -192,10 +192,10 @@ class Deployments:
     ) -> None:
         for entry in old:
             self._resize(record, entry, 0)
-        if current is not None and not self._left(old):
+        if current is not None and not self._old_pods_remain(old):
             self._resize(record, current, record.body["spec"]["replicas"])
 
-    def _left(self, old: list[ObjectRecord]) -> bool:
+    def _old_pods_remain(self, old: list[ObjectRecord]) -> bool:
         """True while pods of old ReplicaSets run, even if they are being deleted."""
         return any(
             _replicas(entry) or not all(p.terminal for p in owned_pods(self._world, entry.uid))
@@ -263,7 +263,7 @@ class Deployments:
     # ---- status
 
     def _write_status(self, record: ObjectRecord, event: str, *, resized: bool) -> None:
-        spec, owned = record.body["spec"], self._owned(record)
+        spec, owned = record.body["spec"], self._owned_sets(record)
         current, wanted = self._current(record, owned), spec["replicas"]
         counts = self._counts(record, owned, current)
         status: Object = {"observedGeneration": record.generation}

@@ -91,7 +91,7 @@ class Quotas:
             spec = record.body["spec"]
             if not _is_covered(spec, kind, obj):
                 continue
-            hard, used = parse_amounts(spec.get("hard")), self._used(record)
+            hard, used = parse_amounts(spec.get("hard")), self._charged(record)
             if kind.resource == "pods" and old is None:
                 missing = unspecified(obj["spec"], hard)
                 if missing:
@@ -127,16 +127,16 @@ class Quotas:
         """Write what is used of one quota."""
         record = self._world.store.find(_QUOTAS, namespace, name)
         if isinstance(record, ObjectRecord):
-            self._write(record, self._counted(record))
+            self._write(record, self._count_usage(record))
 
-    def _used(self, record: ObjectRecord) -> Amounts:
+    def _charged(self, record: ObjectRecord) -> Amounts:
         """Return what is charged; a quota that was just written is counted first."""
         status = record.body.get("status") or {}
         if set(status.get("used") or ()) != set(record.body["spec"].get("hard") or ()):
-            return self._counted(record)
+            return self._count_usage(record)
         return parse_amounts(status.get("used"))
 
-    def _counted(self, record: ObjectRecord) -> Amounts:
+    def _count_usage(self, record: ObjectRecord) -> Amounts:
         hard = record.body["spec"].get("hard") or {}
         used: Amounts = dict.fromkeys(hard, Decimal(0))
         for resource in _resources(hard):

@@ -59,7 +59,7 @@ class DefaultSpreading(Part):
         if known is None:
             if len(self._known) >= _KEPT:
                 self._known.clear()
-            known = self._known[key] = self._built(pod, resource, name)
+            known = self._known[key] = self._build(pod, resource, name)
         return known
 
     def _owner(self, pod: PodRecord) -> tuple[str, str, str]:
@@ -69,7 +69,7 @@ class DefaultSpreading(Part):
                 return resource, owner["name"], owner["uid"]
         return "", "", ""
 
-    def _built(self, pod: PodRecord, resource: str, name: str) -> tuple[SpreadConstraint, ...]:
+    def _build(self, pod: PodRecord, resource: str, name: str) -> tuple[SpreadConstraint, ...]:
         owner = self._selector_of(resource, pod.namespace, name) if resource else None
         selector = default_selector(self._service_selectors(pod), owner)
         if selector is None:

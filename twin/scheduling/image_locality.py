@@ -62,7 +62,7 @@ class ImageLocality(Part):
             return known[1]
         if known is None and len(self._scores) >= _KEPT:
             self._scores.clear()
-        scores = self._computed(images, count)
+        scores = self._compute(images, count)
         existing = scores[self._nodes.present[:count]]
         answer = scores if len(existing) and existing.min() != existing.max() else None
         self._scores[images] = (stamp, answer)
@@ -84,7 +84,7 @@ class ImageLocality(Part):
             self._sizes.setdefault(image, {})[row] = size
             self._versions[image] = self._versions.get(image, 0) + 1
 
-    def _computed(self, images: tuple[str, ...], count: int) -> Ints:
+    def _compute(self, images: tuple[str, ...], count: int) -> Ints:
         total = self._nodes.existing
         sums = np.zeros(count, np.int64)
         for image in images:

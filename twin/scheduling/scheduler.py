@@ -170,7 +170,7 @@ class Scheduler(Part):
         failed: dict[PodShape, tuple[str, tuple[str, ...]]],
     ) -> bool:
         """Bind the pod, or park it; False when pods were displaced for it."""
-        cycle = Cycle(self.plugins, pod, self._reserved(pod))
+        cycle = Cycle(self.plugins, pod, self._reserved_pods(pod))
         mask = cycle.feasible()
         row = self._choose(pod, mask)
         if row is not None:
@@ -205,7 +205,7 @@ class Scheduler(Part):
 
     def place(self, pod: PodRecord) -> int | None:
         """Return the row of the node that a pod would get now, binding nothing; None: no room."""
-        return self._choose(pod, Cycle(self.plugins, pod, self._reserved(pod)).feasible())
+        return self._choose(pod, Cycle(self.plugins, pod, self._reserved_pods(pod)).feasible())
 
     def _choose(self, pod: PodRecord, mask: Flags) -> int | None:
         """Return the row of the best of enough feasible nodes."""
@@ -230,7 +230,7 @@ class Scheduler(Part):
         best = rows[scores == scores.max()]
         return int(best[self._random.randrange(len(best))] if len(best) > 1 else best[0])
 
-    def _reserved(self, pod: PodRecord) -> Reserved:
+    def _reserved_pods(self, pod: PodRecord) -> Reserved:
         """Return the pods of no lower priority for which room is being made, with their rows."""
         if not self._nominated:
             return ()

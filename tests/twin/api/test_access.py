@@ -104,13 +104,13 @@ def test_who_am_i(api: Api) -> None:
 )
 def test_what_is_no_token_is_nobody(header: str) -> None:
     """Only a whole token behind the word Bearer is somebody."""
-    tokens = Tokens.drawn()
+    tokens = Tokens.draw()
     assert tokens.identity(header.format(**tokens.of_all())) is None
 
 
 def test_each_identity_has_its_own_token() -> None:
     """Every token stands for one identity, and no two are equal."""
-    tokens = Tokens.drawn()
+    tokens = Tokens.draw()
     found = [tokens.identity(f"Bearer {tokens.of_all()[one.name]}") for one in IDENTITIES]
     assert tuple(found) == IDENTITIES
     assert len(set(tokens.of_all().values())) == len(IDENTITIES)

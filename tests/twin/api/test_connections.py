@@ -63,7 +63,7 @@ async def _all(reader: asyncio.StreamReader) -> bytes:
 
 @asynccontextmanager
 async def _serving() -> AsyncIterator[Served]:
-    engine, tokens = Engine(None, 1), Tokens.drawn()
+    engine, tokens = Engine(None, 1), Tokens.draw()
     engine.add_nodes(open_workload("idle", nodes=3, seed=1).nodes)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))

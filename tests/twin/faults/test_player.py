@@ -138,7 +138,7 @@ async def test_a_journal_re_runs_a_scenario_to_the_same_state(tmp_path: Path) ->
     """What the server wrote down gives the same cluster, though it refused requests meanwhile."""
     key = WorldKey(7, 6, "idle", 0.0)
     journal = Journal(tmp_path / "j", key)
-    engine, tokens = Engine(seed=7), Tokens.drawn()
+    engine, tokens = Engine(seed=7), Tokens.draw()
     engine.add_nodes([NodeShape("n0", 8_000, 16 * GIB, 0, {})])
     app = ApiServer(engine, tokens, journal)
     faults = [
@@ -169,7 +169,7 @@ async def test_a_journal_re_runs_a_scenario_to_the_same_state(tmp_path: Path) ->
 @pytest.mark.parametrize(("fault", "last"), [("watch_cut", b""), ("watch_expiry", b'"code":410')])
 async def test_a_fault_ends_running_watches(fault: str, last: bytes) -> None:
     """A watch ends when the fault begins, with 410 when the past is forgotten; others go on."""
-    engine, tokens = Engine(seed=7), Tokens.drawn()
+    engine, tokens = Engine(seed=7), Tokens.draw()
     app = ApiServer(engine, tokens)
     admin = tokens.of_all()["admin"]
     document = {"faults": [{"fault": fault, "at_seconds": 5, "resources": ["nodes"]}]}
@@ -190,7 +190,7 @@ async def test_a_fault_ends_running_watches(fault: str, last: bytes) -> None:
 
 async def test_only_the_administrator_may_break_things() -> None:
     """Every other identity is refused, and nothing is planned."""
-    engine, tokens = Engine(seed=7), Tokens.drawn()
+    engine, tokens = Engine(seed=7), Tokens.draw()
     app = ApiServer(engine, tokens)
     body = json.dumps({"faults": [{"fault": "watch_expiry"}]}).encode()
     before = engine.state_hash()
@@ -203,7 +203,7 @@ async def test_only_the_administrator_may_break_things() -> None:
 
 async def test_a_late_answer_is_late_and_right() -> None:
     """Latency holds an answer back in wall time and changes nothing else."""
-    engine, tokens, clock = Engine(seed=7), Tokens.drawn(), SystemClock()
+    engine, tokens, clock = Engine(seed=7), Tokens.draw(), SystemClock()
     app = ApiServer(engine, tokens)
     slow = {"fault": "api_latency", "latency_seconds": 0.1, "resources": ["pods"]}
     engine.faults.play(scenario_of({"faults": [slow]}, "s"))

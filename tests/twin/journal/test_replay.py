@@ -147,7 +147,7 @@ def test_a_full_disk_ends_the_twin_and_not_its_word(tmp_path: Path) -> None:
 def test_tokens_outlive_their_process(tmp_path: Path) -> None:
     """A second start has the tokens of the first, in a file of the owner's alone."""
     path = tmp_path / "twin-tokens.json"
-    first, second = Tokens.kept(path), Tokens.kept(path)
+    first, second = Tokens.read_or_draw(path), Tokens.read_or_draw(path)
 
     assert first.of_all() == second.of_all()
     assert len(set(first.of_all().values())) == len(first.of_all())
