@@ -364,11 +364,11 @@ class _Backlog:
         with suppress(TimeoutError):
             async with asyncio.timeout(wait_seconds):
                 await self._change.wait()
-        taken, self._messages = self._messages, []
+        messages, self._messages = self._messages, []
         self._room.set()
         if self._reader is None:
             self._change.clear()
-        elif not taken:
+        elif not messages:
             self._reader.result()
             raise RuntimeError("the bus ended its feed")
-        return taken
+        return messages

@@ -265,8 +265,8 @@ def _read_request_head(connection: socket, clock: Clock) -> bytes:
     Raises:
         TimeoutError: they do not end in time, however they trickle in.
     """
-    found, deadline = b"", clock.monotonic() + ANSWER_SECONDS
-    while b"\r\n\r\n" not in found and b"\n\n" not in found and len(found) <= HEAD_BYTES:
+    head, deadline = b"", clock.monotonic() + ANSWER_SECONDS
+    while b"\r\n\r\n" not in head and b"\n\n" not in head and len(head) <= HEAD_BYTES:
         left = deadline - clock.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -274,5 +274,5 @@ def _read_request_head(connection: socket, clock: Clock) -> bytes:
         piece = connection.recv(HEAD_BYTES)
         if not piece:
             return b""
-        found += piece
-    return found
+        head += piece
+    return head

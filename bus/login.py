@@ -60,12 +60,12 @@ class Login:
         """
         if file := environment.get(FILE_VARIABLE):
             environment = _read_variables(Path(file))
-        given = {name: environment.get(variable) for name, variable in _VARIABLES.items()}
+        values = {name: environment.get(variable) for name, variable in _VARIABLES.items()}
         return cls(
-            user=given["user"] or None,
-            password=given["password"] or None,
-            api_prefix=given["api_prefix"] or API,
-            inbox_prefix=given["inbox_prefix"] or INBOX,
+            user=values["user"] or None,
+            password=values["password"] or None,
+            api_prefix=values["api_prefix"] or API,
+            inbox_prefix=values["inbox_prefix"] or INBOX,
         )
 
     def environment(self) -> dict[str, str]:

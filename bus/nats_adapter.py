@@ -160,8 +160,8 @@ class NatsBus:
         patience = self._patience()
         while True:
             losses = self._link.losses
-            found = parse_got_message(await self._call_api(self._get_of_leader, wish))
-            newest = NewestMessage(None) if found is None else NewestMessage(*found)
+            parsed = parse_got_message(await self._call_api(self._get_of_leader, wish))
+            newest = NewestMessage(None) if parsed is None else NewestMessage(*parsed)
             await self.info()  # whoever answered is still the one leader
             if losses == self._link.losses and (newest.seq >= at_least or patience.spent):
                 return newest

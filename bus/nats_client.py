@@ -74,9 +74,9 @@ class LightClient(Client):
         return subject.lower() not in self._refused
 
     async def _process_err(self, err_msg: str) -> None:
-        found = _REFUSAL.search(err_msg)
-        if found:
-            self._refused.add(found.group(1))
+        refusal = _REFUSAL.search(err_msg)
+        if refusal:
+            self._refused.add(refusal.group(1))
         await super()._process_err(err_msg)
 
     async def switch_server(self) -> None:

@@ -198,23 +198,23 @@ def main(arguments: Sequence[str], identities: Identities) -> int:
     )
     parser.add_argument("--keep", action="store_true", help="keep passwords that are there")
     parser.add_argument("--group", action="store_true", help="let this user's group read, too")
-    given = parser.parse_args(arguments)
-    mode = 0o640 if given.group else 0o600
+    options = parser.parse_args(arguments)
+    mode = 0o640 if options.group else 0o600
     logins = new_logins(identities)
     try:
-        logins |= _kept(given.out, identities) if given.keep else {}
+        logins |= _kept(options.out, identities) if options.keep else {}
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return ExitCode.BAD_INPUT
-    stream = StreamDeclaration.of(given.cluster, given.incarnation).name
-    conf = accounts_conf(given.cluster, stream, logins, anonymous=given.anonymous)
+    stream = StreamDeclaration.of(options.cluster, options.incarnation).name
+    conf = accounts_conf(options.cluster, stream, logins, anonymous=options.anonymous)
     try:
-        _write(given.out / SERVER / "accounts.conf", conf, mode)
+        _write(options.out / SERVER / "accounts.conf", conf, mode)
         for name, login in logins.items():
-            _write(given.out / name / LOGIN_FILE, env_lines(login), mode)
+            _write(options.out / name / LOGIN_FILE, env_lines(login), mode)
     except OSError as error:
         why = f"name a folder that can be written ({error.filename}: {error.strerror})"
-        sys.stderr.write(f"{ConfigError('--out', given.out, why)}\n")
+        sys.stderr.write(f"{ConfigError('--out', options.out, why)}\n")
         return ExitCode.BAD_INPUT
     return ExitCode.GOOD
 

@@ -87,9 +87,9 @@ async def connect_client(
     version = client.connected_server_version
     if (version.major, version.minor) < OLDEST_SERVER:
         await client.close()
-        found = f"{version.major}.{version.minor}.{version.patch}"
+        running = f"{version.major}.{version.minor}.{version.patch}"
         raise ServerTooOld(
-            f"nats.url = {url}: nats-server {found} is too old; use 2.12 or newer (atomic batches)"
+            f"nats.url = {url}: nats-server {running} is too old; use 2.12 or newer (atomic batches)"
         )
     return client
 

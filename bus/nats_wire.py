@@ -84,13 +84,13 @@ def batch_headers(
     """Return the headers of one atomic batch; only the first message of a subject may carry an
     expectation.
     """
-    seen: set[str] = set()
+    expected_subjects: set[str] = set()
     headers = []
     for number, message in enumerate(messages, start=1):
         own = {**message.headers, "Nats-Batch-Id": batch_id, "Nats-Batch-Sequence": str(number)}
-        if message.subject not in seen:
+        if message.subject not in expected_subjects:
             own[EXPECTED] = str(expected[message.subject])
-            seen.add(message.subject)
+            expected_subjects.add(message.subject)
         if number == len(messages):
             own["Nats-Batch-Commit"] = "1"
         headers.append(own)
@@ -103,10 +103,13 @@ def stored_message(headers: Mapping[str, str] | None, data: bytes) -> StoredMess
     Raises:
         BusUnavailable: the server's own headers are missing or make no sense.
     """
-    given = headers or {}
+    all_headers = headers or {}
     try:
-        seq, time_ns = int(given["Nats-Sequence"]), nanoseconds(given["Nats-Time-Stamp"])
-        subject = given["Nats-Subject"]
+        seq, time_ns = (
+            int(all_headers["Nats-Sequence"]),
+            nanoseconds(all_headers["Nats-Time-Stamp"]),
+        )
+        subject = all_headers["Nats-Subject"]
     except (KeyError, ValueError) as error:
         raise BusUnavailable(f"a stored message has unreadable headers: {error!r}") from error
     if seq < 1:
@@ -115,7 +118,7 @@ def stored_message(headers: Mapping[str, str] | None, data: bytes) -> StoredMess
         seq=seq,
         time_ns=time_ns,
         subject=subject,
-        headers={name: value for name, value in given.items() if not _is_server_header(name)},
+        headers={name: value for name, value in all_headers.items() if not _is_server_header(name)},
         data=data,
     )
 
@@ -131,13 +134,13 @@ def parse_got_message(answer: Mapping[str, Any]) -> tuple[StoredMessage, str] | 
     if error.get("err_code") == NO_MESSAGE:
         return None
     try:
-        found = answer["message"]
-        raw = base64.b64decode(found.get("hdrs", ""))
+        message = answer["message"]
+        raw = base64.b64decode(message.get("hdrs", ""))
         headers = dict(header_lines(raw.partition(b"\r\n")[2]))
         signature = headers.get(SIGNATURE, "")
-        place = {"Nats-Sequence": str(found["seq"]), "Nats-Time-Stamp": found["time"]}
-        headers |= {**place, "Nats-Subject": found["subject"]}
-        return stored_message(headers, base64.b64decode(found.get("data", ""))), signature
+        place = {"Nats-Sequence": str(message["seq"]), "Nats-Time-Stamp": message["time"]}
+        headers |= {**place, "Nats-Subject": message["subject"]}
+        return stored_message(headers, base64.b64decode(message.get("data", ""))), signature
     except (KeyError, TypeError, AttributeError, ValueError) as failure:
         why = error.get("description", repr(failure))
         raise BusUnavailable(f"the log's leader does not give a message ({why})") from failure

@@ -100,9 +100,9 @@ class EventData(DataModel):
 
 def check_counts(data: bytes) -> None:
     """Raise ValueError for more objects, members or cells than an event holds; reads nothing."""
-    found = {"objects": data.count(b"{"), "members": data.count(b":"), "values": data.count(b",")}
+    counts = {"objects": data.count(b"{"), "members": data.count(b":"), "values": data.count(b",")}
     most = {"objects": MOST_OBJECTS, "members": MOST_MEMBERS, "values": MOST_VALUES}
-    for name, count in found.items():
+    for name, count in counts.items():
         if count > most[name]:
             raise ValueError(f"{count} {name} are more than an event holds ({most[name]})")
 

@@ -151,11 +151,11 @@ def _check_place(event: Event[EventData]) -> None:
     data does not name.
     """
     try:
-        found = parse(event.subject)
+        parsed = parse(event.subject)
         cycle_of(event.correlation_id)
     except ValueError as error:
         raise UnknownEvent(f"{event.subject}: {error}") from error
-    if found.tokens != event.data.tokens():
+    if parsed.tokens != event.data.tokens():
         raise UnknownEvent(f"{event.subject}: its data belongs on {'.'.join(event.data.tokens())}")
     for name, value in (("id", event.id), ("source", event.source), ("time", event.time)):
         if not value:

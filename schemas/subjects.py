@@ -96,10 +96,10 @@ def matches(subject_pattern: str, subject: str) -> bool:
     """Say whether a subject falls under a pattern with NATS wildcards (`*` one token, `>` the
     rest).
     """
-    wanted, given = subject_pattern.split("."), subject.split(".")
-    for position, token in enumerate(wanted):
+    pattern_tokens, tokens = subject_pattern.split("."), subject.split(".")
+    for position, token in enumerate(pattern_tokens):
         if token == ">":
-            return len(given) > position
-        if position >= len(given) or token not in {"*", given[position]}:
+            return len(tokens) > position
+        if position >= len(tokens) or token not in {"*", tokens[position]}:
             return False
-    return len(wanted) == len(given)
+    return len(pattern_tokens) == len(tokens)

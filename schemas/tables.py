@@ -181,26 +181,26 @@ def check_cells(kind: type[Table], delta: TableDelta, columns: Mapping[str, Any]
 def cell_types(kind: type[Table], name: str) -> frozenset[type]:
     """Return the Python types that a column's cells have in a delta; none for an unknown column."""
     field = kind.model_fields.get(name)
-    found: set[type] = set()
+    types: set[type] = set()
     waiting: list[Any] = [] if field is None else [get_args(field.annotation)[0]]
     while waiting:
         one = waiting.pop()
         if get_origin(one) is Literal:
-            found.update(map(type, get_args(one)))
+            types.update(map(type, get_args(one)))
         elif get_args(one):
             inner = get_args(one)
             waiting += inner[:1] if hasattr(one, "__metadata__") else inner
         elif one in (bool, int, float, type(None)):
-            found.add(one)
+            types.add(one)
         else:
-            found.add(str)  # texts, and enumerations of texts
-    return frozenset(found)
+            types.add(str)  # texts, and enumerations of texts
+    return frozenset(types)
 
 
 def _moved_rows(old: Table, delta: TableDelta) -> tuple[tuple[str, ...], Sequence[int | None]]:
     """Return the ids after rows came and went, and where each row was before."""
-    gone = frozenset(delta.removed)
-    ids = tuple(sorted([*(row_id for row_id in old.ids if row_id not in gone), *delta.added]))
+    removed = frozenset(delta.removed)
+    ids = tuple(sorted([*(row_id for row_id in old.ids if row_id not in removed), *delta.added]))
     before = old.index()
     return ids, [before.get(row_id) for row_id in ids]
 

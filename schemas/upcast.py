@@ -72,12 +72,12 @@ def upcast(
     Raises:
         ValueError: the chain of upcasters runs in a circle.
     """
-    seen = {event_type}
+    types_seen = {event_type}
     while event_type in upcasters:
         event_type, step = upcasters[event_type]
-        if event_type in seen:
+        if event_type in types_seen:
             raise ValueError(f"upcasters of {event_type} run in a circle")
-        seen.add(event_type)
+        types_seen.add(event_type)
         data = step(data)
     return event_type, data
 

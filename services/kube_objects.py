@@ -106,8 +106,8 @@ class Node(KubeStruct, frozen=True):
     @property
     def ready(self) -> bool:
         """Whether the Ready condition is true."""
-        found = self.condition("Ready")
-        return found is not None and found.status == "True"
+        condition = self.condition("Ready")
+        return condition is not None and condition.status == "True"
 
     def condition(self, kind: str) -> Condition | None:
         """Return one condition."""
@@ -205,8 +205,8 @@ class Pod(KubeStruct, frozen=True):
     @property
     def ready(self) -> bool:
         """Whether the Ready condition is true."""
-        found = self.condition("Ready")
-        return found is not None and found.status == "True"
+        condition = self.condition("Ready")
+        return condition is not None and condition.status == "True"
 
     @property
     def restarts(self) -> int:

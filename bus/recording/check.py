@@ -110,13 +110,13 @@ class FileWalk:
         Raises:
             InputError: the file cannot be read, or is of a version that this code does not know.
         """
-        path, found = self.found.path, self.found
+        path, file_check = self.found.path, self.found
         try:
-            found.bytes = path.stat().st_size
+            file_check.bytes = path.stat().st_size
             with path.open("rb", buffering=BUFFER_BYTES) as file:
                 for frame in self._frames(file):
-                    if found.sealed:
-                        found.sealed = False
+                    if file_check.sealed:
+                        file_check.sealed = False
                         self._add_damage(frame.offset, "it stands behind the footer")
                     content = self._parse(frame)
                     if content is not None and self._accept(content, frame):
@@ -203,16 +203,16 @@ class FileWalk:
             self.found.flaws[-1] = replace(flaw, why=f"{flaw.why}; {lost}")
 
     def _extend_usable(self, content: Content, *, proven: bool) -> None:
-        found = self.found
-        found.messages += len(content.messages)
+        file_check = self.found
+        file_check.messages += len(content.messages)
         if not content.messages:
             return
         first, self._last_usable = content.messages[0].seq, content.messages[-1].seq
         if self._broken:
             stretch = UsableRange(content.number, content.number, first, first, 0, proven)
-            found.stretches.append(stretch)
+            file_check.stretches.append(stretch)
             self._broken = False
-        newest = found.stretches[-1]
+        newest = file_check.stretches[-1]
         newest.last_frame, newest.last_seq = content.number, self._last_usable
         newest.messages += len(content.messages)
 

@@ -107,9 +107,9 @@ def _read_last_line(frame: Frame, content: Content, last_seq: int) -> str:
     except ValueError:
         last = {}
     for kind in ("frame_end", "sealed"):
-        said = last.get(kind)
-        if isinstance(said, dict) and len(last) == 1:
-            content.said = said
+        fields = last.get(kind)
+        if isinstance(fields, dict) and len(last) == 1:
+            content.said = fields
             return kind
     raise ContentDamaged("it has no trailer", content.number, frame, last_seq)
 

@@ -101,15 +101,15 @@ class LocatedWindow:
         """Yield the heads, then everything from the beginning to the window's end; None for a gap."""
         yield from self.start.heads
         begun = False
-        for kept in self.source.lines(self.start.first_seq):
-            if kept is None:
+        for entry in self.source.lines(self.start.first_seq):
+            if entry is None:
                 if begun:
                     yield None
-            elif kept[0].seq > self.last_seq:
+            elif entry[0].seq > self.last_seq:
                 return
-            elif kept[0].seq >= self.start.first_seq:
+            elif entry[0].seq >= self.start.first_seq:
                 begun = True
-                yield kept
+                yield entry
 
 
 def locate_window(source: CutSource, window: Window) -> LocatedWindow:
@@ -121,12 +121,12 @@ def locate_window(source: CutSource, window: Window) -> LocatedWindow:
     finder = StartFinder(source.first_seq, needs_checkpoints=source.holds_checkpoints)
     start: StartPoint | None = None
     from_seq = last_seq = 0
-    for kept in source.lines():
-        if kept is None:
+    for entry in source.lines():
+        if entry is None:
             if start is None:
                 finder.break_off()
             continue
-        message, line = kept
+        message, line = entry
         if window.is_past(message):
             break
         if window.contains(message) and message.seq >= finder.first_seq:
@@ -153,19 +153,19 @@ def cut_recording(
     source = CutSource(open_recording(path), past_damage)
     part = locate_window(source, window)
     messages = gaps = 0
-    said: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "first_seq": part.start.first_seq,
         "from_seq": part.from_seq,
         "last_seq": part.last_seq,
         "heads": len(part.start.heads),
         "complete": part.start.complete,
     }
-    header = {**source.recording.header, "cut": {**said, "window": str(window)}}
+    header = {**source.recording.header, "cut": {**summary, "window": str(window)}}
     with writing_recording(target, header) as writer:
-        for kept in part.lines():
-            if kept is None:
+        for entry in part.lines():
+            if entry is None:
                 gaps += 1
             else:
-                writer.write(*kept)
+                writer.write(*entry)
                 messages += 1
-    return CutSummary(**said, messages=messages, gaps=gaps, damage=part.damage)
+    return CutSummary(**summary, messages=messages, gaps=gaps, damage=part.damage)

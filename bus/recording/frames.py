@@ -142,7 +142,7 @@ def _read_packed_frame(file: BinaryIO, offset: int) -> tuple[bytes, int]:
 
 
 def _read_exactly(file: BinaryIO, size: int, offset: int) -> bytes:
-    found = file.read(size)
-    if len(found) < size:
+    data = file.read(size)
+    if len(data) < size:
         raise FrameDamaged(CUT_OFF, offset)
-    return found
+    return data

@@ -54,35 +54,35 @@ class ChainLinks:
 
     def judge(self, content: Content) -> FrameVerdict:
         """See `FrameLinks.judge`."""
-        said = content.said
-        total, last_seq = said.get("messages"), said.get("last_seq")
+        trailer = content.said
+        total, last_seq = trailer.get("messages"), trailer.get("last_seq")
         if type(total) is not int or type(last_seq) is not int:
             self.note_gap()
             return FrameVerdict("its trailer has no counts", usable=False)
         digest = hashlib.sha256(content.body).hexdigest()
         own = len(content.messages)
         linked = self._chain is not None
-        continues = linked and said.get("chain") == extend_chain(
-            self._chain or "", said.get("sha256")
+        continues = linked and trailer.get("chain") == extend_chain(
+            self._chain or "", trailer.get("sha256")
         )
         missing = total - own - self.total
-        if digest != said.get("sha256"):
+        if digest != trailer.get("sha256"):
             why = "its lines are not those that its trailer has hashed" + _count_missing(
                 missing, own
             )
-            self._chain = said["chain"] if continues else None
+            self._chain = trailer["chain"] if continues else None
             if continues:
                 self.total, self.last_seq = total, last_seq
             return FrameVerdict(why, usable=False)
         why = "" if (continues and missing == 0) or not linked else self._why_not(content, missing)
-        self._chain = str(said.get("chain"))
+        self._chain = str(trailer.get("chain"))
         self.total, self.last_seq = total, _last_seq(content, self.last_seq)
         return FrameVerdict(why, missing=0 if why else max(missing, 0))
 
     def fits_footer(self, footer: Content) -> bool:
         """See `FrameLinks.fits_footer`."""
-        said = {"messages": self.total, "last_seq": self.last_seq, "chain": self._chain}
-        return footer.said == said
+        expected = {"messages": self.total, "last_seq": self.last_seq, "chain": self._chain}
+        return footer.said == expected
 
     def note_gap(self) -> None:
         """See `FrameLinks.note_gap`."""

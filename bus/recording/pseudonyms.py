@@ -51,15 +51,15 @@ def pseudonyms(names: Iterable[str], salt: bytes) -> Mapping[str, str]:
     root = _PrefixNode()
     for name in sorted(set(names)):
         _insert(root, name)
-    found: dict[str, str] = {}
+    pseudonym_of: dict[str, str] = {}
     waiting = [(root, "", "")]
     while waiting:
-        branch, path, said = waiting.pop()
+        branch, path, prefix = waiting.pop()
         if branch.is_name:
-            found[path] = said
+            pseudonym_of[path] = prefix
         for label, code, child in _codes(branch, path, salt):
-            waiting.append((child, path + label, said + code))
-    return found
+            waiting.append((child, path + label, prefix + code))
+    return pseudonym_of
 
 
 def _insert(root: _PrefixNode, name: str) -> None:
@@ -86,8 +86,8 @@ def _codes(branch: _PrefixNode, path: str, salt: bytes) -> Iterable[tuple[str, s
     for char, number in zip(chars, drawn, strict=True):
         label, end = _follow_single_path(char, branch.children[char])
         # A separator stays where it is: it sorts before `/`, which may follow a shorter name.
-        kept = "" if char in words else char
-        yield label, kept + ("" if label == kept else _code(number)), end
+        literal = "" if char in words else char
+        yield label, literal + ("" if label == literal else _code(number)), end
 
 
 def _follow_single_path(label: str, branch: _PrefixNode) -> tuple[str, _PrefixNode]:
@@ -102,12 +102,12 @@ def _follow_single_path(label: str, branch: _PrefixNode) -> tuple[str, _PrefixNo
 
 def _same_class(chars: list[str], random: Random) -> dict[str, str]:
     """Return other characters of the same class, in the same order."""
-    found: dict[str, str] = {}
+    replacements: dict[str, str] = {}
     for letters in _CLASSES:
-        given = [char for char in chars if char in letters]
-        drawn = sorted(random.sample(range(len(letters)), len(given)))
-        found.update(zip(given, (letters[place] for place in drawn), strict=True))
-    return found
+        members = [char for char in chars if char in letters]
+        drawn = sorted(random.sample(range(len(letters)), len(members)))
+        replacements.update(zip(members, (letters[place] for place in drawn), strict=True))
+    return replacements
 
 
 def _code(number: int) -> str:

@@ -101,8 +101,8 @@ class StartFinder:
             begin, complete = max(least, first), least >= first
         heads = [
             newest
-            for kept in self.standing.values()
-            for newest in [one for one in kept if one[0].seq < begin][-1:]
+            for entries in self.standing.values()
+            for newest in [one for one in entries if one[0].seq < begin][-1:]
         ]
         return StartPoint(begin, complete, tuple(sorted(heads, key=lambda head: head[0].seq)))
 
@@ -118,10 +118,10 @@ class StartFinder:
     def _add_standing(self, process: str, message: StoredMessage, line: bytes) -> None:
         if self.needs_checkpoints and keeps_state(process):
             self.applied_seqs.setdefault(process, None)
-        kept = [*self.standing.get(message.subject, ()), (message, line)]
+        entries = [*self.standing.get(message.subject, ()), (message, line)]
         begin = self.start_for(message.seq).first_seq
-        older = [one for one in kept if one[0].seq < begin]
-        self.standing[message.subject] = kept[max(len(older) - 1, 0) :]
+        older = [one for one in entries if one[0].seq < begin]
+        self.standing[message.subject] = entries[max(len(older) - 1, 0) :]
 
 
 class _SubjectRole(Enum):

@@ -88,9 +88,9 @@ class RecordingWriter:
         if not self._frame:
             return
         body = b"".join(self._frame)
-        said = self._proof.add_frame(body, self._messages, self._last_seq)
+        trailer = self._proof.add_frame(body, self._messages, self._last_seq)
         self._messages = 0
-        self._write_frame(body + trailer_line(said))
+        self._write_frame(body + trailer_line(trailer))
 
     def seal(self) -> None:
         """Close the recording for good; doing it twice is doing it once."""

@@ -78,8 +78,8 @@ GUARD_RAILS = (
     Defect(
         "half of five nodes are two",
         "services/executor/guards/last_ready_nodes.py",
-        "-(-seen.nodes * question.settings.least_ready_ratio // 1)",
-        "seen.nodes * question.settings.least_ready_ratio // 1",
+        "-(-summary.nodes * question.settings.least_ready_ratio // 1)",
+        "summary.nodes * question.settings.least_ready_ratio // 1",
         "tests/executor/test_guards.py::test_what_must_stay_ready_is_rounded_up_and_never_none",
     ),
     Defect(

@@ -103,8 +103,8 @@ READERS = (
     Defect(
         "health port: headers have no end",
         "bus/health.py",
-        "and len(found) <= HEAD_BYTES:",
-        "and len(found) <= 10**9:",
+        "and len(head) <= HEAD_BYTES:",
+        "and len(head) <= 10**9:",
         f"{HEALTH}::test_an_absurd_question_is_refused",
     ),
     Defect(

@@ -34,8 +34,8 @@ _FOOTERS = (
     Defect(
         "check compares only a footer's count",
         "bus/recording/links.py",
-        "        return footer.said == said",
-        '        return footer.said["messages"] == said["messages"]',
+        "        return footer.said == expected",
+        '        return footer.said["messages"] == expected["messages"]',
         f"{FOOTER}::test_every_word_of_the_footer_counts",
     ),
     Defect(
@@ -254,8 +254,8 @@ _EDGES = (
     Defect(
         "a part loses its last line",
         "bus/recording/cut.py",
-        "elif kept[0].seq > self.last_seq:",
-        "elif kept[0].seq >= self.last_seq:",
+        "elif entry[0].seq > self.last_seq:",
+        "elif entry[0].seq >= self.last_seq:",
         f"{EDGES}::test_a_part_ends_with_the_last_message_asked_for",
     ),
     Defect(

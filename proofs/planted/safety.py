@@ -103,14 +103,14 @@ SAFETY = (
     Defect(
         "owners of owners are not asked",
         "services/executor/owners.py",
-        "found.extend(await self._marks_of_owners(above.metadata, left - 1))",
+        "marks.extend(await self._marks_of_owners(above.metadata, left - 1))",
         "pass",
         f"{EXECUTOR}::test_a_stored_plan_evicts_nothing_protected[twin-by-cron-1-cronjob]",
     ),
     Defect(
         "a StatefulSet's marks are not read",
         "services/executor/owners.py",
-        "found.extend(await self._marks_of_owners(metadata, LONGEST_CHAIN))",
+        "marks.extend(await self._marks_of_owners(metadata, LONGEST_CHAIN))",
         "pass",
         f"{EXECUTOR}::test_a_stored_plan_evicts_nothing_protected[twin-by-stateful-set-statefulset]",
     ),

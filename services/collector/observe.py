@@ -184,12 +184,12 @@ def _cell_calculator(power: PowerModel) -> Callable[..., _NodeCells]:
         memory_requested = min(1.0, _used_ratio(memory_requested_bytes, memory))
         cpu_used = None if cpu_used_cores is None else _used_ratio(cpu_used_cores, cores)
         memory_used = None if memory_used_bytes is None else _used_ratio(memory_used_bytes, memory)
-        shown = measured and cpu_used is not None and memory_used is not None
+        known = measured and cpu_used is not None and memory_used is not None
         watts = node_watts(
             power,
             power_state=power_state,
-            cpu_ratio=cpu_used if shown and cpu_used is not None else cpu_requested,
-            memory_ratio=memory_used if shown and memory_used is not None else memory_requested,
+            cpu_ratio=cpu_used if known and cpu_used is not None else cpu_requested,
+            memory_ratio=memory_used if known and memory_used is not None else memory_requested,
             clock_scale_ratio=clock_scale_ratio,
         )
         return _NodeCells(

@@ -63,16 +63,16 @@ def usage_signal(snapshot: Snapshot, settings: CollectorSettings) -> NodeUsage:
         return NodeUsage(missing, frozenset())
     now = snapshot.cluster_time_seconds
     fresh = {name: at for name, at in times.items() if now - at <= limit}
-    held = fresh or times
+    samples = fresh or times
     signal = _dated_signal(
         "node_usage",
         METRICS,
         min(fresh.values()) if fresh else max(times.values()),
         limit,
         snapshot,
-        exceptions=tuple(name for name in nodes.ids if name not in held),
+        exceptions=tuple(name for name in nodes.ids if name not in samples),
     )
-    return NodeUsage(signal, frozenset(held))
+    return NodeUsage(signal, frozenset(samples))
 
 
 def power_signal(snapshot: Snapshot, requests: Signal, usage: NodeUsage) -> Signal:

@@ -79,9 +79,9 @@ def _node_changes(old: NodeTable, new: NodeTable, at: float) -> Iterator[Reactio
         earlier = old.row(before[name]) if name in before else None
         if earlier is None or earlier["ready"] != row["ready"]:
             yield _node_change(name, row, earlier, at)
-    kept = new.index()
+    new_rows = new.index()
     for name in old.ids:
-        if name not in kept:
+        if name not in new_rows:
             yield _reaction_item(
                 ReactionKind.NODE_GONE, name, at, text=f"node {name} is gone", node=name
             )
@@ -120,9 +120,9 @@ def _workload_changes(old: WorkloadTable, new: WorkloadTable, at: float) -> Iter
             up = wanted > earlier
             kind = ReactionKind.SCALE_UP if up else ReactionKind.SCALE_DOWN
             yield _rescale_item(kind, name, at, earlier, wanted)
-    kept = new.index()
+    new_rows = new.index()
     for name, wanted in zip(old.ids, old.wanted, strict=True):
-        if wanted and name not in kept and "/Deployment/" in name:
+        if wanted and name not in new_rows and "/Deployment/" in name:
             yield _rescale_item(ReactionKind.SCALE_DOWN, name, at, wanted, 0)
 
 

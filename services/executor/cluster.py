@@ -151,8 +151,8 @@ async def read_object(transport: Transport, operation: Operation) -> dict[str, A
         if error.status == 404:
             return None
         raise
-    found: dict[str, Any] = json.loads(answer.body)
-    return found
+    current: dict[str, Any] = json.loads(answer.body)
+    return current
 
 
 async def _send_request(
@@ -179,8 +179,8 @@ async def _send_request(
         return await transport.request("PATCH", f"{path}/scale", query, scale, MERGE_PATCH)
     patch = json.loads(operation.patch)
     conditions = {"uid": operation.uid, "resourceVersion": operation.resource_version}
-    given = {name: value for name, value in conditions.items() if value}
-    patch["metadata"] = {**patch.get("metadata", {}), **given}
+    preconditions = {name: value for name, value in conditions.items() if value}
+    patch["metadata"] = {**patch.get("metadata", {}), **preconditions}
     return await transport.request("PATCH", path, query, patch, MERGE_PATCH)
 
 
@@ -233,7 +233,7 @@ async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> 
         priorities[pod.workload] = max(priorities.get(pod.workload, pod.priority), pod.priority)
     deployments = (await read_list(transport, "/apis/apps/v1/deployments", _DEPLOYMENTS)).items
     jobs = (await read_list(transport, "/apis/batch/v1/jobs", _JOBS)).items
-    found = [
+    workloads = [
         *(
             _workload_facts(
                 "Deployment", deployment.metadata, deployment.spec.replicas, suspended=False
@@ -249,7 +249,7 @@ async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> 
         one.model_copy(
             update={"pending_pods": counts.get(one.id, 0), "priority": priorities.get(one.id, 0)}
         )
-        for one in found
+        for one in workloads
     ]
     return sorted(filled, key=lambda one: one.id)
 

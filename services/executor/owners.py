@@ -53,8 +53,8 @@ class ObjectReader:
         asked = (path, kind)
         if asked not in self._read:
             self._read[asked] = await self._get(path, kind)
-        found = self._read[asked]
-        return found if isinstance(found, kind) else None
+        result = self._read[asked]
+        return result if isinstance(result, kind) else None
 
     async def _get(self, path: str, kind: type[K]) -> K | None:
         try:
@@ -76,31 +76,31 @@ class ObjectReader:
         Raises:
             ClusterUnavailable, ClusterRefused: the namespace could not be read.
         """
-        found = [Marked(what=what, mark=metadata.mark)]
+        marks = [Marked(what=what, mark=metadata.mark)]
         if metadata.namespace:
             path = f"/api/v1/namespaces/{metadata.namespace}"
             space = await self.get(path, MarkedObject)
             if space is not None:
-                found.append(
+                marks.append(
                     Marked(what=f"namespace {metadata.namespace}", mark=space.metadata.mark)
                 )
-        found.extend(await self._marks_of_owners(metadata, LONGEST_CHAIN))
-        return tuple(one for one in found if one.mark)
+        marks.extend(await self._marks_of_owners(metadata, LONGEST_CHAIN))
+        return tuple(one for one in marks if one.mark)
 
     async def _marks_of_owners(self, metadata: MarkedMeta, left: int) -> list[Marked]:
-        found: list[Marked] = []
+        marks: list[Marked] = []
         for owner in metadata.owner_references:
             if left == 0:
                 return [Marked(what=owner.what, mark=f"more than {LONGEST_CHAIN} owners")]
             try:
                 above = await self._read_owner(metadata.namespace, owner)
             except ClusterRefused as error:
-                found.append(Marked(what=owner.what, mark=f"not readable ({error.message[:100]})"))
+                marks.append(Marked(what=owner.what, mark=f"not readable ({error.message[:100]})"))
                 continue
             if above is not None:
-                found.append(Marked(what=owner.what, mark=above.metadata.mark))
-                found.extend(await self._marks_of_owners(above.metadata, left - 1))
-        return found
+                marks.append(Marked(what=owner.what, mark=above.metadata.mark))
+                marks.extend(await self._marks_of_owners(above.metadata, left - 1))
+        return marks
 
     async def _read_owner(self, namespace: str, owner: OwnerRef) -> MarkedObject | None:
         group = "/api/v1" if owner.api_version == "v1" else f"/apis/{owner.api_version}"

@@ -59,10 +59,10 @@ async def _read_node(
     transport: Transport, reader: ObjectReader, bare: Reach, scope: Scope
 ) -> Reach:
     """Read a node, and what runs on it where that matters: where namespaces are named."""
-    found = await reader.get(f"/api/v1/nodes/{bare.name}", MarkedNode)
-    if found is None:
+    node = await reader.get(f"/api/v1/nodes/{bare.name}", MarkedNode)
+    if node is None:
         return bare
-    reach = bare.model_copy(update={"nodes": (_reach_node(found, written=True),)})
+    reach = bare.model_copy(update={"nodes": (_reach_node(node, written=True),)})
     if scope.everything:
         return reach
     on_it = {"fieldSelector": f"spec.nodeName={bare.name}"}
@@ -74,13 +74,13 @@ async def _read_node(
 async def _read_workload(
     transport: Transport, reader: ObjectReader, bare: Reach, operation: Operation
 ) -> Reach:
-    found = await reader.get(object_path(operation), MarkedWorkload)
-    if found is None:
+    workload = await reader.get(object_path(operation), MarkedWorkload)
+    if workload is None:
         return bare
     kind = KINDS[bare.resource]
-    marked = await reader.protecting_mark(f"{kind.lower()} {bare.name}", found.metadata)
+    marked = await reader.protecting_mark(f"{kind.lower()} {bare.name}", workload.metadata)
     reach = bare.model_copy(update={"marked": marked})
-    if not removes_pods(operation, found.spec):
+    if not removes_pods(operation, workload.spec):
         return reach
     listed = await read_list(transport, f"/api/v1/namespaces/{bare.namespace}/pods", _PODS)
     identity = f"{bare.namespace}/{kind}/{bare.name}"

@@ -115,13 +115,13 @@ async def remove_all(transport: Transport) -> int:
     """
     try:
         ours = {"labelSelector": f"{PART_OF}={PART_OF_VALUE}"}
-        found = (await read_list(transport, DEPLOYMENTS, _DEPLOYMENTS, ours)).items
+        deployments = (await read_list(transport, DEPLOYMENTS, _DEPLOYMENTS, ours)).items
     except ClusterRefused as error:
         if error.status == 404:
             return 0
         raise
-    await _remove(transport, [one.metadata.name for one in found])
-    return len(found)
+    await _remove(transport, [one.metadata.name for one in deployments])
+    return len(deployments)
 
 
 async def remove_stranded(transport: Transport) -> int:
@@ -138,10 +138,10 @@ async def remove_stranded(transport: Transport) -> int:
         for node in nodes
         if node.ready and not node.spec.unschedulable and _power_state(node) == ON
     }
-    found = (await read_list(transport, DEPLOYMENTS, _DEPLOYMENTS)).items
+    deployments = (await read_list(transport, DEPLOYMENTS, _DEPLOYMENTS)).items
     stranded = [
         one.metadata.name
-        for one in found
+        for one in deployments
         if one.metadata.annotations.get(NODE_ANNOTATION, "") not in {"", *usable}
         and one.status.ready_replicas < one.spec.replicas
     ]

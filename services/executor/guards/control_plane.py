@@ -9,19 +9,19 @@ from services.executor.guards.question import Question, guard_check
 
 def check(question: Question) -> GuardCheck:
     """Fail when a node that is written, or whose pods are removed, is of the control plane."""
-    found = {
+    marked_nodes = {
         one.name: one.control_plane
         for reach in question.reaches
         for one in reach.nodes
         if one.control_plane
     }
-    first = next(iter(found), "")
-    text = f"node {first} is of the control plane ({found[first]})" if found else ""
+    first = next(iter(marked_nodes), "")
+    text = f"node {first} is of the control plane ({marked_nodes[first]})" if marked_nodes else ""
     return guard_check(
         "control_plane",
-        passed=not found,
+        passed=not marked_nodes,
         reason=Reason.CONTROL_PLANE,
-        measured=len(found),
+        measured=len(marked_nodes),
         limit=0,
         unit="nodes",
         text=text,

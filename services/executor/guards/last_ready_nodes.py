@@ -12,9 +12,9 @@ def check(question: Question) -> GuardCheck:
     planned = question.planned
     if planned is None or planned.direction != "off":
         return guard_check("last_ready_nodes", passed=True, reason=Reason.LAST_READY_NODES)
-    seen = question.state.seen
-    left = seen.nodes_available - 1
-    limit = max(1, -(-seen.nodes * question.settings.least_ready_ratio // 1))
+    summary = question.state.seen
+    left = summary.nodes_available - 1
+    limit = max(1, -(-summary.nodes * question.settings.least_ready_ratio // 1))
     text = "" if left >= limit else f"{left} nodes would be left; at least {limit:g} must stay"
     return guard_check(
         "last_ready_nodes",

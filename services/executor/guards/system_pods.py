@@ -16,15 +16,15 @@ ALWAYS = "kube-system"
 
 def check(question: Question) -> GuardCheck:
     """Fail when something protected would be written or removed."""
-    found = list(dict.fromkeys(_system_pods(question)))
+    names = list(dict.fromkeys(_system_pods(question)))
     return guard_check(
         "system_pods",
-        passed=not found,
+        passed=not names,
         reason=Reason.PROTECTED,
-        measured=len(found),
+        measured=len(names),
         limit=0,
         unit="objects",
-        text=found[0] if found else "",
+        text=names[0] if names else "",
     )
 
 

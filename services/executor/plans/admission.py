@@ -49,8 +49,10 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
 
 def _choose_workloads(wish: str, workloads: Sequence[WorkloadFacts]) -> list[WorkloadFacts]:
     if wish == "admit":
-        held = [workload for workload in workloads if _annotated_state(workload)]
-        return sorted(held, key=lambda one: (-one.priority, one.created_time_seconds, one.id))
+        held_workloads = [workload for workload in workloads if _annotated_state(workload)]
+        return sorted(
+            held_workloads, key=lambda one: (-one.priority, one.created_time_seconds, one.id)
+        )
     waiting = [
         one
         for one in workloads
