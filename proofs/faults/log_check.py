@@ -208,7 +208,7 @@ def _is_accounted_for(proposal: Event[Any], decision: Event[Any]) -> bool:
     data: Decision = decision.data
     if proposal.id not in {one.id for one in data.considered}:
         return proposal.data.agent in data.missing
-    return data.selected == proposal.id or proposal.data.agent.value in data.overridden
+    return data.selected == proposal.id or proposal.data.agent in data.overridden
 
 
 def _check_executions(
