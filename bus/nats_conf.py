@@ -202,7 +202,7 @@ def main(arguments: Sequence[str], identities: Identities) -> int:
     mode = 0o640 if options.group else 0o600
     logins = new_logins(identities)
     try:
-        logins |= _kept(options.out, identities) if options.keep else {}
+        logins |= _read_existing_logins(options.out, identities) if options.keep else {}
     except ConfigError as error:
         sys.stderr.write(f"{error}\n")
         return ExitCode.BAD_INPUT
@@ -219,7 +219,7 @@ def main(arguments: Sequence[str], identities: Identities) -> int:
     return ExitCode.GOOD
 
 
-def _kept(folder: Path, identities: Identities) -> dict[str, Login]:
+def _read_existing_logins(folder: Path, identities: Identities) -> dict[str, Login]:
     files = {identity.name: folder / identity.name / LOGIN_FILE for identity in identities}
     return {name: read_login(file) for name, file in files.items() if file.exists()}
 

@@ -59,7 +59,7 @@ async def connect_client(
         raise ConfigError("nats.url", url, "write it as nats://HOST:PORT, several with commas")
     client = LightClient()
 
-    async def lost() -> None:
+    async def on_disconnect() -> None:
         client.forget_unsent()
         on_loss()
 
@@ -71,7 +71,7 @@ async def connect_client(
             password=login.password,
             inbox_prefix=login.inbox_prefix,
             error_cb=_ignore_error,
-            disconnected_cb=lost,
+            disconnected_cb=on_disconnect,
             connect_timeout=3,
             allow_reconnect=retry,
             reconnect_time_wait=0.25,  # type: ignore[arg-type]  # seconds; the library only adds it up

@@ -129,7 +129,7 @@ class NatsServer:
         waited = 0.0
         while waited < ready_seconds:
             if self._process.returncode is not None:
-                raise self._failed(log)
+                raise self._start_error(log)
             if await self.answers():
                 return self.url
             await asyncio.sleep(POLL_SECONDS)
@@ -207,7 +207,7 @@ class NatsServer:
             writer.close()
         return greeting.startswith(b"INFO ") and b'"jetstream":true' in greeting
 
-    def _failed(self, log: Path) -> Exception:
+    def _start_error(self, log: Path) -> Exception:
         text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
         if "address already in use" in text:
             return ConfigError("--nats-port", self._port, "choose another port (it is in use)")

@@ -37,9 +37,9 @@ def value_of(node: Node, names: Mapping[str, Any]) -> Any:
         case Path(parts):
             return _look(names, parts)
         case Compare(left, sign, right):
-            return _compared(value_of(left, names), sign, value_of(right, names))
+            return _compare(value_of(left, names), sign, value_of(right, names))
         case Call(name, arguments):
-            return _called(name, [value_of(argument, names) for argument in arguments])
+            return _call_function(name, [value_of(argument, names) for argument in arguments])
         case _:
             return holds(node, names)
 
@@ -63,13 +63,13 @@ def _below(value: Any, part: str | int) -> Any:
     return value.get(part) if isinstance(value, Mapping) else None
 
 
-def _compared(left: Any, sign: str, right: Any) -> bool:
+def _compare(left: Any, sign: str, right: Any) -> bool:
     if isinstance(left, _Many):
-        return any(_compared(one, sign, right) for one in left)
+        return any(_compare(one, sign, right) for one in left)
     if isinstance(right, _Many):
         if sign == "in":
             return left in right
-        return any(_compared(left, sign, one) for one in right)
+        return any(_compare(left, sign, one) for one in right)
     match sign:
         case "==":
             return bool(left == right)
@@ -80,10 +80,10 @@ def _compared(left: Any, sign: str, right: Any) -> bool:
         case "~":
             return isinstance(left, str) and isinstance(right, str) and right in left
         case _:
-            return _ordered(left, sign, right)
+            return _compare_order(left, sign, right)
 
 
-def _ordered(left: Any, sign: str, right: Any) -> bool:
+def _compare_order(left: Any, sign: str, right: Any) -> bool:
     numbers = _is_number(left) and _is_number(right)
     texts = isinstance(left, str) and isinstance(right, str)
     if not (numbers or texts):
@@ -97,7 +97,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _called(name: str, given: list[Any]) -> Any:
+def _call_function(name: str, given: list[Any]) -> Any:
     if name == "len":
         return len(given[0]) if isinstance(given[0], list | tuple | str | Mapping) else None
     if name in ("max", "min", "sum", "abs"):

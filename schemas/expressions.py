@@ -111,12 +111,12 @@ class _Reader:
         return ExpressionError(self._text, self._next.position, what)
 
     def disjunction(self, depth: int) -> Node:
-        return self._joined("or", self._conjunction, depth)
+        return self._join("or", self._conjunction, depth)
 
     def _conjunction(self, depth: int) -> Node:
-        return self._joined("and", self._negation, depth)
+        return self._join("and", self._negation, depth)
 
-    def _joined(self, word: str, part: Callable[[int], Node], depth: int) -> Node:
+    def _join(self, word: str, part: Callable[[int], Node], depth: int) -> Node:
         parts = [part(depth)]
         while self._take(word):
             parts.append(part(depth))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from twin.errors import gone
+from twin.errors import gone_error
 from twin.records import Object, Record
 from twin.render import render
 
@@ -78,7 +78,7 @@ class ChangeLog:
     def since(self, version: int, namespace: str | None) -> list[Change]:
         """Return what came after `version`; raises ApiError 410 when some of it is gone."""
         if version < self._dropped_through:
-            raise gone(version, self._dropped_through)
+            raise gone_error(version, self._dropped_through)
         start = bisect_right(self._changes, version, key=lambda change: change.rv)
         newer = self._changes[start:]
         if namespace is None:

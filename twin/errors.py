@@ -44,7 +44,7 @@ class ApiError(Exception):
         }
 
 
-def qualified(resource: str, group: str) -> str:
+def qualified_resource(resource: str, group: str) -> str:
     """Return `deployments.apps`, or the bare resource for the core group."""
     return f"{resource}.{group}" if group else resource
 
@@ -56,7 +56,7 @@ def _details(resource: str, group: str, name: str) -> dict[str, Any]:
 
 def not_found(resource: str, name: str, *, group: str = "") -> ApiError:
     """404 of one object."""
-    message = f'{qualified(resource, group)} "{name}" not found'
+    message = f'{qualified_resource(resource, group)} "{name}" not found'
     return ApiError(404, "NotFound", message, _details(resource, group, name))
 
 
@@ -69,13 +69,15 @@ def unknown_resource(resource: str) -> ApiError:
 
 def already_exists(resource: str, name: str, *, group: str = "") -> ApiError:
     """409 of a create whose name is taken."""
-    message = f'{qualified(resource, group)} "{name}" already exists'
+    message = f'{qualified_resource(resource, group)} "{name}" already exists'
     return ApiError(409, "AlreadyExists", message, _details(resource, group, name))
 
 
 def conflict(resource: str, name: str, why: str, *, group: str = "") -> ApiError:
     """409 of a write that was based on an older version or another object of that name."""
-    message = f'Operation cannot be fulfilled on {qualified(resource, group)} "{name}": {why}'
+    message = (
+        f'Operation cannot be fulfilled on {qualified_resource(resource, group)} "{name}": {why}'
+    )
     return ApiError(409, "Conflict", message, _details(resource, group, name))
 
 
@@ -91,7 +93,7 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[tuple[str, str]])
         {"reason": _reason(sentence), "message": sentence, "field": path}
         for path, sentence in causes
     ]
-    message = f'{qualified(kind, group)} "{name}" is invalid: {text}'
+    message = f'{qualified_resource(kind, group)} "{name}" is invalid: {text}'
     return ApiError(422, "Invalid", message, details)
 
 
@@ -118,11 +120,11 @@ def bad_request(message: str) -> ApiError:
 
 def forbidden(resource: str, name: str, why: str, *, group: str = "") -> ApiError:
     """403 of a request that policy refuses."""
-    message = f'{qualified(resource, group)} "{name}" is forbidden: {why}'
+    message = f'{qualified_resource(resource, group)} "{name}" is forbidden: {why}'
     return ApiError(403, "Forbidden", message, _details(resource, group, name))
 
 
-def gone(since: int, oldest: int) -> ApiError:
+def gone_error(since: int, oldest: int) -> ApiError:
     """410 of a watch that starts before the oldest kept change."""
     message = f"too old resource version: {since} ({oldest})"
     return ApiError(410, "Expired", message)

@@ -132,7 +132,7 @@ def read_needs(spec: Spec) -> PodNeeds:
         soft_spread=_spread(spread, "ScheduleAnyway"),
         affinity=terms,
         anti_affinity=anti_terms,
-        preferred_pods=(*_weighted(attract, 1), *_weighted(repel, -1)),
+        preferred_pods=(*_weighted_terms(attract, 1), *_weighted_terms(repel, -1)),
         terms_key=_key([attract, repel] if attract or repel else ()),
         gates=tuple(gate["name"] for gate in spec.get("schedulingGates") or ()),
         may_preempt=spec.get("preemptionPolicy") != "Never",
@@ -227,7 +227,7 @@ def _term(entry: Mapping[str, Any], weight: int = 0) -> PodTerm:
     )
 
 
-def _weighted(affinity: Mapping[str, Any], sign: int) -> list[PodTerm]:
+def _weighted_terms(affinity: Mapping[str, Any], sign: int) -> list[PodTerm]:
     return [
         _term(entry["podAffinityTerm"], sign * entry["weight"])
         for entry in affinity.get(_PREFERRED) or ()

@@ -37,7 +37,7 @@ def resume(
     for a journal that does not fit.
     """
     journal = Journal(path, world)
-    engine, found = _restored(checkpoint_path(path), world, build)
+    engine, found = _restore_checkpoint(checkpoint_path(path), world, build)
     if found is None:
         writes = journal.replay(engine)
     else:
@@ -50,7 +50,7 @@ def resume(
     return engine, journal
 
 
-def _restored(
+def _restore_checkpoint(
     path: Path, world: WorldKey, build: Callable[[], Engine]
 ) -> tuple[Engine, Checkpoint | None]:
     if path.exists():

@@ -93,7 +93,7 @@ class Traffic:
         """Read the log over a new connection: what was acknowledged until now must be in it."""
         known = list(self.acks)
         while not self.failure:
-            bus = await self._connected()
+            bus = await self._connect()
             try:
                 stored = {one.seq: one async for one in bus.history([f"foresail.{CLUSTER}.>"])}
             except BusUnavailable:
@@ -123,7 +123,7 @@ class Traffic:
     async def _write(self, subject: str) -> None:
         number = 0
         while not self._stopping:
-            bus = await self._connected()
+            bus = await self._connect()
             try:
                 for turn in range(TURNS):
                     size = BATCH_SIZE if turn % BATCH_EVERY == 0 else 1
@@ -136,7 +136,7 @@ class Traffic:
             finally:
                 await bus.close()
 
-    async def _connected(self) -> NatsBus:
+    async def _connect(self) -> NatsBus:
         """Return a new connection, as a process has that was started again."""
         while True:
             try:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from twin.errors import ApiError, qualified
+from twin.errors import ApiError, qualified_resource
 
 ALL = ("*",)
 READ = ("get", "list", "watch")
@@ -113,7 +113,7 @@ class Identity:
         )
         name = f' "{asked.name}"' if asked.name else ""
         message = (
-            f"{qualified(asked.resource, asked.group)}{name} is forbidden: "
+            f"{qualified_resource(asked.resource, asked.group)}{name} is forbidden: "
             f'User "{self.user}" cannot {asked.verb} resource "{asked.full_resource}" '
             f'in API group "{asked.group}" {where}'
         )

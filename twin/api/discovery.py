@@ -182,7 +182,7 @@ def aggregated_document(groups: Iterable[tuple[str, str]], version: str) -> dict
             {
                 "metadata": {"name": group} if group else {},
                 "versions": [
-                    {"version": of, "freshness": "Current", "resources": _discovered(group, of)}
+                    {"version": of, "freshness": "Current", "resources": _served_kinds(group, of)}
                     for of in versions
                 ],
             }
@@ -219,7 +219,7 @@ def _resource(kind: Kind) -> dict[str, Any]:
     return entry
 
 
-def _discovered(group: str, version: str) -> list[dict[str, Any]]:
+def _served_kinds(group: str, version: str) -> list[dict[str, Any]]:
     entries: dict[str, dict[str, Any]] = {}
     for one in resource_list(group, version)["resources"]:
         name, _, subresource = one["name"].partition("/")

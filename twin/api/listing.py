@@ -141,7 +141,7 @@ def table_answer(
     asked = read_list_request(store, kind, namespace, request)
     if asked.short:
         listed = list_objects(store, kind, namespace, request)
-        return respond(200, form.listed(kind.resource, listed, store.now()))
+        return respond(200, form.render_list(kind.resource, listed, store.now()))
     stop = store.subscribe(asked.follow)
     now, names = store.now(), {"kind": kind.kind, "apiVersion": kind.api_version}
 

@@ -98,7 +98,7 @@ class Objects:
         raise not_allowed()
 
     def _list(self, kind: Kind, namespace: str | None, request: Request) -> Answer:
-        form = Form.asked(request)
+        form = Form.for_request(request)
         if request.flag("watch"):
             return watch(self._store, kind, namespace, request, form)
         if form.kind != "table":
@@ -106,7 +106,7 @@ class Objects:
         return table_answer(self._store, kind, namespace, request, form)
 
     def _get(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
-        form = Form.asked(request)
+        form = Form.for_request(request)
         if request.flag("watch"):
             narrowed = {**request.query, "fieldSelector": f"metadata.name={name}"}
             only = Request("GET", request.path, narrowed, request.headers)
@@ -329,7 +329,7 @@ class Objects:
         given: ClientObject | None = None,
     ) -> Response:
         """Answer with a written object, in the form that the client asks for."""
-        form = Form.asked(request)
+        form = Form.for_request(request)
         body = respond(status, form.one(kind.resource, obj, self._engine.now)).body
         return Response(status, body, headers={} if given is None else given.headers())
 

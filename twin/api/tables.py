@@ -28,7 +28,7 @@ class Form:
     """What a Table's rows carry of the objects: None, Metadata or Object."""
 
     @classmethod
-    def asked(cls, request: Request) -> Form:
+    def for_request(cls, request: Request) -> Form:
         """Return the first form of a request's Accept that is served; raises ApiError 406."""
         accept = request.headers.get("accept", "")
         for part in filter(None, (one.strip() for one in accept.split(","))):
@@ -59,7 +59,7 @@ class Form:
             return self._table(resource, [obj], kind, metadata, now, head=head)
         return _partial_metadata(obj) if self.kind == "partial" else obj
 
-    def listed(self, resource: str, listed: Object, now: float) -> Object:
+    def render_list(self, resource: str, listed: Object, now: float) -> Object:
         """Return a list in this form; `now` is cluster time, unix seconds."""
         if self.kind == "table":
             kind = {

@@ -84,7 +84,7 @@ class View:
 
     def _read(self, store: Store, place: tuple[str | None, str], request: Request) -> Response:
         namespace, name = place
-        form = Form.asked(request)
+        form = Form.for_request(request)
         if name:
             obj = self.convert(store.get(self.kept.resource, namespace or "", name))
             return respond(200, form.one(self.kept.resource, obj, store.now()))
@@ -93,7 +93,7 @@ class View:
         for item in items:
             item.pop("apiVersion", None)
         listed = {**listed, "apiVersion": self.shown.api_version, "items": items}
-        return respond(200, form.listed(self.kept.resource, listed, store.now()))
+        return respond(200, form.render_list(self.kept.resource, listed, store.now()))
 
     def _patch(
         self, store: Store, objects: Objects, place: tuple[str, str], request: Request

@@ -52,7 +52,7 @@ class View:
             return self._event("MODIFIED" if before else "ADDED", change.record)
         return self._farewell(change) if before else None
 
-    def added(self, record: Record) -> bytes:
+    def added_line(self, record: Record) -> bytes:
         """Return the line of an initial object."""
         form = object_bytes if self.form is _LAST_BYTES else self.form  # a live one may change
         return _line("ADDED", form(self.kind.resource, record))
@@ -174,7 +174,7 @@ def _initial(
         after: Key | None = None
         while batch := snapshot.batch(after, BATCH):
             after = batch[-1].key
-            found = [view.added(each) for each in batch if view.selector.matches(each)]
+            found = [view.added_line(each) for each in batch if view.selector.matches(each)]
             if found:
                 yield b"".join(found)
         if options.initial and options.bookmarks:

@@ -52,7 +52,7 @@ def current_revision(world: World, resource: str, owner: ObjectRecord) -> Object
         "metadata": {
             "name": name,
             "labels": labels,
-            "annotations": _shared(owner),
+            "annotations": _shared_annotations(owner),
             "ownerReferences": [owner_reference(resource, owner)],
         },
         "data": data,
@@ -77,7 +77,7 @@ def template_of(revision: ObjectRecord) -> Object:
     return {key: value for key, value in template.items() if key != "$patch"}
 
 
-def _shared(owner: ObjectRecord) -> dict[str, str]:
+def _shared_annotations(owner: ObjectRecord) -> dict[str, str]:
     """Return annotations that a revision takes over, such as the cause of a change."""
     key = "kubernetes.io/change-cause"
     return {key: owner.annotations[key]} if key in owner.annotations else {}

@@ -30,7 +30,7 @@ def read_scenario(path: Path) -> Scenario:
         raise InputError("scenario", path, f"give a readable file ({error.strerror})") from error
     except BadFile as error:
         raise InputError("scenario", path, f"keep it below {MOST_BYTES} bytes") from error
-    return scenario_of(_parsed(text, path.name), path.name)
+    return scenario_of(_parse(text, path.name), path.name)
 
 
 def scenario_of(document: object, source: str) -> Scenario:
@@ -50,7 +50,7 @@ def scenario_of(document: object, source: str) -> Scenario:
         raise InputError(source, _short(document), f"it is no plain document: {error}") from error
 
 
-def _parsed(text: bytes, source: str) -> object:
+def _parse(text: bytes, source: str) -> object:
     try:
         return load_yaml(text)
     except BadYaml as error:

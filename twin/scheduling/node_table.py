@@ -152,7 +152,7 @@ class NodeTable(Part):
         """Raise the generations when something changed that placement depends on."""
         before = self._looks[row]
         looks = (*shown, node.taints, node.unschedulable, node.ready_status, amounts)
-        self.altered = () if looks == before else _altered(before, looks)
+        self.altered = () if looks == before else _find_changes(before, looks)
         if looks == before:
             return
         self._looks[row] = looks
@@ -232,7 +232,7 @@ class NodeTable(Part):
         amounts[:, row] += sign * pod.reserved.needs.amounts
 
 
-def _altered(before: tuple[Any, ...] | None, now: tuple[Any, ...]) -> tuple[str, ...]:
+def _find_changes(before: tuple[Any, ...] | None, now: tuple[Any, ...]) -> tuple[str, ...]:
     """Name the differences between two looks: (gone, labels, three rules, amounts)."""
     if now[0]:
         return ("removed",)
