@@ -107,5 +107,6 @@ OF_VERB: Mapping[str, Mapping[ExitCode, str]] = {
         NOTHING: "no cycle is decided on either side",
         CUT_OFF: "the same up to the place where one of them ends too early",
     },
+    "completion": {},
 }
 """By verb and action: what its own codes mean."""
