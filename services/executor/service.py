@@ -84,26 +84,29 @@ class Executor:
         self._attempts = Attempts()
 
     async def act(self, state: Ledger) -> None:
-        """Do what this state asks for; each effect of a cycle once per process."""
+        """Take the first effect that this state asks for, once per cycle and process.
+
+        Only one: its event may have waited for the server through an outage, so what follows is
+        judged by the state in which that event, and all that came before it, has been read.
+        """
         context, attempts = self._context, self._attempts
         for execution in state.executions:
             if execution.phase is ExecutionPhase.STARTED and attempts.begin(
                 Effect.EXECUTE, execution.cycle
             ):
-                await resume(context, state, execution)
+                return await resume(context, state, execution)
         for due in state.due:
             if attempts.begin(Effect.EXECUTE, due.cycle):
-                await execute(context, state, due)
+                return await execute(context, state, due)
         for execution in due_for_verification(state, context.settings.verify_cycles):
-            if attempts.begin(Effect.VERIFY, execution.cycle) and not await verify(
-                context, state, execution
-            ):
+            if attempts.begin(Effect.VERIFY, execution.cycle):
+                if await verify(context, state, execution):
+                    return None
                 attempts.allow_retry(Effect.VERIFY, execution.cycle)
         for execution in () if state.killed else state.executions:
             cause = rollback_cause(context, state, execution)
-            if (
-                cause
-                and attempts.begin(Effect.ROLL_BACK, execution.cycle)
-                and not await roll_back(context, state, execution, cause)
-            ):
+            if cause and attempts.begin(Effect.ROLL_BACK, execution.cycle):
+                if await roll_back(context, state, execution, cause):
+                    return None
                 attempts.allow_retry(Effect.ROLL_BACK, execution.cycle)
+        return None
