@@ -35,6 +35,8 @@ class LogMonitor:
     started: list[Event[OutcomeExecution]] = field(default_factory=list)
     rolled_back: set[int] = field(default_factory=set)
     open_plans: dict[tuple[int, bool], Event[OutcomeExecution]] = field(default_factory=dict)
+    late_starts: dict[tuple[int, bool], int] = field(default_factory=dict)
+    """The newest observed cycle when a plan was stored too late to be carried out."""
 
     def on_stored(self, message: StoredMessage) -> None:
         """Look at one event at the moment it is stored."""
@@ -76,6 +78,10 @@ class LogMonitor:
         about = (data.cycle, bool(data.rollback_of))
         if data.phase is not ExecutionPhase.STARTED:
             self.open_plans.pop(about, None)
+            if about in self.late_starts and data.succeeded:
+                self._report(
+                    event, f"carried out although it was started in cycle {self.late_starts[about]}"
+                )
             if data.rollback_of:
                 self.rolled_back.add(data.cycle)
             return
@@ -83,7 +89,8 @@ class LogMonitor:
         if data.rollback_of:
             return
         if self._is_too_old(event):
-            self._report(event, f"started while cycle {self.newest_cycle} was observed")
+            # The log may have taken it after an outage; nothing may be done for it any more.
+            self.late_starts[about] = self.newest_cycle
         self._check_guard_rails(event)
         self.started.append(event)
 

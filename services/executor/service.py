@@ -11,13 +11,14 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from bus.clock import Clock
-from bus.events import event_of
+from bus.events import cycle_of_message, event_of
 from bus.follow import Follower, Publisher
 from bus.handler_process import config_of
 from bus.port import Bus
 from schemas import subjects
 from schemas.control import Control
 from schemas.identity import Origin
+from schemas.observation import Observation
 from schemas.outcome import ExecutionPhase, Mode
 from services.cluster import Transport
 from services.executor.attempts import Attempts, Effect
@@ -61,7 +62,11 @@ async def run(
         data = event_of(stored).data
         return data if isinstance(data, Control) else None
 
-    executor = Executor(settings, publisher, transport, newest_control)
+    async def newest_cycle() -> int | None:
+        stored = await bus.last(subjects.build(origin.cluster, Observation.PATTERN))
+        return None if stored is None else cycle_of_message(stored)
+
+    executor = Executor(settings, publisher, transport, newest_control, newest_cycle)
     await Follower(
         ExecutorHandler(), bus, clock, publisher, act=executor.act, on_progress=on_progress
     ).run()
@@ -76,9 +81,12 @@ class Executor:
         publisher: Publisher,
         transport: Transport,
         newest_control: Callable[[], Awaitable[Control | None]] | None = None,
+        newest_cycle: Callable[[], Awaitable[int | None]] | None = None,
     ) -> None:
-        """Execute through `transport`; `newest_control` is asked before every single write."""
-        writer = OperationWriter(settings, transport, newest_control)
+        """Execute through `transport`; the log is asked for the newest command and the newest cycle
+        before every single write.
+        """
+        writer = OperationWriter(settings, transport, newest_control, newest_cycle)
         log = structlog.get_logger(NAME)
         self._context = EffectContext(settings, publisher, transport, writer, log)
         self._attempts = Attempts()

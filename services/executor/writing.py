@@ -24,11 +24,15 @@ class OperationWriter:
         settings: ExecutorSettings,
         transport: Transport,
         newest_control: Callable[[], Awaitable[Control | None]] | None,
+        newest_cycle: Callable[[], Awaitable[int | None]] | None = None,
     ) -> None:
-        """Write through `transport`; `newest_control` is asked before every single write."""
+        """Write through `transport`; both callables ask the log before every single write, for the
+        operator's newest command and for the newest observed cycle.
+        """
         self._settings = settings
         self._transport = transport
         self._newest_control = newest_control
+        self._newest_cycle = newest_cycle
 
     async def write(
         self, state: Ledger, started: OutcomeExecution
@@ -64,6 +68,9 @@ class OperationWriter:
         async def check_guards() -> OperationResult | None:
             if await self._is_killed(state):
                 return _refused_result(Reason.KILL_SWITCH, "the kill switch came on")
+            if (cycle := await self._cycle_beyond(started)) is not None:
+                text = f"cycle {cycle} was observed before this could be written"
+                return _refused_result(Reason.STALE_DECISION, text)
             failed = await self._failed_guards(state, started, operation)
             checks.extend(failed)
             return _refused_result(failed[0].reason, failed[0].text) if failed else None
@@ -92,6 +99,18 @@ class OperationWriter:
         now = started.cluster_time_seconds
         question = Question(due, state, self._settings, now, reaches=(reach,), scope=scope)
         return tuple(check for check in ask_guards(BEFORE_WRITING, question) if not check.passed)
+
+    async def _cycle_beyond(self, started: OutcomeExecution) -> int | None:
+        """Return the newest observed cycle if a decision is too old by now; a rollback never is.
+
+        The event `started` may have waited through an outage until the log took it.
+        """
+        if started.rollback_of or self._newest_cycle is None:
+            return None
+        cycle = await self._newest_cycle()
+        if cycle is None or cycle - started.cycle <= self._settings.stale_cycles:
+            return None
+        return cycle
 
     async def _is_killed(self, state: Ledger) -> bool:
         """Ask the log itself: the operator may have published a command that `state` does not show yet."""
