@@ -32,6 +32,8 @@ class LogMonitor:
     problems: list[str] = field(default_factory=list)
     newest_cycle: int = 0
     nodes: int = 0
+    """The larger one of the newest two observations."""
+    newest_nodes: int = 0
     started: list[Event[OutcomeExecution]] = field(default_factory=list)
     rolled_back: set[int] = field(default_factory=set)
     open_plans: dict[tuple[int, bool], Event[OutcomeExecution]] = field(default_factory=dict)
@@ -45,7 +47,12 @@ class LogMonitor:
         match event.data:
             case Observation() as data:
                 self.newest_cycle = max(self.newest_cycle, data.cycle)
-                self.nodes = data.totals.nodes
+                # An executor may act on the observation before this one; one list of nodes that
+                # failed must not count as a cluster without any.
+                self.nodes, self.newest_nodes = (
+                    max(self.newest_nodes, data.totals.nodes),
+                    data.totals.nodes,
+                )
             case Decision() as data:
                 if data.missing and data.closed_by == "all":
                     self._report(event, "closed by all although somebody is missing")
