@@ -257,4 +257,18 @@ EXECUTION = (
         "if isinstance(value, dict) else None",
         "tests/executor/test_plans.py::test_undo_restores_the_former_value",
     ),
+    Defect(
+        "all pending decisions are carried out with one state",
+        "services/executor/service.py",
+        "return await execute(context, state, due)",
+        "await execute(context, state, due)",
+        "tests/executor/test_execution.py::test_each_decision_is_judged_by_the_state_after_the_one_before",
+    ),
+    Defect(
+        "a plan that waited for the log is written, however old",
+        "services/executor/writing.py",
+        "if cycle is None or cycle - started.cycle <= self._settings.stale_cycles:",
+        "if cycle is None or cycle >= started.cycle:",
+        "tests/executor/test_execution.py::test_nothing_is_written_when_the_plan_waited_too_long",
+    ),
 )

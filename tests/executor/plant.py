@@ -43,6 +43,8 @@ class Plant:
             "metadata"
         ]["name"]
         self.control: Control | None = None
+        self.observed_cycle: int | None = None
+        """What the log answers when it is asked for the newest observation."""
         self.applied = 0
         self.restart()
 
@@ -50,10 +52,15 @@ class Plant:
         """Forget everything but the log."""
         publisher = Publisher(MemoryBus(self.log, ORIGIN.cluster), ORIGIN, "executor")
         settings = ExecutorSettings(mode=self.mode, **self.policy)
-        self.executor = Executor(settings, publisher, self.transport, self._newest)
+        self.executor = Executor(
+            settings, publisher, self.transport, self._newest, self._newest_cycle
+        )
 
     async def _newest(self) -> Control | None:
         return self.control
+
+    async def _newest_cycle(self) -> int | None:
+        return self.observed_cycle
 
     def see(self, cycle: int, **totals: Any) -> None:
         """Apply an observation."""

@@ -47,6 +47,38 @@ async def test_shadow_mode_writes_nothing_and_counts() -> None:
     assert plant.executions()[-1].reason is Reason.COOL_DOWN
 
 
+async def test_nothing_is_written_when_the_plan_waited_too_long() -> None:
+    """A plan that was stored after an outage ends without a write; a cycle that is allowed does not matter."""
+    plant = Plant()
+    plant.see(1)
+    plant.decide(plant.sleep(), 1)
+    plant.observed_cycle = 2 + ExecutorSettings().stale_cycles
+    await plant.act()
+    finished = plant.executions()[-1]
+    assert (finished.phase, finished.succeeded) == (ExecutionPhase.FINISHED, False)
+    assert finished.reason is Reason.STALE_DECISION
+    assert not plant.shown()["spec"].get("unschedulable")
+
+    fresh = Plant()
+    fresh.see(1)
+    fresh.decide(fresh.sleep(), 1)
+    fresh.observed_cycle = 1 + ExecutorSettings().stale_cycles
+    await fresh.act()
+    assert fresh.executions()[-1].succeeded
+
+
+async def test_each_decision_is_judged_by_the_state_after_the_one_before() -> None:
+    """One call takes one effect: of two pending decisions the second waits until more was read."""
+    plant = Plant()
+    plant.see(1)
+    plant.decide(plant.sleep(), 1)
+    plant.decide(make_action(), 2)
+    await plant.executor.act(plant.state)
+    assert {one.cycle for one in plant.executions()} == {1}
+    await plant.act()
+    assert {one.cycle for one in plant.executions()} == {1, 2}
+
+
 async def test_applying_twice_is_applying_once() -> None:
     """The second application of the same operation leaves the object's version alone."""
     plant = Plant()
