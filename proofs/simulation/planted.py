@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import bus.follow
 import bus.memory_adapter
-import services.executor.service
+import services.executor.effects.execute
 import services.referee.service
 from bus.errors import AnotherWriter
 from bus.follow import Publisher
@@ -27,6 +27,7 @@ from proofs.simulation.world import RunResult, run
 from schemas.decision import ClosedBy
 from schemas.envelope import Event, NewEvent, stamp
 from services.executor.guards import BEFORE_READING, stale_decision
+from services.executor.writing import OperationWriter
 
 SEEDS = range(1, 13)
 """A defect must be caught by one of these."""
@@ -61,12 +62,15 @@ def ack_before_publish() -> Iterator[None]:
         yield
 
 
+LATE_SECONDS = 1.0
+"""Simulated seconds until it really is published; the log is asked twice in between."""
 _later: set[asyncio.Future[None]] = set()
 
 
-async def _publish_late(said: Any) -> None:
+async def _publish_late(publishing: Any) -> None:
     try:
-        await said
+        await asyncio.sleep(LATE_SECONDS)
+        await publishing
     except BaseException:  # noqa: BLE001 - this is the planted defect: nobody hears of a failure
         return
 
@@ -86,15 +90,19 @@ def id_from_causes() -> Iterator[None]:
 
 @contextmanager
 def acting_on_an_old_observation() -> Iterator[None]:
-    """The referee rules on everything it missed, and the executor does not ask how old it is."""
+    """The referee rules on everything it missed, and the executor never asks how old it is."""
     guards = tuple(one for one in BEFORE_READING if one is not stale_decision.check)
 
     def all_closed(cycles: Sequence[Any], *, overdue: bool) -> tuple[Any, ...]:
         del overdue
         return tuple((cycle, ClosedBy.ALL) for cycle in cycles if not cycle.missing)
 
+    async def never_beyond(*_: Any) -> None:
+        return None
+
     with (
-        patch.object(services.executor.service, "BEFORE_READING", guards),
+        patch.object(services.executor.effects.execute, "BEFORE_READING", guards),
+        patch.object(OperationWriter, "_cycle_beyond", never_beyond),
         patch.object(services.referee.service, "closings", all_closed),
     ):
         yield
@@ -140,7 +148,7 @@ DEFECTS: Mapping[str, PlantedDefect] = {
     "acting on an old observation": PlantedDefect(
         acting_on_an_old_observation,
         FaultPlan(1, hit=DERIVED, outage="executor", outage_seconds=90.0),
-        "was observed",
+        "carried out although",
     ),
     "retry treated as failure": PlantedDefect(
         retry_treated_as_failure,
