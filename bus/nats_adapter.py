@@ -236,7 +236,7 @@ class NatsBus:
             async for message in read_without_holes(
                 self, start_seq, end_seq, patience=self._patience()
             ):
-                self._link.note_seq(message.seq)
+                self._link.note_read(message)
                 yield message
             return
         next_seq = max(1, start_seq)
@@ -246,6 +246,7 @@ class NatsBus:
             for message in batch:
                 if message.seq > end_seq:
                     return
+                self._link.note_read(message)
                 yield message
                 next_seq = message.seq + 1
             if not more:
@@ -258,6 +259,7 @@ class NatsBus:
 
     async def _read(self, patterns: tuple[str, ...], start_seq: int) -> Messages:
         feed: asyncio.Queue[StoredMessage] = asyncio.Queue(FEED_MESSAGES)
+        self._link.forget_reads_from(start_seq)
 
         everything = subjects.live("")
 
@@ -271,7 +273,7 @@ class NatsBus:
                 else:
                     stored = position_only(subject, raw_headers)
                 self._link.newest[stored.subject] = stored.seq
-                self._link.note_seq(stored.seq)
+                self._link.note_read(stored)
                 feed.put_nowait(stored)
 
         subscription = await self._client.feed(subjects.live(self._everything), on_message)

@@ -42,6 +42,7 @@ from bus.nats_wire import (
     batch_headers,
     read_ack,
 )
+from bus.ordered_read import OrderedSource, check_unchanged
 from bus.port import HEADER_ROOM_BYTES, LogInfo, Message, StoredMessage
 from bus.replica_reads import Patience
 
@@ -83,7 +84,7 @@ class _RetryState:
     pause: float = FIRST_ROOM_SECONDS
 
 
-class LogQueries(Protocol):
+class LogQueries(OrderedSource, Protocol):
     """What the publisher asks about the log."""
 
     async def newest(self, subject: str, at_least: int = 0) -> NewestMessage:
@@ -289,6 +290,10 @@ class JetStreamPublisher:
                 newest = await self._reads.newest(subject, seq)
                 if newest.seq < seq:
                     check_newest(seq, newest.message, await self._reads.info())
+        # A log that has grown again shows positions as high as before, with other messages there.
+        await check_unchanged(self._reads, self._link.read_before_loss)
+        if losses == self._link.losses:
+            self._link.read_before_loss = None
         self._losses_checked = losses
 
     async def _expected_seq(self, subject: str) -> int:

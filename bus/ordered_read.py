@@ -76,7 +76,7 @@ async def read_ordered(
         fresh = await _next_live(feed)
         if lost != losses() or _contradicts(fresh, newest):
             lost = losses()
-            await _check_unchanged(log, newest)
+            await check_unchanged(log, newest)
             end_seq = await _checked_end(log, next_seq - 1)
         elif fresh is None:
             end_seq = await _checked_end(log, next_seq - 1)
@@ -98,7 +98,7 @@ async def _checked_end(log: OrderedSource, read_seq: int) -> int:
     return end_seq
 
 
-async def _check_unchanged(log: OrderedSource, newest: StoredMessage | None) -> None:
+async def check_unchanged(log: OrderedSource, newest: StoredMessage | None) -> None:
     """Raise LogWentBack when the newest message that was read is not where it was read.
 
     A server that lost the end of its store may remember how far it had counted: then nothing stands

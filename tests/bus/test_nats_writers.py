@@ -185,3 +185,29 @@ async def test_nothing_is_published_upon_a_lost_message(server: NatsServer, tmp_
     with pytest.raises(LogWentBack, match="position 2 was known here"):
         await writer.publish([message(2, OTHER)])
     await writer.close()
+
+
+async def test_what_follows_from_a_lost_message_is_not_published_over_a_log_that_grew_again(
+    server: NatsServer, tmp_path: Path
+) -> None:
+    """Others have filled the lost positions before we are back: their height says nothing, what stands there does."""
+    writer, follower = await connect(server.url), await connect(server.url)
+    await writer.publish([message(0, OTHER)])
+    await server.stop()
+    shutil.copytree(tmp_path / "nats", tmp_path / "copy")
+    await server.restart()
+    await writer.publish([message(1, OTHER)])
+    async with aclosing(follower.read(["foresail.c.>"])) as messages:
+        for _ in range(2):
+            await anext(messages)
+        await server.stop()
+        shutil.rmtree(tmp_path / "nats")
+        shutil.copytree(tmp_path / "copy", tmp_path / "nats")
+        await server.restart()
+        successor = await connect(server.url)
+        for number in range(2, 6):
+            await successor.publish([message(number, OTHER)])
+
+        with pytest.raises(LogWentBack, match="position 2 was known here"):
+            await follower.publish([message(0)])
+    await asyncio.gather(*(bus.close() for bus in (writer, follower, successor)))
