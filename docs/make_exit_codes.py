@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bus.exit_codes import ExitCode
-from foresail.exit_codes import OF_VERB, SHARED
+from foresail.exit_codes import SHARED, codes_by_verb
 
 PAGE = Path(__file__).with_name("exit-codes.md")
 HEAD = """# Exit codes
@@ -49,10 +49,10 @@ def _verbs() -> list[str]:
     shared = ", ".join(str(int(code)) for code in SHARED)
     rows = [
         f"| `{verb}` | {int(code)} | {meaning} |"
-        for verb, codes in OF_VERB.items()
+        for verb, codes in codes_by_verb().items()
         for code, meaning in codes.items()
     ]
-    alone = ", ".join(f"`{verb}`" for verb, codes in OF_VERB.items() if not codes)
+    alone = ", ".join(f"`{verb}`" for verb, codes in codes_by_verb().items() if not codes)
     return [
         f"{shared} mean the same for every verb, and 1 that the work could not be finished. Beyond that:",
         "",

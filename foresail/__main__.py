@@ -11,14 +11,13 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
 
 from bus.errors import ForesailError, InputError, Temporary
 from bus.exit_codes import ExitCode
 from foresail.first_steps import first_steps
 from foresail.near import remedy_for
 from foresail.output import print_error
-from foresail.verbs import VERBS, make_parser
+from foresail.verbs import make_parser, verb_module, verbs
 
 
 def main(arguments: Sequence[str] | None = None) -> ExitCode:
@@ -31,12 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
     if not given:
         print(first_steps())
         return ExitCode.GOOD
-    if not given[0].startswith("-") and given[0] not in VERBS:
-        print_error(str(InputError("VERB", given[0], remedy_for(given[0], VERBS))))
-        return ExitCode.BAD_INPUT
-    wanted = [word for word in given if word in VERBS][:1]
     try:
-        parser = make_parser(wanted)
+        known = verbs()
+        if not given[0].startswith("-") and given[0] not in known:
+            raise InputError("VERB", given[0], remedy_for(given[0], known))
+        parser = make_parser([word for word in given if word in known][:1])
     except InputError as error:
         print_error(str(error))
         return ExitCode.BAD_INPUT
@@ -67,7 +65,7 @@ def _run(parsed: argparse.Namespace) -> ExitCode:
 
 
 def _verb(parsed: argparse.Namespace) -> ExitCode:
-    verb = import_module(VERBS[parsed.verb])
+    verb = verb_module(parsed.verb)
     # Verbs that own their loop, or need none, have a `main`.
     code: ExitCode = verb.main(parsed) if hasattr(verb, "main") else asyncio.run(verb.run(parsed))
     return code

@@ -15,7 +15,9 @@ from typing import Any
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
-from foresail.verbs import VERBS, make_parser
+from foresail.verbs import Verb, make_parser, verbs
+
+VERB = Verb(200, "print the completion script of a shell: bash, zsh or fish")
 
 SHELLS = ("bash", "zsh", "fish")
 FILES = frozenset({"FILE", "RECORDING", "NAME|FILE"})
@@ -47,7 +49,7 @@ def script_for(shell: str) -> str:
         shtab: Any = import_module("shtab")
     except ModuleNotFoundError as error:
         raise InputError("SHELL", shell, "install the package shtab (make setup)") from error
-    parser = make_parser(VERBS)
+    parser = make_parser(verbs())
     for action in _actions(parser):
         if action.metavar in FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]

@@ -11,10 +11,13 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
 from foresail.output import console, print_json
+from foresail.verbs import Verb
 from lab.rerun.diff import Diff, diff
 from lab.rerun.what_if import WINDOW_SECONDS
 from projections.figures import number, signed
 from projections.policy_totals import comparison_rows
+
+VERB = Verb(190, "compare two recordings cycle by cycle")
 
 SHOWN = 15
 

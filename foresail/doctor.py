@@ -26,6 +26,9 @@ from foresail.log_source import connected
 from foresail.output import console, print_json
 from foresail.stack.state_folder import NoStack, StateFolder
 from foresail.status import collect_heartbeats, troubles
+from foresail.verbs import Verb
+
+VERB = Verb(120, "check what this machine and the settings allow")
 
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 4 * 1024**3

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bus.exit_codes import ExitCode
+from foresail.verbs import verb_module, verbs
 
 DIFFERS, NOTHING, CUT_OFF = ExitCode.DIFFERS, ExitCode.NOTHING_COMPARED, ExitCode.CUT_OFF
 SHARED = (
@@ -21,7 +22,7 @@ SHARED = (
 READS_ON = "the recording ends too early; what was read of it is shown"
 UNLESS_PARTIAL = f"{READS_ON} (0 with `--partial`)"
 
-OF_VERB: Mapping[str, Mapping[ExitCode, str]] = {
+_LISTED: Mapping[str, Mapping[ExitCode, str]] = {
     "up": {DIFFERS: "the stack could not go on, or the cluster could not be read at its end"},
     "tap": {CUT_OFF: UNLESS_PARTIAL},
     "recording record": {},
@@ -109,4 +110,17 @@ OF_VERB: Mapping[str, Mapping[ExitCode, str]] = {
     },
     "completion": {},
 }
-"""By verb and action: what its own codes mean."""
+"""By verb and action: what its own codes mean. A verb that is not listed says so itself."""
+
+
+def codes_by_verb() -> dict[str, Mapping[ExitCode, str]]:
+    """Return what the codes of each verb and action mean, beyond `SHARED`.
+
+    A verb that is not listed here declares its codes, if it has any, as `EXIT_CODES` in its file.
+
+    Raises:
+        InputError: a verb's file declares no verb that can be read.
+    """
+    listed = {name.partition(" ")[0] for name in _LISTED}
+    others = (name for name in verbs() if name not in listed)
+    return {**_LISTED, **{name: getattr(verb_module(name), "EXIT_CODES", {}) for name in others}}

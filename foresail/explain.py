@@ -25,10 +25,13 @@ from foresail.log_source import Source, open_source, reading_verdict
 from foresail.near import remedy_for
 from foresail.output import page, print_json
 from foresail.remote import add_remote, remote_of
+from foresail.verbs import Verb
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
 from projections.objects.names import ObjectKind
 from schemas.decision import Decision
 from schemas.envelope import attributes_of, rfc3339
+
+VERB = Verb(50, "explain one decision on one screen")
 
 LAST = "last"
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(:[0-5]\d)?")

@@ -10,6 +10,9 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.stack.state_folder import StateFolder
+from foresail.verbs import Verb
+
+VERB = Verb(130, "remove the state folder")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -23,6 +23,7 @@ from foresail.remote import add_remote, remote_of
 from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.room import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
+from foresail.verbs import Verb
 from projections.figures import duration
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
@@ -31,6 +32,8 @@ from schemas.control import Control
 from schemas.limited_json import BadJson, load_json
 from schemas.registry import EVENT_TYPES
 from schemas.snapshot import SnapshotNodes
+
+VERB = Verb(70, "show the stack, its layers and the log")
 
 HEARTBEAT_BYTES = 16_384
 """Bytes of a heartbeat; one of ours has three hundred."""

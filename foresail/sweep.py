@@ -23,11 +23,14 @@ from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.stack.preflight import check_writable
+from foresail.verbs import Verb
 from foresail.what_if import add_changes, changes_of
 from lab.rerun.sweep import Sweep, pareto, read_parameter, run
 from lab.rerun.sweep_drawing import drawn
 from lab.rerun.what_if import OPEN_LOOP, WINDOW_SECONDS
 from projections.figures import number
+
+VERB = Verb(180, "try many values of some settings on a recording, over all cores")
 
 Row = Mapping[str, Any]
 FIGURES = ("reward", "churn", "actions", "rejected", "changed", "appeared", "vanished")

@@ -25,9 +25,12 @@ from foresail.remote import add_remote, remote_of
 from foresail.tap_filter import TapFilter, agent_named, condition, event_json
 from foresail.tap_rows import TableRebuilder, full_data, row_lines
 from foresail.tap_subject import kinds_on, tap_pattern
+from foresail.verbs import Verb
 from projections.event_text import event_line
 from schemas.envelope import Event
 from schemas.frames import FramedData
+
+VERB = Verb(20, "print stored events as they come")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,9 +18,12 @@ from bus.port import Messages
 from foresail.log_source import RecordingSource, Source, open_source, reading_verdict
 from foresail.output import console, print_json
 from foresail.remote import add_remote, remote_of
+from foresail.verbs import Verb
 from services.tracing.export import SpanSender
 from services.tracing.service import trace
 from services.tracing.settings import TracingSettings
+
+VERB = Verb(80, "send the log as OpenTelemetry traces, one per cycle")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,8 +11,11 @@ from foresail.flags import add_flags, given_flags
 from foresail.output import console, print_error, print_json
 from foresail.settings import GROUPS, StackSettings, resolve
 from foresail.stack.summary import print_summary
+from foresail.verbs import Verb
 from schemas.docstrings import field_docstrings
 from services.inference.settings import InferenceSettings
+
+VERB = Verb(10, "start the whole stack: nats-server, cluster, services, live view")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,78 +1,74 @@
-"""The verbs of the command line: which module each is in, and the parser over them.
+"""The verbs of the command line: every file of this folder that declares one.
 
-A verb's module is imported only when it is asked for, so that `foresail --help` stays quick.
+A file `foresail/some_verb.py`, or a folder with an `__init__.py`, is the verb `some-verb` when it holds
+
+    VERB = Verb(150, "what it does, as `foresail --help` shows it")
+
+beside `add_arguments(parser)` and `run(arguments)` (or `main(arguments)`, when it owns its loop), and, if
+an exit code means something of its own there, `EXIT_CODES` (`foresail.exit_codes`). No other file names
+it. The declaration is read from the text, and a verb's module is imported only when it is asked for, so
+that `foresail --help` stays quick.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
+import ast
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 
+import foresail
 from bus.errors import InputError
-from foresail import __version__
 
 DESCRIPTION = "Watch a Kubernetes cluster, predict, decide, and say why. Every verb explains itself with --help."
-VERBS = {
-    "up": "foresail.up",
-    "tap": "foresail.tap",
-    "recording": "foresail.recording",
-    "replay": "foresail.replay",
-    "explain": "foresail.explain",
-    "timeline": "foresail.timeline",
-    "status": "foresail.status",
-    "trace": "foresail.trace",
-    "kill": "foresail.control",
-    "pause": "foresail.control",
-    "resume": "foresail.control",
-    "doctor": "foresail.doctor",
-    "reset": "foresail.reset",
-    "twin": "foresail.twin",
-    "forecast": "foresail.forecast",
-    "verify": "foresail.verify",
-    "what-if": "foresail.what_if",
-    "sweep": "foresail.sweep",
-    "diff": "foresail.diff",
-    "completion": "foresail.completion",
-}
-HELP = {
-    "up": "start the whole stack: nats-server, cluster, services, live view",
-    "tap": "print stored events as they come",
-    "recording": "record the log to a file; check, cut, redact and convert recordings",
-    "replay": "publish a recording again as a cluster of its own, for dashboard and taps",
-    "explain": "explain one decision on one screen",
-    "timeline": "show one incident as a chain with its lags",
-    "status": "show the stack, its layers and the log",
-    "trace": "send the log as OpenTelemetry traces, one per cycle",
-    "kill": "stop acting at once, until resume",
-    "pause": "start no new executions, until resume",
-    "resume": "take back kill or pause",
-    "doctor": "check what this machine and the settings allow",
-    "reset": "remove the state folder",
-    "twin": "the embedded cluster alone: up, scenario, export, workloads, validate",
-    "forecast": "from traces to models: datasets, training, evaluation",
-    "verify": "compute a recording's layers again with today's code and compare",
-    "what-if": "say what other thresholds, models or rules would have decided on a recording",
-    "sweep": "try many values of some settings on a recording, over all cores",
-    "diff": "compare two recordings cycle by cycle",
-    "completion": "print the completion script of a shell: bash, zsh or fish",
-}
+_DECLARATION = re.compile(r"^VERB = (.*?\))$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """What a verb's file declares. Both must be literals, since they are read without an import."""
+
+    place: int
+    """Where it stands in `foresail --help`; smaller is further up."""
+    help: str
+    """What it does, in one line."""
+
+
+@lru_cache(maxsize=1)
+def verbs() -> dict[str, Verb]:
+    """Return every verb by its name, in the order of `foresail --help`.
+
+    Raises:
+        InputError: a file declares a verb in a way that cannot be read.
+    """
+    found = {
+        name: verb
+        for folder in foresail.__path__
+        for name, path in _files(Path(folder))
+        if (verb := _declared(path)) is not None
+    }
+    return dict(sorted(found.items(), key=lambda one: (one[1].place, one[0])))
 
 
 def make_parser(with_arguments: Collection[str]) -> argparse.ArgumentParser:
     """Return the parser over all verbs; those of `with_arguments` know their arguments.
 
     Raises:
-        InputError: a folder in `services/agents/` registers no agent that can be used.
+        InputError: a verb's file, or a folder in `services/agents/`, declares nothing that can be used.
     """
     parser = argparse.ArgumentParser(prog="foresail", description=DESCRIPTION)
-    parser.add_argument("--version", action="version", version=f"foresail {__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb, text in HELP.items():
-        sub = verbs.add_parser(verb, help=text, description=text)
-        if verb in with_arguments:
-            verb_module(verb).add_arguments(sub)
+    parser.add_argument("--version", action="version", version=f"foresail {foresail.__version__}")
+    below = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    for name, verb in verbs().items():
+        text = verb.help.replace("%", "%%")  # argparse fills in % fields of help texts
+        sub = below.add_parser(name, help=text, description=verb.help)
+        if name in with_arguments:
+            verb_module(name).add_arguments(sub)
     return parser
 
 
@@ -83,10 +79,33 @@ def verb_module(verb: str) -> ModuleType:
         InputError: a folder in `services/agents/` registers no agent that can be used.
     """
     try:
-        return import_module(VERBS[verb])
+        return import_module(f"foresail.{verb.replace('-', '_')}")
     except ValueError as error:
         from agent_registry.discovery import BadRegistration  # noqa: PLC0415 - for what went wrong
 
         if not isinstance(error, BadRegistration):
             raise
         raise InputError(error.field, error.value, error.remedy) from error
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the verb that each file would be, with the file."""
+    for path in sorted((*folder.glob("*.py"), *folder.glob("*/__init__.py"))):
+        stem = path.parent.name if path.name == "__init__.py" else path.stem
+        if path != folder / "__init__.py":
+            yield stem.replace("_", "-"), path
+
+
+def _declared(path: Path) -> Verb | None:
+    match = _DECLARATION.search(path.read_text(encoding="utf-8"))
+    if match is None:
+        return None
+    try:
+        call = ast.parse(match[1], mode="eval").body
+        if not isinstance(call, ast.Call):
+            raise ValueError("no call")
+        place, text = (ast.literal_eval(argument) for argument in call.args)
+    except (SyntaxError, ValueError) as error:
+        remedy = 'write it as Verb(150, "what it does"), both as literals'
+        raise InputError(f"foresail/{path.name}: VERB", match[1], remedy) from error
+    return Verb(place, text)

@@ -13,10 +13,13 @@ from bus.exit_codes import ExitCode, verdict
 from foresail.flags import add_partial
 from foresail.output import console, print_json
 from foresail.progress import reading
+from foresail.verbs import Verb
 from lab.rerun.engine import LAYERS
 from lab.rerun.verify import Difference, Report, as_json, verify
 from projections.figures import duration
 from services.model_folders import folder_of, read_manifest
+
+VERB = Verb(160, "compute a recording's layers again with today's code and compare")
 
 LONGEST_VALUE = 60
 SHOWN_CAUSES = 12

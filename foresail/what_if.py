@@ -13,6 +13,7 @@ from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
 from foresail.output import console, print_json
 from foresail.progress import reading
+from foresail.verbs import Verb
 from foresail.what_if_page import write_page
 from lab.rerun.assertion import read_assertion
 from lab.rerun.changes import (
@@ -26,6 +27,8 @@ from lab.rerun.engine import LAYERS
 from lab.rerun.what_if import WINDOW_SECONDS, Result, what_if
 from projections.figures import number, signed
 from projections.policy_totals import comparison_rows
+
+VERB = Verb(170, "say what other thresholds, models or rules would have decided on a recording")
 
 SHOWN = 15
 

@@ -16,6 +16,9 @@ from types import ModuleType
 from typing import Any
 
 from bus.exit_codes import ExitCode
+from foresail.verbs import Verb
+
+VERB = Verb(150, "from traces to models: datasets, training, evaluation")
 
 FOLDER = Path(__file__).parent
 

@@ -11,6 +11,9 @@ import asyncio
 from importlib import import_module
 
 from bus.exit_codes import ExitCode
+from foresail.verbs import Verb
+
+VERB = Verb(30, "record the log to a file; check, cut, redact and convert recordings")
 
 ACTIONS = {
     "record": "write a stack's log to a file: from its beginning, from a point in its past, or from now on",

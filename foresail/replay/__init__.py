@@ -34,6 +34,9 @@ from foresail.replay.keys import HELP, pressed
 from foresail.replay.player import FASTER, Player
 from foresail.replay.stage import Place, Stage, run_name, staged
 from foresail.spans import moment
+from foresail.verbs import Verb
+
+VERB = Verb(40, "publish a recording again as a cluster of its own, for dashboard and taps")
 
 FRAMES_PER_SECOND = 4
 STAYS = "after the last event dashboard and taps stay, until q or Ctrl-C (--no-stay: no)"

@@ -19,9 +19,12 @@ from foresail.output import page, print_json
 from foresail.remote import add_remote, remote_of
 from foresail.timeline.html import write_page
 from foresail.timeline.terminal import incident_view, list_view
+from foresail.verbs import Verb
 from projections.incidents.chain import incidents
 from projections.incidents.history import READS, ClusterHistory
 from projections.incidents.incident import Incident
+
+VERB = Verb(60, "show one incident as a chain with its lags")
 
 LAST = "last"
 NOTHING = "no incident: no node went down, no pod waited 30 s for a node, no autoscaler had to act"

@@ -10,6 +10,9 @@ import argparse
 from importlib import import_module
 
 from bus.exit_codes import ExitCode
+from foresail.verbs import Verb
+
+VERB = Verb(140, "the embedded cluster alone: up, scenario, export, workloads, validate")
 
 ACTIONS = {
     "up": "start the embedded cluster alone and print its kubeconfig; Ctrl-C stops it",

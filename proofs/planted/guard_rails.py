@@ -21,7 +21,7 @@ GUARD_RAILS = (
     ),
     Defect(
         "guard rails look past failed executions",
-        "services/executor/guards/question.py",
+        "services/executor/question.py",
         "if self.now_seconds - one.time_seconds < seconds",
         "if self.now_seconds - one.time_seconds < seconds and one.succeeded is not False",
         "tests/executor/test_guards.py::test_failed_executions_count_for_budget_and_caps",
@@ -158,5 +158,12 @@ GUARD_RAILS = (
         "if cycle != data.cycle)}",
         "if cycle == data.cycle)}",
         "tests/executor/test_ledger.py::test_a_rollback_belongs_to_its_execution",
+    ),
+    Defect(
+        "guards are asked in the order of their names",
+        "services/executor/guard_discovery.py",
+        "key=lambda guard: (guard.stage.value, guard.order)",
+        "key=lambda guard: guard.name",
+        "tests/executor/test_new_guard.py::test_guards_are_asked_in_the_order_they_declare",
     ),
 )

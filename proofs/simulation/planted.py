@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import bus.follow
 import bus.memory_adapter
-import services.executor.effects.execute
+import services.executor.guard_discovery
 import services.referee.service
 from bus.errors import AnotherWriter
 from bus.follow import Publisher
@@ -26,7 +26,7 @@ from proofs.simulation.plan import DERIVED, FaultPlan
 from proofs.simulation.world import RunResult, run
 from schemas.decision import ClosedBy
 from schemas.envelope import Event, NewEvent, stamp
-from services.executor.guards import BEFORE_READING, stale_decision
+from services.executor.guard_discovery import registered_guards
 from services.executor.writing import OperationWriter
 
 SEEDS = range(1, 13)
@@ -91,7 +91,7 @@ def id_from_causes() -> Iterator[None]:
 @contextmanager
 def acting_on_an_old_observation() -> Iterator[None]:
     """The referee rules on everything it missed, and the executor never asks how old it is."""
-    guards = tuple(one for one in BEFORE_READING if one is not stale_decision.check)
+    guards = tuple(one for one in registered_guards() if one.name != "stale_decision")
 
     def all_closed(cycles: Sequence[Any], *, overdue: bool) -> tuple[Any, ...]:
         del overdue
@@ -101,7 +101,7 @@ def acting_on_an_old_observation() -> Iterator[None]:
         return None
 
     with (
-        patch.object(services.executor.effects.execute, "BEFORE_READING", guards),
+        patch.object(services.executor.guard_discovery, "registered_guards", lambda: guards),
         patch.object(OperationWriter, "_cycle_beyond", never_beyond),
         patch.object(services.referee.service, "closings", all_closed),
     ):

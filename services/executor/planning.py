@@ -7,10 +7,10 @@ from dataclasses import replace
 from schemas.outcome import GuardCheck
 from services.cluster import Transport
 from services.executor.facts import Facts
-from services.executor.guards import BEFORE_WRITING, ask_guards
-from services.executor.guards.question import Question
+from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.plans import PLANS
 from services.executor.plans.planned import OperationPlan, PlanRefusal
+from services.executor.question import Question
 from services.executor.reading import read_reach
 from services.executor.strike import strike_out_forbidden
 
@@ -38,7 +38,7 @@ async def plan_within(
             for operation in planned.operations
         ]
         asked = replace(question, planned=planned, reaches=tuple(reaches))
-        checks = ask_guards(BEFORE_WRITING, asked)
+        checks = ask_guards(Stage.BEFORE_WRITING, asked)
         left = None if all(check.passed for check in checks) else strike_out_forbidden(facts, asked)
         if left is None:
             return planned, checks

@@ -26,6 +26,7 @@ from services.executor.effects.context import EffectContext
 from services.executor.effects.execute import execute, resume
 from services.executor.effects.roll_back import roll_back, rollback_cause
 from services.executor.effects.verify import verify
+from services.executor.guard_discovery import registered_guards
 from services.executor.handler import NAME, ExecutorHandler
 from services.executor.ledger import Ledger
 from services.executor.settings import ExecutorSettings
@@ -45,7 +46,12 @@ async def run(
     code_version: str = "",
     on_progress: Callable[[str, int], None] | None = None,
 ) -> None:
-    """Execute decisions until cancelled."""
+    """Execute decisions until cancelled.
+
+    Raises:
+        ConfigError: a file in `services/executor/guards/` declares no guard that can be used.
+    """
+    registered_guards()
     publisher = Publisher(bus, origin, NAME)
     await publisher.publish_config(
         config_of(NAME, settings.announcement(), code_version), clock.wall_ns() / 1e9

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from services.executor.facts import Facts, WorkloadFacts
-from services.executor.guards import BEFORE_WRITING, ask_guards
-from services.executor.guards.question import Question
+from services.executor.guard_discovery import Stage, ask_guards
+from services.executor.question import Question
 
 
 def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
@@ -39,7 +39,7 @@ def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
 def _is_permitted(question: Question, key: str) -> bool:
     alone = tuple(reach for reach in question.reaches if reach.key == key)
     return all(
-        check.passed for check in ask_guards(BEFORE_WRITING, replace(question, reaches=alone))
+        check.passed for check in ask_guards(Stage.BEFORE_WRITING, replace(question, reaches=alone))
     )
 
 

@@ -9,9 +9,9 @@ from schemas.outcome import GuardCheck, Mode, Operation, OperationResult, Outcom
 from schemas.reasons import Reason
 from services.cluster import Transport
 from services.executor.cluster import apply_operation
-from services.executor.guards import BEFORE_WRITING, ask_guards
-from services.executor.guards.question import Question
+from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import Ledger, PendingDecision
+from services.executor.question import Question
 from services.executor.reading import read_reach, read_scope
 from services.executor.settings import ExecutorSettings
 
@@ -98,7 +98,9 @@ class OperationWriter:
         )
         now = started.cluster_time_seconds
         question = Question(due, state, self._settings, now, reaches=(reach,), scope=scope)
-        return tuple(check for check in ask_guards(BEFORE_WRITING, question) if not check.passed)
+        return tuple(
+            check for check in ask_guards(Stage.BEFORE_WRITING, question) if not check.passed
+        )
 
     async def _cycle_beyond(self, started: OutcomeExecution) -> int | None:
         """Return the newest observed cycle if a decision is too old by now; a rollback never is.

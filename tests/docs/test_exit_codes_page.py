@@ -11,9 +11,9 @@ import pytest
 
 from bus.exit_codes import ExitCode
 from foresail import recording, twin
-from foresail.__main__ import VERBS
-from foresail.exit_codes import OF_VERB
+from foresail.exit_codes import codes_by_verb
 from foresail.forecast import actions_by_file
+from foresail.verbs import verbs
 from tests.architecture.source_tree import ROOT
 
 ACTIONS = {
@@ -21,13 +21,13 @@ ACTIONS = {
     "twin": tuple(twin.ACTIONS),
     "forecast": tuple(actions_by_file()),
 }
-KNOWN = tuple(f"{verb} {action}".strip() for verb in VERBS for action in ACTIONS.get(verb, ("",)))
+KNOWN = tuple(f"{verb} {action}".strip() for verb in verbs() for action in ACTIONS.get(verb, ("",)))
 
 
 def module_of(verb: str) -> ModuleType:
     """Return the file behind a verb or an action."""
     name, _, action = verb.partition(" ")
-    return import_module(".".join((VERBS[name], *action.replace("-", "_").split())))
+    return import_module(".".join(("foresail", *f"{name} {action}".replace("-", "_").split())))
 
 
 def test_the_page_says_what_the_code_says() -> None:
@@ -39,7 +39,7 @@ def test_the_page_says_what_the_code_says() -> None:
 
 def test_every_verb_stands_in_the_table() -> None:
     """No verb and no action is left out, and none is named that does not exist."""
-    assert set(KNOWN) == set(OF_VERB)
+    assert set(KNOWN) == set(codes_by_verb())
 
 
 def test_every_number_means_one_thing() -> None:

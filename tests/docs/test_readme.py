@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from foresail.__main__ import VERBS
 from foresail.flags import FLAGS
+from foresail.verbs import verb_module, verbs
 from tests.architecture.source_tree import ROOT
 
 README = ROOT / "README.md"
@@ -37,7 +36,7 @@ def test_pages_name_only_verbs_that_exist(page: Path) -> None:
     """Every `foresail VERB` in code is a verb of the command line."""
     named = set(COMMAND.findall(_code(page.read_text(encoding="utf-8"))))
 
-    assert set() == named - set(VERBS)
+    assert set() == named - set(verbs())
 
 
 def test_contributing_names_only_files_that_exist() -> None:
@@ -53,7 +52,7 @@ def test_the_readme_shows_every_verb() -> None:
     """No verb has to be guessed."""
     named = set(COMMAND.findall(_code(README.read_text(encoding="utf-8"))))
 
-    assert set(VERBS) == named
+    assert set(verbs()) == named
 
 
 def test_the_readmes_flags_exist() -> None:
@@ -61,7 +60,7 @@ def test_the_readmes_flags_exist() -> None:
     unknown = [
         f"{verb} {flag}"
         for line in README.read_text(encoding="utf-8").splitlines()
-        if (found := re.search(r"\bforesail ([a-z-]+)([^`#|]*)", line)) and found[1] in VERBS
+        if (found := re.search(r"\bforesail ([a-z-]+)([^`#|]*)", line)) and found[1] in verbs()
         for verb in [found[1]]
         for flag in re.findall(r"--[a-z-]+", found[2])
         if flag not in _flags(verb)
@@ -72,7 +71,7 @@ def test_the_readmes_flags_exist() -> None:
 
 def _flags(verb: str) -> str:
     parser = argparse.ArgumentParser()
-    import_module(VERBS[verb]).add_arguments(parser)
+    verb_module(verb).add_arguments(parser)
     nested = [
         one.format_help()
         for action in parser._actions

@@ -9,17 +9,17 @@ import pytest
 from schemas.actions import ActionKind
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.reasons import Reason
-from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask_guards
+from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.guards.budget import schedule_applies
-from services.executor.guards.question import Question
 from services.executor.ledger import ClusterSummary, Execution, Ledger, PendingDecision
 from services.executor.plans.planned import OperationPlan
+from services.executor.question import Question
 from services.executor.settings import Budget, ExecutorSettings
 from tests.builders import make_action
 
 NOW = 10_000.0
 SLEEP = ActionKind.POWER_STATE
-GUARDS = (*BEFORE_READING, *BEFORE_ACTING)
+WITH_A_PLAN = (Stage.BEFORE_READING, Stage.BEFORE_ACTING)
 
 
 def due(kind: ActionKind = SLEEP, target: str = "node-0", **fields: Any) -> PendingDecision:
@@ -67,7 +67,9 @@ def question(
 
 def failed(asked: Question) -> list[Reason | None]:
     """Return the reasons of the guards that fail."""
-    return [one.reason for one in ask_guards(GUARDS, asked) if not one.passed]
+    return [
+        one.reason for stage in WITH_A_PLAN for one in ask_guards(stage, asked) if not one.passed
+    ]
 
 
 def test_nothing_stands_in_the_way_of_a_first_action() -> None:
@@ -201,7 +203,12 @@ def test_enough_ready_nodes_stay(available: int, refused: bool) -> None:
 
 def number(asked: Question, guard: str) -> float | None:
     """Return what one guard measured."""
-    return next(one.measured for one in ask_guards(GUARDS, asked) if one.guard == guard)
+    return next(
+        one.measured
+        for stage in WITH_A_PLAN
+        for one in ask_guards(stage, asked)
+        if one.guard == guard
+    )
 
 
 def test_another_kind_on_the_same_target_is_not_cooling_down() -> None:

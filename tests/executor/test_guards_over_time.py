@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from schemas.actions import Action, ActionKind
 from schemas.outcome import ExecutionPhase
-from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask_guards
-from services.executor.guards.question import Question
+from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import Ledger, evolve
 from services.executor.plans.planned import OperationPlan
+from services.executor.question import Question
 from services.executor.settings import ExecutorSettings
 from tests.builders import make_action, make_decision, make_execution, make_observation, stamped
 
-GUARDS = (*BEFORE_READING, *BEFORE_ACTING)
+WITH_A_PLAN = (Stage.BEFORE_READING, Stage.BEFORE_ACTING)
 NODES = 100
 POLICY = ExecutorSettings()
 SLEEP = OperationPlan(operations=(), text="", direction="off")
@@ -45,7 +45,7 @@ def run(steps: list[Step]) -> list[Begun]:
         action = sleep(node)
         state = evolve(state, stamped(make_decision(action, cycle=cycle, score=0.5)))
         question = Question(state.due[-1], state, POLICY, at, SLEEP)
-        if all(one.passed for one in ask_guards(GUARDS, question)):
+        if all(one.passed for stage in WITH_A_PLAN for one in ask_guards(stage, question)):
             begun.append((action.target.name, at, succeeds))
             for phase in (ExecutionPhase.STARTED, ExecutionPhase.FINISHED):
                 done = succeeds if phase is ExecutionPhase.FINISHED else None

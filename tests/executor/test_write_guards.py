@@ -10,10 +10,10 @@ import pytest
 from schemas.outcome import Mode, Operation, Verb
 from schemas.reasons import Reason
 from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts
-from services.executor.guards import BEFORE_WRITING, ask_guards
-from services.executor.guards.question import Question
+from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import Ledger, PendingDecision
 from services.executor.marked_objects import WorkloadSpec
+from services.executor.question import Question
 from services.executor.reach import Marked, Reach, ReachedNode, ReachedPod
 from services.executor.reading import removes_pods
 from services.executor.scope import Scope, scope_of
@@ -44,7 +44,9 @@ def question(*reaches: Reach, scope: Scope = SHOP, **settings: Any) -> Question:
 def failed(*reaches: Reach, scope: Scope = SHOP, **settings: Any) -> dict[str, float | None]:
     """Return the measured number of each guard that fails."""
     asked = question(*reaches, scope=scope, **settings)
-    return {one.guard: one.measured for one in ask_guards(BEFORE_WRITING, asked) if not one.passed}
+    return {
+        one.guard: one.measured for one in ask_guards(Stage.BEFORE_WRITING, asked) if not one.passed
+    }
 
 
 def pod(name: str = "web-0", namespace: str = "shop", **fields: Any) -> ReachedPod:
@@ -87,7 +89,7 @@ def test_names_are_exact(namespace: str) -> None:
 def test_every_object_outside_is_counted() -> None:
     """The measured number is how many objects lie outside, and the first one is named."""
     asked = question(evicts(pod("a", "x")), evicts(pod("b", "x")), evicts(pod()))
-    (answer,) = [one for one in ask_guards(BEFORE_WRITING, asked) if not one.passed]
+    (answer,) = [one for one in ask_guards(Stage.BEFORE_WRITING, asked) if not one.passed]
 
     assert (answer.measured, answer.limit, answer.unit) == (2, 0, "objects")
     assert answer.reason is Reason.NAMESPACE_NOT_NAMED

@@ -14,6 +14,7 @@ from schemas.outcome import Mode, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason
 from services.executor.settings import Budget, Caps
 from tests.builders import cycle_time
+from tests.executor.example_guard import files_added
 from tests.explain.theatre import Theatre
 
 MERGE = "application/merge-patch+json"
@@ -202,6 +203,12 @@ async def node_of_the_control_plane(theatre: Theatre) -> None:
     role = {"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}
     theatre.request("PATCH", "/api/v1/nodes/node-0", json.dumps(role).encode(), MERGE)
     await sleep(theatre)
+
+
+@case(Reason.GUARD_REFUSED)
+async def by_a_guard_without_a_reason_of_its_own(theatre: Theatre) -> None:
+    with files_added():
+        await sleep(theatre)
 
 
 @case(Reason.PDB)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bus.exit_codes import ExitCode
-from foresail.__main__ import VERBS, main
+from foresail.__main__ import main
 from foresail.first_steps import FIRST_STEPS
+from foresail.verbs import verbs
 
 
 def test_without_arguments_it_shows_the_five_first_steps(
@@ -18,7 +19,7 @@ def test_without_arguments_it_shows_the_five_first_steps(
     printed = capsys.readouterr().out
     commands = [line.split()[1] for line in printed.splitlines() if line.startswith("  foresail ")]
     assert len(commands) == len(FIRST_STEPS) == 5
-    assert set(commands) <= set(VERBS)
+    assert set(commands) <= set(verbs())
 
 
 @pytest.mark.parametrize(

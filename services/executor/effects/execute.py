@@ -11,11 +11,11 @@ from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.cluster import read_facts
 from services.executor.effects.context import EffectContext, reason_for
 from services.executor.facts import Facts
-from services.executor.guards import BEFORE_ACTING, BEFORE_READING, ask_guards
-from services.executor.guards.question import Question
+from services.executor.guard_discovery import Stage, ask_guards
 from services.executor.ledger import Execution, Ledger, PendingDecision
 from services.executor.planning import plan_within
 from services.executor.plans.planned import OperationPlan, PlanRefusal
+from services.executor.question import Question
 from services.executor.reading import read_scope
 
 
@@ -23,7 +23,7 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
     """Execute a decision within the guard rails, or publish why not."""
     settings = context.settings
     question = Question(due, state, settings, state.seen.cluster_time_seconds)
-    checks = ask_guards(BEFORE_READING, question)
+    checks = ask_guards(Stage.BEFORE_READING, question)
     if due.action.kind is ActionKind.NOOP or not _all_passed(checks):
         await _refuse(context, state, due, checks)
         return
@@ -40,7 +40,7 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
     if isinstance(planned, PlanRefusal):
         await _refuse(context, state, due, checks, planned)
         return
-    checks = (*checks, *ask_guards(BEFORE_ACTING, replace(asked, planned=planned)))
+    checks = (*checks, *ask_guards(Stage.BEFORE_ACTING, replace(asked, planned=planned)))
     if not _all_passed(checks):
         await _refuse(context, state, due, checks)
         return

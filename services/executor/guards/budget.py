@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
 from services.executor.settings import Budget
 
 
@@ -62,3 +63,6 @@ def _check_budget(question: Question, budget: Budget) -> GuardCheck:
         unit="nodes",
         text=text,
     )
+
+
+GUARDS = (Guard("budget", Stage.BEFORE_ACTING, 60, check),)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from schemas.actions import TargetKind
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
 
 
 def check_node(question: Question) -> GuardCheck:
@@ -58,3 +59,10 @@ def _check_count(guard: str, count: int, limit: int, reason: Reason, name: str) 
         unit="executions",
         text=text,
     )
+
+
+GUARDS = (
+    Guard("cap_per_node", Stage.BEFORE_ACTING, 30, check_node),
+    Guard("cap_per_namespace", Stage.BEFORE_ACTING, 40, check_namespace),
+    Guard("cap_per_workload", Stage.BEFORE_ACTING, 50, check_workload),
+)

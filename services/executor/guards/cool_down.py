@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
 from services.executor.ledger import Execution
+from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -41,3 +42,9 @@ def _check_waited(
     return guard_check(
         guard, passed=False, reason=reason, measured=age, limit=limit, unit="seconds", text=text
     )
+
+
+GUARDS = (
+    Guard("cool_down", Stage.BEFORE_ACTING, 10, check),
+    Guard("cool_down_after_failure", Stage.BEFORE_ACTING, 20, check_after_failure),
+)

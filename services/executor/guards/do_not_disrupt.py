@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -35,3 +36,6 @@ def _protected_objects(question: Question) -> Iterator[str]:
         for pod in reach.pods:
             if pod.counts:
                 yield from (f"{one.what} ({pod.key}): {one.mark}" for one in pod.marked)
+
+
+GUARDS = (Guard("do_not_disrupt", Stage.BEFORE_WRITING, 30, check),)

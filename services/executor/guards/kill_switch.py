@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -21,3 +22,6 @@ def check(question: Question) -> GuardCheck:
     return guard_check(
         "kill_switch", passed=not (state.killed or state.paused), reason=reason, text=text
     )
+
+
+GUARDS = (Guard("kill_switch", Stage.BEFORE_READING, 20, check),)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -25,3 +26,6 @@ def check(question: Question) -> GuardCheck:
         unit="nodes",
         text=text,
     )
+
+
+GUARDS = (Guard("last_ready_nodes", Stage.BEFORE_ACTING, 80, check),)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
 from services.executor.reach import WRITTEN
 
 
@@ -35,3 +36,6 @@ def _outside(question: Question) -> Iterator[str]:
         for pod in reach.pods:
             if pod.removed and not question.scope.has_namespace(pod.namespace):
                 yield f"pods {pod.key}"
+
+
+GUARDS = (Guard("named_namespaces", Stage.BEFORE_WRITING, 40, check),)

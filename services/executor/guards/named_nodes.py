@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -37,3 +38,6 @@ def check(question: Question) -> GuardCheck:
         unit="nodes" if unnamed or not others else "pods",
         text=text,
     )
+
+
+GUARDS = (Guard("named_nodes", Stage.BEFORE_WRITING, 50, check),)

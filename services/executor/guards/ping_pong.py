@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
 from services.executor.ledger import Execution
 from services.executor.plans.planned import OPPOSITE
+from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -47,3 +48,6 @@ def _undoes(question: Question, one: Execution) -> bool:
         return one.direction == "move" and bool(set(planned.workloads) & set(one.workloads))
     same_target = one.action.target == question.due.action.target
     return same_target and OPPOSITE.get(planned.direction) == one.direction
+
+
+GUARDS = (Guard("ping_pong", Stage.BEFORE_ACTING, 70, check),)

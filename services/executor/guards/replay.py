@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
 
 
 def check(question: Question) -> GuardCheck:
@@ -12,3 +13,6 @@ def check(question: Question) -> GuardCheck:
     passed = not question.state.replayed or question.settings.execute_replays
     text = "" if passed else "this log is a replay; nothing is executed from it"
     return guard_check("replay", passed=passed, reason=Reason.REPLAYED_LOG, text=text)
+
+
+GUARDS = (Guard("replay", Stage.BEFORE_READING, 10, check),)

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from schemas.outcome import GuardCheck
 from schemas.reasons import Reason
-from services.executor.guards.question import Question, guard_check
+from services.executor.guard_discovery import Guard, Stage
+from services.executor.question import Question, guard_check
 
 ALWAYS = "kube-system"
 """Protected even where the settings leave it out."""
@@ -38,3 +39,6 @@ def _system_pods(question: Question) -> Iterator[str]:
                 yield f"{pod.key} is a static pod"
             elif pod.removed and pod.namespace in protected:
                 yield f"{pod.key} is in a protected namespace"
+
+
+GUARDS = (Guard("system_pods", Stage.BEFORE_WRITING, 10, check),)

@@ -1,0 +1,10 @@
+"""`foresail resume`: take back kill or pause; see `foresail.control`."""
+
+from __future__ import annotations
+
+from foresail.control import add_arguments, run
+from foresail.verbs import Verb
+
+__all__ = ["VERB", "add_arguments", "run"]
+
+VERB = Verb(110, "take back kill or pause")

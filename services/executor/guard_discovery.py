@@ -1,0 +1,95 @@
+"""Which guards there are: every file of `services/executor/guards/`, asked in the order they declare.
+
+The files are read once a process. They are imported by their path and not by their name, so no file
+has to be edited for a new one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+from bus.errors import ConfigError
+from schemas.outcome import GuardCheck
+from services.executor.question import Question
+
+PARENT = "services.executor.guards"
+
+
+class Stage(Enum):
+    """When a guard is asked; stages come in this order."""
+
+    BEFORE_READING = 1
+    """Before the cluster is read."""
+    BEFORE_WRITING = 2
+    """With what the operations touch: of the whole plan, and again of each operation right before it is
+    written, also where it takes something back or completes an older plan.
+    """
+    BEFORE_ACTING = 3
+    """With the plan at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One guard rail, as its file declares it."""
+
+    name: str
+    """The name in the log, as its answers give it (`GuardCheck.guard`)."""
+    stage: Stage
+    order: int
+    """Its place within the stage; smaller is asked first, and of several that fail the first gives
+    the reason."""
+    check: Callable[[Question], GuardCheck]
+
+
+@lru_cache(maxsize=1)
+def registered_guards() -> tuple[Guard, ...]:
+    """Return every guard, by stage and place.
+
+    Raises:
+        ConfigError: a file that declares no guard that can be used.
+    """
+    parent = importlib.import_module(PARENT)
+    files = sorted(one.name for one in pkgutil.iter_modules(parent.__path__))
+    return checked(
+        (name, getattr(importlib.import_module(f"{PARENT}.{name}"), "GUARDS", None))
+        for name in files
+    )
+
+
+def checked(declared: Iterable[tuple[str, object]]) -> tuple[Guard, ...]:
+    """Return guards by stage and place, after seeing that they can stand beside one another.
+
+    Args:
+        declared: file names, without suffix, with what each declares as `GUARDS`.
+
+    Raises:
+        ConfigError: a file without guards, or a name or place that two have.
+    """
+    guards: list[Guard] = []
+    for file, own in declared:
+        where = f"services/executor/guards/{file}.py"
+        if not isinstance(own, tuple) or not own or not all(isinstance(one, Guard) for one in own):
+            raise ConfigError(f"{where}: GUARDS", own, "set it to a tuple of Guard")
+        for guard in own:
+            for other in guards:
+                if other.name == guard.name:
+                    raise ConfigError(f"{where}: name", guard.name, "another guard has it already")
+                if (other.stage, other.order) == (guard.stage, guard.order):
+                    remedy = f"{other.name} has it already in {guard.stage.name}"
+                    raise ConfigError(f"{where}: order", guard.order, remedy)
+            guards.append(guard)
+    return tuple(sorted(guards, key=lambda guard: (guard.stage.value, guard.order)))
+
+
+def ask_guards(stage: Stage, question: Question) -> tuple[GuardCheck, ...]:
+    """Return the answer of every guard of a stage.
+
+    Raises:
+        ConfigError: a file declares no guard that can be used.
+    """
+    return tuple(guard.check(question) for guard in registered_guards() if guard.stage is stage)

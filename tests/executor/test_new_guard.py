@@ -1,0 +1,125 @@
+"""A stranger's task: a new guard is one file, and the guards that there are keep their order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bus.errors import ConfigError
+from schemas.actions import ActionKind
+from schemas.outcome import OutcomeExecution
+from schemas.reasons import Reason
+from services.executor.guard_discovery import Guard, Stage, ask_guards, checked, registered_guards
+from services.executor.ledger import ClusterSummary, Ledger, PendingDecision
+from services.executor.question import Question
+from services.executor.settings import ExecutorSettings
+from tests.builders import make_action
+from tests.executor.example_guard import files_added
+from tests.explain.theatre import Theatre
+
+FOLDER = "services/executor/guards"
+ORDER = {
+    Stage.BEFORE_READING: ("replay", "kill_switch", "stale_decision"),
+    Stage.BEFORE_WRITING: (
+        "system_pods",
+        "control_plane",
+        "do_not_disrupt",
+        "named_namespaces",
+        "named_nodes",
+    ),
+    Stage.BEFORE_ACTING: (
+        "cool_down",
+        "cool_down_after_failure",
+        "cap_per_node",
+        "cap_per_namespace",
+        "cap_per_workload",
+        "budget",
+        "ping_pong",
+        "last_ready_nodes",
+    ),
+}
+
+
+def question() -> Question:
+    """Return a question about a sleep in an otherwise idle cluster."""
+    due = PendingDecision(
+        cycle=1,
+        decision_id="d",
+        observation_id="o",
+        action=make_action(kind=ActionKind.POWER_STATE, target="node-0"),
+        score=0.5,
+        cluster_time_seconds=0.0,
+    )
+    seen = ClusterSummary(cycle=1, nodes=3, nodes_available=3)
+    return Question(due, Ledger(seen=seen, due=(due,)), ExecutorSettings(), 0.0)
+
+
+@pytest.mark.parametrize("stage", Stage)
+def test_guards_are_asked_in_the_order_they_declare(stage: Stage) -> None:
+    """The order decides whose reason a refusal gives; each answers under the name it declares."""
+    declared = tuple(one.name for one in registered_guards() if one.stage is stage)
+
+    assert declared == ORDER[stage]
+    assert declared == tuple(one.guard for one in ask_guards(stage, question()))
+
+
+def test_a_new_file_is_asked_at_its_place() -> None:
+    """Nothing but the file is added, and it comes between the two whose numbers enclose its own."""
+    with files_added():
+        answers = ask_guards(Stage.BEFORE_READING, question())
+
+    assert [one.guard for one in answers] == ["replay", "kill_switch", "warm_up", "stale_decision"]
+    assert (answers[2].passed, answers[2].measured, answers[2].limit) == (False, 1, 3)
+
+
+async def test_a_new_guard_refuses_and_is_explained() -> None:
+    """Its refusal is in the log with what it measured, and on the screen of `explain`; a cycle that it
+    lets pass is executed.
+    """
+    theatre = Theatre()
+    with files_added():
+        await theatre.order("safety", ActionKind.REPLICATE, "node-0")
+        refused = theatre.cycle
+        await theatre.order("safety", ActionKind.DVFS, "node-0", clock_scale_ratio=0.8)
+        await theatre.order("safety", ActionKind.DVFS, "node-1", clock_scale_ratio=0.8)
+
+    outcomes = {
+        one.cycle: one.data for one in theatre.events if isinstance(one.data, OutcomeExecution)
+    }
+    assert outcomes[refused].reason is Reason.GUARD_REFUSED
+    assert "warm_up" in theatre.screen(refused)
+    assert "cycle 1 is too early" in theatre.screen(refused)
+    assert outcomes[theatre.cycle].succeeded
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", f"{FOLDER}/odd.py: GUARDS = None: set it to a tuple of Guard"),
+        ("GUARDS = ()", f"{FOLDER}/odd.py: GUARDS = (): set it to a tuple of Guard"),
+        (
+            "from services.executor.guards.budget import GUARDS",
+            f"{FOLDER}/odd.py: name = budget: another guard has it already",
+        ),
+    ],
+)
+def test_a_file_that_declares_no_usable_guard_stops_the_executor(
+    text: str, line: str, tmp_path: Path
+) -> None:
+    """One line names the file, the field and what to do; no guard is silently left out."""
+    (tmp_path / "odd.py").write_text(text, encoding="utf-8")
+
+    with files_added(tmp_path), pytest.raises(ConfigError) as raised:
+        registered_guards()
+
+    assert str(raised.value) == line
+
+
+def test_two_guards_never_share_a_place() -> None:
+    """With equal numbers the names of files would decide whose reason a refusal gives."""
+    first = registered_guards()[0]
+    other = Guard("other", first.stage, first.order, first.check)
+
+    with pytest.raises(ConfigError, match="replay has it already in BEFORE_READING"):
+        checked([("replay", (first,)), ("other", (other,))])
