@@ -139,7 +139,7 @@ def _settings(
     given["executor"]["mode"] = "active"
     for name, value in changes.items():
         _change(given, name, value)
-    wanted = StackSettings({name: _group(name, given[name]) for name in GROUPS}, {})
+    wanted = StackSettings(**{name: _group(name, given[name]) for name in GROUPS})
     in_force = derived(wanted)
     _check_in_force(changes, wanted, in_force)
     return in_force

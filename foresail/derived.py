@@ -4,7 +4,10 @@ them directly.
 
 from __future__ import annotations
 
+from typing import Any
+
 from foresail.settings import StackSettings
+from schemas.model import DataModel
 from schemas.outcome import Mode
 
 
@@ -14,27 +17,35 @@ def derived(settings: StackSettings) -> StackSettings:
     """
     run = settings.run
     speed = 1.0 if run.speed is None else run.speed
-    wanted = {
-        "collector.interval_seconds": run.interval_seconds,
-        "collector.speed": speed,
-        "collector.namespaces": run.namespaces,
-        "agents.wall_interval_seconds": run.interval_seconds,
-        "referee.wall_interval_seconds": run.interval_seconds,
-        "executor.mode": run.mode,
-        "executor.namespaces": run.namespaces if run.kubeconfig else None,
-        "exerciser.seed": run.seed,
+    wanted: dict[str, dict[str, Any]] = {
+        "collector": {
+            "interval_seconds": run.interval_seconds,
+            "speed": speed,
+            "namespaces": run.namespaces,
+        },
+        "agents": {"wall_interval_seconds": run.interval_seconds},
+        "referee": {"wall_interval_seconds": run.interval_seconds},
+        "executor": {
+            "mode": run.mode,
+            "namespaces": run.namespaces if run.kubeconfig else None,
+        },
+        "exerciser": {"seed": run.seed},
     }
-    groups = dict(settings.groups)
-    for name, value in wanted.items():
-        group, field = name.split(".")
-        if name not in settings.origins and value is not None:
-            given = {**groups[group].model_dump(), field: value}
-            groups[group] = type(groups[group]).model_validate(given)
-    return StackSettings(groups, settings.origins)
+    filled: dict[str, DataModel] = {}
+    for name, fields in wanted.items():
+        group = settings.groups[name]
+        missing = {
+            field: value
+            for field, value in fields.items()
+            if value is not None and f"{name}.{field}" not in settings.origins
+        }
+        if missing:
+            filled[name] = type(group).model_validate({**group.model_dump(), **missing})
+    return settings.model_copy(update=filled)
 
 
 def mode_of(settings: StackSettings, otherwise: Mode) -> Mode:
     """Return the mode in which the executor will run; `otherwise` where nobody chose one."""
     if "executor.mode" in settings.origins:
-        return Mode(settings.groups["executor"].model_dump()["mode"])
+        return settings.executor.mode
     return otherwise if settings.run.mode is None else Mode(settings.run.mode)

@@ -44,11 +44,10 @@ def _check_models(settings: StackSettings) -> None:
         ConfigError: a name that is no model.
         InputError: a model directory that is not what its manifest says.
     """
-    group = settings.groups["inference"]
-    if isinstance(group, InferenceSettings) and group != InferenceSettings():
+    if settings.inference != InferenceSettings():
         from services.inference.service import check_models  # noqa: PLC0415 - numpy is loaded only for models
 
-        check_models(group)
+        check_models(settings.inference)
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

@@ -34,7 +34,7 @@ class Plant:
     def fit(self, settings: StackSettings) -> StackSettings:
         """Return the settings with the cluster's mode and speed filled in."""
         run = settings.run.model_copy(update={"mode": self.mode, "speed": self.speed})
-        return derived(StackSettings({**settings.groups, "run": run}, settings.origins))
+        return derived(settings.model_copy(update={"run": run}))
 
 
 async def start_plant(

@@ -54,7 +54,7 @@ def service(
     transport: Transport,
 ) -> Coroutine[Any, Any, None]:
     """Return one service over a connection and a cluster of its own."""
-    group: Any = settings.groups["agents" if name in AGENTS else name]
+    group: Any = settings.agents if name in AGENTS else settings.groups[name]
     if name in EFFECTFUL:
         return EFFECTFUL[name](group, bus, clock, origin, transport, code_version=CODE_VERSION)
     handler, announcement = _build_handler(name, group, origin)

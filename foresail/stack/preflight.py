@@ -23,7 +23,7 @@ def check_before_start(settings: StackSettings) -> None:
             what may be written in a real cluster.
         InputError: the scenario is wrong.
     """
-    check_port_free("--dashboard-port", settings.groups["dashboard"].model_dump()["port"])
+    check_port_free("--dashboard-port", settings.dashboard.port)
     if settings.nats.url is None:
         check_port_free("--nats-port", settings.nats.port)
     check_file("--kubeconfig", settings.run.kubeconfig)

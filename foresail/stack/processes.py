@@ -47,16 +47,16 @@ def process_specs(settings: StackSettings, connections: Connections) -> tuple[Pr
     specs = [
         _spec(
             "collector",
-            settings.groups["collector"],
+            settings.collector,
             connections,
             1,
             kubeconfig=connections.kubeconfigs["collector"],
         ),
-        _spec("inference", settings.groups["inference"], connections, 2),
+        _spec("inference", settings.inference, connections, 2),
         *(
             _spec(
                 f"agent-{agent}",
-                settings.groups["agents"],
+                settings.agents,
                 connections,
                 3,
                 module="agents",
@@ -64,22 +64,22 @@ def process_specs(settings: StackSettings, connections: Connections) -> tuple[Pr
             )
             for agent in agent_names()
         ),
-        _spec("referee", settings.groups["referee"], connections, 4),
+        _spec("referee", settings.referee, connections, 4),
         _spec(
             "executor",
-            settings.groups["executor"],
+            settings.executor,
             connections,
             5,
             kubeconfig=connections.kubeconfigs["executor"],
         ),
-        _spec("scoreboard", settings.groups["scoreboard"], connections, 6),
-        _spec("dashboard", settings.groups["dashboard"], connections, 7),
+        _spec("scoreboard", settings.scoreboard, connections, 6),
+        _spec("dashboard", settings.dashboard, connections, 7),
     ]
     if settings.run.exercise:
         specs.append(
             _spec(
                 "exerciser",
-                settings.groups["exerciser"],
+                settings.exerciser,
                 connections,
                 0,
                 kubeconfig=connections.kubeconfigs["exerciser"],

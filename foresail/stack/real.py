@@ -261,7 +261,7 @@ def _seal(writer: RecordingWriter) -> None:
 
 def _start_services(stack: RunningStack) -> None:
     settings = with_dashboard_port(stack.plant.fit(stack.settings))
-    stack.dashboard_url = f"http://127.0.0.1:{settings.groups['dashboard'].model_dump()['port']}"
+    stack.dashboard_url = f"http://127.0.0.1:{settings.dashboard.port}"
     connections = Connections(
         cluster=stack.origin.cluster,
         incarnation=stack.origin.incarnation,
@@ -281,11 +281,10 @@ def _start_services(stack: RunningStack) -> None:
 
 def with_dashboard_port(settings: StackSettings) -> StackSettings:
     """Return the settings with a free dashboard port where 0 asks for one."""
-    dashboard = settings.groups["dashboard"]
-    if dashboard.model_dump()["port"] != 0:
+    if settings.dashboard.port != 0:
         return settings
-    chosen = dashboard.model_copy(update={"port": free_port()})
-    return StackSettings({**settings.groups, "dashboard": chosen}, settings.origins)
+    chosen = settings.dashboard.model_copy(update={"port": free_port()})
+    return settings.model_copy(update={"dashboard": chosen})
 
 
 def _noted(stack: RunningStack, name: str, what: str) -> str:

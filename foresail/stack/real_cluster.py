@@ -17,7 +17,6 @@ from foresail.derived import derived, mode_of
 from foresail.settings import StackSettings
 from schemas.outcome import Mode
 from services.cluster import ClusterRefused, ClusterUnavailable, OfficialClientTransport, Transport
-from services.executor.settings import ExecutorSettings
 from services.exerciser.cluster import NAMESPACE as EXERCISE_NAMESPACE
 
 PAGE = "docs/real-clusters.md"
@@ -38,9 +37,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 def writes_in(settings: StackSettings) -> tuple[str, ...]:
     """Return the namespaces that a run with a kubeconfig may write in, by their exact names."""
-    executor = derived(settings).groups["executor"]
-    assert isinstance(executor, ExecutorSettings)
-    return executor.namespaces or ()
+    return derived(settings).executor.namespaces or ()
 
 
 def check_named(settings: StackSettings) -> None:
@@ -55,14 +52,12 @@ def check_named(settings: StackSettings) -> None:
     if not names:
         remedy = "name the namespaces that --mode active may write in, exactly, as --namespaces shop,batch"
         raise ConfigError("--namespaces", "(none)", f"{remedy} ({PAGE})")
-    executor = settings.groups["executor"]
-    assert isinstance(executor, ExecutorSettings)
     for name in names:
         if _NAME.fullmatch(name) is None:
             raise ConfigError(
                 "--namespaces", name or "(empty)", "--mode active needs exact names of namespaces"
             )
-        if name in {"kube-system", *executor.protected_namespaces}:
+        if name in {"kube-system", *settings.executor.protected_namespaces}:
             raise ConfigError(
                 "--namespaces", name, "leave it out: --mode active never writes in this namespace"
             )
@@ -143,9 +138,8 @@ def early_note(settings: StackSettings) -> str:
         return ""
     if mode_of(settings, Mode.SHADOW) is Mode.SHADOW:
         return f"shadow mode: every write to this cluster is a dry run ({PAGE})"
-    executor = settings.groups["executor"]
-    assert isinstance(executor, ExecutorSettings)
-    nodes = f"nodes labelled {executor.writable_nodes}" if executor.writable_nodes else "no node"
+    label = settings.executor.writable_nodes
+    nodes = f"nodes labelled {label}" if label else "no node"
     return (
         "EARLY: active mode on a real cluster is new and little tried. It writes for real, in "
         f"{', '.join(writes_in(settings))} and to {nodes}, never on the control plane, in kube-system or on what "

@@ -13,8 +13,6 @@ from foresail.stack.run_events import effective
 from foresail.stack.workload import ChosenWorkload
 from schemas.config import CODE_VERSION
 from schemas.identity import Origin
-from schemas.manifest import ModelManifest
-from services.inference.settings import InferenceSettings
 
 RESULT_PACKAGES = ("kubernetes", "numpy", "pydantic", "xgboost", "xgboost-cpu")
 """Packages whose version can change what an event says; of the last two one is installed."""
@@ -30,7 +28,7 @@ def header(
         "code_version": CODE_VERSION,
         "settings": effective(settings),
         "workload": None if workload is None else {"kind": workload.kind, "speed": workload.speed},
-        "models": [one.model_dump(mode="json") for one in _manifests(settings)],
+        "models": [one.model_dump(mode="json") for one in settings.inference.manifests()],
         "packages": _versions(),
     }
 
@@ -41,12 +39,6 @@ def _versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
-
-
-def _manifests(settings: StackSettings) -> list[ModelManifest]:
-    group = settings.groups["inference"]
-    assert isinstance(group, InferenceSettings)
-    return group.manifests()
 
 
 def open_writer(

@@ -54,7 +54,7 @@ def run_virtual_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]
         run = settings.run.model_copy(
             update={"speed": workload.speed, "mode": str(mode_of(settings, Mode.ACTIVE))}
         )
-        filled = derived(StackSettings({**settings.groups, "run": run}, settings.origins))
+        filled = derived(settings.model_copy(update={"run": run}))
         if not quiet:
             for line in workload.description:
                 console().print(line, markup=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
-from foresail.settings import DATA_VARIABLE
+from foresail.settings_sources import DATA_VARIABLE
 from twin.workloads import FITTED, IDLE
 from twin.workloads.catalog import load_model
 

@@ -23,7 +23,6 @@ from proofs.simulation.log_monitor import LogMonitor, late_cycles
 from proofs.simulation.plan import INTERVAL_SECONDS, SOURCES, FaultPlan
 from schemas.identity import Origin
 from services.cluster import TwinTransport
-from services.executor.settings import ExecutorSettings
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
 
@@ -168,12 +167,12 @@ async def _run(plan: FaultPlan, settings: StackSettings, trouble_cycles: int) ->
     origin = Origin(settings.run.cluster, INCARNATION)
     log = MemoryLog(wall_ns=clock.wall_ns)
     workload = open_workload("openb", nodes=NODES, seed=plan.world)
-    executor = settings.groups["executor"]
-    assert isinstance(executor, ExecutorSettings)
     pauses = plan.pause_seconds if plan.pause else 0.0
     slack = late_cycles(pauses + 8 * plan.jitter_seconds, INTERVAL_SECONDS)
     twin = InProcessTwin.of(workload, seed=plan.world, speed=1.0, clock=clock)
-    world = SimulatedRun(plan, settings, origin, log, twin, LogMonitor(origin, executor, slack))
+    world = SimulatedRun(
+        plan, settings, origin, log, twin, LogMonitor(origin, settings.executor, slack)
+    )
     log.feeds.append(world.monitor.on_stored)
     names = service_names(settings)
     tasks = {name: asyncio.create_task(world.keep(name), name=name) for name in names}

@@ -11,7 +11,7 @@ import pytest
 from bus.errors import ConfigError
 from foresail.derived import derived
 from foresail.flags import seconds
-from foresail.settings import resolve
+from foresail.settings import StackSettings, resolve
 
 
 def test_a_later_source_wins_and_is_named(tmp_path: Path) -> None:
@@ -26,6 +26,44 @@ def test_a_later_source_wins_and_is_named(tmp_path: Path) -> None:
     assert "flag --nodes" == settings.origins["run.nodes"]
     assert "environment FORESAIL_RUN__SEED" == settings.origins["run.seed"]
     assert "file stack.toml" == settings.origins["run.workload"]
+
+
+def test_the_first_source_gives_a_field_as_a_whole(tmp_path: Path) -> None:
+    """A table in the environment replaces the file's instead of being merged into it, so that an
+    entry can also be taken away.
+    """
+    file = tmp_path / "stack.toml"
+    file.write_text("[scoreboard.weights]\nsafety = 1.0\nefficiency = 2.0\n")
+    variable = "FORESAIL_SCOREBOARD__WEIGHTS"
+
+    settings = resolve(file, {variable: '{"safety": 3.0}'}, {})
+
+    assert {"safety": 3.0} == settings.scoreboard.weights
+    assert {"scoreboard.weights": f"environment {variable}"} == settings.origins
+
+
+def test_settings_made_directly_read_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Neither the environment nor a .env file counts unless it is passed in."""
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text('NODES=3\nRUN={"nodes": 3}\n')
+    monkeypatch.setenv("RUN", '{"nodes": 3}')
+    monkeypatch.setenv("FORESAIL_RUN__NODES", "3")
+
+    for settings in (StackSettings(), resolve(None, {}, {})):
+        assert (100, {}) == (settings.run.nodes, settings.origins)
+
+
+def test_agents_take_the_thresholds_of_the_models_that_predict() -> None:
+    """Unless other ones were given; the formula has none. What follows has no origin of its own."""
+    named = resolve(None, {}, {"inference.model": "small-risk"})
+    given = resolve(None, {"FORESAIL_AGENTS__RISK_MODEL": "x"}, {"inference.model": "small-risk"})
+    formula = resolve(None, {}, {"inference.model": "seed-formula/1"})
+
+    models = [one.agents.risk_model for one in (named, given, formula)]
+    assert ["small-risk", "x", ""] == models
+    assert {"inference.model": "flag --model"} == named.origins
 
 
 @pytest.mark.parametrize(
@@ -43,6 +81,7 @@ def test_a_later_source_wins_and_is_named(tmp_path: Path) -> None:
             {},
             r"\[colector\] = stack\.toml: use one of the groups collector",
         ),
+        ("run = 3\n", {}, {}, r"run = 3: write it as a table \[run\] in stack\.toml"),
         ("run = [", {}, {}, r"--config = .*stack\.toml: write it as TOML"),
         (
             "",
@@ -75,6 +114,12 @@ def test_a_later_source_wins_and_is_named(tmp_path: Path) -> None:
             {},
             r"migrate_risk_ratio = 0\.9: set it below",
         ),
+        (
+            "[executor.caps]\nper_node = 0\n",
+            {},
+            {},
+            r"executor\.caps\.per_node = 0: .* \(file stack\.toml\)",
+        ),
     ],
 )
 def test_a_wrong_setting_is_one_line(
@@ -103,11 +148,11 @@ def test_dependent_settings_follow_the_run_unless_given() -> None:
         None, {"FORESAIL_REFEREE__WALL_INTERVAL_SECONDS": "9"}, {"run.interval_seconds": 2.0}
     )
 
-    groups = derived(given).groups
+    settings = derived(given)
 
-    assert 2.0 == groups["collector"].interval_seconds  # type: ignore[attr-defined]
-    assert 2.0 == groups["agents"].wall_interval_seconds  # type: ignore[attr-defined]
-    assert 9.0 == groups["referee"].wall_interval_seconds  # type: ignore[attr-defined]
+    assert 2.0 == settings.collector.interval_seconds
+    assert 2.0 == settings.agents.wall_interval_seconds
+    assert 9.0 == settings.referee.wall_interval_seconds
 
 
 @pytest.mark.parametrize(
