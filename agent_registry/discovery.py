@@ -46,12 +46,12 @@ def registered_agents() -> tuple[AnyAgent, ...]:
     """
     parent = importlib.import_module(PARENT)
     folders = sorted(one.name for one in pkgutil.iter_modules(parent.__path__) if one.ispkg)
-    return checked(
+    return check_registrations(
         (name, _registration_in(importlib.import_module(f"{PARENT}.{name}"))) for name in folders
     )
 
 
-def checked(found: Iterable[tuple[str, AnyAgent]]) -> tuple[AnyAgent, ...]:
+def check_registrations(found: Iterable[tuple[str, AnyAgent]]) -> tuple[AnyAgent, ...]:
     """Return registrations by letter, after seeing that they can stand beside one another.
 
     Args:

@@ -60,13 +60,15 @@ async def main() -> int:
     flags.add_argument("--events", type=int, default=10_000, help="events a round and side")
     flags.add_argument("--rounds", type=int, default=5)
     flags.add_argument("--bytes", type=int, default=512, help="data bytes of an event")
-    given = flags.parse_args()
-    rows = await measured(given)
-    report(f"adapter beside bare nats-py, {given.events} events of {given.bytes} B", given, rows)
+    options = flags.parse_args()
+    rows = await measure(options)
+    report(
+        f"adapter beside bare nats-py, {options.events} events of {options.bytes} B", options, rows
+    )
     return 0
 
 
-async def measured(given: argparse.Namespace) -> list[dict[str, object]]:
+async def measure(options: argparse.Namespace) -> list[dict[str, object]]:
     """Return one row per kind of work."""
     sides: dict[str, tuple[Side, Side]] = {
         "publish": (publish_bus, publish_bare),
@@ -74,21 +76,21 @@ async def measured(given: argparse.Namespace) -> list[dict[str, object]]:
         "read live": (live_bus, live_bare),
     }
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in sides}
-    data = json.dumps({"filler": "x" * (given.bytes - 14)}).encode()
-    with tempfile.TemporaryDirectory() as folder, progress(quiet=given.json) as shown:
+    data = json.dumps({"filler": "x" * (options.bytes - 14)}).encode()
+    with tempfile.TemporaryDirectory() as folder, progress(quiet=options.json) as shown:
         server = NatsServer(Path(folder))
         url = await server.start()
-        task = shown.add_task("rounds", total=given.rounds * len(sides))
+        task = shown.add_task("rounds", total=options.rounds * len(sides))
         try:
-            for number in range(given.rounds):
+            for number in range(options.rounds):
                 for name, (ours, bare) in sides.items():
                     pair = [ours, bare] if number % 2 else [bare, ours]
-                    took = {side: await side(url, given.events, data) for side in pair}
+                    took = {side: await side(url, options.events, data) for side in pair}
                     seconds[name].append((took[ours], took[bare]))
                     shown.advance(task)
         finally:
             await server.stop()
-    return [_row(name, pairs, given.events) for name, pairs in seconds.items()]
+    return [_row(name, pairs, options.events) for name, pairs in seconds.items()]
 
 
 def _row(name: str, pairs: list[tuple[float, float]], events: int) -> dict[str, object]:
@@ -117,7 +119,7 @@ def subject(cluster: str, number: int) -> str:
     return f"foresail.{cluster}.proposal.a{number % SUBJECTS}"
 
 
-async def filled(url: str, cluster: str, events: int, data: bytes) -> str:
+async def fill_log(url: str, cluster: str, events: int, data: bytes) -> str:
     """Declare a log that holds `events` events already, once; return its stream's name."""
     bus = await new_log(url, cluster)
     name = StreamDeclaration.of(cluster, "1").name
@@ -176,7 +178,7 @@ async def publish_bare(url: str, events: int, data: bytes) -> float:
 
 async def history_bus(url: str, events: int, data: bytes) -> float:
     """Read everything stored through NatsBus; return seconds."""
-    stream = await filled(url, "history", events, data)
+    stream = await fill_log(url, "history", events, data)
     bus = await NatsBus.connect(url, cluster="history", stream=stream)
     began, count = time.perf_counter(), 0
     async with aclosing(bus.history(["foresail.history.>"])) as messages:
@@ -190,7 +192,7 @@ async def history_bus(url: str, events: int, data: bytes) -> float:
 
 async def history_bare(url: str, events: int, data: bytes) -> float:
     """Read everything stored by batched direct gets, by hand; return seconds."""
-    stream = await filled(url, "history", events, data)
+    stream = await fill_log(url, "history", events, data)
     client = await nats.connect(url)
     began, count, seq, more = time.perf_counter(), 0, 1, True
     while more:
@@ -231,7 +233,7 @@ async def live_bus(url: str, events: int, data: bytes) -> float:
         done.set()
 
     reader = asyncio.create_task(read())
-    took = await _pushed(url, cluster, events, data, ready, done)
+    took = await _publish_and_read(url, cluster, events, data, ready, done)
     await reader
     await bus.close()
     return took
@@ -255,12 +257,12 @@ async def live_bare(url: str, events: int, data: bytes) -> float:
         f"live.foresail.{cluster}.>", cb=take, pending_msgs_limit=0, pending_bytes_limit=0
     )
     await client.flush()
-    took = await _pushed(url, cluster, events, data, ready, done)
+    took = await _publish_and_read(url, cluster, events, data, ready, done)
     await client.close()
     return took
 
 
-async def _pushed(
+async def _publish_and_read(
     url: str, cluster: str, events: int, data: bytes, ready: asyncio.Event, done: asyncio.Event
 ) -> float:
     """Publish one event until it is seen, then the rest at once; return seconds until all are read.

@@ -17,7 +17,7 @@ from contextlib import aclosing
 from functools import partial
 
 from benchmarks.decision_latency import DECISION, OBSERVATION
-from benchmarks.layers import DECIDING, Layers, rebased, running
+from benchmarks.layers import DECIDING, Layers, as_new_messages, running
 from benchmarks.machine import parser, progress, report
 from benchmarks.scene import CLUSTER, INTERVAL_SECONDS, messages_of
 from bus.port import StoredMessage
@@ -35,16 +35,16 @@ def main() -> int:
     flags = parser(__doc__)
     flags.add_argument("--nodes", type=int, nargs="+", default=[100, 1_000, 5_000])
     flags.add_argument("--cycles", type=int, default=60)
-    given = flags.parse_args()
+    options = flags.parse_args()
     rows: list[dict[str, object]] = []
-    with progress(quiet=given.json) as shown:
-        for nodes in given.nodes:
-            task = shown.add_task(f"{nodes} nodes", total=2 * given.cycles)
+    with progress(quiet=options.json) as shown:
+        for nodes in options.nodes:
+            task = shown.add_task(f"{nodes} nodes", total=2 * options.cycles)
             tick = partial(shown.advance, task)
-            recorded = messages_of(nodes, given.cycles, given.seed, tick)
-            rows += rows_of(nodes, given.cycles, asyncio.run(stored(recorded, tick)))
+            recorded = messages_of(nodes, options.cycles, options.seed, tick)
+            rows += rows_of(nodes, options.cycles, asyncio.run(run_layers(recorded, tick)))
             shown.remove_task(task)
-    report(f"bytes a cycle, {given.cycles} cycles of {INTERVAL_SECONDS:g} s", given, rows)
+    report(f"bytes a cycle, {options.cycles} cycles of {INTERVAL_SECONDS:g} s", options, rows)
     return 0
 
 
@@ -53,11 +53,11 @@ def rows_of(nodes: int, cycles: int, log: list[StoredMessage]) -> list[dict[str,
     data: dict[str, int] = defaultdict(int)
     headers: dict[str, int] = defaultdict(int)
     largest: dict[str, int] = defaultdict(int)
-    for one in log:
-        layer = one.subject.split(".")[2]
-        data[layer] += len(one.data)
-        headers[layer] += sum(len(name) + len(value) + 4 for name, value in one.headers.items())
-        largest[layer] = max(largest[layer], len(one.data))
+    for message in log:
+        layer = message.subject.split(".")[2]
+        data[layer] += len(message.data)
+        headers[layer] += sum(len(name) + len(value) + 4 for name, value in message.headers.items())
+        largest[layer] = max(largest[layer], len(message.data))
     total = sum(data.values()) + sum(headers.values())
     rows = [
         _row(nodes, layer, cycles, data[layer], headers[layer], largest[layer]) for layer in data
@@ -94,21 +94,23 @@ def _row(
     }
 
 
-async def stored(recorded: list[StoredMessage], tick: Callable[[], None]) -> list[StoredMessage]:
+async def run_layers(
+    recorded: list[StoredMessage], tick: Callable[[], None]
+) -> list[StoredMessage]:
     """Run the layers over recorded cycles, one decided cycle after the other; return the log."""
     async with running(LAYERS) as layers:
         async with aclosing(layers.bus.read([DECISION])) as decisions:
-            for message in rebased(recorded):
+            for message in as_new_messages(recorded):
                 if message.subject.endswith(".config.collector"):
                     continue
                 await layers.bus.publish([message])
                 if message.subject == OBSERVATION:
                     await anext(decisions)
                     tick()
-        return await _settled(layers)
+        return await _wait_until_settled(layers)
 
 
-async def _settled(layers: Layers) -> list[StoredMessage]:
+async def _wait_until_settled(layers: Layers) -> list[StoredMessage]:
     """Wait until nothing is added any more; return everything in the log."""
     before = -1
     for _ in range(round(SETTLE_SECONDS / POLL_SECONDS)):

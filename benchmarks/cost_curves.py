@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.curve import chart
 from benchmarks.decision_latency import OBSERVATION, latencies
-from benchmarks.layers import REPOSITORY, rebased
+from benchmarks.layers import REPOSITORY, as_new_messages
 from benchmarks.machine import parser, percentile, progress, report
 from benchmarks.scene import CLUSTER, INCARNATION, messages_of
 from bus.clock import SystemClock
@@ -46,17 +46,19 @@ def main() -> int:
     flags.add_argument("--cycles", type=int, default=40, help="cycles at each size")
     flags.add_argument("--lengths", type=int, nargs="+", default=[40, 200, 1_000])
     flags.add_argument("--draw", action="store_true", help="write docs/cost-*.svg")
-    given = flags.parse_args()
-    over_nodes = nodes_curve(given)
-    over_length = asyncio.run(length_curve(given, _observations(LOG_NODES, max(given.lengths), 1)))
+    options = flags.parse_args()
+    over_nodes = nodes_curve(options)
+    over_length = asyncio.run(
+        length_curve(options, _observations(LOG_NODES, max(options.lengths), 1))
+    )
     rows = [{"over": "nodes", "at": nodes, "ms": ms} for nodes, ms in over_nodes]
     rows += [
         {"over": f"cycles in the log, {name}", "at": at, "ms": ms}
         for name, points in over_length.items()
         for at, ms in points
     ]
-    report("cost curves", given, rows)
-    if given.draw:
+    report("cost curves", options, rows)
+    if options.draw:
         docs = REPOSITORY / "docs"
         text = chart("From observation to decision", "nodes", "ms (p50)", {"1 s sync": over_nodes})
         (docs / "cost-over-nodes.svg").write_text(text, encoding="utf-8")
@@ -66,24 +68,26 @@ def main() -> int:
 
 
 def _observations(nodes: int, cycles: int, seed: int) -> list[Message]:
-    return rebased([one for one in messages_of(nodes, cycles, seed) if one.subject == OBSERVATION])
+    return as_new_messages(
+        [message for message in messages_of(nodes, cycles, seed) if message.subject == OBSERVATION]
+    )
 
 
-def nodes_curve(given: argparse.Namespace) -> list[tuple[float, float]]:
+def nodes_curve(options: argparse.Namespace) -> list[tuple[float, float]]:
     """Return (nodes, median milliseconds to a decision)."""
-    found = []
-    with progress(quiet=given.json) as shown:
-        task = shown.add_task("sizes", total=len(given.nodes))
-        for nodes in given.nodes:
-            observations = _observations(nodes, given.cycles, given.seed)
+    points = []
+    with progress(quiet=options.json) as shown:
+        task = shown.add_task("sizes", total=len(options.nodes))
+        for nodes in options.nodes:
+            observations = _observations(nodes, options.cycles, options.seed)
             took = asyncio.run(latencies(observations, "1s", lambda: None))
-            found.append((float(nodes), round(percentile(took, 0.5), 1)))
+            points.append((float(nodes), round(percentile(took, 0.5), 1)))
             shown.advance(task)
-    return found
+    return points
 
 
 async def length_curve(
-    given: argparse.Namespace, observations: Sequence[Message]
+    options: argparse.Namespace, observations: Sequence[Message]
 ) -> dict[str, list[tuple[float, float]]]:
     """Return (cycles in the log, milliseconds to catch up) from a checkpoint and from the start."""
     curves: dict[str, list[tuple[float, float]]] = {"from the checkpoint": [], "from the start": []}
@@ -95,7 +99,7 @@ async def length_curve(
         bus = await NatsBus.connect(url, cluster=CLUSTER, stream=declaration.name)
         written = 0
         try:
-            for length in sorted(given.lengths):
+            for length in sorted(options.lengths):
                 handler = build(InferenceSettings(), Origin(CLUSTER, INCARNATION))
                 await _write(bus, handler, observations[written:length])
                 written = length
@@ -119,7 +123,7 @@ async def _write(bus: NatsBus, handler: InferenceHandler, observations: Sequence
     for message in observations:
         await bus.publish([message])
         cycle = int(message.headers["ce-correlationid"].rsplit("/", 1)[-1])
-        while not _answered(follower.state, cycle):
+        while not _is_answered(follower.state, cycle):
             await asyncio.sleep(0.001)
             if task.done():
                 task.result()
@@ -127,10 +131,10 @@ async def _write(bus: NatsBus, handler: InferenceHandler, observations: Sequence
     await asyncio.gather(task, return_exceptions=True)
 
 
-def _answered(state: InferenceState, cycle: int) -> bool:
+def _is_answered(state: InferenceState, cycle: int) -> bool:
     """Say whether both predictions of a cycle are in the log."""
-    seen = state.view is not None and state.view.cycle == cycle
-    return seen and not state.risk_open and not state.demand_open
+    is_applied = state.view is not None and state.view.cycle == cycle
+    return is_applied and not state.risk_open and not state.demand_open
 
 
 async def _live(bus: NatsBus, handler: InferenceHandler) -> float:

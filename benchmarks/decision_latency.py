@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from functools import partial
 
-from benchmarks.layers import DECIDING, Layers, rebased, running
+from benchmarks.layers import DECIDING, Layers, as_new_messages, running
 from benchmarks.machine import parser, percentile, progress, report
 from benchmarks.scene import CLUSTER, messages_of
 from bus.port import Message
@@ -36,29 +36,29 @@ def main() -> int:
     flags.add_argument("--nodes", type=int, nargs="+", default=list(TARGETS_MS))
     flags.add_argument("--cycles", type=int, default=300)
     flags.add_argument("--sync", nargs="+", choices=SYNC, default=list(SYNC))
-    given = flags.parse_args()
+    options = flags.parse_args()
     report(
-        f"stored observation to stored decision, {given.cycles} cycles back to back, ms",
-        given,
-        measured(given),
+        f"stored observation to stored decision, {options.cycles} cycles back to back, ms",
+        options,
+        measure(options),
     )
     return 0
 
 
-def measured(given: argparse.Namespace) -> list[dict[str, object]]:
+def measure(options: argparse.Namespace) -> list[dict[str, object]]:
     """Return one row per size and sync setting."""
     rows = []
-    with progress(quiet=given.json) as shown:
-        for nodes in given.nodes:
-            making = shown.add_task(f"recording {nodes} nodes", total=given.cycles)
+    with progress(quiet=options.json) as shown:
+        for nodes in options.nodes:
+            making = shown.add_task(f"recording {nodes} nodes", total=options.cycles)
             tick = partial(shown.advance, making)
-            recorded = messages_of(nodes, given.cycles, given.seed, tick)
+            recorded = messages_of(nodes, options.cycles, options.seed, tick)
             shown.remove_task(making)
-            observations = [one for one in recorded if one.subject == OBSERVATION]
-            for sync in given.sync:
-                task = shown.add_task(f"{nodes} nodes, sync {sync}", total=given.cycles)
+            observations = [message for message in recorded if message.subject == OBSERVATION]
+            for sync in options.sync:
+                task = shown.add_task(f"{nodes} nodes, sync {sync}", total=options.cycles)
                 tick = partial(shown.advance, task)
-                milliseconds = asyncio.run(latencies(rebased(observations), sync, tick))
+                milliseconds = asyncio.run(latencies(as_new_messages(observations), sync, tick))
                 shown.remove_task(task)
                 rows.append(_row(nodes, sync, milliseconds))
     return rows
@@ -90,7 +90,7 @@ async def _cycles(
     layers: Layers, observations: Sequence[Message], tick: Callable[[], None]
 ) -> list[float]:
     stored: dict[int, int] = {}
-    taken: list[float] = []
+    milliseconds: list[float] = []
     patterns = [OBSERVATION, DECISION]
     async with aclosing(layers.bus.read(patterns)) as messages:
         waiting = iter(observations)
@@ -100,11 +100,11 @@ async def _cycles(
             if message.subject == OBSERVATION:
                 stored[cycle] = message.time_ns
                 continue
-            taken.append((message.time_ns - stored.pop(cycle)) / 1e6)
+            milliseconds.append((message.time_ns - stored.pop(cycle)) / 1e6)
             tick()
             following = next(waiting, None)
             if following is None:
-                return taken
+                return milliseconds
             await layers.bus.publish([following])
     raise AssertionError("the feed never ends")
 

@@ -45,13 +45,13 @@ def main() -> int:
     made = parser(__doc__)
     made.add_argument("--data", default=os.environ.get("FORESAIL_DATA", ""), help="the trace pack")
     made.add_argument("--parts", type=int, default=2, help="first parts of the trace as sample")
-    given = made.parse_args()
-    pack = Path(given.data) / "google2011"
+    options = made.parse_args()
+    pack = Path(options.data) / "google2011"
     if not (pack / "task_events.parquet").is_file():
         sys.stderr.write("set FORESAIL_DATA or --data to the trace pack's folder; skipped\n")
         return 0
     with tempfile.TemporaryDirectory(prefix="foresail-build-") as folder:
-        rows, differing = run(pack, Path(folder), given.parts)
+        rows, differing = run(pack, Path(folder), options.parts)
     speed = {row["what"]: row["values/s"] for row in rows}
     times = {
         anchor: speed[f"sample, {anchor}: build"] / speed[f"sample, {anchor}: pandas"]
@@ -63,7 +63,7 @@ def main() -> int:
         f"on the grid ({'target' if min(times.values()) >= TARGET_TIMES else 'missed target'}: "
         f"{TARGET_TIMES:g}); {differing} of pandas' values differ from the build's"
     )
-    report("Building a dataset", given, rows, notes)
+    report("Building a dataset", options, rows, notes)
     return int(differing > 0)
 
 
@@ -75,7 +75,7 @@ def run(pack: Path, space: Path, parts: int) -> tuple[list[dict[str, Any]], int]
     table.filter(pl.col("part") < parts).sink_parquet(sample / "task_events.parquet")
     pl.scan_parquet(pack / "job_events.parquet").sink_parquet(sample / "job_events.parquet")
     columns = ["time", "job_id", "task_index", "event_type", "machine_id", "cpu_request", "user"]
-    seconds, events = _timed(
+    seconds, events = _cpu_time(
         lambda: table.select(columns).sort("job_id", "task_index", "time").collect().height
     )
     rows = [
@@ -88,8 +88,8 @@ def run(pack: Path, space: Path, parts: int) -> tuple[list[dict[str, Any]], int]
     frame = by_schedule.events().collect().to_pandas()
     for kind, code in KINDS.items():
         frame[kind] = (frame["kind"] == code).astype("float32")
-    seconds, labelled = _timed(lambda: _pandas_labels(frame))
-    more, counts = _timed(lambda: _pandas_windows(labelled))
+    seconds, labelled = _cpu_time(lambda: _pandas_labels(frame))
+    more, counts = _cpu_time(lambda: _pandas_windows(labelled))
     count = by_schedule.rows
     rows.append(
         _row("sample, schedule: pandas", len(frame), count, 5 + counts.shape[1], seconds + more)
@@ -105,38 +105,38 @@ def _grid(sample: Path, space: Path, frame: pd.DataFrame) -> tuple[list[dict[str
     built = _build("grid", sample, space, "full", "grid")
     grid = open_dataset(space / "processed" / "full-sample-grid")
     names = grid.feature_names
-    taken: list[tuple[pd.DataFrame, np.ndarray]] = []
+    parts: list[tuple[pd.DataFrame, np.ndarray]] = []
 
     def stream() -> int:
         total = 0
         for number, (anchors, values) in enumerate(grid.feature_chunks(GRID_CHUNK)):
             total += len(values)
             if number % PANDAS_EVERY == PANDAS_EVERY - 1:
-                taken.append((anchors.to_pandas(), values))
+                parts.append((anchors.to_pandas(), values))
         return total
 
-    seconds, total = _timed(stream)
+    seconds, total = _cpu_time(stream)
     used = float(built["CPU s"]) + seconds
     rows = [_row("sample, grid: build", built["events"], total, 5 + len(names), used)]
-    seconds, made = _timed(lambda: [_pandas_windows_at(frame, rows) for rows, _ in taken])
-    decisions = sum(len(one) for one in made)
+    seconds, made = _cpu_time(lambda: [_pandas_windows_at(frame, rows) for rows, _ in parts])
+    decisions = sum(len(anchors) for anchors in made)
     rows.append(_row("sample, grid: pandas", len(frame), decisions, made[0].shape[1], seconds))
     differing = sum(
         _differing(counts, values[:, [names.index(name) for name in counts.columns]])
-        for counts, (_, values) in zip(made, taken, strict=True)
+        for counts, (_, values) in zip(made, parts, strict=True)
     )
     return rows, differing
 
 
-def _build(name: str, given: Path, space: Path, features: str, anchor: str) -> dict[str, Any]:
+def _build(name: str, source: Path, space: Path, features: str, anchor: str) -> dict[str, Any]:
     """Build in a process of its own, as users do; its start is in the figure."""
-    build = f"{features}-{given.name}-{anchor}"
+    build = f"{features}-{source.name}-{anchor}"
     command = [
         *(sys.executable, "-m", "foresail", "forecast", "dataset", "--trace", "google2011"),
-        *("--input", str(given), "--name", build, "--features", features, "--anchor", anchor),
+        *("--input", str(source), "--name", build, "--features", features, "--anchor", anchor),
     ]
     environment = {**os.environ, "BORG_XGBOOST_WORKSPACE": str(space)}
-    seconds, ran = _timed(
+    seconds, ran = _cpu_time(
         lambda: subprocess.run(
             [*command, "--json"], env=environment, capture_output=True, text=True, check=True
         )
@@ -159,14 +159,14 @@ def _row(name: str, events: int, decisions: int, columns: int, seconds: float) -
     }
 
 
-def _timed(work: Callable[[], T]) -> tuple[float, T]:
+def _cpu_time(work: Callable[[], T]) -> tuple[float, T]:
     """Time on the processor, children included: the machine may be busy with other things."""
-    began = _used()
+    began = _cpu_seconds()
     done = work()
-    return _used() - began, done
+    return _cpu_seconds() - began, done
 
 
-def _used() -> float:
+def _cpu_seconds() -> float:
     both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(used.ru_utime + used.ru_stime for used in both)
 
@@ -188,7 +188,7 @@ def _pandas_windows(frame: pd.DataFrame) -> pd.DataFrame:
     """Counts by key in rolling windows that end strictly before each SCHEDULE event."""
     frame["at"] = pd.to_datetime(frame["time_us"], unit="us")
     decisions = (frame["kind"] == SCHEDULE) & (frame["time_us"] > 0)
-    found: dict[str, np.ndarray] = {}
+    columns: dict[str, np.ndarray] = {}
     for key in KEYS:
         ordered = frame.sort_values([key, "row"])
         for minutes in MINUTES:
@@ -198,14 +198,14 @@ def _pandas_windows(frame: pd.DataFrame) -> pd.DataFrame:
             sums = rolled[list(KINDS)].sum()
             sums.index = ordered.index  # groups come in the sorted order
             sums = sums.reindex(frame.index).fillna(0)
-            for kind in _compared(key):
-                found[f"{key}_{kind}_{minutes}m"] = sums.loc[decisions, kind].to_numpy()
-    return pd.DataFrame(found)
+            for kind in _compared_kinds(key):
+                columns[f"{key}_{kind}_{minutes}m"] = sums.loc[decisions, kind].to_numpy()
+    return pd.DataFrame(columns)
 
 
 def _pandas_windows_at(frame: pd.DataFrame, anchors: pd.DataFrame) -> pd.DataFrame:
     """The same counts at any moments: running sums strictly before t less those before t - w."""
-    found: dict[str, np.ndarray] = {}
+    columns: dict[str, np.ndarray] = {}
     for key in KEYS:
         sums = frame.groupby(key)[list(KINDS)].cumsum()
         sums[key], sums["at"] = frame[key], frame["time_us"]
@@ -219,12 +219,12 @@ def _pandas_windows_at(frame: pd.DataFrame, anchors: pd.DataFrame) -> pd.DataFra
         now = before(0)
         for minutes in MINUTES:
             then = before(minutes * MINUTE_US)
-            for kind in _compared(key):
-                found[f"{key}_{kind}_{minutes}m"] = (now[kind] - then[kind]).to_numpy()
-    return pd.DataFrame(found)
+            for kind in _compared_kinds(key):
+                columns[f"{key}_{kind}_{minutes}m"] = (now[kind] - then[kind]).to_numpy()
+    return pd.DataFrame(columns)
 
 
-def _compared(key: str) -> list[str]:
+def _compared_kinds(key: str) -> list[str]:
     """A KILL often stands without its machine; the build knows it from the attempt."""
     return [kind for kind in KINDS if (key, kind) != ("machine", "kills")]
 

@@ -87,39 +87,41 @@ async def main() -> int:
     flags.add_argument("--nodes", type=int, default=5)
     flags.add_argument("--rate", type=float, default=1_000.0, help="most cycles pushed a second")
     flags.add_argument("--window", type=int, default=4, help="most undecided cycles")
-    given = flags.parse_args()
-    async with twin(given.nodes, given.seed) as kubeconfigs:
+    options = flags.parse_args()
+    async with twin(options.nodes, options.seed) as kubeconfigs:
         reader, writer = kubeconfigs
         transport = OfficialClientTransport(Path(reader), None, timeout_seconds=10)
-        loop = await scenes(transport, given.seed)
+        loop = await scenes(transport, options.seed)
         await transport.close()
-        rows = await measured(given, loop, writer)
-    report(f"held load, {given.nodes} nodes, sync 1s, all layers as processes", given, rows)
+        rows = await measure(options, loop, writer)
+    report(f"held load, {options.nodes} nodes, sync 1s, all layers as processes", options, rows)
     return 0
 
 
-async def measured(
-    given: argparse.Namespace, loop: list[Snapshot], kubeconfig: str
+async def measure(
+    options: argparse.Namespace, loop: list[Snapshot], kubeconfig: str
 ) -> list[dict[str, object]]:
     """Hold, overload, and judge both by the log."""
     environment = {"FORESAIL_KUBECONFIG": kubeconfig}
     settings = {"dashboard": {"port": 0}}
-    with progress(quiet=given.json) as shown:
+    with progress(quiet=options.json) as shown:
         async with running(ALL, settings=settings, environment=environment) as layers:
             collector = await _collector(layers, loop)
-            task = shown.add_task("hold", total=given.seconds)
+            task = shown.add_task("hold", total=options.seconds)
             tick = partial(shown.update, task)
-            held = await push(layers, collector, given.seconds, given.rate, given.window, tick)
-            first = await judged(layers, 1, collector.cycle)
+            result = await push(
+                layers, collector, options.seconds, options.rate, options.window, tick
+            )
+            first = await count_decisions(layers, 1, collector.cycle)
             begin = collector.cycle + 1
-            task = shown.add_task("overload", total=given.overload_seconds)
+            task = shown.add_task("overload", total=options.overload_seconds)
             tick = partial(shown.update, task)
-            over = await push(layers, collector, given.overload_seconds, 0.0, 0, tick)
-            second = await judged(layers, begin, collector.cycle)
+            over = await push(layers, collector, options.overload_seconds, 0.0, 0, tick)
+            second = await count_decisions(layers, begin, collector.cycle)
     return [
-        _row(f"held, at most {given.window} undecided", held, first),
+        _row(f"held, at most {options.window} undecided", result, first),
         _row("above: as fast as acknowledged", over, second),
-        *_processes(held),
+        *_processes(result),
     ]
 
 
@@ -136,8 +138,8 @@ def _row(phase: str, done: Push, verdict: Counter[str]) -> dict[str, object]:
         "doubled": verdict["doubled"],
         "cores": round(sum(done.cpu_seconds.values()) / done.seconds, 2),
         "CPU ms/cycle": round(sum(done.cpu_seconds.values()) * 1e3 / done.cycles, 2),
-        "RSS MB": round(sum(_quarter(one, 3) for one in done.rss_bytes.values()) / 1e6),
-        "RSS growth": round(max(_growth(one) for one in done.rss_bytes.values()), 3),
+        "RSS MB": round(sum(_quarter(samples, 3) for samples in done.rss_bytes.values()) / 1e6),
+        "RSS growth": round(max(_growth(samples) for samples in done.rss_bytes.values()), 3),
     }
 
 
@@ -181,7 +183,7 @@ async def push(
     done, decided = Push(), asyncio.Event()
     processes = {name: psutil.Process(pid) for name, pid in layers.pids.items()}
     processes["source"] = psutil.Process()
-    before = {name: _cpu(one) for name, one in processes.items()}
+    before = {name: _cpu(process) for name, process in processes.items()}
     first_seq, first_cycle = (await layers.bus.info()).last_seq, collector.cycle
     newest = first_cycle
 
@@ -211,7 +213,7 @@ async def push(
     done.events = (await layers.bus.info()).last_seq - first_seq
     sampling.cancel()
     await asyncio.gather(sampling, return_exceptions=True)
-    done.cpu_seconds = {name: _cpu(one) - before[name] for name, one in processes.items()}
+    done.cpu_seconds = {name: _cpu(process) - before[name] for name, process in processes.items()}
     await client.close()
     return done
 
@@ -231,19 +233,19 @@ async def _sample(
         await asyncio.sleep(1.0)
 
 
-async def judged(layers: Layers, first_cycle: int, last_cycle: int) -> Counter[str]:
+async def count_decisions(layers: Layers, first_cycle: int, last_cycle: int) -> Counter[str]:
     """Count the log's decisions of some cycles: decided, superseded, doubled."""
-    found: Counter[int] = Counter()
+    decisions: Counter[int] = Counter()
     verdict: Counter[str] = Counter()
     pattern = subjects.build(CLUSTER, ("decision",))
     async with aclosing(layers.bus.history([pattern])) as messages:
         async for message in messages:
             cycle = int(message.headers["ce-correlationid"].rsplit("/", 1)[-1])
             if first_cycle <= cycle <= last_cycle:
-                found[cycle] += 1
+                decisions[cycle] += 1
                 verdict["superseded"] += b'"closed_by":"superseded"' in message.data
-    verdict["decided"] = len(found)
-    verdict["doubled"] = sum(count > 1 for count in found.values())
+    verdict["decided"] = len(decisions)
+    verdict["doubled"] = sum(count > 1 for count in decisions.values())
     return verdict
 
 

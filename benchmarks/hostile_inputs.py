@@ -123,22 +123,22 @@ def connections() -> Iterator[Hostile]:
     """Yield clients that take their time."""
 
     def plain(target: Target) -> str:
-        return _closed([target.plain() for _ in range(SILENT)])
+        return _close_all([target.plain() for _ in range(SILENT)])
 
     def silent(target: Target) -> str:
-        return _closed([target.open() for _ in range(SILENT)])
+        return _close_all([target.open() for _ in range(SILENT)])
 
     def half(target: Target) -> str:
         opened = [target.open() for _ in range(SILENT)]
-        for one in opened:
-            one.sendall(target.head("GET", PODS)[:-2])
-        return _closed(opened)
+        for connection in opened:
+            connection.sendall(target.head("GET", PODS)[:-2])
+        return _close_all(opened)
 
     def body(target: Target) -> str:
         opened = [target.open() for _ in range(50)]
-        for one in opened:
-            one.sendall(target.head("POST", MAPS, "Content-Length: 1000") + b"{")
-        return _closed(opened)
+        for connection in opened:
+            connection.sendall(target.head("POST", MAPS, "Content-Length: 1000") + b"{")
+        return _close_all(opened)
 
     yield Hostile("connection", f"{SILENT} without a handshake", plain, slow=True)
     yield Hostile("connection", f"{SILENT} without a request", silent, slow=True)
@@ -149,19 +149,19 @@ def connections() -> Iterator[Hostile]:
     yield Hostile(CROWD, "20 watches that read nothing", _deaf, slow=True)
 
 
-def _closed(opened: list[Any]) -> str:
+def _close_all(opened: list[Any]) -> str:
     """Return how many seconds it took the server to close all of these connections."""
     began = time.monotonic()
-    for one in opened:
-        one.settimeout(max(0.1, ANSWER_SECONDS - (time.monotonic() - began)))
+    for connection in opened:
+        connection.settimeout(max(0.1, ANSWER_SECONDS - (time.monotonic() - began)))
         try:
-            while one.recv(1 << 12):
+            while connection.recv(1 << 12):
                 pass
         except TimeoutError:
             return "none: they stay"
         except OSError:
             pass
-        one.close()
+        connection.close()
     return f"closed after {time.monotonic() - began:.0f} s"
 
 
@@ -171,41 +171,41 @@ def _crowd(target: Target) -> str:
     try:
         for _ in range(1_500):
             try:
-                one = target.open()
-                one.sendall(target.head("GET", "/version"))
-                opened.append(one)
+                connection = target.open()
+                connection.sendall(target.head("GET", "/version"))
+                opened.append(connection)
             except OSError:
                 answers.append("refused")
-        for one in opened:
+        for connection in opened:
             try:
-                answers.append(one.recv(64).split()[1].decode())
+                answers.append(connection.recv(64).split()[1].decode())
             except (OSError, IndexError):
                 answers.append("refused")
     finally:
-        for one in opened:
-            one.close()
+        for connection in opened:
+            connection.close()
     return ", ".join(f"{answers.count(word)} x {word}" for word in sorted(set(answers)))
 
 
 def _watches(target: Target) -> str:
     opened, answers = [], []
     for _ in range(300):
-        one = target.open()
-        one.sendall(target.head("GET", f"{MAPS}?watch=true"))
-        answers.append(one.recv(64).split()[1].decode())
-        opened.append(one)
-    for one in opened:
-        one.close()
+        connection = target.open()
+        connection.sendall(target.head("GET", f"{MAPS}?watch=true"))
+        answers.append(connection.recv(64).split()[1].decode())
+        opened.append(connection)
+    for connection in opened:
+        connection.close()
     return ", ".join(f"{answers.count(word)} x {word}" for word in sorted(set(answers)))
 
 
 def _deaf(target: Target) -> str:
     opened = []
     for _ in range(20):
-        one = target.open()
-        one.sendall(target.head("GET", f"{PODS}?watch=true&resourceVersion=0"))
-        opened.append(one)
+        connection = target.open()
+        connection.sendall(target.head("GET", f"{PODS}?watch=true&resourceVersion=0"))
+        opened.append(connection)
     time.sleep(3)
-    for one in opened:
-        one.close()
+    for connection in opened:
+        connection.close()
     return "left after 3 s"

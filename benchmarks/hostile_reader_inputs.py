@@ -177,15 +177,15 @@ def commands() -> dict[str, tuple[str, list[str]]]:
         "model": (["forecast", "inspect", "--model"], ["model"]),
         "stack.json": (["status", "--state"], ["state"]),
     }
-    found = {
+    commands_by_name = {
         f"{door}: {name}": (door, ["-m", "foresail", *words, name])
         for door, (words, names) in verbs.items()
         for name in names
     }
-    found["recording to tables: gigabyte.fslog"][1].append("out")
+    commands_by_name["recording to tables: gigabyte.fslog"][1].append("out")
     for name in ("aliases.yaml", "tags.yaml", "nested.yaml"):
-        found[f"kubeconfig: {name}"] = ("kubeconfig", ["-c", READ_KUBECONFIG, name])
-    return found
+        commands_by_name[f"kubeconfig: {name}"] = ("kubeconfig", ["-c", READ_KUBECONFIG, name])
+    return commands_by_name
 
 
 if __name__ == "__main__":

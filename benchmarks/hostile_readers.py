@@ -75,23 +75,23 @@ class Prober:
             began = time.perf_counter()
             if (
                 b" 200 "
-                not in sent(self.port, b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")[:20]
+                not in send(self.port, b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")[:20]
             ):
                 self.failures += 1
             self.slowest_ms = max(self.slowest_ms, (time.perf_counter() - began) * 1e3)
             time.sleep(0.003)
 
 
-def sent(port: int, request: bytes) -> bytes:
+def send(port: int, request: bytes) -> bytes:
     """Send bytes on a connection of its own; return the answer's beginning."""
-    found = b""
+    answer = b""
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=20) as client:
         with suppress(ConnectionError):
             client.sendall(request)
         with suppress(ConnectionError):
-            while len(found) < 200 and (piece := client.recv(65_536)):
-                found += piece
-    return found
+            while len(answer) < 200 and (piece := client.recv(65_536)):
+                answer += piece
+    return answer
 
 
 def status(answer: bytes) -> str:
@@ -135,7 +135,7 @@ async def answering(port: int) -> None:
     """Wait until a port answers."""
     deadline = time.monotonic() + START_SECONDS
     while b" 200 " not in await asyncio.to_thread(
-        sent, port, b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"
+        send, port, b"GET /healthz HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"
     ):
         assert time.monotonic() < deadline, "nobody answers"
         await asyncio.sleep(0.1)
@@ -157,7 +157,7 @@ def row(door: str, name: str, answer: str, prober: Prober, *, bound: float = STO
 def _for_a_while(port: int, request: bytes) -> bytes:
     deadline, answer = time.monotonic() + EACH_SECONDS, b""
     while time.monotonic() < deadline:
-        answer = sent(port, request)
+        answer = send(port, request)
         time.sleep(0.05)
     return answer
 
@@ -172,34 +172,36 @@ async def requests(door: str, port: int) -> list[Row]:
         with Prober(port) as prober:
             answer = await asyncio.to_thread(_for_a_while, port, request)
         rows.append(row(door, name, status(answer), prober))
-    held = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(HALF_OPEN)]
-    for one in held:
+    connections = [
+        socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(HALF_OPEN)
+    ]
+    for connection in connections:
         with suppress(OSError):
-            one.sendall(b"GET / HTT")
+            connection.sendall(b"GET / HTT")
     with Prober(port) as prober:
         await asyncio.sleep(EACH_SECONDS)
-    closed = await asyncio.to_thread(_closed, held)
+    closed = await asyncio.to_thread(_count_closed, connections)
     rows.append(
         row(door, f"{HALF_OPEN} half-open connections", f"{closed} closed after 15 s", prober)
     )
     return rows
 
 
-def _closed(held: list[socket.socket]) -> int:
+def _count_closed(connections: list[socket.socket]) -> int:
     """Count connections that the server has ended within the time that a request may take."""
     time.sleep(15)
     closed = 0
-    for one in held:
-        one.setblocking(False)
+    for connection in connections:
+        connection.setblocking(False)
         try:
-            while one.recv(65_536):
+            while connection.recv(65_536):
                 pass
             closed += 1
         except BlockingIOError:
             pass
         except OSError:
             closed += 1
-        one.close()
+        connection.close()
     return closed
 
 
@@ -236,7 +238,7 @@ async def servers() -> list[Row]:
         server = NatsServer(Path(folder) / "nats")
         url = await server.start()
         try:
-            bus = await _declared(url)
+            bus = await _declare_log(url)
             page, health, other = free_port(), free_port(), free_port()
             async with (
                 process("services.dashboard", url, health, json.dumps({"port": page})) as first,
@@ -255,7 +257,7 @@ async def servers() -> list[Row]:
     return rows
 
 
-async def _declared(url: str) -> NatsBus:
+async def _declare_log(url: str) -> NatsBus:
     await NatsBus.declare(url, DECLARATION)
     return await NatsBus.connect(url, cluster="c", stream=DECLARATION.name, name="hostile")
 
@@ -309,21 +311,21 @@ def main() -> int:
     """Print both tables; return 1 when a bound is broken."""
     made = parser(__doc__)
     made.add_argument("--only", choices=("servers", "commands"), help="one of the two tables")
-    given: argparse.Namespace = made.parse_args()
+    options: argparse.Namespace = made.parse_args()
     # Half-open connections are many, and each is a file of ours.
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (4_096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     )
     tables = {}
-    if given.only != "commands":
+    if options.only != "commands":
         tables["servers beside hostile clients"] = asyncio.run(servers())
-    if given.only != "servers":
+    if options.only != "servers":
         tables["commands over hostile files"] = commands(
             lambda name: print(name, file=sys.stderr, flush=True)
         )
     for title, rows in tables.items():
-        report(title, given, rows)
-    return int(any(one["holds"] != "yes" for rows in tables.values() for one in rows))
+        report(title, options, rows)
+    return int(any(row["holds"] != "yes" for rows in tables.values() for row in rows))
 
 
 if __name__ == "__main__":

@@ -59,13 +59,13 @@ async def main() -> int:
     flags.add_argument("--events", type=int, default=5_000, help="events a round and side")
     flags.add_argument("--rounds", type=int, default=9)
     flags.add_argument("--bytes", type=int, default=2_000, help="data bytes of an event")
-    given = flags.parse_args()
-    rows = await measured(given)
-    report(f"accounts beside none, {given.events} events of {given.bytes} B", given, rows)
+    options = flags.parse_args()
+    rows = await measure(options)
+    report(f"accounts beside none, {options.events} events of {options.bytes} B", options, rows)
     return 0
 
 
-async def measured(given: argparse.Namespace) -> list[dict[str, object]]:
+async def measure(options: argparse.Namespace) -> list[dict[str, object]]:
     """Return one row per kind of work."""
     works: dict[str, Work] = {
         "publish": publish,
@@ -79,17 +79,18 @@ async def measured(given: argparse.Namespace) -> list[dict[str, object]]:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory()))
         ours = await _side(folder / "accounts", cleanup, accounts=True)
         plain = await _side(folder / "plain", cleanup, accounts=False)
-        shown = cleanup.enter_context(progress(quiet=given.json))
-        task = shown.add_task("rounds", total=given.rounds * len(works))
-        for number in range(given.rounds):
+        shown = cleanup.enter_context(progress(quiet=options.json))
+        task = shown.add_task("rounds", total=options.rounds * len(works))
+        for number in range(options.rounds):
             for name, work in works.items():
                 pair = [ours, plain] if number % 2 else [plain, ours]
                 took = {
-                    side.url: await work(side, given.events, b"x" * given.bytes) for side in pair
+                    side.url: await work(side, options.events, b"x" * options.bytes)
+                    for side in pair
                 }
                 seconds[name].append((took[ours.url], took[plain.url]))
                 shown.advance(task)
-    return [_row(name, pairs, given.events) for name, pairs in seconds.items()]
+    return [_row(name, pairs, options.events) for name, pairs in seconds.items()]
 
 
 async def _side(folder: Path, cleanup: AsyncExitStack, *, accounts: bool) -> Side:
@@ -163,8 +164,10 @@ async def history(side: Side, events: int, data: bytes) -> float:
     bus = await side.bus(side.reader)
     last = await bus.last_seq()
     began, count = time.perf_counter(), 0
-    async with aclosing(bus.history([f"foresail.{CLUSTER}.>"], start_seq=last - events)) as found:
-        async for message in found:
+    async with aclosing(
+        bus.history([f"foresail.{CLUSTER}.>"], start_seq=last - events)
+    ) as messages:
+        async for message in messages:
             count += len(message.data) > 0
     took = time.perf_counter() - began
     await bus.close()
@@ -178,11 +181,11 @@ async def live(side: Side, events: int, data: bytes) -> float:
     start = await reader.last_seq() + 1
     publishing = asyncio.create_task(publish(side, events, data))
     began, count = time.perf_counter(), 0
-    wanted = events // len(SUBJECTS) * len(SUBJECTS)
-    async with aclosing(reader.read([f"foresail.{CLUSTER}.>"], start_seq=start)) as found:
-        async for _ in found:
+    expected = events // len(SUBJECTS) * len(SUBJECTS)
+    async with aclosing(reader.read([f"foresail.{CLUSTER}.>"], start_seq=start)) as messages:
+        async for _ in messages:
             count += 1
-            if count == wanted:
+            if count == expected:
                 break
     took = time.perf_counter() - began
     await publishing

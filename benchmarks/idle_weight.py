@@ -62,12 +62,12 @@ def descendants(root: int) -> list[int]:
             except OSError:
                 continue
             parents.setdefault(parent, []).append(int(entry.name))
-    found, waiting = [], [root]
+    pids, waiting = [], [root]
     while waiting:
         pid = waiting.pop()
-        found.append(pid)
+        pids.append(pid)
         waiting.extend(parents.get(pid, []))
-    return found
+    return pids
 
 
 def measure(root: int, seconds: float) -> list[tuple[Reading, float]]:

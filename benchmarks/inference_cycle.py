@@ -50,13 +50,15 @@ def main() -> int:
     flags.add_argument("--nodes", type=int, default=5_000)
     flags.add_argument("--cycles", type=int, default=20)
     flags.add_argument("--model", default="small-risk", help="shipped name or folder")
-    given = flags.parse_args()
-    with progress(quiet=given.json) as shown:
-        task = shown.add_task(f"{given.nodes} nodes", total=2 * given.cycles)
-        recorded = messages_of(given.nodes, given.cycles, given.seed, lambda: shown.advance(task))
-        rows = cycle_rows(given.model, given.nodes, recorded, lambda: shown.advance(task))
-    rows += overhead_rows(given.model, given.seed)
-    report(f"inference with {given.model}, CPU time on one thread", given, rows)
+    options = flags.parse_args()
+    with progress(quiet=options.json) as shown:
+        task = shown.add_task(f"{options.nodes} nodes", total=2 * options.cycles)
+        recorded = messages_of(
+            options.nodes, options.cycles, options.seed, lambda: shown.advance(task)
+        )
+        rows = cycle_rows(options.model, options.nodes, recorded, lambda: shown.advance(task))
+    rows += overhead_rows(options.model, options.seed)
+    report(f"inference with {options.model}, CPU time on one thread", options, rows)
     return 0
 
 
@@ -67,13 +69,15 @@ def cycle_rows(
 
     The active demand is the formula's, as in the default; its time is told apart.
     """
-    events = [_decoded(message) for message in recorded if _layer(message) in LAYERS]
+    events = [_decode(message) for message in recorded if _layer(message) in LAYERS]
     origin = Origin(CLUSTER, INCARNATION)
     none = InferenceSettings(shadow_models=(), explain_targets=0)
     plain, formula = times(build(none, origin), events, DEMAND, lambda: None)
     handler = build(none.model_copy(update={"model": model}), origin)
     follow, predict = times(handler, events, RISK, tick)
-    history = [max(0.0, one - other) for one, other in zip(follow, plain, strict=True)]
+    history = [
+        max(0.0, with_model - other) for with_model, other in zip(follow, plain, strict=True)
+    ]
     whole = [sum(pair) for pair in zip(history, predict, strict=True)]
     return [
         _row("observation unfolded", nodes, plain),
@@ -97,9 +101,9 @@ def times(
         applying += time.process_time() - begin
         if not isinstance(event.data, Observation):
             continue
-        asked = state.model_copy(update={"owed": {output: state.owed[output]}})
+        owing = state.model_copy(update={"owed": {output: state.owed[output]}})
         begin = time.process_time()
-        new_events = handler.decide(asked, overdue=False)
+        new_events = handler.decide(owing, overdue=False)
         predict.append((time.process_time() - begin) * MILLISECONDS)
         assert len(new_events) == 1
         follow.append(applying * MILLISECONDS)
@@ -115,8 +119,8 @@ def overhead_rows(model: str, seed: int) -> list[dict[str, object]]:
     matrix = _matrix(directory, seed)
     ours, manifest = RiskModel(directory), directory.manifest
     boosters = []
-    for one, raw in zip(manifest.boosters, directory.boosters, strict=True):
-        if one.horizon_seconds == ours.horizon_seconds:
+    for entry, raw in zip(manifest.boosters, directory.boosters, strict=True):
+        if entry.horizon_seconds == ours.horizon_seconds:
             booster = xgboost.Booster({"nthread": 1})
             booster.load_model(bytearray(raw))
             boosters.append(booster)
@@ -130,8 +134,8 @@ def overhead_rows(model: str, seed: int) -> list[dict[str, object]]:
     def whole() -> None:
         node_risks(firsts, pods, ours.probabilities(matrix))
 
-    pairs = [(_timed(bare), _timed(whole)) for _ in range(REPEATS)]
-    first, second = ([one[place] for one in pairs] for place in (0, 1))
+    pairs = [(_seconds_of(bare), _seconds_of(whole)) for _ in range(REPEATS)]
+    first, second = ([pair[place] for pair in pairs] for place in (0, 1))
     ratio = median(second) / median(first)
     return [
         _row("bare inplace_predict", ROWS, first),
@@ -147,7 +151,7 @@ def _matrix(directory: ModelDirectory, seed: int) -> Matrix:
     return np.array(cells, dtype=np.float32).reshape(ROWS, columns)
 
 
-def _timed(call: Callable[[], None]) -> float:
+def _seconds_of(call: Callable[[], None]) -> float:
     begin = time.process_time()
     call()
     return (time.process_time() - begin) * MILLISECONDS
@@ -170,7 +174,7 @@ def _layer(message: StoredMessage) -> str:
     return message.subject.split(".")[2]
 
 
-def _decoded(message: StoredMessage) -> Event[EventData]:
+def _decode(message: StoredMessage) -> Event[EventData]:
     return event_of(message)
 
 

@@ -71,7 +71,7 @@ async def running(
         waiting = asyncio.create_task(_until_live(bus, set(modules)))
         pids = {"nats-server": server.pid}
         for name, words in modules.items():
-            given = json.dumps((settings or {}).get(name, {}))
+            settings_json = json.dumps((settings or {}).get(name, {}))
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", *words),
                 cwd=REPOSITORY,
@@ -80,7 +80,7 @@ async def running(
                     **os.environ,
                     **_variables(url, declaration.name),
                     **(environment or {}),
-                    "FORESAIL_SETTINGS": given,
+                    "FORESAIL_SETTINGS": settings_json,
                 },
             )
             cleanup.push_async_callback(_stop, process)
@@ -90,9 +90,9 @@ async def running(
         yield Layers(bus, url, declaration.name, pids, seconds)
 
 
-def rebased(recorded: Sequence[StoredMessage]) -> list[Message]:
+def as_new_messages(recorded: Sequence[StoredMessage]) -> list[Message]:
     """Return recorded events as they are published again."""
-    return [Message(one.subject, one.headers, one.data) for one in recorded]
+    return [Message(message.subject, message.headers, message.data) for message in recorded]
 
 
 def _variables(url: str, stream: str) -> dict[str, str]:

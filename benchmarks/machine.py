@@ -58,10 +58,10 @@ def progress(*, quiet: bool) -> Progress:
     return Progress(console=Console(stderr=True), transient=True, disable=quiet)
 
 
-def report(title: str, given: argparse.Namespace, rows: Sequence[Row], notes: str = "") -> None:
+def report(title: str, options: argparse.Namespace, rows: Sequence[Row], notes: str = "") -> None:
     """Print rows as one table with the machine below, or everything as one JSON object."""
-    machine = facts(given.seed)
-    if given.json:
+    machine = facts(options.seed)
+    if options.json:
         print(json.dumps({"benchmark": title, "machine": machine, "rows": list(rows)}))
         return
     shown = Table(title=title, title_justify="left")
@@ -89,13 +89,13 @@ def facts(seed: int) -> dict[str, Any]:
     return {
         "seed": seed,
         "date": datetime.fromtimestamp(time.time(), UTC).strftime("%Y-%m-%d"),
-        "commit": _said("git", "rev-parse", "--short", "HEAD"),
+        "commit": _output_of("git", "rev-parse", "--short", "HEAD"),
         "CPU": f"{os.cpu_count()} x {_cpu()}",
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "Python": platform.python_version(),
         **{name: version(name) for name in PACKAGES},
-        "nats-server": _said(server_binary(), "--version").rpartition("v")[2],
+        "nats-server": _output_of(server_binary(), "--version").rpartition("v")[2],
         "load a core before": f"{load:.2f}" + (" (busy)" if load > LOADED else ""),
     }
 
@@ -111,7 +111,7 @@ def _cpu() -> str:
 
 
 @cache
-def _said(*command: str) -> str:
+def _output_of(*command: str) -> str:
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=True, cwd=Path(__file__).parent

@@ -36,24 +36,26 @@ def main() -> int:
     made.add_argument("--nodes", type=int, default=10, help="simulated nodes")
     made.add_argument("--recordings", metavar="FILE,FILE", help="measure these instead")
     made.add_argument("--make-only", action="store_true", help="make the recordings, then end")
-    given = made.parse_args()
-    with progress(quiet=given.json) as shown:
+    options = made.parse_args()
+    with progress(quiet=options.json) as shown:
         task = shown.add_task("recordings and commands", total=None)
-        files = _files(given)
-        rows = [] if given.make_only else _measured(files, lambda: shown.advance(task))
-    if given.make_only:
+        files = _files(options)
+        rows = [] if options.make_only else _measure(files, lambda: shown.advance(task))
+    if options.make_only:
         for file in files:
             print(file)
         return 0
-    report("reading recordings", given, rows, "peak memory is that of the command's process")
+    report("reading recordings", options, rows, "peak memory is that of the command's process")
     return int(any(row["growth"] > MOST_GROWTH_RATIO for row in rows))
 
 
-def _files(given: argparse.Namespace) -> list[Path]:
-    if given.recordings:
-        return [Path(one) for one in given.recordings.split(",")]
+def _files(options: argparse.Namespace) -> list[Path]:
+    if options.recordings:
+        return [Path(word) for word in options.recordings.split(",")]
     CACHE.mkdir(exist_ok=True)
-    return [_recording(int(one), given.nodes, given.seed) for one in given.events.split(",")]
+    return [
+        _recording(int(word), options.nodes, options.seed) for word in options.events.split(",")
+    ]
 
 
 def _recording(events: int, nodes: int, seed: int) -> Path:
@@ -70,7 +72,7 @@ def _recording(events: int, nodes: int, seed: int) -> Path:
     return path
 
 
-def _measured(files: Sequence[Path], tick: Any) -> list[dict[str, Any]]:
+def _measure(files: Sequence[Path], tick: Any) -> list[dict[str, Any]]:
     rows = []
     for name, command in _commands().items():
         row: dict[str, Any] = {"command": name}

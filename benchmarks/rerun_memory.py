@@ -29,21 +29,23 @@ def main() -> int:
     made.add_argument("--events", type=int, default=200_000)
     made.add_argument("--nodes", type=int, default=10)
     made.add_argument("--recording", metavar="FILE", help="measure this one instead")
-    given = made.parse_args()
+    options = made.parse_args()
     with tempfile.TemporaryDirectory(prefix="foresail-memory-") as folder:
-        whole = Path(given.recording or _recorded(Path(folder), given))
+        whole = Path(options.recording or _record_run(Path(folder), options))
         part = Path(folder) / "part.fslog"
-        last = int(given.events / EVENTS_A_CYCLE / 10)
+        last = int(options.events / EVENTS_A_CYCLE / 10)
         _run(folder, "recording", "cut", str(whole), str(part), "--cycle", f"1..{last}")
-        rows = [row for verb in VERBS for row in _measured(folder, verb, part, whole)]
-    report(f"memory of re-runs, {given.nodes} nodes, about {given.events} events", given, rows)
+        rows = [row for verb in VERBS for row in _measure(folder, verb, part, whole)]
+    report(
+        f"memory of re-runs, {options.nodes} nodes, about {options.events} events", options, rows
+    )
     return 0 if all(row["met"] in {"yes", ""} for row in rows) else 1
 
 
 VERBS = ("verify", "what-if", "diff", "cut")
 
 
-def _measured(folder: str, verb: str, part: Path, whole: Path) -> list[dict[str, object]]:
+def _measure(folder: str, verb: str, part: Path, whole: Path) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
     for name, path in (("first tenth", part), ("whole", whole)):
         code, megabytes, seconds = _run(folder, *_command(verb, path, Path(folder)))
@@ -98,11 +100,11 @@ def _megabytes(used: resource.struct_rusage) -> int:
     return round(used.ru_maxrss / 1024)
 
 
-def _recorded(folder: Path, given: argparse.Namespace) -> Path:
-    seconds = given.events / EVENTS_A_CYCLE * 5
+def _record_run(folder: Path, options: argparse.Namespace) -> Path:
+    seconds = options.events / EVENTS_A_CYCLE * 5
     flags = (
-        f"--virtual-time --json --record run.fslog --seed {given.seed} --for {seconds:g}s"
-        f" --nodes {given.nodes} --interval 5 --speed 1"
+        f"--virtual-time --json --record run.fslog --seed {options.seed} --for {seconds:g}s"
+        f" --nodes {options.nodes} --interval 5 --speed 1"
     )
     subprocess.run(
         [sys.executable, "-m", "foresail", "up", *flags.split()],

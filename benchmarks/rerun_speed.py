@@ -58,23 +58,23 @@ def main() -> int:
     made.add_argument("--rounds", type=int, default=3)
     made.add_argument("--recording", metavar="FILE", help="measure this one instead")
     made.add_argument("--no-nats", action="store_true", help="leave out reading through NATS")
-    given = made.parse_args()
+    options = made.parse_args()
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory(prefix="foresail-rerun-") as folder:
-        path = Path(given.recording or _recorded(Path(folder), given))
-        rows, reports = _rerun_rows(path, given)
-        if not given.no_nats:
-            rows.append(asyncio.run(_nats_row(path, given.rounds)))
+        path = Path(options.recording or _record_run(Path(folder), options))
+        rows, reports = _rerun_rows(path, options)
+        if not options.no_nats:
+            rows.append(asyncio.run(_nats_row(path, options.rounds)))
     seconds = reports[0].recorded_seconds
     notes = f"{reports[0].messages} messages over {seconds:g} s of recorded time; processor seconds"
-    report(f"re-run of {given.nodes} nodes beside the floor", given, rows, notes)
-    return 0 if all(one.holds for one in reports) else 1
+    report(f"re-run of {options.nodes} nodes beside the floor", options, rows, notes)
+    return 0 if all(report.holds for report in reports) else 1
 
 
-def _recorded(folder: Path, given: argparse.Namespace) -> Path:
+def _record_run(folder: Path, options: argparse.Namespace) -> Path:
     flags = (
-        f"--virtual-time --json --record run.fslog --seed {given.seed} --for {given.minutes:g}m"
-        f" --nodes {given.nodes} --interval {given.interval:g} --speed 1"
+        f"--virtual-time --json --record run.fslog --seed {options.seed} --for {options.minutes:g}m"
+        f" --nodes {options.nodes} --interval {options.interval:g} --speed 1"
     )
     subprocess.run(
         [sys.executable, "-m", "foresail", "up", *flags.split()],
@@ -88,13 +88,13 @@ def _recorded(folder: Path, given: argparse.Namespace) -> Path:
 
 
 def _rerun_rows(
-    path: Path, given: argparse.Namespace
+    path: Path, options: argparse.Namespace
 ) -> tuple[list[dict[str, object]], tuple[Report, Report]]:
-    lines = [line for one in open_recording(path).whole_frames() for line in one.lines]
-    kept: dict[str, Report] = {}
+    lines = [line for frame in open_recording(path).whole_frames() for line in frame.lines]
+    reports: dict[str, Report] = {}
 
     def run(name: str, layers: frozenset[str]) -> None:
-        kept[name] = verify(path, layers)
+        reports[name] = verify(path, layers)
 
     work: dict[str, Callable[[], None]] = {
         "floor: json.loads + SHA-256": lambda: _floor(lines, json.loads),
@@ -103,15 +103,15 @@ def _rerun_rows(
         "re-run with prediction": lambda: run("with", frozenset(LAYERS)),
     }
     least = dict.fromkeys(work, float("inf"))
-    with progress(quiet=given.json) as shown:
-        task = shown.add_task("rounds", total=given.rounds * len(work))
-        for _ in range(given.rounds):
+    with progress(quiet=options.json) as shown:
+        task = shown.add_task("rounds", total=options.rounds * len(work))
+        for _ in range(options.rounds):
             for name, do in work.items():
                 began = time.process_time()
                 do()
                 least[name] = min(least[name], time.process_time() - began)
                 shown.advance(task)
-    floor, recorded = least["floor: json.loads + SHA-256"], kept["with"].recorded_seconds
+    floor, recorded = least["floor: json.loads + SHA-256"], reports["with"].recorded_seconds
     fast = least["floor: orjson + SHA-256"]
     rows: list[dict[str, object]] = []
     for name, took in least.items():
@@ -122,13 +122,13 @@ def _rerun_rows(
                 "times the floor": round(took / floor, 2),
                 "times orjson's": round(took / fast, 2),
                 "times real time": round(recorded / took),
-                "met": _met(name, took / floor, recorded / took),
+                "met": _meets_target(name, took / floor, recorded / took),
             }
         )
-    return rows, (kept["without"], kept["with"])
+    return rows, (reports["without"], reports["with"])
 
 
-def _met(name: str, times_floor: float, times_real: float) -> str:
+def _meets_target(name: str, times_floor: float, times_real: float) -> str:
     if name == "re-run without prediction":
         return _word(times_floor <= MOST_TIMES_FLOOR and times_real >= LEAST_SPEED)
     if name == "re-run with prediction":
@@ -157,8 +157,8 @@ async def _nats_row(path: Path, rounds: int) -> dict[str, object]:
         try:
             await NatsBus.declare(url, declaration)
             bus = await NatsBus.connect(url, cluster=cluster, stream=declaration.name)
-            for one in messages:
-                await bus.publish([Message(one.subject, one.headers, one.data)])
+            for message in messages:
+                await bus.publish([Message(message.subject, message.headers, message.data)])
             await bus.close()
             ours = bare = float("inf")
             for _ in range(rounds):
@@ -179,8 +179,8 @@ async def _nats_row(path: Path, rounds: int) -> dict[str, object]:
 async def _by_bus(url: str, cluster: str, stream: str, expected: int) -> float:
     bus = await NatsBus.connect(url, cluster=cluster, stream=stream)
     began, count = time.perf_counter(), 0
-    async with aclosing(bus.history([f"foresail.{cluster}.>"])) as found:
-        async for _ in found:
+    async with aclosing(bus.history([f"foresail.{cluster}.>"])) as messages:
+        async for _ in messages:
             count += 1
     took = time.perf_counter() - began
     await bus.close()

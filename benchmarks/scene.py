@@ -59,14 +59,14 @@ def messages_of(
     if not path.exists():
         part = path.with_suffix(f".{time.monotonic_ns()}")
         writer = RecordingWriter(part, {"cluster": CLUSTER, "incarnation": INCARNATION})
-        for message in asyncio.run(_collected(nodes, cycles, seed, tick)):
+        for message in asyncio.run(_collect(nodes, cycles, seed, tick)):
             writer.write(message)
         writer.seal()
         part.rename(path)
     return list(open_recording(path))
 
 
-async def _collected(
+async def _collect(
     nodes: int, cycles: int, seed: int, tick: Callable[[], None]
 ) -> list[StoredMessage]:
     log = MemoryLog(wall_ns=lambda: int(START_SECONDS * 1e9))
@@ -90,12 +90,12 @@ async def _collected(
 async def scenes(transport: Transport, seed: int, count: int = 60) -> list[Snapshot]:
     """Return some successive snapshots of the cluster behind `transport`."""
     reading = await read_every_list(transport, START_SECONDS)
-    now = max(one.read_time_seconds for one in reading.sources)
+    now = max(source.read_time_seconds for source in reading.sources)
     cuts = SnapshotLimits(now, 300.0, CollectorSettings().listed_pods)
-    found, dice = [assemble(reading, now, cuts, simulated=True)], random.Random(seed)
+    snapshots, dice = [assemble(reading, now, cuts, simulated=True)], random.Random(seed)
     for cycle in range(1, count):
-        found.append(moved_on(found[-1], cycle, dice))
-    return found
+        snapshots.append(moved_on(snapshots[-1], cycle, dice))
+    return snapshots
 
 
 class SceneCollector(Collector):
@@ -113,22 +113,22 @@ class SceneCollector(Collector):
 def moved_on(scene: Snapshot, cycle: int, dice: random.Random) -> Snapshot:
     """Return the scene one interval later."""
     now = scene.cluster_time_seconds + INTERVAL_SECONDS
-    nodes = _used(scene.nodes, now, dice) if cycle % SCRAPE_CYCLES == 0 else scene.nodes
+    nodes = _vary_usage(scene.nodes, now, dice) if cycle % SCRAPE_CYCLES == 0 else scene.nodes
     sources = tuple(
-        one.model_copy(update={"read_time_seconds": now, "resource_version": str(cycle)})
-        for one in scene.sources
+        source.model_copy(update={"read_time_seconds": now, "resource_version": str(cycle)})
+        for source in scene.sources
     )
     return replace(
         scene,
         cluster_time_seconds=now,
         sources=sources,
         nodes=nodes,
-        placements=_placed(scene.placements, dice),
+        placements=_vary_placements(scene.placements, dice),
         pods=_waiting(now, cycle),
     )
 
 
-def _used(table: NodeTable, now: float, dice: random.Random) -> NodeTable:
+def _vary_usage(table: NodeTable, now: float, dice: random.Random) -> NodeTable:
     """Let every node's usage wander and give it a fresh time stamp."""
     cpu = tuple(
         round(min(cores, max(0.1, (used or 1.0) * dice.uniform(0.9, 1.1))), 6)
@@ -149,7 +149,7 @@ def _used(table: NodeTable, now: float, dice: random.Random) -> NodeTable:
     )
 
 
-def _placed(table: PlacementTable, dice: random.Random) -> PlacementTable:
+def _vary_placements(table: PlacementTable, dice: random.Random) -> PlacementTable:
     """Let a pod start or end on a few nodes."""
     pods, cpu, memory = (
         list(table.pods),

@@ -48,19 +48,19 @@ def main() -> int:
     flags = parser(__doc__)
     flags.add_argument("--rounds", type=int, default=3)
     flags.add_argument("--nodes", type=int, default=100)
-    given = flags.parse_args()
-    with progress(quiet=given.json) as shown:
-        task = shown.add_task("starts", total=given.rounds * (1 + len(MODULES)))
+    options = flags.parse_args()
+    with progress(quiet=options.json) as shown:
+        task = shown.add_task("starts", total=options.rounds * (1 + len(MODULES)))
         starts, imports = [], {name: [] for name in MODULES}  # type: ignore[var-annotated]
-        for _ in range(given.rounds):
-            starts.append(asyncio.run(first_decision(given.nodes, given.seed)))
+        for _ in range(options.rounds):
+            starts.append(asyncio.run(first_decision(options.nodes, options.seed)))
             shown.advance(task)
             for name, module in MODULES.items():
                 imports[name].append(import_seconds(module))
                 shown.advance(task)
-    rows = [_row(f"foresail up, {given.nodes} nodes: first decision", starts)]
+    rows = [_row(f"foresail up, {options.nodes} nodes: first decision", starts)]
     rows += [_row(f"import {name}", seconds) for name, seconds in imports.items()]
-    report("start-up, seconds", given, rows)
+    report("start-up, seconds", options, rows)
     return 0
 
 
@@ -92,14 +92,16 @@ async def first_decision(nodes: int, seed: int) -> float:
             stdout=subprocess.DEVNULL,
         )
         try:
-            decided_ns = await asyncio.wait_for(_decided(Path(folder), began), READY_SECONDS)
+            decided_ns = await asyncio.wait_for(
+                _wait_for_decision(Path(folder), began), READY_SECONDS
+            )
         finally:
             stack.send_signal(signal.SIGINT)
             await asyncio.to_thread(stack.wait, 60)
         return (decided_ns - wall_ns) / 1e9
 
 
-async def _decided(folder: Path, began: float) -> int:
+async def _wait_for_decision(folder: Path, began: float) -> int:
     """Wait for the first decision; return when the log stored it, nanoseconds since the epoch."""
     path = folder / "state" / "stack.json"
     while not path.exists() and time.monotonic() - began < READY_SECONDS:  # noqa: ASYNC110 - a file

@@ -73,15 +73,19 @@ async def publish(bus: NatsBus, acks: Acks, writer: int, clock: SystemClock) -> 
     number = 0
     while True:
         number += 1
-        one = f"w{writer}-{number}"
-        data = json.dumps({"n": one, "fill": "x" * EVENT_BYTES}).encode()
+        event_id = f"w{writer}-{number}"
+        data = json.dumps({"n": event_id, "fill": "x" * EVENT_BYTES}).encode()
         try:
             (seq,) = await bus.publish(
-                [Message(f"foresail.c.w{writer}", {"Nats-Msg-Id": one, "ce-id": one}, data)]
+                [
+                    Message(
+                        f"foresail.c.w{writer}", {"Nats-Msg-Id": event_id, "ce-id": event_id}, data
+                    )
+                ]
             )
         except BusUnavailable:
             return
-        acks.times[seq], acks.ids[seq] = clock.monotonic(), one
+        acks.times[seq], acks.ids[seq] = clock.monotonic(), event_id
         await clock.sleep(PACE_SECONDS)
 
 
@@ -117,7 +121,7 @@ async def frozen_after(server: NatsServer, seconds: float) -> AsyncIterator[tupl
             await bus.close()
 
 
-async def left(folder: Path) -> dict[int, str]:
+async def read_log_after(folder: Path) -> dict[int, str]:
     """Start a server on a folder and return what its log holds, id by position."""
     server = NatsServer(folder)
     await server.start()
@@ -126,21 +130,23 @@ async def left(folder: Path) -> dict[int, str]:
             bus = await NatsBus.connect(server.url, cluster="c", stream=DECLARATION.name)
         except StreamMissing:
             return {}
-        found = {one.seq: one.headers["ce-id"] async for one in bus.history(["foresail.c.>"])}
+        ids_by_seq = {
+            message.seq: message.headers["ce-id"] async for message in bus.history(["foresail.c.>"])
+        }
         await bus.close()
     finally:
         await server.stop()
-    return found
+    return ids_by_seq
 
 
-def weigh(losses: Losses, acks: Acks, frozen: float, found: dict[int, str]) -> None:
+def weigh(losses: Losses, acks: Acks, frozen: float, ids_by_seq: dict[int, str]) -> None:
     """Add one round: which acknowledged events are gone, and how old the oldest of them was."""
-    gone = [seq for seq, one in acks.ids.items() if found.get(seq) != one]
+    lost = [seq for seq, event_id in acks.ids.items() if ids_by_seq.get(seq) != event_id]
     losses.acked += len(acks.ids)
-    losses.events.append(len(gone))
-    losses.seconds.append(max((frozen - acks.times[seq] for seq in gone), default=0.0))
-    losses.broken += sorted(found) != list(range(1, len(found) + 1)) or any(
-        seq < max(found, default=0) for seq in gone
+    losses.events.append(len(lost))
+    losses.seconds.append(max((frozen - acks.times[seq] for seq in lost), default=0.0))
+    losses.broken += sorted(ids_by_seq) != list(range(1, len(ids_by_seq) + 1)) or any(
+        seq < max(ids_by_seq, default=0) for seq in lost
     )
 
 
@@ -149,19 +155,19 @@ async def kill_round(folder: Path, setting: str, seconds: float, losses: Losses)
     server = NatsServer(folder, sync_interval=setting)
     async with frozen_after(server, seconds) as (acks, frozen):
         pass
-    weigh(losses, acks, frozen, await left(folder))
+    weigh(losses, acks, frozen, await read_log_after(folder))
 
 
 async def power_round(image: Path, setting: str, seconds: float, losses: Losses) -> None:
     """One life on a disk of its own that ends without power."""
     copy = image.with_suffix(".copy")
     make_disk(image)
-    with mounted(image) as disk:
+    with mount(image) as disk:
         server = NatsServer(disk / "nats", sync_interval=setting)
         async with frozen_after(server, seconds) as (acks, frozen):
             shutil.copyfile(image, copy)
-    with mounted(copy) as disk:
-        weigh(losses, acks, frozen, await left(disk / "nats"))
+    with mount(copy) as disk:
+        weigh(losses, acks, frozen, await read_log_after(disk / "nats"))
     copy.unlink()
 
 
@@ -173,7 +179,7 @@ def make_disk(image: Path) -> None:
 
 
 @contextmanager
-def mounted(image: Path) -> Iterator[Path]:
+def mount(image: Path) -> Iterator[Path]:
     """Mount an image for the length of a block; its journal is replayed as after a power failure."""
     folder = image.with_suffix(".mounted")
     folder.mkdir(exist_ok=True)
@@ -191,7 +197,7 @@ def can_mount() -> bool:
 
 async def measure(rounds: int, seed: int) -> dict[str, tuple[Losses, Losses]]:
     """Measure every setting; (killed, without power) by setting."""
-    random, found = Random(seed), {}
+    random, losses_by_setting = Random(seed), {}
     for setting in SETTINGS:
         killed, unpowered = Losses(), Losses()
         for _ in range(rounds):
@@ -200,11 +206,11 @@ async def measure(rounds: int, seed: int) -> dict[str, tuple[Losses, Losses]]:
                 await kill_round(base / "nats", setting, seconds, killed)
                 if can_mount():
                     await power_round(base / "disk", setting, seconds, unpowered)
-        found[setting] = (killed, unpowered)
-    return found
+        losses_by_setting[setting] = (killed, unpowered)
+    return losses_by_setting
 
 
-def print_table(found: dict[str, tuple[Losses, Losses]]) -> None:
+def print_table(losses_by_setting: dict[str, tuple[Losses, Losses]]) -> None:
     """Print one row per setting."""
     table = Table(title="acknowledged events that are gone afterwards")
     for column in (
@@ -218,7 +224,7 @@ def print_table(found: dict[str, tuple[Losses, Losses]]) -> None:
         "holes",
     ):
         table.add_column(column, justify="right")
-    for setting, (killed, unpowered) in found.items():
+    for setting, (killed, unpowered) in losses_by_setting.items():
         events = sorted(unpowered.events)
         table.add_row(
             setting,

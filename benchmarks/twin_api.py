@@ -56,15 +56,15 @@ def main() -> int:
     flags = parser(__doc__)
     flags.add_argument("--nodes", default="100,1000,5000,10000", help="sizes, comma-separated")
     flags.add_argument("--seconds", type=float, default=5.0, help="how long GETs are counted")
-    given = flags.parse_args()
+    options = flags.parse_args()
     loop = uvicorn.Config("twin").get_loop_factory()
     rows = []
-    for nodes in (int(word) for word in given.nodes.split(",")):
+    for nodes in (int(word) for word in options.nodes.split(",")):
         with tempfile.TemporaryDirectory(prefix="foresail-api-") as folder:
-            process, facts, ready = started(nodes, given.seed, Path(folder))
+            process, facts, ready = start_twin(nodes, options.seed, Path(folder))
             try:
                 with asyncio.Runner(loop_factory=loop) as runner:
-                    row = runner.run(measured(ready, given.seconds, process.pid))
+                    row = runner.run(measure(ready, options.seconds, process.pid))
             finally:
                 process.send_signal(signal.SIGTERM)
                 process.wait(60)
@@ -74,11 +74,11 @@ def main() -> int:
         f"5 s; 0.6 kB a pod. GET/s: {CONNECTIONS} connections, TLS, one request under way on "
         f"each, then {DEEP}. kB a pod: one more replica in the store, and the whole twin's memory"
     )
-    report("the embedded cluster's API", given, rows, notes)
+    report("the embedded cluster's API", options, rows, notes)
     return 0
 
 
-def started(
+def start_twin(
     nodes: int, seed: int, folder: Path
 ) -> tuple[subprocess.Popen[str], dict[str, Any], dict[str, str]]:
     """Start a filled twin; return its process, what it said of the filling, and its ready line."""
@@ -94,7 +94,7 @@ def started(
     return process, facts, json.loads(process.stdout.readline())
 
 
-async def measured(ready: dict[str, str], seconds: float, pid: int) -> dict[str, Any]:
+async def measure(ready: dict[str, str], seconds: float, pid: int) -> dict[str, Any]:
     """Ask for everything in turn; return the figures of one size."""
     door = door_of(Path(ready["admin_kubeconfig"]))
     name = "app-00000-5d4f8c7b9-00007"

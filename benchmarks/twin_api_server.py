@@ -40,18 +40,20 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, required=True)
     parser.add_argument("--kubeconfig-dir", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
+    options = parser.parse_args()
     facts: dict[str, Any] = {"record kB a pod": stored_kilobytes()}
     began, before = time.monotonic(), memory_bytes()
-    engine = filled(given.nodes, given.seed)
-    pods = given.nodes * PODS_A_NODE
+    engine = fill_cluster(options.nodes, options.seed)
+    pods = options.nodes * PODS_A_NODE
     facts |= {
         "pods": pods,
         "fill s": round(time.monotonic() - began, 1),
         "twin kB a pod": round((memory_bytes() - before) / pods / 1e3, 2),
     }
     print(json.dumps(facts), flush=True)
-    settings = TwinSettings(kubeconfig_dir=given.kubeconfig_dir, workload="idle", seed=given.seed)
+    settings = TwinSettings(
+        kubeconfig_dir=options.kubeconfig_dir, workload="idle", seed=options.seed
+    )
     check_folder(settings)
     loop = uvicorn.Config("twin").get_loop_factory()
     with asyncio.Runner(loop_factory=loop) as runner:
@@ -59,7 +61,7 @@ def main() -> int:
     return 0
 
 
-def filled(nodes: int, seed: int) -> Engine:
+def fill_cluster(nodes: int, seed: int) -> Engine:
     """Return a cluster whose pods all run."""
     engine = Engine(None, seed)
     engine.add_nodes(
@@ -86,9 +88,9 @@ def stored_kilobytes() -> float:
         for place in range(1, PODS_A_NODE):
             store.create_record("pods", "default", pod_body(owner, place))
     gc.collect()
-    held, _ = tracemalloc.get_traced_memory()
+    allocated, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    return round(held / (OWNERS_TRACED * (PODS_A_NODE - 1)) / 1e3, 2)
+    return round(allocated / (OWNERS_TRACED * (PODS_A_NODE - 1)) / 1e3, 2)
 
 
 def memory_bytes() -> int:

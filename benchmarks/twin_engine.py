@@ -55,23 +55,23 @@ def main() -> int:
     flags.add_argument("--tasks", type=int, default=30_000, help="tasks of the SimPy rows")
     flags.add_argument("--sizes", type=int, nargs="*", default=[100, 300, 1_000, 3_000, 10_000])
     flags.add_argument("--draw", action="store_true", help="write docs/cost-of-the-twin.svg")
-    given = flags.parse_args()
+    options = flags.parse_args()
     plugins = TwinPlacement(Tasks([], [], [], []), 1, ALL_NODES).plugins
-    with progress(quiet=given.json) as shown:
-        task = shown.add_task("rows", total=2 + 1 + len(given.sizes))
+    with progress(quiet=options.json) as shown:
+        task = shown.add_task("rows", total=2 + 1 + len(options.sizes))
         rows = []
         for compare in (without_placement, with_placement):
-            rows += compare(given)
+            rows += compare(options)
             shown.advance(task)
-        rows.extend(days(given))
+        rows.extend(days(options))
         shown.advance(task)
         curve = []
-        for size in given.sizes:
-            curve.append((float(size), microseconds_an_event(size, given.seed)))
+        for size in options.sizes:
+            curve.append((float(size), microseconds_an_event(size, options.seed)))
             rows.append(row(f"{size} nodes", "CPU us an event", curve[-1][1]))
             shown.advance(task)
-    report("engine of the twin", given, rows, f"plugins on: {plugins}")
-    if given.draw and curve:
+    report("engine of the twin", options, rows, f"plugins on: {plugins}")
+    if options.draw and curve:
         text = chart("One event of the twin's engine", "nodes", "CPU us", {"80 % load": curve})
         (REPOSITORY / "docs" / "cost-of-the-twin.svg").write_text(text, encoding="utf-8")
     return 0
@@ -82,21 +82,21 @@ def row(what: str, unit: str, value: float) -> dict[str, Any]:
     return {"what": what, "unit": unit, "value": round(value, 2)}
 
 
-def without_placement(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def without_placement(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Compare the event loops alone."""
-    cores = given.nodes * NODE_CORES
-    tasks = drawn(given.tasks, given.nodes, given.seed)
+    cores = options.nodes * NODE_CORES
+    tasks = draw_tasks(options.tasks, options.nodes, options.seed)
     models: dict[str, Model] = {
         "clock": lambda: OnTheClock(tasks, Pool(tasks, cores)),
         "SimPy": lambda: InSimpy(tasks, cores),
     }
-    yield from compared("without placement", models)
+    yield from compare_models("without placement", models)
 
 
-def with_placement(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def with_placement(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Compare with every node scored by every plugin."""
-    count, cores = given.nodes, given.nodes * NODE_CORES
-    tasks = drawn(given.tasks // 3, count, given.seed)
+    count, cores = options.nodes, options.nodes * NODE_CORES
+    tasks = draw_tasks(options.tasks // 3, count, options.seed)
     models: dict[str, Model] = {
         "clock": lambda: OnTheClock(tasks, TwinPlacement(tasks, count, ALL_NODES)),
         "SimPy": lambda: InSimpy(tasks, cores, PlainPlacement(tasks, count, ALL_NODES)),
@@ -104,10 +104,10 @@ def with_placement(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
             tasks, cores, TwinPlacement(tasks, count, ALL_NODES)
         ),
     }
-    yield from compared("full scoring", models)
+    yield from compare_models("full scoring", models)
 
 
-def drawn(count: int, node_count: int, seed: int) -> Tasks:
+def draw_tasks(count: int, node_count: int, seed: int) -> Tasks:
     """Draw tasks at the load ratio."""
     span = DAY_SECONDS * count / (TASKS_PER_NODE_AND_DAY * node_count)
     return Tasks.drawn(count, span, mean_seconds(), seed)
@@ -118,7 +118,7 @@ def mean_seconds() -> float:
     return LOAD_RATIO * NODE_CORES * DAY_SECONDS / (MEAN_CORES * TASKS_PER_NODE_AND_DAY)
 
 
-def compared(what: str, models: dict[str, Model]) -> Iterator[dict[str, Any]]:
+def compare_models(what: str, models: dict[str, Model]) -> Iterator[dict[str, Any]]:
     """Yield events a second of each model, best of a few runs in turn, and the ratios."""
     best = dict.fromkeys(models, 0.0)
     outcomes: dict[str, Outcome] = {}
@@ -159,7 +159,7 @@ def arrivals(count: int, span_seconds: float, seed: int) -> Iterator[WorkloadArr
         )
 
 
-def loaded(count: int, seed: int, *, lean: bool = False) -> Engine:
+def load_cluster(count: int, seed: int, *, lean: bool = False) -> Engine:
     """Return a cluster of so many nodes with a day of tasks ahead."""
     config = TwinConfig(change_log_size=1_000, bare_tasks=lean, kube_events=not lean)
     engine = Engine(config, seed=seed)
@@ -168,7 +168,7 @@ def loaded(count: int, seed: int, *, lean: bool = False) -> Engine:
     return engine
 
 
-def played(engine: Engine, hours: float) -> tuple[float, int]:
+def play_hours(engine: Engine, hours: float) -> tuple[float, int]:
     """Let hours pass; return CPU seconds and events."""
     gc.freeze()
     gc.set_threshold(*RARE_COLLECTIONS)
@@ -177,23 +177,23 @@ def played(engine: Engine, hours: float) -> tuple[float, int]:
     return time.process_time() - began, engine.clock.handled - before
 
 
-def days(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def days(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Play the hours and say what they took: tasks as Jobs, told by KubeEvents, and as bare Pods."""
     for lean in (True, False):
-        seconds, events = played(loaded(given.nodes, given.seed, lean=lean), given.hours)
-        tasks = round(given.nodes * TASKS_PER_NODE_AND_DAY * given.hours / 24.0)
-        how = "bare pods, no KubeEvents" if lean else "Jobs and KubeEvents"
-        what = (
-            f"{given.hours:g} h, {given.nodes} nodes, {tasks:,} tasks as {how}, {events:,} events"
+        seconds, events = play_hours(
+            load_cluster(options.nodes, options.seed, lean=lean), options.hours
         )
+        tasks = round(options.nodes * TASKS_PER_NODE_AND_DAY * options.hours / 24.0)
+        how = "bare pods, no KubeEvents" if lean else "Jobs and KubeEvents"
+        what = f"{options.hours:g} h, {options.nodes} nodes, {tasks:,} tasks as {how}, {events:,} events"
         yield row(what, "CPU s", seconds)
 
 
 def microseconds_an_event(count: int, seed: int) -> float:
     """Return the cost of an event once the cluster is full, over some 20,000 events."""
-    engine = loaded(count, seed)
-    played(engine, WARM_HOURS)
-    seconds, events = played(engine, max(0.05, 500.0 / count))
+    engine = load_cluster(count, seed)
+    play_hours(engine, WARM_HOURS)
+    seconds, events = play_hours(engine, max(0.05, 500.0 / count))
     return seconds * 1e6 / events
 
 

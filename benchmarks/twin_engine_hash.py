@@ -28,17 +28,17 @@ def main() -> int:
     """Compare; return 1 when two hashes differ."""
     flags = parser(__doc__)
     flags.add_argument("--events", type=int, default=EVENTS)
-    given = flags.parse_args()
+    options = flags.parse_args()
     newest = other_interpreter("3.13") if CURRENT != "3.13" else running_interpreter()
     runs = [(running_interpreter(), 0, False), (running_interpreter(), 1, True), (newest, 2, False)]
     rows = []
-    with progress(quiet=given.json) as shown:
+    with progress(quiet=options.json) as shown:
         task = shown.add_task("runs", total=len(runs))
         for python, number, sliced in runs:
             environment = ENVIRONMENTS[number]
             row = {"Python": str(python), "environment": environment.name, "sliced": str(sliced)}
             if not isinstance(python, MissingInterpreter):
-                words = [str(given.events), str(given.seed), str(int(sliced))]
+                words = [str(options.events), str(options.seed), str(int(sliced))]
                 ran = subprocess.run(
                     [str(python.path), "-m", "benchmarks.twin_engine_world", *words],
                     cwd=ROOT,
@@ -47,11 +47,11 @@ def main() -> int:
                     text=True,
                     check=True,
                 )
-                found, seconds = ran.stdout.split()
-                row |= {"hash": found[:16], "CPU s": float(seconds)}  # type: ignore[dict-item]
+                digest, seconds = ran.stdout.split()
+                row |= {"hash": digest[:16], "CPU s": float(seconds)}  # type: ignore[dict-item]
                 rows.append(row)
             shown.advance(task)
-    report(f"{given.events:,} events, one hash", given, rows)
+    report(f"{options.events:,} events, one hash", options, rows)
     return int(len({row["hash"] for row in rows}) != 1)
 
 

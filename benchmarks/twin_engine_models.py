@@ -193,7 +193,7 @@ class InSimpy:
             self._line.popleft()[1].succeed(row)
 
 
-def same(one: Outcome, other: Outcome) -> bool:
+def same(outcome: Outcome, other: Outcome) -> bool:
     """Say whether two models agree on every task, but for rounding on the way."""
-    near = all(abs(a - b) < 5e-6 for a, b in zip(one.finished, other.finished, strict=True))
-    return near and one.rows == other.rows and one.events == other.events
+    near = all(abs(a - b) < 5e-6 for a, b in zip(outcome.finished, other.finished, strict=True))
+    return near and outcome.rows == other.rows and outcome.events == other.events

@@ -127,10 +127,10 @@ class PlainPlacement:
         relations = 2 * even  # InterPodAffinity: no terms
         images = even  # ImageLocality: no node has the image
         offered, free = self._offered[:2, rows], self._free[:2, rows]
-        wanted = offered - free + amounts[:2, None]
-        parts = np.maximum(offered - wanted, 0) * 100 // offered
+        requested = offered - free + amounts[:2, None]
+        parts = np.maximum(offered - requested, 0) * 100 // offered
         fit = (parts[0] + parts[1]) // 2  # NodeResourcesFit, LeastAllocated
-        used = np.minimum(wanted / offered, 1.0)
+        used = np.minimum(requested / offered, 1.0)
         deviation = np.abs((used[0] - used[1]) / 2.0)
         balanced = ((1.0 - deviation) * 100.0).astype(np.int64)
         total: np.ndarray = taints + affinity + spread + relations + images + fit + balanced  # type: ignore[type-arg]

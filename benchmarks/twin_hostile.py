@@ -30,7 +30,7 @@ from benchmarks.hostile_inputs import CROWD, Hostile, Target
 from benchmarks.hostile_requests import all_inputs
 from benchmarks.layers import REPOSITORY
 from benchmarks.machine import parser, progress, report
-from benchmarks.twin_api import started
+from benchmarks.twin_api import start_twin
 
 CLIENT = "--well-behaved-client"
 POD = "/api/v1/namespaces/default/pods/app-00000-5d4f8c7b9-00007"
@@ -45,25 +45,29 @@ def main() -> int:
     flags = parser(__doc__)
     flags.add_argument("--nodes", type=int, default=200, help="size of the twin")
     flags.add_argument("--only", default="", help="only inputs with this word in door or name")
-    given = flags.parse_args()
+    options = flags.parse_args()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="foresail-hostile-") as folder:
-        twin, _, ready = started(given.nodes, given.seed, Path(folder))
+        twin, _, ready = start_twin(options.nodes, options.seed, Path(folder))
         kubeconfig = ready["admin_kubeconfig"]
         client = Client(kubeconfig)
         try:
             target, process = target_of(Path(kubeconfig)), psutil.Process(twin.pid)
             rows.append(quiet(client))
-            chosen = [one for one in all_inputs() if given.only in f"{one.door} {one.name}"]
-            with progress(quiet=given.json) as bar:
+            chosen = [
+                hostile
+                for hostile in all_inputs()
+                if options.only in f"{hostile.door} {hostile.name}"
+            ]
+            with progress(quiet=options.json) as bar:
                 track = bar.track(chosen, description="hostile inputs")
-                rows.extend(tried(one, target, client, process) for one in track)
-            rows.append(ended(twin, target))
+                rows.extend(try_input(hostile, target, client, process) for hostile in track)
+            rows.append(end_twin(twin, target))
         finally:
             client.close()
             twin.kill()
             twin.wait()
-    report("one hostile client beside a well-behaved one", given, rows, notes_of(rows))
+    report("one hostile client beside a well-behaved one", options, rows, notes_of(rows))
     return 1 if any(is_bad(row) for row in rows[1:]) else 0
 
 
@@ -125,22 +129,24 @@ def quiet(client: Client) -> dict[str, Any]:
     return _row("nobody", "no hostile request, 10 times 0.5 s", stops, 0.0, 0.0)
 
 
-def tried(one: Hostile, target: Target, client: Client, process: psutil.Process) -> dict[str, Any]:
+def try_input(
+    hostile: Hostile, target: Target, client: Client, process: psutil.Process
+) -> dict[str, Any]:
     """Send an input; return its row."""
     before = process.memory_info().rss
     stops, answers, took = [], set(), 0.0
-    for _ in range(1 if one.slow else TRIES):
+    for _ in range(1 if hostile.slow else TRIES):
         client.longest_ms()
         began = time.monotonic()
-        answers.add(one.send(target))
+        answers.add(hostile.send(target))
         took = time.monotonic() - began
         time.sleep(SETTLE_SECONDS)
         stops.append(client.longest_ms())
     grown = (process.memory_info().rss - before) / 1e6
-    return _row(one.door, one.name, " / ".join(sorted(answers)), min(stops), grown, took)
+    return _row(hostile.door, hostile.name, " / ".join(sorted(answers)), min(stops), grown, took)
 
 
-def ended(twin: subprocess.Popen[str], target: Target) -> dict[str, Any]:
+def end_twin(twin: subprocess.Popen[str], target: Target) -> dict[str, Any]:
     """Send SIGTERM while a long list is under way; return the row."""
     connection = target.open()
     connection.sendall(target.head("GET", "/api/v1/pods"))

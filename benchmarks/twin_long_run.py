@@ -29,7 +29,7 @@ from benchmarks.idle_weight import descendants, read
 from benchmarks.layers import REPOSITORY
 from benchmarks.machine import parser, report
 from benchmarks.twin_api import door_of
-from benchmarks.twin_watcher import Watcher, listed
+from benchmarks.twin_watcher import Watcher, list_objects
 from benchmarks.wire import Door
 
 START_SECONDS = 90.0
@@ -47,7 +47,7 @@ KINDS = {
 
 
 @dataclass
-class Seen:
+class Measurements:
     """What was seen of one run."""
 
     hours: float = 0.0
@@ -73,47 +73,47 @@ def main() -> int:
     flags.add_argument("--speed", type=float, default=100.0, help="cluster seconds a wall second")
     flags.add_argument("--cycle", type=float, default=30.0, help="cluster seconds a cycle")
     flags.add_argument("--nodes", type=int, default=100)
-    given = flags.parse_args()
+    options = flags.parse_args()
     with tempfile.TemporaryDirectory(prefix="foresail-long-") as folder:
-        seen = asyncio.run(run(Path(folder), given))
+        result = asyncio.run(run(Path(folder), options))
     rows = [
         {
             "what": f"memory of {name}",
             "second quarter MB": round(_quarter(numbers, 1) / 1e6),
             "last quarter MB": round(_quarter(numbers, 3) / 1e6),
-            "ratio": round(seen.growth(name), 3),
+            "ratio": round(result.growth(name), 3),
         }
-        for name, numbers in sorted(seen.memory.items())
+        for name, numbers in sorted(result.memory.items())
     ]
-    told = "; ".join(
+    watcher_texts = "; ".join(
         f"{kind}: {count} objects, {events} events, {lists} lists, {wrong} differ"
-        for kind, (count, events, lists, wrong) in seen.watched.items()
+        for kind, (count, events, lists, wrong) in result.watched.items()
     )
     report(
         "a long run",
-        given,
+        options,
         rows,
-        f"{seen.hours:.2f} cluster hours, {given.speed:g}x, a cycle every {given.cycle:g} s; "
-        f"target ratio under {LARGEST_GROWTH}. Watching client at the end: {told}",
+        f"{result.hours:.2f} cluster hours, {options.speed:g}x, a cycle every {options.cycle:g} s; "
+        f"target ratio under {LARGEST_GROWTH}. Watching client at the end: {watcher_texts}",
     )
-    wrong = sum(row[3] for row in seen.watched.values())
-    return 1 if wrong or seen.growth("twin") >= LARGEST_GROWTH else 0
+    wrong = sum(row[3] for row in result.watched.values())
+    return 1 if wrong or result.growth("twin") >= LARGEST_GROWTH else 0
 
 
-async def run(folder: Path, given: Any) -> Seen:
+async def run(folder: Path, options: Any) -> Measurements:
     """Run the stack for so many cluster hours; return what was seen."""
-    words = f"up --workload openb --nodes {given.nodes} --seed {given.seed} --dashboard-port 0"
-    pace = ["--speed", f"{given.speed:g}", "--interval", f"{given.cycle / given.speed:g}"]
-    with (folder / "said").open("wb") as said:
+    words = f"up --workload openb --nodes {options.nodes} --seed {options.seed} --dashboard-port 0"
+    pace = ["--speed", f"{options.speed:g}", "--interval", f"{options.cycle / options.speed:g}"]
+    with (folder / "said").open("wb") as output:
         stack = subprocess.Popen(  # noqa: ASYNC220 - nothing else runs in this loop yet
             [sys.executable, "-m", "foresail", *words.split(), *pace, "--state", f"{folder}/state"],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
         )
     try:
-        return await _followed(stack, folder, given)
+        return await _follow(stack, folder, options)
     except BaseException:
         sys.stderr.write((folder / "said").read_text(errors="replace")[-2_000:])
         raise
@@ -122,21 +122,21 @@ async def run(folder: Path, given: Any) -> Seen:
         await asyncio.to_thread(stack.wait, 60)
 
 
-async def _followed(stack: subprocess.Popen[bytes], folder: Path, given: Any) -> Seen:
-    seen, door = Seen(), await _door(folder)
+async def _follow(stack: subprocess.Popen[bytes], folder: Path, options: Any) -> Measurements:
+    result, door = Measurements(), await _door(folder)
     watchers = {kind: Watcher(door, path) for kind, path in KINDS.items()}
-    tasks = [asyncio.create_task(one.run()) for one in watchers.values()]
+    tasks = [asyncio.create_task(watcher.run()) for watcher in watchers.values()]
     first = await _cluster_seconds(door)
     try:
-        while seen.hours < given.hours:
-            await asyncio.sleep(min(SAMPLE_SECONDS, given.hours * 3_600 / given.speed / 16))
+        while result.hours < options.hours:
+            await asyncio.sleep(min(SAMPLE_SECONDS, options.hours * 3_600 / options.speed / 16))
             if stack.poll() is not None:
                 raise RuntimeError("the stack ended by itself")
-            _sample(stack.pid, seen)
-            seen.hours = (await _cluster_seconds(door) - first) / 3_600
+            _sample(stack.pid, result)
+            result.hours = (await _cluster_seconds(door) - first) / 3_600
         await _set_clock(door, {"paused": True})
         for kind, watcher in watchers.items():
-            seen.watched[kind] = await _compared(door, KINDS[kind], watcher)
+            result.watched[kind] = await _compare(door, KINDS[kind], watcher)
     finally:
         for task in tasks:
             task.cancel()
@@ -144,30 +144,30 @@ async def _followed(stack: subprocess.Popen[bytes], folder: Path, given: Any) ->
     for end in ends:
         if isinstance(end, Exception):
             raise end
-    return seen
+    return result
 
 
-async def _compared(door: Door, path: str, watcher: Watcher) -> tuple[int, int, int, int]:
+async def _compare(door: Door, path: str, watcher: Watcher) -> tuple[int, int, int, int]:
     """Compare a moment in which nothing is written: two lists of one version around it."""
     for _ in range(TRIES):
-        version, _objects = await listed(door, path)
+        version, _objects = await list_objects(door, path)
         await asyncio.sleep(SETTLE_SECONDS)
-        again, objects = await listed(door, path)
+        again, objects = await list_objects(door, path)
         if version == again:
-            held = watcher.holds()
-            wrong = sum(held.get(uid) != objects.get(uid) for uid in {*held, *objects})
+            watched = watcher.holds()
+            wrong = sum(watched.get(uid) != objects.get(uid) for uid in {*watched, *objects})
             return len(objects), watcher.events, watcher.lists, wrong
     raise RuntimeError(f"{path} did not come to rest")
 
 
-def _sample(root: int, seen: Seen) -> None:
+def _sample(root: int, result: Measurements) -> None:
     total = 0
     for pid in descendants(root):
-        found = read(pid)
-        if found is not None:
-            seen.memory.setdefault(found.name, []).append(found.rss_bytes)
-            total += found.pss_bytes
-    seen.memory.setdefault("(all, shared pages once)", []).append(total)
+        memory = read(pid)
+        if memory is not None:
+            result.memory.setdefault(memory.name, []).append(memory.rss_bytes)
+            total += memory.pss_bytes
+    result.memory.setdefault("(all, shared pages once)", []).append(total)
 
 
 def _quarter(numbers: list[int], number: int) -> float:
@@ -195,14 +195,14 @@ def _kubeconfigs(folder: Path) -> list[Path]:
 
 
 async def _cluster_seconds(door: Door) -> float:
-    found: dict[str, Any] = json.loads(await door.fetch("/foresail/v1/clock"))
-    return float(found["now"])
+    clock: dict[str, Any] = json.loads(await door.fetch("/foresail/v1/clock"))
+    return float(clock["now"])
 
 
-async def _set_clock(door: Door, wanted: dict[str, Any]) -> None:
+async def _set_clock(door: Door, clock: dict[str, Any]) -> None:
     request = urllib.request.Request(
         f"https://{door.host}:{door.port}/foresail/v1/clock",
-        data=json.dumps(wanted).encode(),
+        data=json.dumps(clock).encode(),
         headers={"Authorization": f"Bearer {door.token}", "Content-Type": "application/json"},
     )
     await asyncio.to_thread(urllib.request.urlopen, request, context=door.trust, timeout=10)

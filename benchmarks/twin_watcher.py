@@ -90,10 +90,10 @@ class Watcher:
         self.events += event.type != "BOOKMARK"
 
 
-async def listed(door: Door, path: str) -> tuple[str, dict[str, Any]]:
+async def list_objects(door: Door, path: str) -> tuple[str, dict[str, Any]]:
     """Return the version of a list, and its objects by uid as `Watcher.holds` has them."""
-    found = msgspec.json.decode(await door.fetch(path), type=_List)
-    return found.metadata.version, {_uid(item): bare(item) for item in found.items}
+    answer = msgspec.json.decode(await door.fetch(path), type=_List)
+    return answer.metadata.version, {_uid(item): bare(item) for item in answer.items}
 
 
 def bare(raw: bytes | msgspec.Raw) -> Mapping[str, Any]:

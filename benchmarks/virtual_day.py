@@ -30,31 +30,31 @@ def main() -> int:
     made.add_argument(
         "--speed", type=float, default=1.0, help="cluster seconds per simulated second"
     )
-    given = made.parse_args()
+    options = made.parse_args()
     with tempfile.TemporaryDirectory(prefix="foresail-day-") as folder:
-        row = run(Path(folder), given)
+        row = run(Path(folder), options)
     if row is None:
         return 1
     notes = f"target: {TARGET_SECONDS:g} s for 24 h of 100 nodes at 15 s cycles; openb, recording"
-    report("A simulated day", given, [row], notes)
+    report("A simulated day", options, [row], notes)
     return 0
 
 
-def run(folder: Path, given: Any) -> dict[str, Any] | None:
+def run(folder: Path, options: Any) -> dict[str, Any] | None:
     """Run one day and return its figures; None when it failed, with its error on stderr."""
     flags = (
-        f"--virtual-time --json --workload openb --record day.fslog --seed {given.seed}"
-        f" --for {given.hours:g}h --nodes {given.nodes} --interval {given.interval:g} --speed {given.speed:g}"
+        f"--virtual-time --json --workload openb --record day.fslog --seed {options.seed}"
+        f" --for {options.hours:g}h --nodes {options.nodes} --interval {options.interval:g} --speed {options.speed:g}"
     )
     command = [sys.executable, "-m", "foresail", "up", *flags.split()]
     root = str(Path(__file__).parents[1])
     began = time.monotonic()
-    with (folder / "said").open("wb") as said:
+    with (folder / "said").open("wb") as output:
         ran = subprocess.run(
             ["env", f"PYTHONPATH={root}", *command],
             cwd=folder,
             stdout=subprocess.PIPE,
-            stderr=said,
+            stderr=output,
             check=False,
         )
     wall = time.monotonic() - began
@@ -65,8 +65,8 @@ def run(folder: Path, given: Any) -> dict[str, Any] | None:
     summary = json.loads(ran.stdout.splitlines()[-1])
     processor = used.ru_utime + used.ru_stime
     return {
-        "hours": given.hours,
-        "nodes": given.nodes,
+        "hours": options.hours,
+        "nodes": options.nodes,
         "cycles": summary["cycles"],
         "events": summary["events_total"],
         "wall s": round(wall, 1),

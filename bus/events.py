@@ -51,17 +51,17 @@ def read_entry(message: StoredMessage) -> LogEntry:
 
 
 async def read_events(
-    messages: Messages, *, wanted: Callable[[StoredMessage], bool] | None = None
+    messages: Messages, *, selects: Callable[[StoredMessage], bool] | None = None
 ) -> AsyncGenerator[LogEntry, None]:
     """Yield an entry for each message, and close `messages` at the end.
 
     Args:
         messages: as `Bus.read`, `Bus.history` and recordings yield them.
-        wanted: says by subject or headers whether a message is worth decoding; others are left out.
+        selects: says by subject or headers whether a message is worth decoding; others are left out.
     """
     async with aclosing(messages):
         async for message in messages:
-            if wanted is None or wanted(message):
+            if selects is None or selects(message):
                 yield read_entry(message)
 
 

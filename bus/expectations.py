@@ -56,10 +56,12 @@ def settle_refusal(
         AnotherWriter: the newest message of a subject is somebody else's.
     """
     own = {message_id(dict(message.headers)) for message in messages}
-    stored = [one is not None and message_id(dict(one.headers)) in own for one in newest]
+    stored = [
+        message is not None and message_id(dict(message.headers)) in own for message in newest
+    ]
     if all(stored):
-        return tuple(one.seq for one in newest if one is not None)
-    for message, one in zip(messages, newest, strict=True):
-        if one is not None and message_id(dict(one.headers)) not in own:
-            raise AnotherWriter(message.subject, message_id(dict(one.headers)))
+        return tuple(message.seq for message in newest if message is not None)
+    for message, newest_message in zip(messages, newest, strict=True):
+        if newest_message is not None and message_id(dict(newest_message.headers)) not in own:
+            raise AnotherWriter(message.subject, message_id(dict(newest_message.headers)))
     return None

@@ -78,8 +78,8 @@ def _service_identity(name: str, purpose: str, *kinds: Kind, keeps: bool = True)
     """Return a service's identity: its events, its settings, its checkpoint if it `keeps` one, its
     heartbeat.
     """
-    said = (Config, Checkpoint) if keeps else (Config,)
-    return Identity(name, purpose, _subjects_of(name, *kinds, *said), sends_heartbeats=True)
+    published = (Config, Checkpoint) if keeps else (Config,)
+    return Identity(name, purpose, _subjects_of(name, *kinds, *published), sends_heartbeats=True)
 
 
 def _agent_identity(agent: AgentName) -> Identity:

@@ -79,8 +79,8 @@ def _is_deeper_than(value: Any, levels: int) -> bool:
     for _ in range(levels + 1):
         level = [
             inner
-            for one in level
-            if isinstance(one, dict | list)
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for container in level
+            if isinstance(container, dict | list)
+            for inner in (container.values() if isinstance(container, dict) else container)
         ]
     return bool(level)

@@ -231,8 +231,8 @@ class _JsonTypes(_Loader):
     """Builds texts, finite numbers, booleans, nulls, lists and mappings."""
 
     yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(_NOT_IN_JSON)]
-        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(_NOT_IN_JSON)]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
     def finite(self, node: yaml.ScalarNode) -> float:

@@ -91,7 +91,7 @@ def new_logins(identities: Iterable[Identity]) -> dict[str, Login]:
 def store_logins(logins: Logins, folder: Path) -> Path:
     """Write the passwords into `folder`, readable by this user alone; return the file."""
     path = folder / FILE
-    write_private(path, json.dumps({name: one.password for name, one in logins.items()}) + "\n")
+    write_private(path, json.dumps({name: login.password for name, login in logins.items()}) + "\n")
     return path
 
 
@@ -104,7 +104,10 @@ def read_logins(folder: Path) -> dict[str, Login]:
     path = folder / FILE
     try:
         passwords: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-        return {one.name: Login.of(one, passwords[one.name]) for one in table_of_names(passwords)}
+        return {
+            identity.name: Login.of(identity, passwords[identity.name])
+            for identity in table_of_names(passwords)
+        }
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -76,13 +76,13 @@ class MemoryLog:
         for message, seq in zip(messages, expected, strict=True):
             if self.newest_seq(message.subject) != seq:
                 return None
-        if known and all(one is not None for one in known):
-            return tuple(one.seq for one in known if one is not None)
+        if known and all(message is not None for message in known):
+            return tuple(message.seq for message in known if message is not None)
         stored = [self._append(message) for message in messages]
-        for one in stored:
+        for message_stored in stored:
             for feed in tuple(self.feeds):
-                feed(one)
-        return tuple(one.seq for one in stored)
+                feed(message_stored)
+        return tuple(message.seq for message in stored)
 
     def _append(self, message: Message) -> StoredMessage:
         stored = StoredMessage(
@@ -99,7 +99,7 @@ class MemoryLog:
 
     def _forget_ids(self) -> None:
         limit = self.wall_ns() - DUPLICATE_WINDOW_SECONDS * NANOSECONDS
-        for name in [name for name, one in self.recent_ids.items() if one.time_ns < limit]:
+        for name in [name for name, recent in self.recent_ids.items() if recent.time_ns < limit]:
             del self.recent_ids[name]
 
 
@@ -215,8 +215,10 @@ class MemoryBus:
                 continue
             if seqs is None:
                 newest = [self._log.newest.get(message.subject) for message in messages]
-                for message, one in zip(messages, newest, strict=True):
-                    self._expected[message.subject] = 0 if one is None else one.seq
+                for message, newest_message in zip(messages, newest, strict=True):
+                    self._expected[message.subject] = (
+                        0 if newest_message is None else newest_message.seq
+                    )
                 seqs = settle_refusal(messages, newest)
             if seqs is not None:
                 for message, seq in zip(messages, seqs, strict=True):

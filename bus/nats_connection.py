@@ -54,7 +54,7 @@ async def connect_client(
         BusUnavailable: no server answers.
         ServerTooOld: it lacks atomic batches.
     """
-    servers = [one.strip() for one in url.split(",")]
+    servers = [word.strip() for word in url.split(",")]
     if not all(server.startswith(("nats://", "tls://")) for server in servers):
         raise ConfigError("nats.url", url, "write it as nats://HOST:PORT, several with commas")
     client = LightClient()

@@ -253,22 +253,22 @@ class JetStreamPublisher:
             for message in messages
         ]
         if any(
-            one.seq < expected[message.subject]
-            for message, one in zip(messages, newest, strict=True)
+            newest_message.seq < expected[message.subject]
+            for message, newest_message in zip(messages, newest, strict=True)
         ):
             log = await self._reads.info()
-            for message, one in zip(messages, newest, strict=True):
-                check_newest(expected[message.subject], one.message, log)
+            for message, newest_message in zip(messages, newest, strict=True):
+                check_newest(expected[message.subject], newest_message.message, log)
         if in_flight and all(
-            one.seq == expected[message.subject]
-            for message, one in zip(messages, newest, strict=True)
+            newest_message.seq == expected[message.subject]
+            for message, newest_message in zip(messages, newest, strict=True)
         ):
             return None
-        settled = settle_refusal(messages, [one.message for one in newest])
-        for message, one in zip(messages, newest, strict=True):
-            if message.subject in own and one.seq > expected[message.subject]:
-                check_signature(message, self._signature, one.signature)
-            self._expected[message.subject] = one.seq
+        settled = settle_refusal(messages, [newest_message.message for newest_message in newest])
+        for message, newest_message in zip(messages, newest, strict=True):
+            if message.subject in own and newest_message.seq > expected[message.subject]:
+                check_signature(message, self._signature, newest_message.signature)
+            self._expected[message.subject] = newest_message.seq
         return settled
 
     async def _check_after_reconnect(self) -> None:

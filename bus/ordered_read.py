@@ -116,8 +116,8 @@ async def check_unchanged(log: OrderedSource, newest: StoredMessage | None) -> N
 
 
 async def _first_message(log: OrderedSource, start_seq: int, end_seq: int) -> StoredMessage | None:
-    async with aclosing(log.fetch(start_seq, end_seq)) as found:
-        return await anext(found, None)
+    async with aclosing(log.fetch(start_seq, end_seq)) as messages:
+        return await anext(messages, None)
 
 
 def _contradicts(fresh: StoredMessage | None, newest: StoredMessage | None) -> bool:

@@ -107,7 +107,7 @@ async def read_without_holes(
     """
     next_seq = max(1, start_seq)
     while next_seq <= end_seq:
-        asked = next_seq
+        first_seq = next_seq
         for message in await replicas.batch(next_seq, end_seq):
             if message.seq > next_seq and not patience.spent:
                 break
@@ -115,7 +115,7 @@ async def read_without_holes(
                 return
             yield message
             next_seq = message.seq + 1
-        if next_seq > asked:
+        if next_seq > first_seq:
             patience.forget()
             continue
         log = await replicas.info()

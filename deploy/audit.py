@@ -18,7 +18,7 @@ from typing import Any
 
 from packaging.markers import Marker
 
-from deploy.locked import LOCK, locked
+from deploy.locked import LOCK, read_lock
 
 CLEAN, VULNERABLE, NOT_ASKED = 0, 1, 3
 SECONDS = 600.0
@@ -28,9 +28,9 @@ CONTROL_ENTRY = f"{CONTROL}==2.4.1 --hash=sha256:{'0' * 64}\n"
 """Never installed: a release with advisories of its own, which a service worth asking knows."""
 
 
-def expected(text: str) -> set[str]:
+def installed_packages(text: str) -> set[str]:
     """Return the names of a lock's packages that are installed on this machine."""
-    return {one.name for one in locked(text) if not one.marker or Marker(one.marker).evaluate()}
+    return {one.name for one in read_lock(text) if not one.marker or Marker(one.marker).evaluate()}
 
 
 def verdict(names: set[str], printed: str, complaint: str) -> tuple[int, str]:
@@ -77,7 +77,7 @@ def main() -> int:
         asked = Path(folder) / "requirements.txt"
         asked.write_text(text + CONTROL_ENTRY, encoding="utf-8")
         printed, complaint = _ran([*command, str(asked)])
-    code, line = verdict(expected(text), printed, complaint)
+    code, line = verdict(installed_packages(text), printed, complaint)
     (sys.stdout if code == CLEAN else sys.stderr).write(line + "\n")
     return code
 

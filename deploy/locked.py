@@ -70,7 +70,7 @@ class Locked:
     """Of each of its files that may be installed."""
 
 
-def locked(text: str) -> list[Locked]:
+def read_lock(text: str) -> list[Locked]:
     """Return every package of a lock file's text, in its order.
 
     Raises:

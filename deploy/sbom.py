@@ -14,7 +14,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from deploy.locked import LOCK, Locked, licence_of, locked
+from deploy.locked import LOCK, Locked, licence_of, read_lock
 from schemas.config import CODE_VERSION
 
 SPEC_VERSION = "1.6"
@@ -29,7 +29,7 @@ def bill(text: str) -> dict[str, Any]:
     Raises:
         ValueError: the lock cannot be read.
     """
-    packages = locked(text)
+    packages = read_lock(text)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return {
         "bomFormat": "CycloneDX",

@@ -87,7 +87,7 @@ def wrong_arrows(edges: Edges, order: list[list[str]]) -> list[str]:
     return wrong
 
 
-def reduced(edges: Edges) -> list[tuple[str, str]]:
+def reduce_edges(edges: Edges) -> list[tuple[str, str]]:
     """Return the arrows without those that a longer way of arrows implies."""
     follows = defaultdict(set)
     for importer, imported in edges:
@@ -115,7 +115,7 @@ def picture(edges: Edges, order: list[list[str]]) -> str:
             f'        {_key(room)}["{room}"]' for room in rooms if room.split("/")[0] in layer
         ]
         lines.append("    end")
-    lines += [f"    {_key(one)} --> {_key(other)}" for one, other in reduced(edges)]
+    lines += [f"    {_key(one)} --> {_key(other)}" for one, other in reduce_edges(edges)]
     return "\n".join([*lines, "```"])
 
 

@@ -45,7 +45,7 @@ RUNS: Mapping[str, tuple[float, str]] = {
 WIDTH, HEIGHT = 1280, 900
 
 
-def explained(recording: Path) -> str:
+def explain_screen(recording: Path) -> str:
     """Return the picture of `foresail explain` on the decision that answered the node's failure."""
 
     async def answer() -> RenderableType:
@@ -65,7 +65,7 @@ def newest_incident(recording: Path) -> Incident:
     return incidents(asyncio.run(read_history(RecordingSource(recording), None)))[-1]
 
 
-def drawn(recording: Path) -> str:
+def timeline_screen(recording: Path) -> str:
     """Return the picture of `foresail timeline`."""
     return picture(incident_view(newest_incident(recording)), "foresail timeline")
 
@@ -137,9 +137,9 @@ def main() -> int:
     """Write every picture."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (DOCS / "explain.svg").write_text(explained(play(EXPLAINED, folder)), encoding="utf-8")
+        (DOCS / "explain.svg").write_text(explain_screen(play(EXPLAINED, folder)), encoding="utf-8")
         recording = play(TOLD, folder)
-        (DOCS / "timeline.svg").write_text(drawn(recording), encoding="utf-8")
+        (DOCS / "timeline.svg").write_text(timeline_screen(recording), encoding="utf-8")
         write_page(newest_incident(recording), folder / "page.html")
         photograph(folder / "page.html", DOCS / "timeline.png")
     return 0

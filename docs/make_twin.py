@@ -50,7 +50,7 @@ def defaults(group: type) -> str:
     said = sentences(group)
     assert is_dataclass(group)
     rows = [
-        f"| `{field.name}` | `{_shown(field.default)}` | {said[field.name]} |"
+        f"| `{field.name}` | `{_value_text(field.default)}` | {said[field.name]} |"
         for field in fields(group)
         if field.default is not MISSING
     ]
@@ -88,14 +88,14 @@ def _key(name: str, kind: type[BaseModel]) -> str:
     info = kind.model_fields[name]
     if info.is_required() or info.default is None or isinstance(info.default, BaseModel):
         return name
-    return f"{name}={_shown(info.default)}" if info.default != () else name
+    return f"{name}={_value_text(info.default)}" if info.default != () else name
 
 
-def _shown(value: Any) -> str:
+def _value_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e12:
         return f"{value:.0f}"
     if isinstance(value, tuple):
-        return ", ".join(map(_shown, value)) or "none"
+        return ", ".join(map(_value_text, value)) or "none"
     return _cell(str(value)) or "none"
 
 

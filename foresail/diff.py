@@ -14,7 +14,7 @@ from foresail.output import console, print_json
 from foresail.verbs import Verb
 from lab.rerun.diff import Diff, diff
 from lab.rerun.what_if import WINDOW_SECONDS
-from projections.figures import number, signed
+from projections.figures import number, signed_text
 from projections.policy_totals import comparison_rows
 
 VERB = Verb(190, "compare two recordings cycle by cycle")
@@ -81,7 +81,7 @@ def _print(found: Diff) -> None:
     for name in ("figure", "A", "B", "difference"):
         table.add_column(name, justify="left" if name == "figure" else "right")
     for name, before, after in comparison_rows(a.totals, b.totals):
-        table.add_row(name, number(before), number(after), signed(after - before))
+        table.add_row(name, number(before), number(after), signed_text(after - before))
     out.print(table)
     counts = ", ".join(f"{count} {name}" for name, count in found.classes.items())
     out.print(f"decisions of the same cycle: {counts}")

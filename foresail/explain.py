@@ -117,7 +117,7 @@ async def read_record(source: Source, cycle: int) -> CycleRecord:
     record = CycleRecord(cycle)
     messages = source.messages(CYCLE_SUBJECTS, start_seq=await source.start_of_cycle(cycle))
     async for entry in read_events(
-        messages, wanted=lambda message: cycle_of_message(message) == cycle
+        messages, selects=lambda message: cycle_of_message(message) == cycle
     ):
         event = entry.event
         record = record.after_unreadable(entry.seq) if event is None else record.after(event)

@@ -164,7 +164,7 @@ async def _print(
     """Print what the filter takes, at most `limit` events; return how many were printed."""
     printed = 0
     needs_tables = form.json or form.rows or shown.node or shown.where is not None
-    async with aclosing(read_events(messages, wanted=shown.takes)) as entries:
+    async with aclosing(read_events(messages, selects=shown.takes)) as entries:
         async for entry in entries:
             message, event = entry.message, entry.event
             if event is not None:

@@ -25,7 +25,7 @@ from lab.rerun.changes import (
 )
 from lab.rerun.engine import LAYERS
 from lab.rerun.what_if import WINDOW_SECONDS, Result, what_if
-from projections.figures import number, signed
+from projections.figures import number, signed_text
 from projections.policy_totals import comparison_rows
 
 VERB = Verb(170, "say what other thresholds, models or rules would have decided on a recording")
@@ -199,7 +199,7 @@ def _figures(result: Result) -> Table:
     for name in ("figure", result.baseline_name, "now", "difference"):
         table.add_column(name, justify="left" if name == "figure" else "right")
     for name, before, after in comparison_rows(result.baseline, result.changed):
-        table.add_row(name, number(before), number(after), signed(after - before))
+        table.add_row(name, number(before), number(after), signed_text(after - before))
     return table
 
 

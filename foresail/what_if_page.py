@@ -8,7 +8,7 @@ from pathlib import Path
 
 from foresail.stack.preflight import check_writable
 from lab.rerun.what_if import Result
-from projections.figures import duration, number, signed
+from projections.figures import duration, number, signed_text
 from projections.policy_totals import comparison_rows
 
 STYLE = """
@@ -58,7 +58,7 @@ def _span(result: Result) -> str:
 def _figures(result: Result) -> str:
     body = "".join(
         f"<tr><td>{escape(name)}<td class=n>{number(before)}<td class=n>{number(after)}"
-        f"<td class=n>{signed(after - before)}"
+        f"<td class=n>{signed_text(after - before)}"
         for name, before, after in comparison_rows(result.baseline, result.changed)
     )
     return f"<table><tr><th>figure<th>{escape(result.baseline_name)}<th>now<th>difference{body}</table>"

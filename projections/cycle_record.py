@@ -124,9 +124,9 @@ class CycleRecord:
     @property
     def events(self) -> list[Event[Any]]:
         """Every event, in the order of the log."""
-        return sorted(self._unordered(), key=lambda event: event.seq)
+        return sorted(self._unordered_events(), key=lambda event: event.seq)
 
-    def _unordered(self) -> Iterator[Event[Any]]:
+    def _unordered_events(self) -> Iterator[Event[Any]]:
         for single in (self.observation, self.decision, self.reward):
             if single is not None:
                 yield single

@@ -52,7 +52,7 @@ def event_text(event: Event[Any]) -> str:
         case Decision() as decision:
             return decision_line(decision)
         case FramedData() as framed:
-            return _framed(framed)
+            return _frame_text(framed)
         case OutcomeExecution() | OutcomeVerification() | OutcomeReward() | OutcomeForecast():
             return _outcome(event.data)
         case Reaction() as reaction:
@@ -111,7 +111,7 @@ def _prediction(prediction: Prediction) -> str:
     return f"{prediction.model_id}: highest {what} {highest}"
 
 
-def _framed(framed: FramedData) -> str:
+def _frame_text(framed: FramedData) -> str:
     kind = framed.frame.frame
     match framed:
         case Observation(totals=totals):

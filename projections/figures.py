@@ -26,7 +26,7 @@ def number(value: float, digits: int = SIGNIFICANT_DIGITS) -> str:
     return sign + (text.rstrip("0").rstrip(".") if "." in text else text)
 
 
-def signed(value: float) -> str:
+def signed_text(value: float) -> str:
     """Return a difference: a number with its sign; 0 has none."""
     text = number(value)
     return text if text == "0" or value < 0 else f"+{text}"

@@ -53,7 +53,7 @@ def operating_after(state: OperatingState, data: EventData) -> OperatingState:
     """Return the state after one event; most events do not change it."""
     match data:
         case Control():
-            return _commanded(state, data)
+            return _apply_control(state, data)
         case Config(process="executor", settings=settings):
             return replace(state, configured_mode=str(settings.get("mode") or ""))
         case OutcomeExecution(mode=mode) if not state.mode:
@@ -62,7 +62,7 @@ def operating_after(state: OperatingState, data: EventData) -> OperatingState:
             return state
 
 
-def _commanded(state: OperatingState, control: Control) -> OperatingState:
+def _apply_control(state: OperatingState, control: Control) -> OperatingState:
     match control.command:
         case Command.KILL | Command.PAUSE:
             killed = state.killed or control.command is Command.KILL

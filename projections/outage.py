@@ -39,14 +39,18 @@ class Outage:
 
 def outage_of(snapshot: SnapshotNodes) -> Outage | None:
     """Return the outage that a snapshot was made in; None while what is needed can be read."""
-    failed = [one for one in snapshot.sources if not one.ok]
-    needed = [one for one in failed if one.source in NEEDED]
+    failed = [source for source in snapshot.sources if not source.ok]
+    needed = [source for source in failed if source.source in NEEDED]
     if not needed:
         return None
-    known = [one.failing_since_seconds for one in needed if one.failing_since_seconds is not None]
+    known = [
+        source.failing_since_seconds
+        for source in needed
+        if source.failing_since_seconds is not None
+    ]
     since = min(known, default=snapshot.cluster_time_seconds)
     message = needed[0].message or str(needed[0].reason or "no answer")
-    return Outage(since, tuple(one.source for one in failed), message)
+    return Outage(since, tuple(source.source for source in failed), message)
 
 
 def is_without_nodes(observation: Observation) -> bool:

@@ -18,11 +18,11 @@ MICRO = 1_000_000
 
 def direction_of(action: Action) -> str:
     """Return which way an action moves its target; empty for those that nothing undoes."""
-    given = action.parameters
+    parameters = action.parameters
     if action.kind is ActionKind.POWER_STATE:
-        return "on" if given.power_state == "on" else "off"
+        return "on" if parameters.power_state == "on" else "off"
     if action.kind is ActionKind.ADMISSION:
-        return "open" if given.admission == "admit" else "close"
+        return "open" if parameters.admission == "admit" else "close"
     return ""
 
 
@@ -60,7 +60,9 @@ class PolicyTotals:
     def rewarded_agents(self) -> tuple[str, ...]:
         """Who can be rewarded: the agents registered here, and others that the recording names."""
         return tuple(
-            dict.fromkeys((*agent_names(), *(one for one in self.rewards if one != "total")))
+            dict.fromkeys(
+                (*agent_names(), *(reward for reward in self.rewards if reward != "total"))
+            )
         )
 
     @property

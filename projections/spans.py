@@ -121,7 +121,7 @@ class SpanBuilder:
         if cycle < 1:
             return []
         return [
-            *self._settled(cycle),
+            *self._take_settled(cycle),
             self._span(message, attributes, context, causes, self._root(cycle, correlation_id)),
         ]
 
@@ -140,7 +140,7 @@ class SpanBuilder:
             self._open[cycle] = root
         return root
 
-    def _settled(self, cycle: int) -> list[CycleSpan]:
+    def _take_settled(self, cycle: int) -> list[CycleSpan]:
         ready = [number for number in sorted(self._open) if number + SETTLED_CYCLES <= cycle]
         return [_root_span(number, self._open.pop(number)) for number in ready]
 

@@ -41,20 +41,20 @@ def main(arguments: list[str]) -> int:
         metavar="FOLDER",
         help="keep finished tries here and go on where an earlier run of the same code stopped",
     )
-    given = parser.parse_args(arguments)
-    if given.jobs < 1:
-        sys.stderr.write(f"error: --jobs = {given.jobs}: use 1 or more\n")
+    options = parser.parse_args(arguments)
+    if options.jobs < 1:
+        sys.stderr.write(f"error: --jobs = {options.jobs}: use 1 or more\n")
         return 2
-    unknown = [part for part in given.parts if part not in PARTS]
+    unknown = [part for part in options.parts if part not in PARTS]
     if unknown:
         sys.stderr.write(f"error: PART = {unknown[0]!r}: use one of {', '.join(PARTS)}\n")
         return 2
-    base = CI if given.small else FULL
-    scale = replace(base, seed=given.seed, jobs=given.jobs, results=given.results)
+    base = CI if options.small else FULL
+    scale = replace(base, seed=options.seed, jobs=options.jobs, results=options.results)
     console = Console()
     rows: list[Row] = []
     try:
-        for part in given.parts or PARTS:
+        for part in options.parts or PARTS:
             prove: Prove = import_module(f"proofs.{part}").prove
             for row in prove(scale):
                 rows.append(row)

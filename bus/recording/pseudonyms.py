@@ -82,8 +82,8 @@ def _codes(branch: _PrefixNode, path: str, salt: bytes) -> Iterable[tuple[str, s
         for char in chars:
             yield char, codes.get(char, char), branch.children[char]
         return
-    drawn = sorted(random.sample(range(len(CODE_LETTERS) ** CODE_LENGTH), len(chars)))
-    for char, number in zip(chars, drawn, strict=True):
+    code_numbers = sorted(random.sample(range(len(CODE_LETTERS) ** CODE_LENGTH), len(chars)))
+    for char, number in zip(chars, code_numbers, strict=True):
         label, end = _follow_single_path(char, branch.children[char])
         # A separator stays where it is: it sorts before `/`, which may follow a shorter name.
         literal = "" if char in words else char
@@ -105,8 +105,8 @@ def _same_class(chars: list[str], random: Random) -> dict[str, str]:
     replacements: dict[str, str] = {}
     for letters in _CLASSES:
         members = [char for char in chars if char in letters]
-        drawn = sorted(random.sample(range(len(letters)), len(members)))
-        replacements.update(zip(members, (letters[place] for place in drawn), strict=True))
+        places = sorted(random.sample(range(len(letters)), len(members)))
+        replacements.update(zip(members, (letters[place] for place in places), strict=True))
     return replacements
 
 

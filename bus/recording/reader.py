@@ -119,7 +119,7 @@ def read_header(path: Path) -> dict[str, Any]:
         raise InputError("recording", path, remedy)
     version = header.get("version")
     if isinstance(version, bool) or version not in READABLE:
-        known = " and ".join(str(one) for one in READABLE)
+        known = " and ".join(str(version) for version in READABLE)
         raise InputError(
             "recording",
             path,

@@ -102,7 +102,7 @@ class StartFinder:
         heads = [
             newest
             for entries in self.standing.values()
-            for newest in [one for one in entries if one[0].seq < begin][-1:]
+            for newest in [entry for entry in entries if entry[0].seq < begin][-1:]
         ]
         return StartPoint(begin, complete, tuple(sorted(heads, key=lambda head: head[0].seq)))
 
@@ -120,7 +120,7 @@ class StartFinder:
             self.applied_seqs.setdefault(process, None)
         entries = [*self.standing.get(message.subject, ()), (message, line)]
         begin = self.start_for(message.seq).first_seq
-        older = [one for one in entries if one[0].seq < begin]
+        older = [entry for entry in entries if entry[0].seq < begin]
         self.standing[message.subject] = entries[max(len(older) - 1, 0) :]
 
 

@@ -58,7 +58,7 @@ class Window:
 
     def __str__(self) -> str:
         """As it is written in a header."""
-        first, last = ("" if one is None else str(one) for one in (self.first, self.last))
+        first, last = ("" if bound is None else str(bound) for bound in (self.first, self.last))
         return f"{self.by} {first}..{last}"
 
     def _value(self, message: StoredMessage) -> int | None:
@@ -81,7 +81,7 @@ def cycle_of_message(message: StoredMessage) -> int | None:
         return None
 
 
-def cycle_of_decision(messages: Iterable[StoredMessage], wanted: str) -> int:
+def cycle_of_decision(messages: Iterable[StoredMessage], decision: str) -> int:
     """Return the cycle of a decision: `last`, the number of its cycle, or the beginning of its id.
 
     Raises:
@@ -92,14 +92,14 @@ def cycle_of_decision(messages: Iterable[StoredMessage], wanted: str) -> int:
         if _layer_of(message.subject) != "decision":
             continue
         cycle = cycle_of_message(message)
-        if str(cycle) == wanted or message.headers.get("ce-id", "").startswith(wanted):
+        if str(cycle) == decision or message.headers.get("ce-id", "").startswith(decision):
             newest = cycle
             break
-        if wanted == "last":
+        if decision == "last":
             newest = cycle
     if newest is None:
         remedy = "give `last`, a cycle that holds a decision, or the beginning of a decision's id"
-        raise InputError("--decision", wanted, remedy)
+        raise InputError("--decision", decision, remedy)
     return newest
 
 

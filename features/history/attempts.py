@@ -36,19 +36,19 @@ class Attempts:
         """Nothing runs."""
         return cls(np.empty(0, dtype=np.int64), TaskEvents.empty())
 
-    def resolved(self, events: TaskEvents) -> tuple[Attempts, TaskEvents]:
+    def resolve(self, events: TaskEvents) -> tuple[Attempts, TaskEvents]:
         """Return what runs after `events`, and the events with LOST rows and their attempts."""
         state, done = self, TaskEvents.empty()
         breaks = np.flatnonzero(np.diff(events.segment, prepend=np.int16(self.segment)))
         for start, stop in zip([0, *breaks], [*breaks, len(events)], strict=True):
             piece = events.rows(slice(start, stop))
             if len(piece) and piece.segment[0] != state.segment:
-                lost = _lost(state.rows, np.full(len(state.rows), piece.time_us[0]))
-                done = done.joined(lost)
+                lost = _lost_rows(state.rows, np.full(len(state.rows), piece.time_us[0]))
+                done = done.concat(lost)
                 state = Attempts(self.key[:0], TaskEvents.empty(), int(piece.segment[0]))
             piece = state._without_restarts(piece)
             origins = Origins.of(state, piece)
-            done = done.joined(origins.with_starts(state, piece))
+            done = done.concat(origins.with_starts(state, piece))
             state = state._after(piece, origins)
         return state, done
 
@@ -64,9 +64,9 @@ class Attempts:
         again = np.flatnonzero((events.kind == Kind.SCHEDULE) & origins.running)
         if not len(again):
             return events
-        lost = _lost(origins.rows(self, events).rows(again), events.time_us[again])
+        lost = _lost_rows(origins.rows(self, events).rows(again), events.time_us[again])
         place = np.concatenate([2 * np.arange(len(events)) + 1, 2 * again])
-        return events.joined(lost).rows(np.lexsort((place,)))
+        return events.concat(lost).rows(np.lexsort((place,)))
 
     def _after(self, events: TaskEvents, origins: Origins) -> Attempts:
         if not len(origins.order):
@@ -76,7 +76,7 @@ class Attempts:
         stays = ~np.isin(self.key, origins.key[last])
         begun = last[events.kind[last] == Kind.SCHEDULE]
         key = np.concatenate([self.key[stays], origins.key[begun]])
-        rows = self.rows.rows(stays).joined(events.rows(begun))
+        rows = self.rows.rows(stays).concat(events.rows(begun))
         by_key = np.lexsort((key,))
         return Attempts(key[by_key], rows.rows(by_key), self.segment)
 
@@ -134,18 +134,18 @@ class Origins:
             for name in OF_THE_ATTEMPT
         }
         changed["attempt_start_us"] = np.where(ends, origin.time_us, -1)
-        return _changed(events, changed)
+        return _with_columns(events, changed)
 
 
-def _lost(rows: TaskEvents, time_us: I64) -> TaskEvents:
+def _lost_rows(rows: TaskEvents, time_us: I64) -> TaskEvents:
     changed = {
         "attempt_start_us": rows.time_us,
         "time_us": time_us,
         "kind": np.full(len(rows), Kind.LOST, dtype=np.int8),
     }
-    return _changed(rows, changed)
+    return _with_columns(rows, changed)
 
 
-def _changed(events: TaskEvents, changed: dict[str, Any]) -> TaskEvents:
+def _with_columns(events: TaskEvents, changed: dict[str, Any]) -> TaskEvents:
     same = {item.name: getattr(events, item.name) for item in fields(TaskEvents)}
     return TaskEvents(**(same | changed))

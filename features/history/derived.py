@@ -54,8 +54,8 @@ def share(part: I64, whole: I64) -> F64:
 
 
 def _age(known: Known) -> F64:
-    seen = known.first_us > BEFORE_THE_TRACE_US
-    return np.where(seen, (known.time_us - known.first_us) / 1e6, np.nan)
+    is_known = known.first_us > BEFORE_THE_TRACE_US
+    return np.where(is_known, (known.time_us - known.first_us) / 1e6, np.nan)
 
 
 DERIVED: Mapping[str, Derived] = {

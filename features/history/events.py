@@ -91,12 +91,12 @@ class Events:
     jobs: JobEvents = field(default_factory=JobEvents.empty)
     machines: MachineEvents = field(default_factory=MachineEvents.empty)
 
-    def joined(self, later: Events) -> Events:
+    def concat(self, later: Events) -> Events:
         """Return these events and the later ones."""
         return Events(
-            self.tasks.joined(later.tasks) if len(later.tasks) else self.tasks,
-            self.jobs.joined(later.jobs) if len(later.jobs) else self.jobs,
-            self.machines.joined(later.machines) if len(later.machines) else self.machines,
+            self.tasks.concat(later.tasks) if len(later.tasks) else self.tasks,
+            self.jobs.concat(later.jobs) if len(later.jobs) else self.jobs,
+            self.machines.concat(later.machines) if len(later.machines) else self.machines,
         )
 
 

@@ -82,7 +82,7 @@ class History:
         ledgers[CAPACITY] = Ledger.empty(len(MACHINE_TOTALS), len(MACHINE_MARKS), WEEK_US * 520)
         return cls(feature_set, ledgers)
 
-    def extended(self, events: Events) -> History:
+    def extend(self, events: Events) -> History:
         """Return this history with more events, none earlier than the newest so far.
 
         Raises:
@@ -104,8 +104,8 @@ class History:
         _count_tasks(ledgers, self.feature_set.keys, tasks)
         _count_jobs(ledgers, self.feature_set.keys, events.jobs)
         if len(events.machines):
-            ledgers[CAPACITY], _, _ = ledgers[CAPACITY].extended(machine_steps(events.machines))
-        recent = self.recent.joined(events)
+            ledgers[CAPACITY], _, _ = ledgers[CAPACITY].extend(machine_steps(events.machines))
+        recent = self.recent.concat(events)
         return replace(self, ledgers=ledgers, newest_us=newest, recent=recent)
 
     def features(self, anchors: Anchors) -> F32:
@@ -117,8 +117,8 @@ class History:
         if len(anchors) and anchors.time_us.min() < self.from_us:
             raise ValueError("an anchor is older than what was kept: ask before trimming")
         out = np.empty((len(anchors), len(self.feature_set.features)), dtype=np.float32)
-        asked = distinct(anchors.machine, anchors.time_us)
-        own = Own.of(anchors, asked, self.ledgers[CAPACITY], self.ledgers["machine"])
+        distinct_keys = distinct(anchors.machine, anchors.time_us)
+        own = Own.of(anchors, distinct_keys, self.ledgers[CAPACITY], self.ledgers["machine"])
         for column, name in enumerate(self.feature_set.own):
             out[:, column] = OWN[name].compute(own)
         column = len(self.feature_set.own)
@@ -129,7 +129,7 @@ class History:
             column += block.width
         return out
 
-    def trimmed(self, now_us: int, most_keys: int | None = None) -> History:
+    def trim(self, now_us: int, most_keys: int | None = None) -> History:
         """Return what anchors at `now_us` or later need: their features stay the same, bit for bit.
 
         Every event before `now_us` must be in already: what came since decides what is forgotten.
@@ -139,8 +139,8 @@ class History:
         """
         now_us = max(now_us, self.from_us)
         ledgers = {
-            key: one.trimmed(now_us, self._window_us(key), most_keys)
-            for key, one in self.ledgers.items()
+            key: ledger.trim(now_us, self._window_us(key), most_keys)
+            for key, ledger in self.ledgers.items()
         }
         recent = Events(
             _since(self.recent.tasks, now_us - self.feature_set.window_us(of_jobs=False)),
@@ -175,18 +175,18 @@ class History:
         """
         begun = cls.begin(feature_set)
         ledgers = {}
-        for key, one in begun.ledgers.items():
+        for key, ledger in begun.ledgers.items():
             columns: dict[str, Any] = {name: state[f"{key}.{name}"] for name in LEDGER_COLUMNS}
-            ledgers[key] = replace(one, **columns)
+            ledgers[key] = replace(ledger, **columns)
             for name in ("totals", "marks"):
-                if columns[name].shape[1:] != getattr(one, name).shape[1:]:
+                if columns[name].shape[1:] != getattr(ledger, name).shape[1:]:
                     raise ValueError(f"{key}.{name} has other columns: another version's state")
         tables: dict[str, Any] = {}
         for name, kind in RECENT.items():
             columns = {i.name: state[f"recent_{name}.{i.name}"] for i in fields(kind)}
             tables[name] = kind(**columns)
         newest_us, from_us = (int(value) for value in state["times_us"])
-        history = replace(begun, ledgers=ledgers).extended(Events(**tables))
+        history = replace(begun, ledgers=ledgers).extend(Events(**tables))
         return replace(history, newest_us=newest_us, from_us=from_us)
 
     def _window_us(self, key: str) -> int:
@@ -218,9 +218,9 @@ def _count_tasks(ledgers: dict[str, Ledger], keys: Sequence[str], tasks: TaskEve
         known = np.flatnonzero(numbers >= 0)
         piece = replace(steps.rows(known), key=numbers[known])
         if key == "job":
-            rows, which = ledgers[key].continued(piece)
+            rows, which = ledgers[key].continue_rows(piece)
             piece = with_first_fails(piece, rows, which)
-        ledgers[key], rows, which = ledgers[key].extended(piece)
+        ledgers[key], rows, which = ledgers[key].extend(piece)
         if key in ("task", "job"):
             count_firsts(key, steps, rows, known[which])
         if key == "job":
@@ -239,4 +239,4 @@ def _count_jobs(ledgers: dict[str, Ledger], keys: Sequence[str], jobs: JobEvents
             numbers = job_event_keys(key, jobs)
             known = np.flatnonzero(numbers >= 0)
             piece = replace(steps.rows(known), key=numbers[known])
-            ledgers[key], _, _ = ledgers[key].extended(piece)
+            ledgers[key], _, _ = ledgers[key].extend(piece)

@@ -86,17 +86,17 @@ class Ledger:
     def __len__(self) -> int:
         return len(self.key)
 
-    def extended(self, steps: Steps) -> tuple[Ledger, Ledger, I64]:
+    def extend(self, steps: Steps) -> tuple[Ledger, Ledger, I64]:
         """Return the ledger after `steps`, only their rows, and which step each of those is."""
-        fresh, order = self.continued(steps)
-        return self._merged(fresh), fresh, order
+        fresh, order = self.continue_rows(steps)
+        return self._merge(fresh), fresh, order
 
-    def continued(self, steps: Steps) -> tuple[Ledger, I64]:
+    def continue_rows(self, steps: Steps) -> tuple[Ledger, I64]:
         """Return only the rows that `steps` would add, and which step each of them is."""
         order = np.lexsort((steps.key,))
-        return self._continued(steps.rows(order)), order
+        return self._continue_rows(steps.rows(order)), order
 
-    def trimmed(self, now_us: int, keep_us: int, most_keys: int | None = None) -> Ledger:
+    def trim(self, now_us: int, keep_us: int, most_keys: int | None = None) -> Ledger:
         """Return what anchors at `now_us` or later can reach with windows of `keep_us` at most.
 
         Of the keys without an event in that window at most `most_keys` stay: those that run
@@ -158,7 +158,7 @@ class Ledger:
             outcomes=self.outcomes[index],
         )
 
-    def _continued(self, steps: Steps) -> Ledger:
+    def _continue_rows(self, steps: Steps) -> Ledger:
         """Return the rows of steps sorted by (key, time), each key continued from its last row."""
         count = len(steps.key)
         if not count:
@@ -173,8 +173,8 @@ class Ledger:
         first = np.flatnonzero(start)
         carried = np.where(key_start[first], base[key_number[first]], -1)
         known = np.flatnonzero(carried >= 0)
-        gone = self.forgotten(carried[known], steps.time_us[first[known]])
-        carried[known[gone]] = -1
+        forgotten = self.forgotten(carried[known], steps.time_us[first[known]])
+        carried[known[forgotten]] = -1
 
         offset = gather_rows(self.totals, carried, 0) - sums[first] + steps.totals[first]
         begun = np.where(carried >= 0, gather_rows(self.first_us, carried, 0), steps.time_us[first])
@@ -204,7 +204,7 @@ class Ledger:
         pause[heads] = False
         return pause
 
-    def _merged(self, fresh: Ledger) -> Ledger:
+    def _merge(self, fresh: Ledger) -> Ledger:
         """Return both ledgers' rows; every row of `fresh` is newer than its key's rows here."""
         if not len(self) or not len(fresh):
             return fresh if not len(self) else self

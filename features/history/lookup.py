@@ -52,16 +52,16 @@ class Lookup:
         """Return the row of each key's newest event strictly before its time, -1 for none."""
         if not len(self.ledger):
             return np.full(len(self.ranks), -1, dtype=np.int64)
-        asked = (self.ranks << self.bits) | (time_us - (self.floor_us - 1))
-        index = np.searchsorted(self.places, asked) - 1
-        found = self.known & (index >= 0)
-        found &= (self.places[index] >> self.bits) == self.ranks
-        return np.where(found, index, -1)
+        searched = (self.ranks << self.bits) | (time_us - (self.floor_us - 1))
+        index = np.searchsorted(self.places, searched) - 1
+        has_row = self.known & (index >= 0)
+        has_row &= (self.places[index] >> self.bits) == self.ranks
+        return np.where(has_row, index, -1)
 
     def alive_before(self, time_us: I64) -> I64:
         """Return what `before` does, -1 also for keys that were forgotten by then."""
         index = self.before(time_us)
-        found = np.flatnonzero(index >= 0)
-        gone = self.ledger.forgotten(index[found], time_us[found])
-        index[found[gone]] = -1
+        rows_found = np.flatnonzero(index >= 0)
+        forgotten = self.ledger.forgotten(index[rows_found], time_us[rows_found])
+        index[rows_found[forgotten]] = -1
         return index

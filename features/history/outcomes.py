@@ -32,8 +32,8 @@ def outcome_bits(outcome: I8, first: I64, number: I64, carried: U64) -> U64:
     is_end = outcome >= 0
     ends = np.flatnonzero(is_end)
     before: I64 = np.cumsum(is_end) - is_end
-    seen: I64 = before + is_end - before[first][number]
-    place: I64 = seen[ends]
+    ends_before: I64 = before + is_end - before[first][number]
+    place: I64 = ends_before[ends]
     bits = outcome[ends].astype(np.uint64)
     for shift in (1, 2, 4, 8, 16, 32):
         earlier = np.zeros_like(bits)
@@ -44,7 +44,7 @@ def outcome_bits(outcome: I8, first: I64, number: I64, carried: U64) -> U64:
     if not len(bits):
         return carried[number]
     newest = np.maximum(before + is_end - 1, 0)
-    return np.where(seen > 0, bits[newest], carried[number])
+    return np.where(ends_before > 0, bits[newest], carried[number])
 
 
 def recent_rate(outcomes: U64, ends: I64) -> F64:

@@ -29,12 +29,16 @@ class Own:
 
     @classmethod
     def of(
-        cls, anchors: Anchors, asked: tuple[I64, I64, I64], capacity: Ledger, machines: Ledger
+        cls,
+        anchors: Anchors,
+        distinct_keys: tuple[I64, I64, I64],
+        capacity: Ledger,
+        machines: Ledger,
     ) -> Own:
-        """Look the machines up; `asked` are the different (machine, time) and each row's one."""
+        """Look the machines up; `distinct_keys` are the different (machine, time) and each row's one."""
         columns = [TOTAL["cpu_used"], TOTAL["memory_used"]]
-        index = _newest(capacity, asked)
-        used = gather_rows(machines.totals[:, columns], _newest(machines, asked), 0)
+        index = _newest(capacity, distinct_keys)
+        used = gather_rows(machines.totals[:, columns], _newest(machines, distinct_keys), 0)
         removals = gather_rows(capacity.totals[:, MACHINE_TOTALS["removals"]], index, 0)
         return cls(anchors, gather_rows(capacity.marks, index, UNKNOWN), removals, used)
 
@@ -50,9 +54,9 @@ class Own:
     def request(self, mark: str) -> F64:
         """Return the row's own request, on the scale of sizes."""
         anchors = self.anchors
-        asked = anchors.cpu_request if mark == "cpus" else anchors.memory_request
-        wanted = millionths(asked)
-        return np.where(wanted >= 0, wanted / MILLIONTHS, np.nan)
+        amount = anchors.cpu_request if mark == "cpus" else anchors.memory_request
+        amount_millionths = millionths(amount)
+        return np.where(amount_millionths >= 0, amount_millionths / MILLIONTHS, np.nan)
 
     def since(self, mark: str) -> F64:
         """Return the seconds since the machine was added or removed."""
@@ -79,8 +83,8 @@ class OwnColumn:
         return Feature(name, self.unit, key, self.source, self.meaning)
 
 
-def _newest(ledger: Ledger, asked: tuple[I64, I64, I64]) -> I64:
-    machines, times, inverse = asked
+def _newest(ledger: Ledger, distinct_keys: tuple[I64, I64, I64]) -> I64:
+    machines, times, inverse = distinct_keys
     if not len(machines):
         return np.empty(0, dtype=np.int64)
     lookup = Lookup.over(ledger, machines, int(times.min()), int(times.max()))
@@ -96,7 +100,7 @@ def _ratio(part: F64, whole: F64) -> F64:
     return quotient(part, whole, whole > 0)
 
 
-def _known(values: F64) -> F64:
+def _known_or_nan(values: F64) -> F64:
     return np.where(values >= 0, values, np.nan)
 
 
@@ -114,19 +118,19 @@ OWN: Mapping[str, OwnColumn] = {
         "level",
         "requests",
         "sensitivity to latency, 0 to 3",
-        lambda o: _known(o.anchors.scheduling_class.astype(np.float64)),
+        lambda o: _known_or_nan(o.anchors.scheduling_class.astype(np.float64)),
     ),
     "different_machines": OwnColumn(
         "flag",
         "requests",
         "whether the job's tasks must be on different machines",
-        lambda o: _known(o.anchors.different_machines.astype(np.float64)),
+        lambda o: _known_or_nan(o.anchors.different_machines.astype(np.float64)),
     ),
     "task_index": OwnColumn(
         "index",
         "requests",
         "the task's number in its job",
-        lambda o: _known(o.anchors.task.astype(np.float64)),
+        lambda o: _known_or_nan(o.anchors.task.astype(np.float64)),
     ),
     "attempt_age_seconds": OwnColumn(
         "seconds", "attempts", "time since the attempt was scheduled", lambda o: o.attempt_age()

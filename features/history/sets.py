@@ -30,7 +30,7 @@ class FeatureSet:
     def features(self) -> tuple[Feature, ...]:
         """Return every column."""
         own = tuple(OWN[name].feature(name) for name in self.own)
-        return own + tuple(one for block in self.blocks for one in block.features())
+        return own + tuple(feature for block in self.blocks for feature in block.features())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -55,8 +55,8 @@ class FeatureSet:
 
 
 FEATURE_SETS: Mapping[str, FeatureSet] = {
-    one.name: one
-    for one in (
+    feature_set.name: feature_set
+    for feature_set in (
         FeatureSet("full", 2, FULL_OWN, FULL_BLOCKS),
         FeatureSet("live", 1, LIVE_OWN, LIVE_BLOCKS),
     )

@@ -100,9 +100,9 @@ def machine_steps(events: MachineEvents) -> Steps:
     marks = np.full((len(events), len(MACHINE_MARKS)), UNKNOWN, dtype=np.int64)
     marks[:, MACHINE_MARKS["cpus"]] = millionths(events.cpus)
     marks[:, MACHINE_MARKS["memory"]] = millionths(events.memory)
-    seen = events.time_us > BEFORE_THE_TRACE_US
+    in_trace = events.time_us > BEFORE_THE_TRACE_US
     for kind, mark in ((MachineKind.ADD, "added_us"), (MachineKind.REMOVE, "removed_us")):
-        chosen = seen & (events.kind == kind)
+        chosen = in_trace & (events.kind == kind)
         marks[chosen, MACHINE_MARKS[mark]] = events.time_us[chosen]
     outcome = np.full(len(events), -1, dtype=np.int8)
     return Steps(events.machine, events.time_us, totals, marks, outcome)
@@ -122,12 +122,12 @@ def log2_seconds(duration_us: I64) -> I64:
 
 def _write_kinds(kind: I8, time_us: I64, totals: I64, marks: I64) -> Flags:
     """Count each kind and mark its time; return which events are ends that were seen."""
-    seen = time_us > BEFORE_THE_TRACE_US
-    for one in KINDS:
-        chosen = kind == one
-        totals[:, one] = chosen
-        chosen &= seen
-        marks[chosen, one] = time_us[chosen]
+    in_trace = time_us > BEFORE_THE_TRACE_US
+    for number in KINDS:
+        chosen = kind == number
+        totals[:, number] = chosen
+        chosen &= in_trace
+        marks[chosen, number] = time_us[chosen]
     ends = (kind > Kind.SCHEDULE) & (kind < Kind.LOST)
     marks[ends, MARK["end_kind"]] = kind[ends]
     return ends

@@ -77,7 +77,7 @@ class Table:
         """Return the chosen rows, in the chosen order."""
         return type(self)(**{i.name: getattr(self, i.name)[selection] for i in fields(self)})
 
-    def joined(self, other: Self) -> Self:
+    def concat(self, other: Self) -> Self:
         """Return this table's rows and then the other's."""
         return type(self)(
             **{
@@ -91,9 +91,9 @@ def gather_rows(matrix: NDArray[Any], index: I64, missing: int) -> NDArray[Any]:
     """Return the rows `index` of `matrix`; -1 gives a row full of `missing`."""
     if not len(matrix):
         return np.full((len(index), *matrix.shape[1:]), missing, dtype=matrix.dtype)
-    taken = matrix[np.maximum(index, 0)]
-    taken[index < 0] = missing
-    return taken
+    gathered = matrix[np.maximum(index, 0)]
+    gathered[index < 0] = missing
+    return gathered
 
 
 def quotient(part: I64 | F64, whole: I64 | F64, where: Flags) -> F64:

@@ -53,26 +53,26 @@ def _compress(content: Mapping[str, Any]) -> str:
 
 
 def _content(live: LiveHistory) -> dict[str, Any]:
-    seen, history = live.newest, live.history
-    same = seen is not None and seen.placed is live.placed and seen.pods is live.pods
+    newest, history = live.newest, live.history
+    same = newest is not None and newest.placed is live.placed and newest.pods is live.pods
     return {
         "version": [VERSION, FEATURE_SET.name, FEATURE_SET.version],
-        "history": {name: _column(one) for name, one in history.state().items()},
+        "history": {name: _column(column) for name, column in history.state().items()},
         "placed": _encode_placements(live.placed),
         "pods": None if live.pods is None else live.pods.model_dump(mode="json"),
         "pods_cycle": live.pods_cycle,
         "omitted": live.omitted,
-        "seen": None if seen is None else _encode_snapshot(seen, same=same),
+        "seen": None if newest is None else _encode_snapshot(newest, same=same),
         "scale": None if live.scale is None else [live.scale.cores, live.scale.memory_bytes],
         "starts": [list(live.starts), _column(np.array(list(live.starts.values()), np.int64))],
-        "held": [[getattr(one, name) for name in CHANGE] for one in live.held],
+        "held": [[getattr(change, name) for name in CHANGE] for change in live.held],
         "trimmed_cycle": live.trimmed_cycle,
-        "machines": [list(getattr(live.machines, one.name)) for one in fields(Machines)],
+        "machines": [list(getattr(live.machines, field.name)) for field in fields(Machines)],
     }
 
 
 def _live(content: Mapping[str, Any]) -> LiveHistory:
-    state = {name: _array(one) for name, one in content["history"].items()}
+    state = {name: _array(column) for name, column in content["history"].items()}
     history = History.of_state(FEATURE_SET, state)
     placed = _decode_placements(content["placed"])
     pods = None if content["pods"] is None else PodTable.model_validate(content["pods"])
@@ -86,7 +86,7 @@ def _live(content: Mapping[str, Any]) -> LiveHistory:
         newest=_decode_snapshot(content["seen"], placed, pods),
         scale=None if content["scale"] is None else Scale(*content["scale"]),
         starts=dict(zip(names, _array(times).tolist(), strict=True)),
-        held=tuple(_change(one) for one in content["held"]),
+        held=tuple(_change(change) for change in content["held"]),
         trimmed_cycle=content["trimmed_cycle"],
         machines=Machines(*(tuple(column) for column in content["machines"])),
     )
@@ -97,14 +97,14 @@ def _change(content: list[Any]) -> Change:
     return Change(time_us, Kind(kind), *rest)
 
 
-def _encode_snapshot(seen: PodSnapshot, *, same: bool) -> dict[str, Any]:
+def _encode_snapshot(snapshot: PodSnapshot, *, same: bool) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     if not same:
         tables = {
-            "placed": _encode_placements(seen.placed),
-            "pods": seen.pods.model_dump(mode="json"),
+            "placed": _encode_placements(snapshot.placed),
+            "pods": snapshot.pods.model_dump(mode="json"),
         }
-    return {"time_us": seen.time_us, "omitted": seen.omitted, **tables}
+    return {"time_us": snapshot.time_us, "omitted": snapshot.omitted, **tables}
 
 
 def _decode_snapshot(

@@ -18,9 +18,9 @@ def inflate(text: str) -> bytes:
     """
     unpacker = zlib.decompressobj()
     try:
-        found = unpacker.decompress(base64.b64decode(text, validate=True), MOST_BYTES)
+        content = unpacker.decompress(base64.b64decode(text, validate=True), MOST_BYTES)
     except zlib.error as error:
         raise ValueError(f"it cannot be unpacked ({error})") from error
     if not unpacker.eof:
         raise ValueError(f"it is cut off, or unpacks to more than {MOST_BYTES} bytes")
-    return found
+    return content

@@ -101,34 +101,34 @@ class LiveHistory:
         pods: PodTable | None = data.pods
         follows = self.pods_cycle == data.frame.previous_cycle
         if pods is None and self.pods is not None and follows:
-            pods = _changed(self.pods, data)
+            pods = _updated_pods(self.pods, data)
         return replace(self, pods=pods, pods_cycle=data.cycle, omitted=data.pods_omitted)
 
-    def with_observation(self, view: ObservationView, *, asked: bool = True) -> LiveHistory:
+    def with_observation(self, view: ObservationView, *, with_changes: bool = True) -> LiveHistory:
         """Return this after the observation that closes the cycle's snapshot.
 
         Args:
             view: the observation.
-            asked: whether a model will read the history before the next observation; otherwise what
+            with_changes: whether a model will read the history before the next observation; otherwise what
                 happened is held back and counted later, which is cheaper and gives the same.
         """
-        live = self._with_nodes(view) if _answered(view, "node_requests") else self
+        live = self._with_nodes(view) if _is_available(view, "node_requests") else self
         snapshot = live.snapshot(view)
-        if snapshot is not None and live.scale is not None and _answered(view, "pods"):
-            found = _pod_changes(live.newest, snapshot, live.scale, view)
-            live = replace(live, held=(*live.held, *found), newest=snapshot)
-        return live.counted(view.cycle) if asked else live
+        if snapshot is not None and live.scale is not None and _is_available(view, "pods"):
+            changes_since = _pod_changes(live.newest, snapshot, live.scale, view)
+            live = replace(live, held=(*live.held, *changes_since), newest=snapshot)
+        return live.with_held_changes(view.cycle) if with_changes else live
 
-    def counted(self, cycle: int) -> LiveHistory:
+    def with_held_changes(self, cycle: int) -> LiveHistory:
         """Return this with everything that was held back in the history."""
         history, starts, trimmed_cycle = self.history, self.starts, self.trimmed_cycle
         if self.held:
             table, starts = task_events(self.held, starts)
             times = np.maximum(table.time_us, max(history.newest_us, history.from_us))
-            history = history.extended(Events(tasks=replace(table, time_us=times)))
+            history = history.extend(Events(tasks=replace(table, time_us=times)))
         if self.newest is not None and cycle - trimmed_cycle >= TRIM_CYCLES:
             trimmed_cycle = cycle
-            history = history.trimmed(self.newest.time_us, MOST_KEYS)
+            history = history.trim(self.newest.time_us, MOST_KEYS)
             present = frozenset(self.newest.placed.ids)
             starts = {row_id: at for row_id, at in starts.items() if row_id in present}
         return replace(self, history=history, starts=starts, held=(), trimmed_cycle=trimmed_cycle)
@@ -169,31 +169,31 @@ class LiveHistory:
         scale = self.scale or Scale(max(nodes.cores), max(nodes.memory_bytes))
         at = max(round(view.cluster_time_seconds * MICROSECONDS) - 1, self.history.from_us)
         events = machine_events(self.machines, nodes, scale, at)
-        history = self.history.extended(Events(machines=events)) if len(events) else self.history
+        history = self.history.extend(Events(machines=events)) if len(events) else self.history
         return replace(self, history=history, scale=scale, machines=nodes)
 
 
 def _pod_changes(
-    seen: PodSnapshot | None, snapshot: PodSnapshot, scale: Scale, view: ObservationView
+    before: PodSnapshot | None, snapshot: PodSnapshot, scale: Scale, view: ObservationView
 ) -> list[Change]:
-    if seen is None:
+    if before is None:
         return first_changes(snapshot, scale)
     ready = view.nodes.ready
     lost = {name for name, is_ready in zip(view.nodes.ids, ready, strict=True) if not is_ready}
-    known = view.nodes.index() if seen.placed.ids != snapshot.placed.ids else {}
+    known = view.nodes.index() if before.placed.ids != snapshot.placed.ids else {}
     return changes(
-        seen, snapshot, scale, lambda node: node in lost or (bool(known) and node not in known)
+        before, snapshot, scale, lambda node: node in lost or (bool(known) and node not in known)
     )
 
 
-def _changed(pods: PodTable, data: SnapshotWorkloads) -> PodTable | None:
+def _updated_pods(pods: PodTable, data: SnapshotWorkloads) -> PodTable | None:
     try:
         return apply_delta(pods, (data.frame.deltas or {})["pods"])
     except (KeyError, ValueError):
         return None
 
 
-def _answered(view: ObservationView, name: str) -> bool:
+def _is_available(view: ObservationView, name: str) -> bool:
     signal = view.signal(name)
     return signal is not None and signal.status is not SignalStatus.MISSING
 

@@ -48,7 +48,9 @@ class UsageSeries:
         """Return this after the use seen at a moment."""
         state, window = add_use(self.state, self.window, time_seconds, use)
         if state is not self.state:
-            state = replace(state, recent=_stepped(state.recent), hours=_stepped(state.hours))
+            state = replace(
+                state, recent=_round_to_steps(state.recent), hours=_round_to_steps(state.hours)
+            )
         return UsageSeries(state, window)
 
 
@@ -69,7 +71,7 @@ def usage_after(usage: Usage | None, view: ObservationView) -> Usage | None:
     if any(_missing(view, name) for name in ("node_requests", "pods")) or not len(view.nodes):
         return usage
     at = view.cluster_time_seconds
-    usage = usage or Usage(_begun(at), _begun(at))
+    usage = usage or Usage(_empty_series(at), _empty_series(at))
     return Usage(
         usage.cpu.after(at, _use(view, "cpu")), usage.memory.after(at, _use(view, "memory"))
     )
@@ -80,7 +82,7 @@ def _missing(view: ObservationView, name: str) -> bool:
     return signal is None or signal.status is SignalStatus.MISSING
 
 
-def _begun(time_seconds: float) -> UsageSeries:
+def _empty_series(time_seconds: float) -> UsageSeries:
     step = step_at(time_seconds)
     return UsageSeries(empty_state(step), OpenWindow(step, {}, {}))
 
@@ -88,11 +90,11 @@ def _begun(time_seconds: float) -> UsageSeries:
 def _use(view: ObservationView, resource: str) -> dict[str, float]:
     nodes = view.nodes
     measured = getattr(nodes, f"{resource}_used_ratio")[:FOLLOWED_NODES]
-    asked = getattr(nodes, f"{resource}_requested_ratio")[:FOLLOWED_NODES]
+    requested = getattr(nodes, f"{resource}_requested_ratio")[:FOLLOWED_NODES]
     if _stale(view):
-        measured = (None,) * len(asked)
-    pairs = zip(nodes.ids[:FOLLOWED_NODES], measured, asked, strict=True)
-    return {name: wanted if now is None else now for name, now, wanted in pairs}
+        measured = (None,) * len(requested)
+    pairs = zip(nodes.ids[:FOLLOWED_NODES], measured, requested, strict=True)
+    return {name: request if now is None else now for name, now, request in pairs}
 
 
 def _stale(view: ObservationView) -> bool:
@@ -100,7 +102,7 @@ def _stale(view: ObservationView) -> bool:
     return signal is None or signal.status is not SignalStatus.FRESH
 
 
-def _stepped(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _round_to_steps(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.minimum(np.rint(shares * STEPS), MISSING - 1) / STEPS
 
 
@@ -108,7 +110,7 @@ def encode_usage(usage: Usage | None) -> str | None:
     """Return usage as text."""
     if usage is None:
         return None
-    content = [VERSION, *(_followed(one) for one in (usage.cpu, usage.memory))]
+    content = [VERSION, *(_series_content(series) for series in (usage.cpu, usage.memory))]
     text = json.dumps(content, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 6)).decode()
 
@@ -130,8 +132,8 @@ def decode_usage(text: str | None) -> Usage | None:
         raise ValueError(f"no usage: {error}") from error
 
 
-def _followed(one: UsageSeries) -> dict[str, Any]:
-    state, window = one.state, one.window
+def _series_content(series: UsageSeries) -> dict[str, Any]:
+    state, window = series.state, series.window
     return {
         "ids": state.ids,
         "next_step": state.next_step,

@@ -57,7 +57,7 @@ def placements_after(previous: Placements | None, data: SnapshotPlacements) -> P
         return placements_of(data.cycle, data.placements)
     if previous is None or previous.cycle != frame.previous_cycle or frame.deltas is None:
         return None
-    changed = _changed(previous, frame.deltas["placements"])
+    changed = _apply_delta(previous, frame.deltas["placements"])
     return None if changed is None else replace(changed, cycle=data.cycle)
 
 
@@ -88,10 +88,10 @@ def _codes(names: Sequence[str]) -> I64:
     return np.array([code_of(name) for name in names], dtype=np.int64)
 
 
-def _changed(placed: Placements, delta: TableDelta) -> Placements | None:
+def _apply_delta(placed: Placements, delta: TableDelta) -> Placements | None:
     """Return the rows after a delta; None when it does not fit them."""
     if delta.removed or delta.added:
-        moved = _moved(placed, delta)
+        moved = _replace_rows(placed, delta)
         if moved is None:
             return None
         placed = moved
@@ -108,7 +108,7 @@ def _changed(placed: Placements, delta: TableDelta) -> Placements | None:
     return replace(placed, **columns)
 
 
-def _moved(placed: Placements, delta: TableDelta) -> Placements | None:
+def _replace_rows(placed: Placements, delta: TableDelta) -> Placements | None:
     """Take rows away and put new ones, still empty, in their places."""
     places: list[int] = []
     for row_id in sorted(delta.removed):

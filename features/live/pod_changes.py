@@ -82,9 +82,9 @@ Lost = Callable[[str], bool]
 
 def changes(before: PodSnapshot, now: PodSnapshot, scale: Scale, lost: Lost) -> list[Change]:
     """Return what happened between two snapshots, in order of time."""
-    listed = list(_listed(before, now, scale, lost))
+    listed = list(_changes_of_listed(before, now, scale, lost))
     unseen = list(_unseen(before, now, listed, scale, lost))
-    return sorted((*listed, *unseen), key=lambda one: one.time_us)
+    return sorted((*listed, *unseen), key=lambda change: change.time_us)
 
 
 def first_changes(now: PodSnapshot, scale: Scale) -> list[Change]:
@@ -98,38 +98,44 @@ def first_changes(now: PodSnapshot, scale: Scale) -> list[Change]:
     ]
 
 
-def task_events(found: Sequence[Change], starts: Starts) -> tuple[TaskEvents, dict[str, int]]:
+def task_events(
+    task_changes: Sequence[Change], starts: Starts
+) -> tuple[TaskEvents, dict[str, int]]:
     """Return changes as the table that history reads, and the starts after them.
 
     Args:
-        found: changes in order of time.
+        task_changes: changes in order of time.
         starts: the starts before them.
     """
     after = dict(starts)
     begun: list[int] = []
-    for one in found:
-        if one.kind is Kind.SCHEDULE:
-            after[one.row_id] = one.time_us
-        begun.append(max(one.start_us, after.get(one.row_id, -1)) if one.kind in ENDS else -1)
-    if not found:
+    for change in task_changes:
+        if change.kind is Kind.SCHEDULE:
+            after[change.row_id] = change.time_us
+        begun.append(
+            max(change.start_us, after.get(change.row_id, -1)) if change.kind in ENDS else -1
+        )
+    if not task_changes:
         return TaskEvents.empty(), after
-    parts = [parts_of(one.row_id) for one in found]
+    parts = [parts_of(change.row_id) for change in task_changes]
     table = TaskEvents.of(
-        time_us=[one.time_us for one in found],
-        kind=[int(one.kind) for one in found],
+        time_us=[change.time_us for change in task_changes],
+        kind=[int(change.kind) for change in task_changes],
         job=[code_of(workload) for _, workload, _ in parts],
-        task=[one.task for one in found],
+        task=[change.task for change in task_changes],
         name=[code_of(program_of(workload)) for _, workload, _ in parts],
         user=[code_of(namespace) for _, _, namespace in parts],
         machine=[code_of(node) if node else -1 for node, _, _ in parts],
-        cpu_request=[one.cpu_request for one in found],
-        memory_request=[one.memory_request for one in found],
+        cpu_request=[change.cpu_request for change in task_changes],
+        memory_request=[change.memory_request for change in task_changes],
         attempt_start_us=begun,
     )
     return table, after
 
 
-def _listed(before: PodSnapshot, now: PodSnapshot, scale: Scale, lost: Lost) -> Iterator[Change]:
+def _changes_of_listed(
+    before: PodSnapshot, now: PodSnapshot, scale: Scale, lost: Lost
+) -> Iterator[Change]:
     """Yield the events of pods that are listed one by one, or were and are gone."""
     old, new = before.pods, now.pods
     known = {uid: number for number, uid in enumerate(old.uid)}
@@ -160,8 +166,8 @@ def _of_pod(
 
     def at(seconds: float | None, kind: Kind) -> Change:
         nonlocal latest
-        wanted = now.time_us if seconds is None else round(seconds * MICROSECONDS)
-        latest = min(max(wanted, latest), now.time_us - 1)
+        stated_us = now.time_us if seconds is None else round(seconds * MICROSECONDS)
+        latest = min(max(stated_us, latest), now.time_us - 1)
         return _change(pod, latest, kind, scale)
 
     def new(seconds: float | None) -> bool:
@@ -214,11 +220,11 @@ def _unseen(
 ) -> Iterator[Change]:
     """Yield starts and ends that only the sums tell of."""
     listed_changes: Counter[str] = Counter()
-    for one in listed:
-        if one.kind is Kind.SCHEDULE:
-            listed_changes[one.row_id] += 1
-        elif one.kind is not Kind.SUBMIT:
-            listed_changes[one.row_id] -= 1
+    for change in listed:
+        if change.kind is Kind.SCHEDULE:
+            listed_changes[change.row_id] += 1
+        elif change.kind is not Kind.SUBMIT:
+            listed_changes[change.row_id] -= 1
     latest = now.time_us - 1
     for row_id, step, cpu, memory in _steps(before.placed, now.placed, listed_changes, scale):
         kind = Kind.SCHEDULE if step > 0 else Kind.KILL
@@ -236,10 +242,10 @@ def _steps(
     if before.ids == now.ids:
         changed = np.flatnonzero(before.pods != now.pods).tolist()
         touched = {now.ids[row] for row in changed} | set(listed_changes)
-        asked = sorted(touched)
+        row_ids = sorted(touched)
     else:
-        asked = sorted({*before.ids, *now.ids, *listed_changes})
-    for row_id in asked:
+        row_ids = sorted({*before.ids, *now.ids, *listed_changes})
+    for row_id in row_ids:
         old, new = before.row_of(row_id), now.row_of(row_id)
         step = (0 if new is None else int(now.pods[new])) - listed_changes.get(row_id, 0)
         step -= 0 if old is None else int(before.pods[old])

@@ -41,7 +41,7 @@ class Tracking:
     group_rate: float = 0.2
     own_rate: float = 0.1
 
-    def paced(self, horizon_windows: int) -> Tracking:
+    def for_horizon(self, horizon_windows: int) -> Tracking:
         """Return the rates for a horizon: beyond an hour news comes late, and slow steps are stable.
 
         One violation is seen in every window of the horizon, and none of them until it has passed.
@@ -100,7 +100,7 @@ def learn_shares(
     return Shares(shares.group + pace * tracking.spread * missed, own)
 
 
-def nothing_issued(start: float, series: int, horizon_windows: int) -> Issued:
+def empty_issued(start: float, series: int, horizon_windows: int) -> Issued:
     """Return the state before the first limit; `start` is the share that training found."""
     unknown = np.full((series, horizon_windows), np.nan)
     return Issued(Shares(start, np.zeros(series)), unknown)
@@ -121,5 +121,5 @@ def settle_oldest(tracking: Tracking, issued: Issued, peaks: Floats) -> Issued:
 def issue(issued: Issued, raw: Floats, scale: Floats) -> tuple[Floats, Issued]:
     """Return this window's limits (n,) made from `raw` ones, and the state that remembers them."""
     limits = widen_limits(raw, scale, issued.shares.group + issued.shares.own)
-    kept = np.concatenate([issued.limits[:, 1:], limits[:, None]], axis=1)
-    return limits, replace(issued, limits=kept)
+    kept_limits = np.concatenate([issued.limits[:, 1:], limits[:, None]], axis=1)
+    return limits, replace(issued, limits=kept_limits)

@@ -127,14 +127,14 @@ def describe_past(past: Past) -> tuple[NDArray[np.float32], Units]:
         part = Past(
             past.recent[rows], past.hours[rows], past.step_of_day[rows], past.capacity[rows]
         )
-        matrix[rows], found = _described(part)
-        units[:, rows] = found.centre, found.spread, found.scale
+        matrix[rows], units_of_part = _describe(part)
+        units[:, rows] = units_of_part.centre, units_of_part.spread, units_of_part.scale
     return matrix, Units(*units)
 
 
-def _described(past: Past) -> tuple[NDArray[np.float32], Units]:
+def _describe(past: Past) -> tuple[NDArray[np.float32], Units]:
     scale = scale_of(past)
-    scaled = _scaled(past, scale)
+    scaled = _scale(past, scale)
     sizes = np.concatenate([compute(scaled) for _, _, compute in _BLOCKS], axis=1)
     mean, spread = sizes[:, _MEAN], _spread(sizes)
     numbers = _in_spreads(sizes, mean, spread)
@@ -142,7 +142,7 @@ def _described(past: Past) -> tuple[NDArray[np.float32], Units]:
     return matrix, Units(mean * scale, spread * scale, scale)
 
 
-def _scaled(past: Past, scale: Floats) -> Past:
+def _scale(past: Past, scale: Floats) -> Past:
     column = scale[:, None]
     return Past(past.recent / column, past.hours / column, past.step_of_day, past.capacity / scale)
 

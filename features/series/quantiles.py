@@ -25,9 +25,9 @@ def row_quantiles(rows: Floats, levels: Sequence[float]) -> Floats:
 
 def sorted_quantiles(ordered: Floats, counts: NDArray[np.int64], levels: Sequence[float]) -> Floats:
     """Return linear quantiles of rows that are sorted already, `counts` finite values in front."""
-    found = np.full((len(ordered), len(levels)), np.nan)
+    result = np.full((len(ordered), len(levels)), np.nan)
     if not ordered.size:
-        return found
+        return result
     last = np.maximum(counts - 1, 0)
     row = np.arange(len(ordered))
     for column, level in enumerate(levels):
@@ -35,8 +35,8 @@ def sorted_quantiles(ordered: Floats, counts: NDArray[np.int64], levels: Sequenc
         low = np.floor(rank).astype(np.int64)
         high = np.minimum(low + 1, last)
         below, above = ordered[row, low], ordered[row, high]
-        found[:, column] = below + (above - below) * (rank - low)
-    return found
+        result[:, column] = below + (above - below) * (rank - low)
+    return result
 
 
 def weighted_quantile(values: Floats, weights: Floats, level: float) -> float:

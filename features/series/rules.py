@@ -76,15 +76,15 @@ def percentile_limits(values: Floats, origins: NDArray[np.int64], level: float) 
     """Return the linear percentile of all windows before each origin."""
     order = np.lexsort((values,))
     order = order[~np.isnan(values[order])]
-    found = np.full(len(origins), np.nan)
+    limits = np.full(len(origins), np.nan)
     for row, origin in enumerate(origins):
-        seen = values[order[order < origin]]
-        if seen.size:
-            rank = (len(seen) - 1) * level
+        earlier = values[order[order < origin]]
+        if earlier.size:
+            rank = (len(earlier) - 1) * level
             low = int(rank)
-            high = min(low + 1, len(seen) - 1)
-            found[row] = seen[low] + (seen[high] - seen[low]) * (rank - low)
-    return found
+            high = min(low + 1, len(earlier) - 1)
+            limits[row] = earlier[low] + (earlier[high] - earlier[low]) * (rank - low)
+    return limits
 
 
 def _all_history(
@@ -93,14 +93,14 @@ def _all_history(
     # Sorted once; what lies at or after an origin then weighs nothing.
     order = np.lexsort((values,))
     order = order[~np.isnan(values[order])]
-    found = np.full(len(origins), np.nan)
+    limits = np.full(len(origins), np.nan)
     for row, origin in enumerate(origins):
-        seen = order[order < origin]
-        if seen.size:
-            reached = np.cumsum(weights[seen])
+        earlier = order[order < origin]
+        if earlier.size:
+            reached = np.cumsum(weights[earlier])
             place = int(np.searchsorted(reached, level * reached[-1], side="left"))
-            found[row] = values[seen[min(place, len(seen) - 1)]]
-    return found
+            limits[row] = values[earlier[min(place, len(earlier) - 1)]]
+    return limits
 
 
 def highest(limits: Sequence[Floats]) -> Floats:

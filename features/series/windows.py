@@ -64,14 +64,14 @@ def empty_state(next_step: int, ids: Sequence[str] = ()) -> SeriesState:
 
 def align_series(state: SeriesState, ids: Sequence[str]) -> SeriesState:
     """Return the state with exactly these series: new ones know nothing, missing ones are gone."""
-    wanted = tuple(ids)
-    if wanted == state.ids:
+    new_ids = tuple(ids)
+    if new_ids == state.ids:
         return state
     row_of = {name: row for row, name in enumerate(state.ids)}
-    fresh = empty_state(state.next_step, wanted)
-    kept = [(row, row_of[name]) for row, name in enumerate(wanted) if name in row_of]
-    if kept:
-        to, origin = (list(side) for side in zip(*kept, strict=True))
+    fresh = empty_state(state.next_step, new_ids)
+    kept_rows = [(row, row_of[name]) for row, name in enumerate(new_ids) if name in row_of]
+    if kept_rows:
+        to, origin = (list(side) for side in zip(*kept_rows, strict=True))
         fresh.recent[to], fresh.hours[to] = state.recent[origin], state.hours[origin]
     return fresh
 

@@ -89,7 +89,7 @@ def _why(data: Prediction, target: str, only: str = "") -> list[Text]:
 
 def _term(one: Contribution) -> str:
     value = "missing" if one.value is None else figures.number(one.value, 4)
-    return f"{one.feature} {value} ({figures.signed(one.contribution)})"
+    return f"{one.feature} {value} ({figures.signed_text(one.contribution)})"
 
 
 def _ages(data: Prediction) -> list[Text]:

@@ -123,7 +123,7 @@ class Past:
         done = 0
         while done < len(anchors):
             known_us = self._read_on(int(anchors.time_us[-1]))
-            self.history = self.history.trimmed(min(int(anchors.time_us[done]), known_us))
+            self.history = self.history.trim(min(int(anchors.time_us[done]), known_us))
             ready = int(np.searchsorted(anchors.time_us, known_us, side="right"))
             stop = min(ready, done + ROWS_AT_ONCE)
             if stop > done:
@@ -136,14 +136,14 @@ class Past:
 
         Returns the time before which everything is known now.
         """
-        self.attempts, tasks = self.attempts.resolved(self.tasks.before(time_us))
+        self.attempts, tasks = self.attempts.resolve(self.tasks.before(time_us))
         unread = self.tasks.next_us()
         until = time_us if unread is None else min(time_us, unread)
-        self.history = self.history.extended(Events(tasks))
+        self.history = self.history.extend(Events(tasks))
         while (upcoming := self.jobs.next_us()) is not None and upcoming < until:
-            self.history = self.history.extended(Events(jobs=self.jobs.before(until)))
+            self.history = self.history.extend(Events(jobs=self.jobs.before(until)))
         while (upcoming := self.machines.next_us()) is not None and upcoming < until:
-            self.history = self.history.extended(Events(machines=self.machines.before(until)))
+            self.history = self.history.extend(Events(machines=self.machines.before(until)))
         return until
 
 

@@ -119,7 +119,7 @@ class RecordedAttempts:
 
     def _observe(self, view: ObservationView) -> None:
         before = self.live.machines
-        self.live = self.live.with_observation(view, asked=False)
+        self.live = self.live.with_observation(view, with_changes=False)
         if self.live.scale is not None and self.live.machines != before:
             self._add_machines(before, self.live.machines, self.live.scale, view)
         for change in self.live.held:

@@ -38,11 +38,15 @@ def alarms_of(
 
 
 def _first(crossings: list[Crossing], damage: float, since: float) -> Announcement | None:
-    held = _held(crossings, damage)
+    standing_crossings = _standing_crossings(crossings, damage)
     later = [
         crossing for crossing in crossings if crossing.above and crossing.time_seconds > damage
     ]
-    first = min(held, key=lambda crossing: (crossing.time_seconds, crossing.node), default=None)
+    first = min(
+        standing_crossings,
+        key=lambda crossing: (crossing.time_seconds, crossing.node),
+        default=None,
+    )
     first = first or (later[0] if later else None)
     if first is None:
         return None
@@ -85,7 +89,7 @@ def _first(crossings: list[Crossing], damage: float, since: float) -> Announceme
     )
 
 
-def _held(crossings: list[Crossing], damage: float) -> list[Crossing]:
+def _standing_crossings(crossings: list[Crossing], damage: float) -> list[Crossing]:
     """Return, of the nodes above their threshold when the damage came, how each had come there.
 
     A node that had crossed and fallen back before was a false alarm.

@@ -21,14 +21,14 @@ def curves_of(
         for at, ratio in history.risks.get(node, ()):
             risk[at] = max(risk.get(at, 0.0), ratio)
     several = f"{len(nodes)} nodes" if len(nodes) > 1 else next(iter(nodes), "")
-    given = (
+    sampled = (
         (f"CPU use of {several}", "cores", history.usage_of(nodes) if nodes else []),
         (f"highest risk of {several}", "ratio", sorted(risk.items())),
         ("pods pending", "pods", [(at, float(count)) for at, count in history.queue]),
     )
     return tuple(
         curve
-        for name, unit, samples in given
+        for name, unit, samples in sampled
         if (curve := _curve(name, unit, samples, since, until)) is not None
     )
 
@@ -40,10 +40,10 @@ def _curve(
     if len(window) < 2:
         return None
     step = -(-len(window) // MOST_POINTS)
-    kept = [*window[::step], window[-1]] if step > 1 else window
+    points = [*window[::step], window[-1]] if step > 1 else window
     return Curve(
         name=name,
         unit=unit,
-        times_seconds=tuple(at for at, _ in kept),
-        values=tuple(value for _, value in kept),
+        times_seconds=tuple(at for at, _ in points),
+        values=tuple(value for _, value in points),
     )

@@ -91,9 +91,9 @@ def waits(history: ClusterHistory) -> list[Wait]:
 def _end_waits_of_deleted_pods(open_: list[Wait], history: ClusterHistory) -> None:
     """End waits of pods that were deleted while they waited: the first look without them."""
     for wait in open_:
-        seen = wait.classes[0][0]
+        begin = wait.classes[0][0]
         for at, names in history.waiting_at:
-            if at > seen and wait.pod not in names:
+            if at > begin and wait.pod not in names:
                 wait.end_seconds = at
                 break
 

@@ -53,12 +53,12 @@ def _occurrence(event: Event[OutcomeExecution], verified: OutcomeVerification | 
     else:
         shadow = " (shadow: nothing was written)" if data.mode is Mode.SHADOW else ""
         done = "" if data.succeeded else "FAILED: "
-        held = (
+        held_text = (
             ""
             if verified is None
             else f"; {verified.status} {duration(verified.lag_seconds)} later"
         )
-        text = f"{back}{action_label(data.action)}: {done}{data.text}{shadow or held}"
+        text = f"{back}{action_label(data.action)}: {done}{data.text}{shadow or held_text}"
         group = f"{event.seq}"
     return Occurrence(
         time_seconds=data.cluster_time_seconds,

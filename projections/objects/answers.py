@@ -132,8 +132,8 @@ def _waits(history: ObjectHistory) -> Facts:
     until = [*(item.time_seconds for item in pending[1:]), last]
     for item, over in zip(pending, until, strict=True):
         if item.pending_class is not None:
-            held = duration(over - item.time_seconds)
-            yield f"waited for {item.pending_class} from {_clock(item.time_seconds)} on, for {held}"
+            waited = duration(over - item.time_seconds)
+            yield f"waited for {item.pending_class} from {_clock(item.time_seconds)} on, for {waited}"
 
 
 def _room_facts(history: ObjectHistory) -> Facts:
@@ -181,14 +181,14 @@ def _workload_sentence(history: ObjectHistory) -> str:
         return "the log names it, but no snapshot shows how many pods it wants"
     if history.is_gone:
         return f"it is gone; it was last seen at {_clock(history.seen_seconds or 0.0)}"
-    wanted, ready = row["wanted"], row["ready"]
+    desired, ready = row["wanted"], row["ready"]
     if row["suspended"]:
-        return f"it is suspended: it wants {wanted} pods and none may start"
+        return f"it is suspended: it wants {desired} pods and none may start"
     if "/Job/" in history.name:
-        return f"it runs up to {_pods(wanted)} at once; {row['succeeded']} succeeded, {row['failed']} failed"
-    if ready >= wanted:
-        return f"yes: {ready} of {_pods(wanted)} that it wants are ready"
-    return f"no: {ready} of {_pods(wanted)} are ready; {wanted - ready} missing"
+        return f"it runs up to {_pods(desired)} at once; {row['succeeded']} succeeded, {row['failed']} failed"
+    if ready >= desired:
+        return f"yes: {ready} of {_pods(desired)} that it wants are ready"
+    return f"no: {ready} of {_pods(desired)} are ready; {desired - ready} missing"
 
 
 def _workload_facts(history: ObjectHistory) -> Facts:
@@ -240,28 +240,28 @@ def _hpa_facts(history: ObjectHistory) -> Facts:
         gaps = [later.time_seconds - earlier.time_seconds for earlier, later in pairwise(changes)]
         yield f"changed its target {len(changes)} times, at least {duration(min(gaps))} apart"
     for change in changes[-NEAREST:]:
-        yield from _reached(history, change)
+        yield from _time_until_ready(history, change)
     yield from _placements(history, history.workload)
 
 
-def _reached(history: ObjectHistory, change: ReactionItem) -> Facts:
+def _time_until_ready(history: ObjectHistory, change: ReactionItem) -> Facts:
     """Yield how long it took until as many pods were ready as an increase had asked for."""
-    wanted, before = round(change.after or 0), round(change.before or 0)
-    if wanted <= before:
+    target, before = round(change.after or 0), round(change.before or 0)
+    if target <= before:
         return
     enough = [
-        seen
-        for seen in history.changes
-        if seen.field == "ready"
-        and seen.after >= wanted
-        and seen.time_seconds >= change.time_seconds
+        later
+        for later in history.changes
+        if later.field == "ready"
+        and later.after >= target
+        and later.time_seconds >= change.time_seconds
     ]
     at = _clock(change.time_seconds)
     if enough:
         lag = duration(enough[0].time_seconds - change.time_seconds)
-        yield f"the {wanted} pods asked for at {at} were ready within {lag}"
+        yield f"the {target} pods asked for at {at} were ready within {lag}"
     else:
-        yield f"the {wanted} pods asked for at {at} have not all been ready since"
+        yield f"the {target} pods asked for at {at} have not all been ready since"
 
 
 # ---- node
@@ -285,7 +285,7 @@ def _obstacles(history: ObjectHistory) -> Iterator[str]:
     for column, good in usual.items():
         if row[column] == good:
             continue
-        change = next(one for one in reversed(history.changes) if one.field == column)
+        change = next(change for change in reversed(history.changes) if change.field == column)
         if change.before is None:
             since = f"since the log begins for it, {_clock(change.time_seconds)}"
         else:

@@ -71,7 +71,11 @@ def cause_of(history: ObjectHistory, change: Change) -> Event[OutcomeExecution] 
         for event in acts(history)
         if event.data.succeeded and event.seq < change.seq and event.data.mode == "active"
     ]
-    earlier = [one.time_seconds for one in history.changes if one.seq < change.seq]
+    earlier = [
+        earlier_change.time_seconds
+        for earlier_change in history.changes
+        if earlier_change.seq < change.seq
+    ]
     since = max(earlier, default=0.0)
     recent = [event for event in before if event.data.cluster_time_seconds >= since]
     return recent[-1] if recent else None
@@ -142,13 +146,13 @@ def _execution(event: Event[OutcomeExecution], history: ObjectHistory) -> Entry:
     return Entry(
         time_seconds=data.cluster_time_seconds,
         who="foresail",
-        text=text + _verified(verified),
+        text=text + _verification_text(verified),
         seq=event.seq,
         cycle=data.cycle,
     )
 
 
-def _verified(verification: OutcomeVerification | None) -> str:
+def _verification_text(verification: OutcomeVerification | None) -> str:
     if verification is None:
         return ""
     return f"; {verification.status} {verification.lag_seconds:.3g} s later"

@@ -175,8 +175,8 @@ class ObjectHistory:
     def _add_decision(self, event: Event[Decision], decision: Decision) -> None:
         self.rationales[event.cycle] = decision.rationale
         for proposal in decision.considered:
-            wanted = proposal.target.name == self.name and proposal.kind != "noop"
-            if wanted and proposal.id != decision.selected:
+            concerns_object = proposal.target.name == self.name and proposal.kind != "noop"
+            if concerns_object and proposal.id != decision.selected:
                 text = f"{proposal.agent} wanted {proposal.kind}, score {proposal.score:.2f}"
                 self.losers.append((event.cycle, decision.cluster_time_seconds, text))
 

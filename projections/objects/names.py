@@ -46,11 +46,11 @@ class ObjectNames:
             case _:
                 pass
 
-    def matching(self, kind: ObjectKind, wanted: str) -> list[str]:
+    def matching(self, kind: ObjectKind, short_name: str) -> list[str]:
         """Return the full names that a name means: itself, or those that end with it."""
-        if wanted in self.names[kind]:
-            return [wanted]
-        return sorted(name for name in self.names[kind] if name.endswith(f"/{wanted}"))
+        if short_name in self.names[kind]:
+            return [short_name]
+        return sorted(name for name in self.names[kind] if name.endswith(f"/{short_name}"))
 
     def _add_tables(self, event: Event[Any]) -> None:
         state = self._states.add(event)

@@ -48,10 +48,10 @@ class FinishedCommand:
         return f"{self.seconds:.0f} s, {self.cpu_seconds:.0f} s of processor, peak {memory}"
 
 
-def prove_recording(folder: Path, events: int, given: Path | None, seed: int) -> Iterator[Row]:
-    """Record about so many events, or take `given`; yield a row for each verb."""
+def prove_recording(folder: Path, events: int, recording: Path | None, seed: int) -> Iterator[Row]:
+    """Record about so many events, or take `recording`; yield a row for each verb."""
     folder.mkdir(parents=True, exist_ok=True)
-    whole = given or _record(folder, events, seed)
+    whole = recording or _record(folder, events, seed)
     part, copy = folder / "tenth.fslog", folder / "altered.fslog"
     cycle, cycles = _prepare_copy(folder, whole, copy)
     if not part.exists():
@@ -79,13 +79,13 @@ def verify_row(whole: FinishedCommand, part: FinishedCommand) -> Row:
 def diff_row(whole: FinishedCommand, part: FinishedCommand, cycle: int) -> Row:
     """One difference is found, in the cycle that was changed, and memory does not grow."""
     answer = whole.answer
-    found = [one["cycle"] for one in answer.get("differing", ())]
+    differing = [difference["cycle"] for difference in answer.get("differing", ())]
     decided = sum(answer.get("decisions", {}).values())
-    right = whole.code == 1 and found == [cycle] and answer["decisions"]["same"] == decided - 1
+    right = whole.code == 1 and differing == [cycle] and answer["decisions"]["same"] == decided - 1
     grown = whole.peak_bytes / max(1, part.peak_bytes)
     sizes = " and ".join(f"{side['messages']:,}" for side in answer.get("sides", ()))
     what = f"diff of {sizes} events: decisions judged right"
-    detail = f"{whole}; {grown:.2f} times that of the first tenth; differs: cycles {found[:3]}"
+    detail = f"{whole}; {grown:.2f} times that of the first tenth; differs: cycles {differing[:3]}"
     return Row(PART, what, decided, decided if right and grown <= MOST_GROWTH else 0, detail)
 
 
@@ -113,14 +113,14 @@ def _prepare_copy(folder: Path, whole: Path, copy: Path) -> tuple[int, int]:
 
 def _step(folder: Path, name: str, *words: str) -> FinishedCommand:
     """Run one verb in a process of its own, or return what it came to before."""
-    kept = folder / f"step-{name}.json"
-    if kept.exists():
-        return FinishedCommand(**json.loads(kept.read_bytes()))
+    stored_result = folder / f"step-{name}.json"
+    if stored_result.exists():
+        return FinishedCommand(**json.loads(stored_result.read_bytes()))
     done = _run_verb(folder, name, words)
     if done.code not in {0, 1}:
-        said = (folder / f"{name}.err").read_text(encoding="utf-8", errors="replace")
-        raise RuntimeError(f"foresail {words[0]} ended with {done.code}: {said[-300:]}")
-    kept.write_text(json.dumps(asdict(done)), encoding="utf-8")
+        stderr = (folder / f"{name}.err").read_text(encoding="utf-8", errors="replace")
+        raise RuntimeError(f"foresail {words[0]} ended with {done.code}: {stderr[-300:]}")
+    stored_result.write_text(json.dumps(asdict(done)), encoding="utf-8")
     return done
 
 

@@ -25,9 +25,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--recording", type=Path, metavar="FILE", help="take this one instead")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="keeps finished steps")
     parser.add_argument("--seed", type=int, default=7)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     rows = []
-    for row in prove_recording(given.folder, given.events, given.recording, given.seed):
+    for row in prove_recording(options.folder, options.events, options.recording, options.seed):
         rows.append(row)
         print(f"{row.what}: {row.held} of {row.tried}  {row.detail}", flush=True)
     Console().print(table(rows))

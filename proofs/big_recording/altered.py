@@ -19,13 +19,13 @@ def last_decision(path: Path) -> StoredMessage:
     Raises:
         ValueError: it has none.
     """
-    found = None
+    decision = None
     for message in open_recording(path):
         if message.subject.endswith(".decision") and _target_of(message):
-            found = message
-    if found is None:
+            decision = message
+    if decision is None:
         raise ValueError(f"{path.name} holds no decision with a target")
-    return found
+    return decision
 
 
 def write_altered(path: Path, target: Path, late: StoredMessage) -> int:

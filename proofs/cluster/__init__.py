@@ -39,15 +39,15 @@ def prove(scale: Scale) -> Iterator[Row]:
 
 def row(kind: str, count: int, seed: int) -> Row:
     """Run one session in a cluster of its own."""
-    found = session(kind, count, seed)
-    held = count if not found["problems"] else 0
+    result = session(kind, count, seed)
+    held = count if not result["problems"] else 0
     figures = (
-        f"{found['acknowledged']} events acknowledged, {found['read']} read live, "
-        f"longest stop {found['longest_stop_seconds']:.1f} s, "
-        f"{found['gave_up']} publishes given up and sent again, "
-        f"{found['rivals']} of {found['rivals']} stale writers refused"
+        f"{result['acknowledged']} events acknowledged, {result['read']} read live, "
+        f"longest stop {result['longest_stop_seconds']:.1f} s, "
+        f"{result['gave_up']} publishes given up and sent again, "
+        f"{result['rivals']} of {result['rivals']} stale writers refused"
     )
-    problems = "; ".join(found["problems"][:3])
+    problems = "; ".join(result["problems"][:3])
     again = f"python -m proofs.cluster.session --kind {kind!r} --faults {count} --seed {seed}"
     what = f"R3, a server {kind}, leader or follower"
     return Row(PART, what, count, held, f"{problems}; again: {again}" if problems else figures)
@@ -73,8 +73,8 @@ def session(kind: str, count: int, seed: int) -> dict[str, Any]:
         )
     if ran.returncode not in {0, 1} or not ran.stdout.strip():
         return {**EMPTY, "problems": [f"the session ended with {ran.returncode}"]}
-    found: dict[str, Any] = json.loads(ran.stdout.strip().splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(ran.stdout.strip().splitlines()[-1])
+    return result
 
 
 EMPTY: dict[str, Any] = {

@@ -46,7 +46,7 @@ class Network:
     @contextmanager
     def create(cls, servers: int) -> Iterator[Network]:
         """Make the namespaces of `servers` servers and a client; remove them however the block ends."""
-        network = cls.named(f"foresail-{os.getpid()}", servers)
+        network = cls.from_names(f"foresail-{os.getpid()}", servers)
         try:
             network._create_all()
             yield network
@@ -55,7 +55,7 @@ class Network:
                 _run_ip("netns", "delete", network.namespace_of(member), check=False)
 
     @classmethod
-    def named(cls, name: str, servers: int) -> Network:
+    def from_names(cls, name: str, servers: int) -> Network:
         """Name namespaces that are there already."""
         return cls(name, (*(f"n{number}" for number in range(1, servers + 1)), CLIENT))
 

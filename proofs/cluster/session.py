@@ -90,7 +90,7 @@ class Session:
         victim = leader if role == "leader" else self._rng.choice(followers)
         span = self._rng.choice((SHORT_SECONDS, LONG_SECONDS))
         seconds = self._rng.uniform(*span)
-        how = await (self._kill if kind == "killed" else self._cut)(victim, seconds)
+        how = await (self._kill if kind == "killed" else self._cut_off)(victim, seconds)
         self.found.faults.append(f"{number + 1}: {role} {victim} {how} for {seconds:.1f} s")
         await traffic.publish_as_rival()
         await traffic.reread()
@@ -111,7 +111,7 @@ class Session:
         await self._servers.start(victim)
         return "killed"
 
-    async def _cut(self, victim: str, seconds: float) -> str:
+    async def _cut_off(self, victim: str, seconds: float) -> str:
         network = self._network
         assert network is not None, "cutting off needs namespaces"
         if self._rng.random() < 0.5:
@@ -162,8 +162,8 @@ class Session:
             return {}
         finally:
             await client.close()
-        found: dict[str, object] = answer.get("cluster") or {}
-        return found
+        replicas: dict[str, object] = answer.get("cluster") or {}
+        return replicas
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -175,18 +175,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--folder", type=Path, help="where servers keep their stores")
     parser.add_argument("--network", help="namespaces that `python -m proofs cluster` has made")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
-    given = parser.parse_args(arguments)
-    if given.kind == "cut off" and not given.network:
+    options = parser.parse_args(arguments)
+    if options.kind == "cut off" and not options.network:
         sys.stderr.write(
             "error: --kind = 'cut off': run `python -m proofs cluster`, it makes namespaces\n"
         )
         return 2
     silence_bus_log()
-    network = Network.named(given.network, len(NAMES)) if given.network else None
+    network = Network.from_names(options.network, len(NAMES)) if options.network else None
     with TemporaryDirectory(prefix="foresail-r3-", ignore_cleanup_errors=True) as temporary:
-        session = Session(given.folder or Path(temporary), network, given.seed)
-        found = asyncio.run(session.run(given.kind, given.faults))
-    if given.json:
+        session = Session(options.folder or Path(temporary), network, options.seed)
+        found = asyncio.run(session.run(options.kind, options.faults))
+    if options.json:
         sys.stdout.write(json.dumps(asdict(found)) + "\n")
     else:
         sys.stdout.writelines(f"{line}\n" for line in (*found.faults, *found.problems))

@@ -95,7 +95,9 @@ class Traffic:
         while not self.failure:
             bus = await self._connect()
             try:
-                stored = {one.seq: one async for one in bus.history([f"foresail.{CLUSTER}.>"])}
+                stored = {
+                    message.seq: message async for message in bus.history([f"foresail.{CLUSTER}.>"])
+                }
             except BusUnavailable:
                 await asyncio.sleep(AGAIN_SECONDS)
             else:
@@ -157,8 +159,8 @@ class Traffic:
         if self._newest:
             self.longest_stop_seconds = max(self.longest_stop_seconds, now - self._newest)
         self._newest = now
-        for one, seq in zip(batch, seqs, strict=True):
-            self.acks.append((one.subject, one.headers[MESSAGE_ID], seq))
+        for message, seq in zip(batch, seqs, strict=True):
+            self.acks.append((message.subject, message.headers[MESSAGE_ID], seq))
 
     async def _read(self) -> None:
         async with aclosing(self.reading.read([f"foresail.{CLUSTER}.>"])) as messages:

@@ -30,54 +30,54 @@ class SessionFindings:
     problems: list[str] = field(default_factory=list)
 
 
-async def judge(traffic: Traffic, found: SessionFindings) -> None:
+async def judge(traffic: Traffic, findings: SessionFindings) -> None:
     """Compare the whole log with what was acknowledged and what the reader saw."""
-    stored = [one async for one in traffic.reading.history([f"foresail.{CLUSTER}.>"])]
+    stored = [message async for message in traffic.reading.history([f"foresail.{CLUSTER}.>"])]
     end = stored[-1].seq if stored else 0
     caught_up = await wait_until(
         lambda: traffic.failure or (traffic.seen and traffic.seen[-1].seq >= end), READ_SECONDS
     )
     if traffic.failure or not caught_up:
-        found.problems.append(traffic.failure or f"the reader did not reach position {end}")
-    found.acknowledged, found.read = traffic.acknowledged, len(traffic.seen)
-    found.longest_stop_seconds = traffic.longest_stop_seconds
-    found.gave_up, found.rivals = traffic.gave_up, traffic.rivals
-    found.problems += broken_promises(stored, traffic.acks, traffic.seen)
+        findings.problems.append(traffic.failure or f"the reader did not reach position {end}")
+    findings.acknowledged, findings.read = traffic.acknowledged, len(traffic.seen)
+    findings.longest_stop_seconds = traffic.longest_stop_seconds
+    findings.gave_up, findings.rivals = traffic.gave_up, traffic.rivals
+    findings.problems += broken_promises(stored, traffic.acks, traffic.seen)
 
 
 def broken_promises(
-    stored: Sequence[StoredMessage], acks: Sequence[Acknowledged], seen: Sequence[StoredMessage]
+    stored: Sequence[StoredMessage], acks: Sequence[Acknowledged], live: Sequence[StoredMessage]
 ) -> list[str]:
     """Return what a log does not keep of its promises; nothing when it keeps them.
 
     Args:
         stored: the whole log.
         acks: what was acknowledged, in the order of the acknowledgements.
-        seen: what a reader got, in its order.
+        live: what a reader got, in its order.
     """
     problems = []
-    at = {one.seq: one for one in stored}
+    at = {message.seq: message for message in stored}
     lost = [ack for ack in acks if ack[2] not in at or _describe_position(at[ack[2]]) != ack]
     if lost:
         problems.append(f"{len(lost)} acknowledged events are not where they were: {lost[0]}")
-    ids = Counter(one.headers.get(MESSAGE_ID, "") for one in stored)
-    doubled = sorted(one for one, times in ids.items() if times > 1)
+    ids = Counter(message.headers.get(MESSAGE_ID, "") for message in stored)
+    doubled = sorted(event_id for event_id, times in ids.items() if times > 1)
     if doubled:
         problems.append(f"{len(doubled)} events are stored more than once: {doubled[0]}")
-    if [one.seq for one in stored] != list(range(1, len(stored) + 1)):
+    if [message.seq for message in stored] != list(range(1, len(stored) + 1)):
         problems.append("the log has holes")
-    for subject in sorted({one.subject for one in stored}):
-        names = [one.headers[MESSAGE_ID] for one in stored if one.subject == subject]
+    for subject in sorted({message.subject for message in stored}):
+        names = [message.headers[MESSAGE_ID] for message in stored if message.subject == subject]
         own = subject.rsplit(".", 1)[-1]
-        wanted = [f"{own}-before", *(f"{own}-{number}" for number in range(len(names) - 1))]
-        if names != wanted:
-            odd = next(have for have, want in zip(names, wanted, strict=True) if have != want)
+        expected = [f"{own}-before", *(f"{own}-{number}" for number in range(len(names) - 1))]
+        if names != expected:
+            odd = next(have for have, want in zip(names, expected, strict=True) if have != want)
             problems.append(f"{subject} is not what its one writer published, from {odd} on")
-    read = [(one.seq, one.subject, one.data) for one in seen]
-    if read != [(one.seq, one.subject, one.data) for one in stored[: len(seen)]]:
+    read = [(message.seq, message.subject, message.data) for message in live]
+    if read != [(message.seq, message.subject, message.data) for message in stored[: len(live)]]:
         problems.append("the reader saw something else than what is stored")
     return problems
 
 
-def _describe_position(one: StoredMessage) -> Acknowledged:
-    return one.subject, one.headers.get(MESSAGE_ID, ""), one.seq
+def _describe_position(message: StoredMessage) -> Acknowledged:
+    return message.subject, message.headers.get(MESSAGE_ID, ""), message.seq

@@ -31,8 +31,12 @@ def prove(scale: Scale) -> Iterator[Row]:
     """Yield a row per interpreter; what could not be tried is said in the first one."""
     seeds = range(scale.seed, scale.seed + max(1, scale.seeds // SEEDS_PER_CASE))
     pairs = [(CASES[seed % len(CASES)], seed) for seed in seeds]
-    found = [other_interpreter(version) for version in OTHER_VERSIONS]
-    missing = "; ".join(str(one) for one in found if isinstance(one, MissingInterpreter))
+    interpreters = [other_interpreter(version) for version in OTHER_VERSIONS]
+    missing = "; ".join(
+        str(interpreter)
+        for interpreter in interpreters
+        if isinstance(interpreter, MissingInterpreter)
+    )
     with TemporaryDirectory(prefix="foresail-same-") as folder:
         root = Path(folder)
         first = running_interpreter()
@@ -41,10 +45,10 @@ def prove(scale: Scale) -> Iterator[Row]:
         what = f"{first} in {len(varied)} other environments"
         detail = missing and f"not tried: {missing}"
         yield _compare_environments(root, what, firsts, first, varied, detail)
-        for one in found:
-            if isinstance(one, Interpreter):
+        for other in interpreters:
+            if isinstance(other, Interpreter):
                 yield _compare_environments(
-                    root, f"{one} against {first}", firsts, one, list(ENVIRONMENTS[:2])
+                    root, f"{other} against {first}", firsts, other, list(ENVIRONMENTS[:2])
                 )
 
 
@@ -66,9 +70,9 @@ def _compare_environments(
     failure = ""
     for case, seed, expected in firsts:
         for environment in environments:
-            found = record(root, case, seed, interpreter, environment)
-            difference = first_difference(expected, found)
-            found.unlink()
+            recording = record(root, case, seed, interpreter, environment)
+            difference = first_difference(expected, recording)
+            recording.unlink()
             tried += 1
             held += difference is None
             if difference is not None and not failure:

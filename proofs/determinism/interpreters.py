@@ -68,9 +68,9 @@ def _find_python(version: str) -> Path | None:
     """Return an interpreter of a version from PATH or from pyenv's folder."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     named = shutil.which(f"python{version}")
-    found = [] if named is None else [Path(named)]
-    found += sorted(pyenv.glob(f"{version}.*/bin/python{version}"))
-    return next((path for path in found if _is_version(path, version)), None)
+    candidates = [] if named is None else [Path(named)]
+    candidates += sorted(pyenv.glob(f"{version}.*/bin/python{version}"))
+    return next((path for path in candidates if _is_version(path, version)), None)
 
 
 def _is_version(path: Path, version: str) -> bool:
@@ -101,8 +101,10 @@ def _install(base: Path, folder: Path) -> MissingInterpreter | None:
             if outdated != folder and "." not in outdated.name.removeprefix(version):
                 shutil.rmtree(outdated, ignore_errors=True)
     except subprocess.CalledProcessError as error:
-        said = str(error.stderr).strip().splitlines()
-        return MissingInterpreter(version, f"packages not installed: {said[-1] if said else error}")
+        lines = str(error.stderr).strip().splitlines()
+        return MissingInterpreter(
+            version, f"packages not installed: {lines[-1] if lines else error}"
+        )
     except subprocess.TimeoutExpired:
         return MissingInterpreter(version, f"packages not installed within {INSTALL_SECONDS:g} s")
     except OSError as error:

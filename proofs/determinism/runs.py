@@ -72,6 +72,6 @@ def record(
         check=False,
     )
     if ran.returncode != 0:
-        said = (ran.stdout + ran.stderr).strip().splitlines()
-        raise RunFailed(f"{environment.name}, {case.flags(seed)}: {' | '.join(said[-3:])}")
+        lines = (ran.stdout + ran.stderr).strip().splitlines()
+        raise RunFailed(f"{environment.name}, {case.flags(seed)}: {' | '.join(lines[-3:])}")
     return folder / "run.fslog"

@@ -64,11 +64,11 @@ def _other_proofs(folder: Path, scale: Scale) -> dict[str, Callable[[], Row]]:
         "second referee": lambda: _second_referee(folder / "second", scale),
         "outages": lambda: _outages(folder, scale),
         "lost acks": lambda: _lost_acks(folder / "acks", scale),
-        "truncated store": lambda: _truncated(folder / "cut", scale),
+        "truncated store": lambda: _truncated_store(folder / "cut", scale),
     }
     if storage.may_mount():
         others["full disk"] = lambda: _full_disk(folder / "full", scale)
-    others["refused store"] = lambda: _refused(folder / "refused")
+    others["refused store"] = lambda: _refused_store(folder / "refused")
     return others
 
 
@@ -86,10 +86,10 @@ def _kills(folder: Path, scale: Scale, results: Results) -> Row:
         seed = scale.seed * 1_000 + number
         key = f"kills seed {seed} count {count}"
         run = partial(_one_session, folder, seed, count, brutal=number % 2 == 1)
-        one = resume_or_run(results, key, run)
+        record = resume_or_run(results, key, run)
         done, number = done + count, number + 1
-        failure = failure or one["failure"]
-        sums.update(one["figures"])
+        failure = failure or record["failure"]
+        sums.update(record["figures"])
     figures = f"{number} stacks, " + ", ".join(f"{sums[name]} {name}" for name in FIGURES)
     what = "kill -9 of a service, the twin or nats-server"
     return Row(PART, what, done, sums["held"], failure or figures)
@@ -99,12 +99,12 @@ def _one_session(folder: Path, seed: int, count: int, *, brutal: bool) -> Record
     """Kill in one stack; its log's verdict is that of each of its kills."""
     verdict = asyncio.run(kills.session(folder, seed, count, brutal=brutal))
     log = verdict.log
-    found = dict(zip(FIGURES, (log.events, log.decided, log.executed), strict=True))
+    figures = dict(zip(FIGURES, (log.events, log.decided, log.executed), strict=True))
     held = count if verdict.held else 0
     return {
         "faults": verdict.faults,
         "failure": verdict.failure(),
-        "figures": {**found, "held": held},
+        "figures": {**figures, "held": held},
     }
 
 
@@ -119,24 +119,24 @@ def _frozen(folder: Path, scale: Scale) -> Row:
 
 def _second_referee(folder: Path, scale: Scale) -> Row:
     seconds = min(LONGEST_FREEZE_SECONDS, 3.0 * scale.kills)
-    one = asyncio.run(frozen.second_referee(folder, scale.seed, seconds))
-    return _row(f"referee frozen {seconds:g} s, a second one decides, the first wakes", [one])
+    verdict = asyncio.run(frozen.second_referee(folder, scale.seed, seconds))
+    return _row(f"referee frozen {seconds:g} s, a second one decides, the first wakes", [verdict])
 
 
-def _truncated(folder: Path, scale: Scale) -> Row:
+def _truncated_store(folder: Path, scale: Scale) -> Row:
     cuts = max(2, scale.kills // 10)
-    one = asyncio.run(storage.truncated_store(folder, scale.seed, cuts))
-    return _row(f"server stopped and its newest file cut, {cuts} times in a row", [one])
+    verdict = asyncio.run(storage.truncated_store(folder, scale.seed, cuts))
+    return _row(f"server stopped and its newest file cut, {cuts} times in a row", [verdict])
 
 
 def _full_disk(folder: Path, scale: Scale) -> Row:
-    one = asyncio.run(storage.full_disk(folder, scale.seed, 8))
-    return _row("disk full, then space again", [one])
+    verdict = asyncio.run(storage.full_disk(folder, scale.seed, 8))
+    return _row("disk full, then space again", [verdict])
 
 
-def _refused(folder: Path) -> Row:
-    one = asyncio.run(storage.refused_store(folder))
-    return _row("store too small for the log: one line, nothing left running", [one])
+def _refused_store(folder: Path) -> Row:
+    verdict = asyncio.run(storage.refused_store(folder))
+    return _row("store too small for the log: one line, nothing left running", [verdict])
 
 
 def _killed_stacks(folder: Path, scale: Scale) -> Row:

@@ -21,17 +21,17 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--targets", default=",".join(TARGETS), help="names, separated by commas")
     parser.add_argument("--brutal", action="store_true", help="end with kill -9 of foresail up")
     parser.add_argument("--keep", metavar="FOLDER", help="keep the stack's folder")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     silence_bus_log()
     with TemporaryDirectory(prefix="foresail-proof-", ignore_cleanup_errors=True) as temporary:
         began = time.monotonic()
         verdict = asyncio.run(
             session(
-                Path(given.keep or temporary),
-                given.seed,
-                given.kills,
-                targets=given.targets.split(","),
-                brutal=given.brutal,
+                Path(options.keep or temporary),
+                options.seed,
+                options.kills,
+                targets=options.targets.split(","),
+                brutal=options.brutal,
             )
         )
     log = verdict.log

@@ -16,7 +16,7 @@ RECOVERY_SECONDS = 120.0
 Faults = Callable[[LiveStack, LogVerdict], Awaitable[None]]
 
 
-async def broken_run(
+async def run_and_break(
     stack: LiveStack,
     repeat: str,
     break_it: Faults,
@@ -48,7 +48,7 @@ async def broken_run(
         await break_it(stack, verdict)
         if recover:
             await _wait_for_recovery(stack, verdict)
-        seen = list(stack.watch.messages)
+        live = list(stack.watch.messages)
         code = 0 if brutal else await stack.stop()
         if code != 0:
             verdict.problems.append(f"foresail up ended with {code}: {stack.output[-200:]!r}")
@@ -58,10 +58,10 @@ async def broken_run(
         verdict.problems.append(f"still running 5 s after the end: {', '.join(left)}")
     file = stack.file
     if server_url:
-        held = await read_log(server_url, file["cluster"], file["stream"])
+        stored = await read_log(server_url, file["cluster"], file["stream"])
     else:
-        held = await stack.log_after()
-    verdict.judge(held, () if log_may_shrink else seen, holes=log_may_shrink)
+        stored = await stack.log_after()
+    verdict.judge(stored, () if log_may_shrink else live, holes=log_may_shrink)
     return verdict
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 import psutil
 
 from bus.nats_connection import api_call, connect_client
-from proofs.faults.broken_run import RECOVERY_SECONDS, broken_run
+from proofs.faults.broken_run import RECOVERY_SECONDS, run_and_break
 from proofs.faults.live_stack import REPOSITORY, LiveStack
 from proofs.faults.verdict import LogVerdict
 from proofs.faults.waiting import wait_until
@@ -57,7 +57,7 @@ async def second_referee(folder: Path, seed: int, seconds: float) -> LogVerdict:
             await second.wait()
 
     repeat = f"python -m proofs faults --seed {seed}"
-    return await broken_run(LiveStack(folder, seed=seed, extra=UNWATCHED), repeat, break_it)
+    return await run_and_break(LiveStack(folder, seed=seed, extra=UNWATCHED), repeat, break_it)
 
 
 async def prove_replacement(
@@ -77,7 +77,7 @@ async def prove_replacement(
             await _stop_one(stack, verdict, name, within_seconds)
 
     repeat = f"python -m proofs faults --seed {seed}"
-    return await broken_run(LiveStack(folder, seed=seed), repeat, break_it)
+    return await run_and_break(LiveStack(folder, seed=seed), repeat, break_it)
 
 
 async def _stop_one(
@@ -113,7 +113,7 @@ async def _stop_one(
 async def prove_outages(
     folder: Path,
     seed: int,
-    taken: Sequence[tuple[str, How]],
+    outages: Sequence[tuple[str, How]],
     seconds: float,
     *,
     window_seconds: float | None = None,
@@ -123,7 +123,7 @@ async def prove_outages(
     Args:
         folder: where the stack lives.
         seed: the stack's own seed.
-        taken: which processes, and how: frozen (it goes on where it was) or killed at every start
+        outages: which processes, and how: frozen (it goes on where it was) or killed at every start
             (it begins with the log).
         seconds: how long each is away.
         window_seconds: set the server's window for repeated messages to this; None: leave it.
@@ -132,14 +132,14 @@ async def prove_outages(
     async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
         if window_seconds is not None:
             await _set_window(stack, window_seconds)
-        for name, how in taken:
+        for name, how in outages:
             verdict.faults.append(f"{name} {how} for {seconds:g} s")
             await (_freeze if how == "frozen" else _keep_killed)(stack, name, seconds)
             if not await stack.watch.wait_for_decisions(1, RECOVERY_SECONDS):
                 verdict.problems.append(f"no complete cycle after {name} was back")
 
     repeat = f"python -m proofs faults --seed {seed}"
-    return await broken_run(LiveStack(folder, seed=seed, extra=UNWATCHED), repeat, break_it)
+    return await run_and_break(LiveStack(folder, seed=seed, extra=UNWATCHED), repeat, break_it)
 
 
 async def _freeze(stack: LiveStack, name: str, seconds: float) -> None:
@@ -172,8 +172,8 @@ async def _set_window(stack: LiveStack, seconds: float) -> None:
         file["nats_url"], name="proof", login=stack.login("bootstrap"), retry=False
     )
     try:
-        found = await api_call(client, f"STREAM.INFO.{file['stream']}", {})
-        config = {**found["config"], "duplicate_window": round(seconds * 1e9)}
+        info = await api_call(client, f"STREAM.INFO.{file['stream']}", {})
+        config = {**info["config"], "duplicate_window": round(seconds * 1e9)}
         answer = await api_call(client, f"STREAM.UPDATE.{file['stream']}", config)
         if "error" in answer:
             raise RuntimeError(f"the window was not set: {answer['error']}")

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from proofs.faults.broken_run import broken_run
+from proofs.faults.broken_run import run_and_break
 from proofs.faults.live_stack import SERVICES, LiveStack
 from proofs.faults.verdict import LogVerdict
 from proofs.faults.waiting import wait_until
@@ -42,7 +42,7 @@ async def session(
         await _kill_at_random(stack, random.Random(seed), kills, targets, verdict)
 
     repeat = f"python -m proofs.faults --seed {seed} --kills {kills}"
-    return await broken_run(LiveStack(folder, seed=seed), repeat, break_it, brutal=brutal)
+    return await run_and_break(LiveStack(folder, seed=seed), repeat, break_it, brutal=brutal)
 
 
 async def killed_stacks(folder: Path, seed: int, count: int) -> list[LogVerdict]:
@@ -62,7 +62,7 @@ async def killed_stacks(folder: Path, seed: int, count: int) -> list[LogVerdict]
             verdict.faults.append(f"foresail up after cycle {stack.watch.newest_cycle}")
 
         stack = LiveStack(folder, seed=seed)
-        verdict = await broken_run(stack, repeat, break_it, brutal=not last, recover=last)
+        verdict = await run_and_break(stack, repeat, break_it, brutal=not last, recover=last)
         verdicts.append(verdict)
     # The last stack was not killed: it shows that the start after the last kill is clean.
     *killed, end = verdicts

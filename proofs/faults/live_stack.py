@@ -74,10 +74,12 @@ class LiveStack:
     def file(self) -> dict[str, Any]:
         """What the stack wrote about itself; empty before it did."""
         try:
-            found: dict[str, Any] = json.loads((self.folder / "state" / "stack.json").read_bytes())
+            content: dict[str, Any] = json.loads(
+                (self.folder / "state" / "stack.json").read_bytes()
+            )
         except OSError:
             return {}
-        return found
+        return content
 
     @property
     def output(self) -> str:
@@ -133,13 +135,13 @@ class LiveStack:
 
     def processes(self) -> dict[str, psutil.Process]:
         """Return the stack's living processes by name."""
-        found: dict[str, psutil.Process] = {}
+        processes: dict[str, psutil.Process] = {}
         with suppress(psutil.NoSuchProcess):
             for process in psutil.Process(self.pid).children(recursive=True):
                 name = _name(process)
                 if name:
-                    found[name] = process
-        return dict(sorted(found.items()))
+                    processes[name] = process
+        return dict(sorted(processes.items()))
 
     def signal(self, name: str, number: signal.Signals = signal.SIGKILL) -> bool:
         """Send a signal to one process of the stack; False when it does not run right now."""
@@ -177,7 +179,7 @@ class LiveStack:
         for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        return [_name(one) or "process" for one in left]
+        return [_name(process) or "process" for process in left]
 
     async def log_after(self) -> list[StoredMessage]:
         """Read the whole log from disk, after the stack has ended, through a server of our own."""
@@ -200,15 +202,15 @@ class LiveStack:
 
     def _remaining_processes(self) -> list[psutil.Process]:
         """Return living processes that this `foresail up` started, whoever their parent is now."""
-        found = []
+        processes = []
         for process in psutil.process_iter():
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
                 if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
                     continue
                 ours = str(self.folder / "state") in " ".join(process.cmdline())
                 if ours or process.environ().get("FORESAIL_PARENT") == str(self.pid):
-                    found.append(process)
-        return found
+                    processes.append(process)
+        return processes
 
 
 def _name(process: psutil.Process) -> str:

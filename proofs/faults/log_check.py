@@ -98,27 +98,29 @@ def check(
         holes: positions may be missing: the server lost the end of its store, and counts on from
             where it had been.
     """
-    found = LogCheck()
+    result = LogCheck()
     events: list[Event[Any]] = []
-    found.problems += _read(messages, events)
-    found.events = len(events)
-    found.newest_cycle = max((event.cycle for event in events), default=0)
-    settled = found.newest_cycle - open_cycles
-    found.observed = sum(isinstance(event.data, Observation) for event in events)
-    found.decided = sum(isinstance(event.data, Decision) for event in events)
-    found.problems += _check_repeats(events)
-    found.problems += _check_causes(events)
-    found.problems += _check_cycles(events, settled)
-    found.problems += _check_proposals(events, settled)
+    result.problems += _read(messages, events)
+    result.events = len(events)
+    result.newest_cycle = max((event.cycle for event in events), default=0)
+    settled = result.newest_cycle - open_cycles
+    result.observed = sum(isinstance(event.data, Observation) for event in events)
+    result.decided = sum(isinstance(event.data, Decision) for event in events)
+    result.problems += _check_repeats(events)
+    result.problems += _check_causes(events)
+    result.problems += _check_cycles(events, settled)
+    result.problems += _check_proposals(events, settled)
     executions = [event for event in events if isinstance(event.data, OutcomeExecution)]
-    found.executed = sum(execution.data.phase is ExecutionPhase.STARTED for execution in executions)
-    found.problems += _check_executions(events, executions, settled)
+    result.executed = sum(
+        execution.data.phase is ExecutionPhase.STARTED for execution in executions
+    )
+    result.problems += _check_executions(events, executions, settled)
     if holes:
-        found.problems = [
-            problem for problem in found.problems if problem.defect is not LogDefect.HOLE
+        result.problems = [
+            problem for problem in result.problems if problem.defect is not LogDefect.HOLE
         ]
-    found.problems.sort(key=lambda problem: problem.seq)
-    return found
+    result.problems.sort(key=lambda problem: problem.seq)
+    return result
 
 
 def _read(messages: Iterable[StoredMessage], events: list[Event[Any]]) -> Iterator[LogProblem]:
@@ -137,7 +139,7 @@ def _read(messages: Iterable[StoredMessage], events: list[Event[Any]]) -> Iterat
 
 def _check_repeats(events: list[Event[Any]]) -> Iterator[LogProblem]:
     ids: dict[str, int] = {}
-    said: dict[tuple[str, str, int, str], int] = {}
+    first_seqs: dict[tuple[str, str, int, str], int] = {}
     newest: dict[str, int] = {}
     for event in events:
         what = f"{event.subject} of cycle {event.cycle} by {event.producer}"
@@ -148,7 +150,7 @@ def _check_repeats(events: list[Event[Any]]) -> Iterator[LogProblem]:
         if event.cycle == 0:
             continue  # settings and the run itself belong to no cycle
         about = (event.producer, event.subject, event.cycle, event.data.key())
-        first = said.setdefault(about, event.seq)
+        first = first_seqs.setdefault(about, event.seq)
         if first != event.seq:
             yield LogProblem(LogDefect.SAID_TWICE, event.seq, f"{what}, first at {first}")
         elif parse(event.subject).layer in IN_CYCLE_ORDER:
@@ -206,7 +208,7 @@ def _is_accounted_for(proposal: Event[Any], decision: Event[Any]) -> bool:
     missing.
     """
     data: Decision = decision.data
-    if proposal.id not in {one.id for one in data.considered}:
+    if proposal.id not in {proposal.id for proposal in data.considered}:
         return proposal.data.agent in data.missing
     return data.selected == proposal.id or proposal.data.agent in data.overridden
 
@@ -217,14 +219,14 @@ def _check_executions(
     phases: dict[tuple[int, bool], list[Event[Any]]] = {}
     for event in executions:
         phases.setdefault((event.cycle, bool(event.data.rollback_of)), []).append(event)
-    for (cycle, rollback), told in phases.items():
-        order = [str(one.data.phase) for one in told]
+    for (cycle, rollback), events_of_phase in phases.items():
+        order = [str(event.data.phase) for event in events_of_phase]
         text = f"{'rollback' if rollback else 'execution'} of cycle {cycle}: {', '.join(order)}"
         if order == ["started"]:
             if cycle <= settled and not rollback:
-                yield LogProblem(LogDefect.UNFINISHED, told[0].seq, text)
+                yield LogProblem(LogDefect.UNFINISHED, events_of_phase[0].seq, text)
         elif order not in (["started", "finished"], ["refused"]):
-            yield LogProblem(LogDefect.NOT_STARTED, told[-1].seq, text)
+            yield LogProblem(LogDefect.NOT_STARTED, events_of_phase[-1].seq, text)
     for event in events:
         due = isinstance(event.data, Decision) and event.cycle <= settled
         if due and (event.cycle, False) not in phases:

@@ -52,7 +52,7 @@ class LogWatch:
         after = self.newest_cycle
         return await wait_until(
             lambda: (
-                sum(one > after and how is ClosedBy.ALL for one, how in self.closed.items())
+                sum(cycle > after and how is ClosedBy.ALL for cycle, how in self.closed.items())
                 >= cycles
             ),
             seconds,
@@ -60,15 +60,15 @@ class LogWatch:
 
     async def wait_for_execution(self, seconds: float) -> bool:
         """Wait until the executor has answered what is decided now; False after `seconds`."""
-        wanted = self.newest_cycle
-        return await wait_until(lambda: self.newest_answered >= wanted, seconds)
+        cycle = self.newest_cycle
+        return await wait_until(lambda: self.newest_answered >= cycle, seconds)
 
     def lost_cycles(self, after: int) -> int:
         """Return how many cycles since `after`, up to the newest decided one, closed without everybody
         heard, or not at all.
         """
-        heard = sum(one > after and how is ClosedBy.ALL for one, how in self.closed.items())
-        return max(0, self.newest_cycle - after) - heard
+        decided = sum(cycle > after and how is ClosedBy.ALL for cycle, how in self.closed.items())
+        return max(0, self.newest_cycle - after) - decided
 
     async def _follow(self) -> None:
         bus = await NatsBus.connect(
@@ -113,8 +113,10 @@ async def read_log(
 
 
 def lost_messages(
-    seen: Sequence[StoredMessage], held: Sequence[StoredMessage]
+    live: Sequence[StoredMessage], stored: Sequence[StoredMessage]
 ) -> list[StoredMessage]:
     """Return what was seen and is not held any more, at the same position with the same bytes."""
-    known = {one.seq: (one.subject, one.data) for one in held}
-    return [one for one in seen if known.get(one.seq) != (one.subject, one.data)]
+    known = {message.seq: (message.subject, message.data) for message in stored}
+    return [
+        message for message in live if known.get(message.seq) != (message.subject, message.data)
+    ]

@@ -58,8 +58,8 @@ class AckLosingProxy:
         """Say whether a server's bytes hold a first acknowledgement for a chosen process."""
         if not self.active or name not in self.processes:
             return False
-        for found in re.finditer(rb'\{"stream":[^{}\r\n]*"seq":\s*(\d+)[^{}\r\n]*\}', frame):
-            seq = int(found[1])
+        for match in re.finditer(rb'\{"stream":[^{}\r\n]*"seq":\s*(\d+)[^{}\r\n]*\}', frame):
+            seq = int(match[1])
             if seq not in self._seen:
                 self._seen.add(seq)
                 self.lost += 1
@@ -87,9 +87,9 @@ class AckLosingProxy:
             for pump in pumps:
                 pump.cancel()
             await asyncio.gather(*pumps, return_exceptions=True)
-            for one in (writer, up_writer):
+            for stream in (writer, up_writer):
                 with suppress(OSError, RuntimeError):
-                    one.close()
+                    stream.close()
 
     async def _up(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, name: list[str]
@@ -98,9 +98,9 @@ class AckLosingProxy:
         while data := await reader.read(CHUNK_BYTES):
             if not name:
                 head += data
-                found = CONNECT.search(head)
-                if found is not None:
-                    name.append(str(json.loads(found[1]).get("name", "")))
+                match = CONNECT.search(head)
+                if match is not None:
+                    name.append(str(json.loads(match[1]).get("name", "")))
             writer.write(data)
             await writer.drain()
 

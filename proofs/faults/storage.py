@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bus.nats_server import NatsServer, free_port
-from proofs.faults.broken_run import broken_run
+from proofs.faults.broken_run import run_and_break
 from proofs.faults.live_stack import LiveStack
 from proofs.faults.lost_acks import AckLosingProxy
 from proofs.faults.verdict import LogVerdict
@@ -40,7 +40,7 @@ async def lost_acks(
     try:
         stack = LiveStack(folder, seed=seed, extra=("--nats-url", proxy.url))
         repeat = f"python -m proofs faults --seed {seed}"
-        verdict = await broken_run(stack, repeat, break_it, server_url=server.url)
+        verdict = await run_and_break(stack, repeat, break_it, server_url=server.url)
     finally:
         await proxy.stop()
         await server.stop()
@@ -71,7 +71,9 @@ async def truncated_store(folder: Path, seed: int, cuts: int) -> LogVerdict:
     try:
         stack = LiveStack(folder, seed=seed, extra=("--nats-url", server.url))
         repeat = f"python -m proofs faults --seed {seed}"
-        return await broken_run(stack, repeat, break_it, server_url=server.url, log_may_shrink=True)
+        return await run_and_break(
+            stack, repeat, break_it, server_url=server.url, log_may_shrink=True
+        )
     finally:
         await server.stop()
 
@@ -99,7 +101,7 @@ async def full_disk(folder: Path, seed: int, megabytes: int) -> LogVerdict:
         try:
             stack = LiveStack(folder, seed=seed, extra=("--nats-url", server.url))
             repeat = f"python -m proofs faults --seed {seed}"
-            return await broken_run(stack, repeat, break_it, server_url=server.url)
+            return await run_and_break(stack, repeat, break_it, server_url=server.url)
         finally:
             await server.stop()
 

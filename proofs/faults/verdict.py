@@ -28,17 +28,17 @@ class LogVerdict:
 
     def judge(
         self,
-        held: Sequence[StoredMessage],
-        seen: Sequence[StoredMessage] = (),
+        stored: Sequence[StoredMessage],
+        live: Sequence[StoredMessage] = (),
         *,
         holes: bool = False,
     ) -> None:
         """Check the log as it is stored, and that all a reader saw is still in it."""
-        self.log = check(held, holes=holes)
+        self.log = check(stored, holes=holes)
         self.problems += [str(problem) for problem in self.log.problems]
         if self.log.decided == 0:
             self.problems.append("the log holds no decision")
-        lost = lost_messages(seen, held)
+        lost = lost_messages(live, stored)
         if lost:
             first = lost[0]
             self.problems.append(

@@ -25,19 +25,19 @@ def entries() -> Mapping[str, Entry]:
     Raises:
         ValueError: two entries have one name.
     """
-    found: dict[str, Entry] = {}
+    by_name: dict[str, Entry] = {}
     for module in sorted(module_info.name for module_info in iter_modules(__path__)):
         if not module.endswith("_entries"):
             continue
         for entry in import_module(f"{__name__}.{module}").ENTRIES:
-            if entry.name in found:
+            if entry.name in by_name:
                 raise ValueError(f"two fuzzing entries are named {entry.name}")
-            found[entry.name] = entry
-    return found
+            by_name[entry.name] = entry
+    return by_name
 
 
 def inputs(entry: Entry) -> list[bytes]:
     """Return the seeds of an entry and the inputs that are kept for it."""
     folder = CORPUS / entry.name
-    kept = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [*entry.seeds, *(file.read_bytes() for file in kept)]
+    corpus = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [*entry.seeds, *(file.read_bytes() for file in corpus)]

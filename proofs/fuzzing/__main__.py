@@ -32,33 +32,33 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("name", nargs="?", help="an entry; none: list them")
     parser.add_argument("--seconds", type=int, default=60, help="how long to search")
     parser.add_argument("--findings", type=Path, help="folder for inputs that fail (a new one)")
-    given = parser.parse_args(arguments)
-    found = entries()
-    if given.name is None:
-        sys.stdout.write("".join(f"{name}\n" for name in found))
+    options = parser.parse_args(arguments)
+    known = entries()
+    if options.name is None:
+        sys.stdout.write("".join(f"{name}\n" for name in known))
         return 0
-    if given.name not in found:
-        sys.stderr.write(f"error: NAME = {given.name!r}: use one of {', '.join(found)}\n")
+    if options.name not in known:
+        sys.stderr.write(f"error: NAME = {options.name!r}: use one of {', '.join(known)}\n")
         return 2
     if find_spec("atheris") is None:
         sys.stderr.write("error: atheris is not installed: `pip install atheris` (Linux, x86-64)\n")
         return 2
-    folder = given.findings or Path(tempfile.mkdtemp(prefix="findings-"))
+    folder = options.findings or Path(tempfile.mkdtemp(prefix="findings-"))
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="corpus-") as corpus:
-        entry = found[given.name]
+        entry = known[options.name]
         for number, content in enumerate(inputs(entry)):
             (Path(corpus) / f"seed-{number}").write_bytes(content)
         flags = [
-            f"-max_total_time={given.seconds}",
+            f"-max_total_time={options.seconds}",
             f"-max_len={entry.most_bytes}",
             f"-timeout={max(1, round(entry.seconds))}",
             f"-rss_limit_mb={MEGABYTES}",
             f"-artifact_prefix={folder}/",
         ]
-        command = [sys.executable, "-m", "proofs.fuzzing", CHILD, given.name, *flags, corpus]
+        command = [sys.executable, "-m", "proofs.fuzzing", CHILD, options.name, *flags, corpus]
         code = subprocess.run(command, check=False).returncode
-    print(f"{given.name}: {'nothing found' if code == 0 else f'found, see {folder}'}")
+    print(f"{options.name}: {'nothing found' if code == 0 else f'found, see {folder}'}")
     return 0 if code == 0 else 1
 
 

@@ -110,8 +110,8 @@ def read_event(content: bytes) -> None:
 def read_headers(content: bytes) -> None:
     """Decode an event with these bytes as its header lines."""
     text = content.decode("latin-1")
-    given = dict(line.partition(": ")[::2] for line in text.split("\r\n"))
-    message = StoredMessage(7, 1, "foresail.c.control", {**HEADERS, **given}, CONTROL)
+    headers = dict(line.partition(": ")[::2] for line in text.split("\r\n"))
+    message = StoredMessage(7, 1, "foresail.c.control", {**HEADERS, **headers}, CONTROL)
     try:
         decode(message.subject, message.headers, message.data, seq=7)
     except UnknownEvent as error:
@@ -229,7 +229,7 @@ def read_server(content: bytes) -> None:
         return
 
 
-def _sealed() -> bytes:
+def _sealed_recording() -> bytes:
     path = _folder() / "seed.fslog"
     path.unlink(missing_ok=True)
     writer = RecordingWriter(path, {"cluster": "c"})
@@ -265,13 +265,13 @@ ENTRIES = (
     Entry(
         "limited-yaml", read_limited_yaml, (SCENARIO, KUBECONFIG, ALIASES, b"a: &a {<<: {b: 1}}\n")
     ),
-    Entry("recording-frames", read_all_frames, (_sealed(),)),
+    Entry("recording-frames", read_all_frames, (_sealed_recording(),)),
     Entry(
         "recording-lines",
         read_lines,
         (STREAM + b'"data":{}}\n', STREAM + b'"data_base64":"aGk="}\n'),
     ),
-    Entry("recording", read_recording, (_sealed(),)),
+    Entry("recording", read_recording, (_sealed_recording(),)),
     Entry("settings-file", read_settings_file, (b"[run]\nnodes = 5\n", b"a.b.c = [1, {d = 2}]\n")),
     Entry("workload-csv", _input("w.csv", read_trace_file), (CSV,)),
     Entry("workload-json-lines", _input("w.jsonl", read_trace_file), (JSON_LINE,)),

@@ -39,7 +39,7 @@ NESTED_ALIASES = b"a: &a [x, x]\n" + b"".join(
 )
 
 
-def _refused(error: ApiError) -> None:
+def _expect_client_error(error: ApiError) -> None:
     if not 400 <= error.status < 500:
         raise AssertionError(f"refused with {error.status}") from error
 
@@ -48,7 +48,7 @@ def _body(content: bytes, media: str) -> None:
     try:
         read_body(Request("POST", "/api/v1/pods", headers={"content-type": media}, body=content))
     except ApiError as error:
-        _refused(error)
+        _expect_client_error(error)
 
 
 def read_json_body(content: bytes) -> None:
@@ -66,7 +66,7 @@ def read_protobuf(content: bytes) -> None:
     try:
         decode_object(content)
     except ApiError as error:
-        _refused(error)
+        _expect_client_error(error)
 
 
 def read_json_patch(content: bytes) -> None:
@@ -78,19 +78,19 @@ def read_json_patch(content: bytes) -> None:
     try:
         json_patched({"a": {"b": [1, 2, {"c": "d"}]}}, steps)
     except ApiError as error:
-        _refused(error)
+        _expect_client_error(error)
 
 
 def read_selectors(content: bytes) -> None:
     """Read a text as label selector and as field selector."""
     text = content.decode("latin-1")
-    for read in (label_requirements, lambda given: field_requirements(given, "pods")):
+    for read in (label_requirements, lambda content: field_requirements(content, "pods")):
         try:
-            for found in read(text):
-                if callable(found):
-                    found({"a": "b", "n": "12"})
+            for requirement in read(text):
+                if callable(requirement):
+                    requirement({"a": "b", "n": "12"})
         except ApiError as error:
-            _refused(error)
+            _expect_client_error(error)
 
 
 def read_strategic_patch(content: bytes) -> None:
@@ -103,7 +103,7 @@ def read_strategic_patch(content: bytes) -> None:
     except ValueError:
         return
     except ApiError as error:
-        _refused(error)
+        _expect_client_error(error)
 
 
 def read_fields(content: bytes) -> None:
@@ -123,7 +123,7 @@ def read_list_options(content: bytes) -> None:
         try:
             read(query)
         except ApiError as error:
-            _refused(error)
+            _expect_client_error(error)
 
 
 def answer_request(content: bytes) -> None:

@@ -35,7 +35,7 @@ def prove(scale: Scale) -> Iterator[Row]:
 def prove_run(folder: Path, run: Run) -> Iterator[Row]:
     """Record one run into `folder` and yield a row for each environment that verified it."""
     recorded = asyncio.run(record(folder, run))
-    killed = ", ".join(f"{one.process} at {one.seconds:g} s" for one in recorded.killed)
+    killed = ", ".join(f"{kill.process} at {kill.seconds:g} s" for kill in recorded.killed)
     yield Row(
         PART,
         f"recorded {run.seconds:g} s of {run.nodes} nodes at {run.interval_seconds:g} s cycles",

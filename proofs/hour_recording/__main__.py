@@ -35,17 +35,19 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--keep", metavar="FOLDER", help="keep the stack's folder and recording")
     parser.add_argument("extra", nargs="*", metavar="FLAG", help="flags of foresail up, after --")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     silence_bus_log()
-    kills = tuple(_kill(one) for one in given.kill) or (
-        Kill("inference", given.length * 0.25),
-        Kill("referee", given.length * 0.5),
+    kills = tuple(_kill(kill) for kill in options.kill) or (
+        Kill("inference", options.length * 0.25),
+        Kill("referee", options.length * 0.5),
     )
-    run = Run(given.length, given.nodes, given.interval, given.seed, kills, tuple(given.extra))
+    run = Run(
+        options.length, options.nodes, options.interval, options.seed, kills, tuple(options.extra)
+    )
     console = Console()
     rows = []
     with TemporaryDirectory(prefix="foresail-hour-", ignore_cleanup_errors=True) as temporary:
-        for row in prove_run(Path(given.keep or temporary).resolve(), run):
+        for row in prove_run(Path(options.keep or temporary).resolve(), run):
             rows.append(row)
             console.print(f"{row.what}: {row.held} of {row.tried}  {row.detail}", markup=False)
     console.print(table(rows))

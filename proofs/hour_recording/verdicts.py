@@ -60,17 +60,17 @@ def verify(path: Path, interpreter: Interpreter, environment: Environment) -> di
         check=False,
     )
     try:
-        found: dict[str, Any] = json.loads(ran.stdout)
+        report: dict[str, Any] = json.loads(ran.stdout)
     except ValueError:
-        said = ran.stderr.decode(errors="replace").strip().splitlines()
-        return {"holds": False, "error": said[-1] if said else f"exit code {ran.returncode}"}
-    return found
+        lines = ran.stderr.decode(errors="replace").strip().splitlines()
+        return {"holds": False, "error": lines[-1] if lines else f"exit code {ran.returncode}"}
+    return report
 
 
 def _describe_report(report: dict[str, Any]) -> str:
     if "error" in report:
         return str(report["error"])
-    alone = sum(one["ungrounded"] for one in report["layers"].values())
+    alone = sum(layer["ungrounded"] for layer in report["layers"].values())
     text = f"{report['compared']} events compared, {alone} not"
     first = report["first_difference"]
     return text if first is None else f"{text}; differs at seq {first['seq']} {first['subject']}"

@@ -18,7 +18,7 @@ from proofs.identities.checks import (
     failures,
     insider_injections,
 )
-from proofs.identities.ground import ground
+from proofs.identities.ground import start_ground
 from proofs.row import Row, Scale
 from services.identities import IDENTITIES
 
@@ -48,9 +48,9 @@ async def matrix() -> tuple[list[Check], int, bool]:
     only reads.
     """
     with tempfile.TemporaryDirectory() as folder:
-        async with ground(Path(folder)) as found:
-            checks = [check async for check in all_checks(found)]
-            return checks, await insider_injections(found), await anonymous_is_reader(found)
+        async with start_ground(Path(folder)) as started:
+            checks = [check async for check in all_checks(started)]
+            return checks, await insider_injections(started), await anonymous_is_reader(started)
 
 
 def _row(what: str, kind: Kind, checks: list[Check]) -> Row:

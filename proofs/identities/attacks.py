@@ -84,7 +84,9 @@ def every_subject() -> tuple[str, ...]:
 def publishes(identity: Identity) -> Iterator[Attempt]:
     """Yield every publish that is not the identity's to make."""
     own = set(identity.subjects(CLUSTER))
-    yield from (Attempt("another's subject", one) for one in every_subject() if one not in own)
+    yield from (
+        Attempt("another's subject", subject) for subject in every_subject() if subject not in own
+    )
     for one in (*sorted(own), f"foresail.{CLUSTER}"):
         yield Attempt("a subject beside its own", f"{one}.more")
     yield Attempt("a subject beside its own", subjects.build("elsewhere", ("decision",)))
@@ -156,7 +158,7 @@ def requests(identity: Identity) -> Iterator[tuple[str, bytes]]:
 def reply_targets(identity: Identity) -> Iterator[str]:
     """Yield where a reply must never arrive in the account of the log."""
     own = set(identity.subjects(CLUSTER))
-    yield from (one for one in every_subject() if one not in own)
+    yield from (subject for subject in every_subject() if subject not in own)
     yield from (OTHER_SUBJECT, "cmd.run", subjects.live(f"foresail.{CLUSTER}.nobody"))
     yield from (subjects.health(CLUSTER, "referee"), f"{INBOX}_bootstrap.a.b")
     yield from (f"{API}.STREAM.PURGE.{OTHER}", f"{API}.STREAM.DELETE.{OTHER}")

@@ -87,8 +87,8 @@ async def refused_publishes(ground: Ground, identity: Identity) -> list[Check]:
 async def refused_subscriptions(ground: Ground, identity: Identity) -> list[Check]:
     """Listen where it must not."""
     caller = ground.callers[identity.name]
-    wanted = list(attacks.subscriptions(identity))
-    for subject in wanted:
+    attempted = list(attacks.subscriptions(identity))
+    for subject in attempted:
         await caller.client.subscribe(subject)
     await flush(caller.client)
     return [
@@ -96,10 +96,10 @@ async def refused_subscriptions(ground: Ground, identity: Identity) -> list[Chec
             identity.name,
             "refusal",
             "listening elsewhere",
-            one,
-            caller.was_refused("subscription", one),
+            subject,
+            caller.was_refused("subscription", subject),
         )
-        for one in wanted
+        for subject in attempted
     ]
 
 
@@ -118,12 +118,12 @@ async def refused_headers(ground: Ground, identity: Identity) -> list[Check]:
     await client.publish(own[0], b"{}", headers={**trace, "Nats-Trace-Only": "true"})
     batch = {"Nats-Batch-Id": f"stolen-{identity.name}", "Nats-Batch-Sequence": "1"}
     await client.publish(own[0], b"{}", headers=batch)
-    foreign = next(one for one in attacks.every_subject() if one not in own)
+    foreign = next(subject for subject in attacks.every_subject() if subject not in own)
     last = {**batch, "Nats-Batch-Sequence": "2", "Nats-Batch-Commit": "1"}
     await client.publish(foreign, b"{}", headers=last)
     await flush(client)
     await ground.settle()
-    held = not ground.arrived(trace["Nats-Trace-Dest"])
+    held = not ground.has_arrived(trace["Nats-Trace-Dest"])
     checks.append(Check(identity.name, "refusal", "a header", "a trace sent to a subject", held))
     held = await ground.state() == before
     checks.append(Check(identity.name, "refusal", "a batch with another's subject", foreign, held))
@@ -155,7 +155,7 @@ async def injected_replies(ground: Ground, identity: Identity) -> list[Check]:
 
 async def wrong_passwords(ground: Ground, identity: Identity) -> list[Check]:
     """Log in with no, a wrong, or somebody else's password."""
-    other = next(one for one in IDENTITIES if one is not identity)
+    other = next(candidate for candidate in IDENTITIES if candidate is not identity)
     tries: dict[str, Any] = {
         "no password": "",
         "a wrong one": "x" * 32,
@@ -170,10 +170,10 @@ async def wrong_passwords(ground: Ground, identity: Identity) -> list[Check]:
 
 async def permissions(ground: Ground, identity: Identity) -> AsyncIterator[Check]:
     """Do everything that the identity may do, and look for the effect."""
-    for what, held in [one async for one in _may_publish(ground, identity)]:
+    for what, held in [result async for result in _may_publish(ground, identity)]:
         yield Check(identity.name, "permission", "publish", what, held)
     if identity.reads:
-        for what, held in [one async for one in _may_read(ground, identity)]:
+        for what, held in [result async for result in _may_read(ground, identity)]:
             yield Check(identity.name, "permission", "read", what, held)
     if identity.sends_heartbeats:
         yield Check(
@@ -184,7 +184,7 @@ async def permissions(ground: Ground, identity: Identity) -> AsyncIterator[Check
             await _heartbeats(ground, identity),
         )
     if identity.administers:
-        for what, held in [one async for one in _may_administer(ground, identity)]:
+        for what, held in [result async for result in _may_administer(ground, identity)]:
             yield Check(identity.name, "permission", "administer", what, held)
 
 
@@ -226,15 +226,15 @@ async def _may_read(ground: Ground, identity: Identity) -> AsyncIterator[tuple[s
 
 
 async def _heartbeats(ground: Ground, identity: Identity) -> bool:
-    listener = next(one.name for one in IDENTITIES if one.receives_heartbeats)
-    heard: asyncio.Queue[Msg] = asyncio.Queue()
+    listener = next(identity.name for identity in IDENTITIES if identity.receives_heartbeats)
+    received: asyncio.Queue[Msg] = asyncio.Queue()
     subscription = await ground.callers[listener].client.subscribe(
-        subjects.health(CLUSTER, "*"), cb=heard.put
+        subjects.health(CLUSTER, "*"), cb=received.put
     )
     await flush(ground.callers[listener].client)
     subject = subjects.health(CLUSTER, identity.name)
     await ground.callers[identity.name].client.publish(subject, b"alive")
-    message = await asyncio.wait_for(heard.get(), WAIT_SECONDS)
+    message = await asyncio.wait_for(received.get(), WAIT_SECONDS)
     await subscription.unsubscribe()
     return (message.subject, message.data) == (subject, b"alive")
 
@@ -264,7 +264,7 @@ async def insider_injections(ground: Ground) -> int:
     await flush(caller.client)
     await ground.settle()
     await caller.client.close()
-    return sum(map(ground.arrived, targets))
+    return sum(map(ground.has_arrived, targets))
 
 
 async def anonymous_is_reader(ground: Ground) -> bool:
@@ -276,10 +276,10 @@ async def anonymous_is_reader(ground: Ground) -> bool:
     await caller.client.publish(decision, b"{}")
     await flush(caller.client)
     await ground.witness.request(f"foresail.{CLUSTER}.control", b"{}")
-    heard = await feed.next_msg(WAIT_SECONDS)
+    message = await feed.next_msg(WAIT_SECONDS)
     await caller.client.close()
     live = subjects.live(f"foresail.{CLUSTER}.control")
-    return heard.subject == live and caller.was_refused("publish", decision)
+    return message.subject == live and caller.was_refused("publish", decision)
 
 
 async def _ask(

@@ -42,8 +42,8 @@ class Caller:
 
     def was_refused(self, what: str, subject: str) -> bool:
         """Say whether the server refused to let it `publish` or `subscribe`."""
-        wanted = f'permissions violation for {what} to "{subject}"'.lower()
-        return any(wanted in refusal.lower() for refusal in self.refusals)
+        expected = f'permissions violation for {what} to "{subject}"'.lower()
+        return any(expected in refusal.lower() for refusal in self.refusals)
 
 
 @dataclass
@@ -75,17 +75,17 @@ class Ground:
 
     async def state(self) -> tuple[Any, ...]:
         """Return what no attack may change, of both streams."""
-        found = [await self.ask(f"STREAM.INFO.{stream}") for stream in (LOG.name, OTHER)]
+        streams = [await self.ask(f"STREAM.INFO.{stream}") for stream in (LOG.name, OTHER)]
         names = await self.ask("STREAM.NAMES")
         counts = [
-            (one["state"]["messages"], one["state"]["consumer_count"], one["config"])
-            for one in found
+            (stream["state"]["messages"], stream["state"]["consumer_count"], stream["config"])
+            for stream in streams
         ]
         return names["streams"], counts
 
-    def arrived(self, subject: str) -> bool:
+    def has_arrived(self, subject: str) -> bool:
         """Say whether anything arrived on a subject in the account of the log."""
-        return any(one == subject for one, _ in self.seen)
+        return any(other == subject for other, _ in self.seen)
 
 
 async def flush(client: Client) -> None:
@@ -98,7 +98,7 @@ async def flush(client: Client) -> None:
 
 
 @asynccontextmanager
-async def ground(folder: Path) -> AsyncIterator[Ground]:
+async def start_ground(folder: Path) -> AsyncIterator[Ground]:
     """Start the server, declare the log as bootstrap, and connect everybody."""
     logins = new_logins(IDENTITIES)
     conf = accounts_conf(CLUSTER, LOG.name, logins)
@@ -116,9 +116,9 @@ async def ground(folder: Path) -> AsyncIterator[Ground]:
         for identity in IDENTITIES:
             callers[identity.name] = await connect(url, logins[identity.name])
             cleanup.push_async_callback(callers[identity.name].client.close)
-        found = Ground(url, logins, callers, witness)
-        await _add_targets(found)
-        yield found
+        result = Ground(url, logins, callers, witness)
+        await _add_targets(result)
+        yield result
 
 
 async def connect(url: str, login: Login) -> Caller:

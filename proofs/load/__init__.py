@@ -92,12 +92,12 @@ def rows_of(measured: Figures, seconds: float, capacity: float) -> Iterator[Row]
         f"{pace} of {capacity} cycles/s for {seconds:g} s",
     )
     for phase, length in ((HELD, seconds), (ABOVE, OVERLOAD_SECONDS)):
-        one = measured[phase]
-        tried = round(one["cycles/s"] * length)
-        held = max(0, tried - one["undecided"] - one["doubled"])
+        row = measured[phase]
+        tried = round(row["cycles/s"] * length)
+        held = max(0, tried - row["undecided"] - row["doubled"])
         detail = (
-            f"{one['events/s']} events/s (target 2000), {one['superseded']:.1%} superseded, "
-            f"{one['undecided']} undecided, {one['doubled']} doubled, "
-            f"memory grew to {one['RSS growth']:.3f} (target below 1.05)"
+            f"{row['events/s']} events/s (target 2000), {row['superseded']:.1%} superseded, "
+            f"{row['undecided']} undecided, {row['doubled']} doubled, "
+            f"memory grew to {row['RSS growth']:.3f} (target below 1.05)"
         )
-        yield Row(PART, f"cycles decided once: {one['what']}, {length:g} s", tried, held, detail)
+        yield Row(PART, f"cycles decided once: {row['what']}, {length:g} s", tried, held, detail)

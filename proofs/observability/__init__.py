@@ -64,8 +64,10 @@ async def _prove_in(folder: Path, seed: int) -> list[Row]:
 def _configurations(folder: Path) -> list[Row]:
     """Let promtool read what compose gives to Prometheus."""
     targets = {name: f"{name}:{PORT}" for name in CONTAINERS}
-    said = config_objection(scrape_config(targets, looked_up=OPTIONAL), folder)
-    return [Row(PART, "promtool takes the scrape configuration", 1, int(not said), said[:300])]
+    objection = config_objection(scrape_config(targets, looked_up=OPTIONAL), folder)
+    return [
+        Row(PART, "promtool takes the scrape configuration", 1, int(not objection), objection[:300])
+    ]
 
 
 async def _live(folder: Path, seed: int, collector: Phoenix | None) -> list[Row]:
@@ -76,8 +78,8 @@ async def _live(folder: Path, seed: int, collector: Phoenix | None) -> list[Row]
         async with running_prometheus(config, folder) as prometheus:
             rows = [await _panels(stack, prometheus), *await _numbers(stack, prometheus)]
         if collector is not None:
-            seen = list(stack.watch.messages)
-            rows += await traces.of_stack(folder, stack.folder / "state", seen, collector)
+            stored = list(stack.watch.messages)
+            rows += await traces.of_stack(folder, stack.folder / "state", stored, collector)
         return rows
     except (NotReady, PrometheusFailed) as error:
         return [Row(PART, "panels answered with data by Prometheus", 1, 0, str(error)[:300])]
@@ -89,16 +91,16 @@ async def _panels(stack: LiveStack, prometheus: Prometheus) -> Row:
     for name in FAULTS:
         stack.signal(name)
         await stack.watch.wait_for_decisions(CYCLES, DECIDED_SECONDS)
-    found = await answer_all(queries(DASHBOARD), prometheus)
-    return panels_row(found)
+    answers = await answer_all(queries(DASHBOARD), prometheus)
+    return panels_row(answers)
 
 
-def panels_row(found: Sequence[PanelAnswer]) -> Row:
+def panels_row(answers: Sequence[PanelAnswer]) -> Row:
     """Return the row of all panels: tried, answered, and the first that was not."""
-    wrong = [f"{one.asked.panel}: {one.objection}" for one in found if one.objection]
-    series = sum(one.series for one in found)
+    wrong = [f"{answer.asked.panel}: {answer.objection}" for answer in answers if answer.objection]
+    series = sum(answer.series for answer in answers)
     detail = wrong[0] if wrong else f"{series} series; {' and '.join(FAULTS)} killed once each"
-    tried, held = len(found), len(found) - len(wrong)
+    tried, held = len(answers), len(answers) - len(wrong)
     return Row(PART, "panels answered with data by Prometheus", tried, held, detail)
 
 
@@ -111,10 +113,10 @@ async def _numbers(stack: LiveStack, prometheus: Prometheus) -> list[Row]:
         " + sum(max_over_time(foresail_lag_positions[5m]))"
         " + sum(1 - min_over_time(foresail_connected[5m]))"
     )
-    seen = await _eventually(prometheus, trouble, lambda value: value > 0)
+    value = await _eventually(prometheus, trouble, lambda value: value > 0)
     return [
         Row(PART, "processes that Prometheus scrapes", processes, round(up)),
-        Row(PART, "a killed server shows in the numbers", 1, int(seen > 0), f"{seen:g}"),
+        Row(PART, "a killed server shows in the numbers", 1, int(value > 0), f"{value:g}"),
     ]
 
 

@@ -64,7 +64,7 @@ def expected_cycles(messages: Iterable[StoredMessage]) -> dict[str, ExpectedCycl
         if not headers.get("correlationid") or not headers.get("traceparent"):
             continue
         _, trace, span, _ = headers["traceparent"].split("-")
-        causes = {spans[one] for one in headers.get("causationid", "").split() if one in spans}
+        causes = {spans[word] for word in headers.get("causationid", "").split() if word in spans}
         spans[headers["id"]] = span
         number = cycle_of(headers["correlationid"])
         if number < 1:
@@ -86,21 +86,21 @@ def _close(cycles: Mapping[str, ExpectedCycle], newest: int, seq: int) -> None:
 
 def faults_of(cycle: ExpectedCycle, spans: list[CollectedSpan]) -> list[str]:
     """Return what is wrong with a cycle's trace in the collector; nothing when it is whole."""
-    found = {span.span: span for span in spans}
+    by_id = {span.span: span for span in spans}
     roots = [span for span in spans if not span.parent]
-    if len(found) != len(spans):
-        return [f"{len(spans) - len(found)} spans twice"]
+    if len(by_id) != len(spans):
+        return [f"{len(spans) - len(by_id)} spans twice"]
     if len(roots) != 1 or roots[0].name != f"cycle {cycle.number}":
         return [f"roots: {[root.name for root in roots]}"]
     root = roots[0]
-    wrong = [f"{len(cycle.events.keys() - found.keys())} events without a span"]
-    wrong = wrong if cycle.events.keys() - found.keys() else []
+    wrong = [f"{len(cycle.events.keys() - by_id.keys())} events without a span"]
+    wrong = wrong if cycle.events.keys() - by_id.keys() else []
     wrong += [
-        f"a span of no event: {key}" for key in found.keys() - cycle.events.keys() - {root.span}
+        f"a span of no event: {key}" for key in by_id.keys() - cycle.events.keys() - {root.span}
     ]
     for span, message in cycle.events.items():
-        if span in found:
-            wrong += _faults_of_span(cycle, found[span], root, message)
+        if span in by_id:
+            wrong += _faults_of_span(cycle, by_id[span], root, message)
     return wrong
 
 
@@ -109,7 +109,7 @@ def _faults_of_span(
 ) -> list[str]:
     headers = attributes_of(message.headers)
     where = f"{span.name} at {message.seq}"
-    told = {
+    own_attributes = {
         "foresail.cycle": cycle.number,
         "foresail.event.id": headers["id"],
         "foresail.event.type": headers["type"],
@@ -119,7 +119,7 @@ def _faults_of_span(
     }
     wrong = [
         f"{where}: {name} is {span.attributes.get(name)!r}, not {value!r}"
-        for name, value in told.items()
+        for name, value in own_attributes.items()
         if span.attributes.get(name) != value
     ]
     own_causes = cycle.causes[span.span] & cycle.events.keys()
@@ -137,12 +137,12 @@ def _expected_attributes(message: StoredMessage) -> dict[str, Any]:
     if not message.subject.endswith((".decision", ".outcome.execution")):
         return {}
     data = json.loads(message.data)
-    told = {"foresail.action": data["action"]["kind"]}
+    attributes = {"foresail.action": data["action"]["kind"]}
     if "rule" in data:
-        told["foresail.rule"] = data["rule"]
+        attributes["foresail.rule"] = data["rule"]
     if "phase" in data:
-        told["foresail.phase"] = data["phase"]
-    return told
+        attributes["foresail.phase"] = data["phase"]
+    return attributes
 
 
 def spans_up_to(spans: Iterable[CollectedSpan], seq: int) -> list[CollectedSpan]:

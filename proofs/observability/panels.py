@@ -64,41 +64,43 @@ def queries(dashboard: Path) -> list[PanelQuery]:
     ]
 
 
-async def answer_all(asked: Sequence[PanelQuery], prometheus: Prometheus) -> list[PanelAnswer]:
+async def answer_all(
+    panel_queries: Sequence[PanelQuery], prometheus: Prometheus
+) -> list[PanelAnswer]:
     """Ask until all are answered, or a minute has passed."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + ANSWER_SECONDS
     while True:
-        found = [await asyncio.to_thread(answer, one, prometheus) for one in asked]
-        if not any(one.objection for one in found) or loop.time() > deadline:
-            return found
+        answers = [await asyncio.to_thread(answer, query, prometheus) for query in panel_queries]
+        if not any(panel_answer.objection for panel_answer in answers) or loop.time() > deadline:
+            return answers
         await asyncio.sleep(AGAIN_SECONDS)
 
 
-def answer(asked: PanelQuery, prometheus: Prometheus) -> PanelAnswer:
+def answer(query: PanelQuery, prometheus: Prometheus) -> PanelAnswer:
     """Ask one query once."""
     try:
-        series = prometheus.ask(asked.expression)
+        series = prometheus.ask(query.expression)
     except PrometheusFailed as error:
-        return PanelAnswer(asked, 0, str(error))
-    numbers = [one for one in series if not math.isnan(one.value)]
+        return PanelAnswer(query, 0, str(error))
+    numbers = [entry for entry in series if not math.isnan(entry.value)]
     if not numbers:
-        return PanelAnswer(asked, 0, "no data" if not series else "no number")
+        return PanelAnswer(query, 0, "no data" if not series else "no number")
     missing = [
-        label for label in asked.labels if not any(label in number.labels for number in numbers)
+        label for label in query.labels if not any(label in number.labels for number in numbers)
     ]
     if missing:
-        return PanelAnswer(asked, len(numbers), f"no label {missing[0]} for its legend")
-    return PanelAnswer(asked, len(numbers))
+        return PanelAnswer(query, len(numbers), f"no label {missing[0]} for its legend")
+    return PanelAnswer(query, len(numbers))
 
 
 def _own_variables(content: Mapping[str, Any]) -> dict[str, str]:
     """Return the dashboard's variables with their current values; All matches everything."""
-    found = {}
-    for one in content.get("templating", {}).get("list", ()):
-        value = one.get("current", {}).get("value", "")
-        found[f"${one['name']}"] = ".*" if value in {"$__all", ""} else str(value)
-    return found
+    variables = {}
+    for variable in content.get("templating", {}).get("list", ()):
+        value = variable.get("current", {}).get("value", "")
+        variables[f"${variable['name']}"] = ".*" if value in {"$__all", ""} else str(value)
+    return variables
 
 
 def _substitute(expression: str, values: Mapping[str, str]) -> str:

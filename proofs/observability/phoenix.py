@@ -59,25 +59,25 @@ class Phoenix:
     def _spans(self) -> Iterator[CollectedSpan]:
         cursor = ""
         while True:
-            asked = urlencode({"limit": PAGE, **({"cursor": cursor} if cursor else {})})
-            where = f"{self.url}/v1/projects/default/spans?{asked}"
+            parameters = urlencode({"limit": PAGE, **({"cursor": cursor} if cursor else {})})
+            where = f"{self.url}/v1/projects/default/spans?{parameters}"
             with urlopen(where, timeout=ASK_SECONDS) as answer:
                 page: dict[str, Any] = json.load(answer)
-            yield from (_span(one) for one in page["data"])
+            yield from (_span(content) for content in page["data"])
             cursor = page.get("next_cursor") or ""
             if not cursor:
                 return
 
 
-def _span(one: dict[str, Any]) -> CollectedSpan:
+def _span(content: dict[str, Any]) -> CollectedSpan:
     return CollectedSpan(
-        trace=one["context"]["trace_id"],
-        span=one["context"]["span_id"],
-        parent=one["parent_id"] or "",
-        name=one["name"],
-        start=one["start_time"],
-        end=one["end_time"],
-        attributes=one["attributes"],
+        trace=content["context"]["trace_id"],
+        span=content["context"]["span_id"],
+        parent=content["parent_id"] or "",
+        name=content["name"],
+        start=content["start_time"],
+        end=content["end_time"],
+        attributes=content["attributes"],
     )
 
 
@@ -87,10 +87,10 @@ def phoenix_command() -> str:
     Raises:
         PhoenixFailed: it cannot be installed.
     """
-    kept = CACHE / "bin" / "phoenix"
-    found = shutil.which("phoenix") or (str(kept) if kept.exists() else "")
-    if found:
-        return found
+    own_copy = CACHE / "bin" / "phoenix"
+    command = shutil.which("phoenix") or (str(own_copy) if own_copy.exists() else "")
+    if command:
+        return command
     uv = str(Path(sys.executable).with_name("uv"))
     try:
         for words in (
@@ -107,7 +107,7 @@ def phoenix_command() -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         shutil.rmtree(CACHE, ignore_errors=True)
         raise PhoenixFailed(f"it cannot be installed: {error}") from error
-    return str(kept)
+    return str(own_copy)
 
 
 def _last_line(log: Path) -> str:

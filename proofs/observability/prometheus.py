@@ -52,10 +52,10 @@ class Prometheus:
         query = urlencode({"query": expression})
         try:
             with urlopen(f"{self.url}/api/v1/query?{query}", timeout=ASK_SECONDS) as answer:
-                found: Any = json.load(answer)["data"]["result"]
+                results: Any = json.load(answer)["data"]["result"]
         except (OSError, ValueError) as error:
             raise PrometheusFailed(f"{expression}: {error}") from error
-        return [Series(one["metric"], float(one["value"][1])) for one in found]
+        return [Series(result["metric"], float(result["value"][1])) for result in results]
 
     @property
     def ready(self) -> bool:

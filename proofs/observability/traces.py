@@ -88,13 +88,13 @@ async def _wait_for_spans(
     """Return the spans of these traces once all are there; what is there after two minutes otherwise."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + COLLECT_SECONDS
-    wanted = sum(len(cycle.events) + 1 for cycle in cycles.values())
+    expected = sum(len(cycle.events) + 1 for cycle in cycles.values())
     while True:
         traces: dict[str, list[CollectedSpan]] = {}
         for span in await asyncio.to_thread(collector.spans):
             if span.trace in cycles:
                 traces.setdefault(span.trace, []).append(span)
-        if sum(map(len, traces.values())) >= wanted or loop.time() > deadline:
+        if sum(map(len, traces.values())) >= expected or loop.time() > deadline:
             return traces
         await asyncio.sleep(1.0)
 

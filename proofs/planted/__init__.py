@@ -74,26 +74,26 @@ def prove(scale: Scale) -> Iterator[Row]:
         for tree in trees:
             copy_tree(REPOSITORY, tree)
         yield _without_a_defect(trees[0])
-        missing = [one for one in DEFECTS if one.name not in results.found]
+        missing = [defect for defect in DEFECTS if defect.name not in results.found]
         free: SimpleQueue[Path] = SimpleQueue()
         for tree in trees:
             free.put(tree)
-        trying = [pool.submit(_try, one, free) for one in missing]
+        trying = [pool.submit(_try, defect, free) for defect in missing]
         done = track(as_completed(trying), "planted defects", total=len(trying), transient=True)
-        for one in done:
-            tried = one.result()
+        for future in done:
+            tried = future.result()
             value = {"noticed": tried.noticed, "detail": tried.detail}
             results.add(tried.defect.name, value)
-    missed = [one for one in DEFECTS if not results.found[one.name]["noticed"]]
-    for one in missed:
-        yield Row("planted", one.name, 1, 0, results.found[one.name]["detail"])
+    missed = [defect for defect in DEFECTS if not results.found[defect.name]["noticed"]]
+    for defect in missed:
+        yield Row("planted", defect.name, 1, 0, results.found[defect.name]["detail"])
     count = len(DEFECTS)
     yield Row("planted", "defects noticed by the test named for it", count, count - len(missed))
 
 
 def _without_a_defect(tree: Path) -> Row:
     """Run every named test on an unchanged copy; a parametrised test as a whole."""
-    tests = sorted({one.test for one in DEFECTS})
+    tests = sorted({defect.test for defect in DEFECTS})
     code, output = run_tests(tree, tests, seconds=LONGEST_RUN_SECONDS)
     last = (output.strip().splitlines() or ["it printed nothing"])[-1]
     return Row("planted", "named tests pass without a defect", 1, int(code == 0), last)

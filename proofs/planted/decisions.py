@@ -8,15 +8,15 @@ DECISIONS = (
     Defect(
         "a referee's tie goes to the last",
         "services/referee/candidate.py",
-        "return max(canonical(candidates), key=",
-        "return max(reversed(canonical(candidates)), key=",
+        "        canonical(candidates), key=",
+        "        reversed(canonical(candidates)), key=",
         "tests/referee/test_ruling.py::test_a_tie_goes_to_the_first_in_canonical_order",
     ),
     Defect(
         "of one agent the lower score comes first",
         "services/referee/candidate.py",
-        "                -one.considered.score,\n",
-        "                one.considered.score,\n",
+        "                -candidate.considered.score,\n",
+        "                candidate.considered.score,\n",
         "tests/referee/test_ruling.py::test_canonical_order_is_agent_then_score_then_id",
     ),
     Defect(
@@ -29,8 +29,8 @@ DECISIONS = (
     Defect(
         "one admit is enough for a blind noop",
         "services/referee/rules/safety_blind.py",
-        "not all(one.admits",
-        "not any(one.admits",
+        "not all(candidate.admits",
+        "not any(candidate.admits",
         "tests/referee/test_ruling.py::test_rules_are_tried_in_order",
     ),
     Defect(
@@ -43,22 +43,22 @@ DECISIONS = (
     Defect(
         "a decision closes all cycles before it",
         "services/referee/state.py",
-        "if one.cycle != data.cycle), last",
-        "if one.cycle > data.cycle), last",
+        "if cycle.cycle != data.cycle), last",
+        "if cycle.cycle > data.cycle), last",
         "tests/referee/test_referee_handler.py::test_a_decision_closes_its_own_cycle_only",
     ),
     Defect(
         "a repeated number opens a second cycle",
         "services/referee/state.py",
-        "*(one for one in cycles if one.cycle < new.cycle), new",
+        "*(cycle for cycle in cycles if cycle.cycle < new.cycle), new",
         "*cycles, new",
         "tests/referee/test_referee_handler.py::test_a_number_that_comes_again_stands_for_the_newest_observation",
     ),
     Defect(
         "open cycles pile up",
         "services/referee/state.py",
-        "if one.cycle < new.cycle), new)[-OPEN_LIMIT:]",
-        "if one.cycle < new.cycle), new)",
+        "if cycle.cycle < new.cycle), new)[-OPEN_LIMIT:]",
+        "if cycle.cycle < new.cycle), new)",
         "tests/referee/test_referee_handler.py::test_the_newest_open_cycles_are_kept",
     ),
     Defect(
@@ -141,8 +141,8 @@ DECISIONS = (
     Defect(
         "measured memory is not used",
         "services/scoreboard/pending.py",
-        "memory if memory is not None else wanted)",
-        "wanted)",
+        "memory if memory is not None else memory_request,",
+        "memory_request,",
         "tests/scoreboard/test_watching.py::test_use_is_what_is_measured_and_requests_where_nothing_is",
     ),
     Defect(
@@ -155,8 +155,8 @@ DECISIONS = (
     Defect(
         "an older forecast reopens a settled cycle",
         "services/scoreboard/state.py",
-        "max(one.cycle, foreseen.get(slot, 0))",
-        "one.cycle",
+        "max(forecast.cycle, foreseen.get(slot, 0))",
+        "forecast.cycle",
         "tests/scoreboard/test_scoreboard_handler.py::test_a_long_horizon_does_not_reopen_what_a_shorter_one_settled",
     ),
     Defect(

@@ -72,10 +72,10 @@ def undisturbed_run(world: int) -> RunResult:
 
 def find_problems(ran: RunResult) -> list[str]:
     """Return everything that is wrong with one run."""
-    found = check(ran.messages, open_cycles=OPEN_CYCLES)
-    problems = [*ran.problems, *map(str, found.problems)]
-    if found.decided < CALM_CYCLES:
-        problems.append(f"only {found.decided} cycles were decided")
+    result = check(ran.messages, open_cycles=OPEN_CYCLES)
+    problems = [*ran.problems, *map(str, result.problems)]
+    if result.decided < CALM_CYCLES:
+        problems.append(f"only {result.decided} cycles were decided")
     return problems
 
 

@@ -67,19 +67,19 @@ class Comparison:
 
 def compare(undisturbed: Iterable[StoredMessage], disturbed: Iterable[StoredMessage]) -> Comparison:
     """Compare two logs of one seed, event by event, by id."""
-    wanted = {event.id: (event, data) for event, data in _events(undisturbed)}
-    given = {event.id: (event, data) for event, data in _events(disturbed)}
-    found = Comparison()
+    undisturbed_by_id = {event.id: (event, data) for event, data in _events(undisturbed)}
+    disturbed_by_id = {event.id: (event, data) for event, data in _events(disturbed)}
+    result = Comparison()
     explained: set[str] = set()
     history = False
-    for identity, (event, data) in given.items():
+    for identity, (event, data) in disturbed_by_id.items():
         layer = parse(event.subject).layer
-        other = wanted.get(identity)
-        found.compared += 1
+        other = undisturbed_by_id.get(identity)
+        result.compared += 1
         if other is not None and _view(event, data) == _view(other[0], other[1]):
             continue
         if layer in SAME:
-            found.problems.append(f"seq {event.seq}: {_name(event)} differs although nothing may")
+            result.problems.append(f"seq {event.seq}: {_name(event)} differs although nothing may")
         elif (
             _explains(event, explained, history=history)
             or _at_the_door(event, other)
@@ -87,13 +87,15 @@ def compare(undisturbed: Iterable[StoredMessage], disturbed: Iterable[StoredMess
         ):
             explained.add(identity)
             history = history or layer in {"decision", "outcome"}
-            found.different += 1
+            result.different += 1
         else:
-            found.problems.append(f"seq {event.seq}: {_name(event)} differs and gives no reason")
-    for identity, (event, _) in wanted.items():
-        if identity not in given and not _may_be_missing(event, given, history=history):
-            found.problems.append(f"{_name(event)} is missing")
-    return found
+            result.problems.append(f"seq {event.seq}: {_name(event)} differs and gives no reason")
+    for identity, (event, _) in undisturbed_by_id.items():
+        if identity not in disturbed_by_id and not _may_be_missing(
+            event, disturbed_by_id, history=history
+        ):
+            result.problems.append(f"{_name(event)} is missing")
+    return result
 
 
 def _events(messages: Iterable[StoredMessage]) -> Iterable[tuple[Event[Any], Any]]:
@@ -107,8 +109,14 @@ def _view(event: Event[Any], data: Any) -> Any:
     """Return what has to be equal: everything, or for an execution what was planned and why not."""
     if isinstance(event.data, OutcomeExecution):
         operations = [
-            (one["verb"], one["resource"], one["name"], one.get("patch"), one.get("replicas"))
-            for one in data.get("operations", ())
+            (
+                operation["verb"],
+                operation["resource"],
+                operation["name"],
+                operation.get("patch"),
+                operation.get("replicas"),
+            )
+            for operation in data.get("operations", ())
         ]
         return data["phase"], data["action"], data.get("reason"), operations
     return {name: value for name, value in data.items() if name not in UNCOMPARED_FIELDS}
@@ -124,14 +132,14 @@ def _explains(event: Event[Any], explained: set[str], *, history: bool) -> bool:
 
 def _at_the_door(event: Event[Any], other: tuple[Event[Any], Any] | None) -> bool:
     pair = [event] if other is None else [event, other[0]]
-    executions = [one.data for one in pair if isinstance(one.data, OutcomeExecution)]
+    executions = [event.data for event in pair if isinstance(event.data, OutcomeExecution)]
     return any(execution.reason in FOUND_AT_THE_DOOR for execution in executions)
 
 
 def _saw_another_cycle(event: Event[Any], other: tuple[Event[Any], Any] | None) -> bool:
     """An outcome of a late decision names the later observation that could first show its effect."""
-    seen = getattr(event.data, "observed_cycle", None)
-    return other is not None and seen != getattr(other[0].data, "observed_cycle", None)
+    observed_cycle = getattr(event.data, "observed_cycle", None)
+    return other is not None and observed_cycle != getattr(other[0].data, "observed_cycle", None)
 
 
 def _names_a_reason(event: Event[Any]) -> bool:
@@ -140,9 +148,9 @@ def _names_a_reason(event: Event[Any]) -> bool:
     return any(one in NAMED for one in (*reasons, *(one.reason for one in considered)))
 
 
-def _may_be_missing(event: Event[Any], given: dict[str, Any], *, history: bool) -> bool:
+def _may_be_missing(event: Event[Any], disturbed_by_id: dict[str, Any], *, history: bool) -> bool:
     """A plan may be missing where the run refused it, or something was done before that it rests on."""
-    del given
+    del disturbed_by_id
     return history and parse(event.subject).layer == "outcome" and not _is_final(event)
 
 

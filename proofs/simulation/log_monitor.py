@@ -109,28 +109,30 @@ class LogMonitor:
         data, limits = event.data, self.settings
         now = data.cluster_time_seconds
         on_target = [
-            one.data for one in self.started if one.data.action.target == data.action.target
+            event.data for event in self.started if event.data.action.target == data.action.target
         ]
-        for one in on_target:
-            age = now - one.cluster_time_seconds
-            same = one.action.kind is data.action.kind and one.direction == data.direction
+        for earlier in on_target:
+            age = now - earlier.cluster_time_seconds
+            same = earlier.action.kind is data.action.kind and earlier.direction == data.direction
             if same and age < limits.cool_down_seconds:
                 self._report(event, f"{data.action.kind} again after {age:g} s, in its cool-down")
         if data.action.target.kind is not TargetKind.NODE:
             return
         recent = [
-            one for one in on_target if now - one.cluster_time_seconds < limits.caps.window_seconds
+            earlier
+            for earlier in on_target
+            if now - earlier.cluster_time_seconds < limits.caps.window_seconds
         ]
         if len(recent) >= limits.caps.per_node:
             self._report(event, f"{len(recent)} executions on one node already")
         for budget in limits.budgets:
             used = {
-                one.data.action.target.name
-                for one in self.started
-                if now - one.data.cluster_time_seconds < budget.window_seconds
-                and one.data.action.kind in budget.reasons
-                and one.data.action.target.kind is TargetKind.NODE
-                and one.data.cycle not in self.rolled_back
+                event.data.action.target.name
+                for event in self.started
+                if now - event.data.cluster_time_seconds < budget.window_seconds
+                and event.data.action.kind in budget.reasons
+                and event.data.action.target.kind is TargetKind.NODE
+                and event.data.cycle not in self.rolled_back
             } | {data.action.target.name}
             if data.action.kind in budget.reasons and len(used) > budget.limit(self.nodes):
                 self._report(event, f"{len(used)} nodes disrupted; the budget is {budget.nodes}")

@@ -55,8 +55,8 @@ class FaultPlan:
         if process not in self.hit:
             return Faults()
         seed = Random(f"{self.seed}/{process}/{start}").getrandbits(32)
-        given = {name: getattr(self.bus, name) for name in Faults.__slots__ if name != "seed"}
-        return Faults(seed=seed, **given)
+        rates = {name: getattr(self.bus, name) for name in Faults.__slots__ if name != "seed"}
+        return Faults(seed=seed, **rates)
 
 
 def world_of(seed: int) -> int:

@@ -79,8 +79,8 @@ async def _publish_late(publishing: Any) -> None:
 def id_from_causes() -> Iterator[None]:
     """An event's id depends on its causes, which can differ after a restart."""
 
-    def stamped(new_event: NewEvent, *given: Any) -> Event[Any]:
-        event = stamp(new_event, *given)
+    def stamped(new_event: NewEvent, *contextns: Any) -> Event[Any]:
+        event = stamp(new_event, *contextns)
         name = f"{event.id} {' '.join(new_event.causes)}"
         return replace(event, id=str(uuid.uuid5(uuid.NAMESPACE_OID, name)))
 
@@ -91,7 +91,7 @@ def id_from_causes() -> Iterator[None]:
 @contextmanager
 def acting_on_an_old_observation() -> Iterator[None]:
     """The referee rules on everything it missed, and the executor never asks how old it is."""
-    guards = tuple(one for one in registered_guards() if one.name != "stale_decision")
+    guards = tuple(guard for guard in registered_guards() if guard.name != "stale_decision")
 
     def all_closed(cycles: Sequence[Any], *, overdue: bool) -> tuple[Any, ...]:
         del overdue
@@ -166,8 +166,8 @@ DEFECTS: Mapping[str, PlantedDefect] = {
 
 def find_catching_seed(name: str) -> tuple[int, str] | None:
     """Return the first seed that shows a planted defect and the report that names it; None: no seed does."""
-    found = ((seed, find_report(name, seed, planted=True)) for seed in SEEDS)
-    return next(((seed, report) for seed, report in found if report), None)
+    reports = ((seed, find_report(name, seed, planted=True)) for seed in SEEDS)
+    return next(((seed, report) for seed, report in reports if report), None)
 
 
 def find_report(name: str, seed: int, *, planted: bool) -> str:

@@ -63,9 +63,9 @@ def pending_class(*, bound: bool, reason: str, message: str) -> PendingClass:
 
 def cause_counts(message: str) -> dict[PendingClass, int]:
     """Return how many nodes each class of cause rules out, as the scheduler counted them."""
-    _, found, listed = message.partition("nodes are available: ")
+    _, separator, listed = message.partition("nodes are available: ")
     counts: dict[PendingClass, int] = {}
-    if found:
+    if separator:
         for count, phrase in _CAUSE.findall(listed.split(_PREEMPTION)[0].strip()):
             kind = _class_of_phrase(phrase)
             counts[kind] = counts.get(kind, 0) + int(count)

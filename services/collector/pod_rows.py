@@ -223,16 +223,16 @@ def _by_node(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
         f"{row_id.partition('|')[0]}|*/*/*": dict.fromkeys(_SUMMED, 0) for row_id in sorted(rows)
     }
     room = PLACEMENT_BYTES - _row_bytes(summed)
-    kept: dict[str, dict[str, Any]] = {}
+    newest_rows: dict[str, dict[str, Any]] = {}
     for row_id, row in rows.items():
         if (row["unhealthy"] or row["restarted"]) and room >= len(row_id) + ROW_BYTES:
-            kept[row_id] = row
+            newest_rows[row_id] = row
             room -= len(row_id) + ROW_BYTES
             continue
         total = summed[f"{row_id.partition('|')[0]}|*/*/*"]
         for name in _SUMMED:
             total[name] += row[name]
-    return {**summed, **kept}
+    return {**summed, **newest_rows}
 
 
 def _row_bytes(rows: dict[str, dict[str, Any]]) -> int:

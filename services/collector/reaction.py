@@ -35,39 +35,39 @@ class LastTables:
     autoscalers: Mapping[str, Scaling] | None = None
 
 
-def update_last_tables(seen: LastTables, snapshot: Snapshot) -> LastTables:
+def update_last_tables(last: LastTables, snapshot: Snapshot) -> LastTables:
     """Return what to compare the next cycle with."""
     if snapshot.has("nodes"):
-        seen = replace(seen, nodes=snapshot.nodes)
+        last = replace(last, nodes=snapshot.nodes)
     if snapshot.has("deployments", "jobs"):
-        seen = replace(seen, workloads=snapshot.workloads)
+        last = replace(last, workloads=snapshot.workloads)
     if snapshot.has("autoscalers"):
-        seen = replace(seen, autoscalers=snapshot.autoscalers)
+        last = replace(last, autoscalers=snapshot.autoscalers)
     if snapshot.has("pods"):
-        seen = replace(
-            seen,
+        last = replace(
+            last,
             placements=snapshot.placements,
             pods=snapshot.pods,
             pods_seconds=snapshot.cluster_time_seconds,
         )
-    return seen
+    return last
 
 
 def find_reactions(
-    seen: LastTables, now: Snapshot, limit: int
+    last: LastTables, now: Snapshot, limit: int
 ) -> tuple[tuple[ReactionItem, ...], int]:
     """Return the reactions, oldest first, at most `limit`, and how many more there were."""
     items: list[ReactionItem] = []
     at = now.cluster_time_seconds
-    if seen.nodes is not None and now.has("nodes"):
-        items.extend(_node_changes(seen.nodes, now.nodes, at))
-    if seen.workloads is not None and now.has("deployments", "jobs"):
-        items.extend(_workload_changes(seen.workloads, now.workloads, at))
-    if seen.autoscalers is not None and now.has("autoscalers"):
-        items.extend(_rescale_items(seen.autoscalers, now.autoscalers))
-    if seen.pods is not None and seen.placements is not None and now.has("pods"):
-        items.extend(_demand_items(seen.placements, seen.pods, now))
-        items.extend(_pod_changes(seen.pods, seen.pods_seconds, now))
+    if last.nodes is not None and now.has("nodes"):
+        items.extend(_node_changes(last.nodes, now.nodes, at))
+    if last.workloads is not None and now.has("deployments", "jobs"):
+        items.extend(_workload_changes(last.workloads, now.workloads, at))
+    if last.autoscalers is not None and now.has("autoscalers"):
+        items.extend(_rescale_items(last.autoscalers, now.autoscalers))
+    if last.pods is not None and last.placements is not None and now.has("pods"):
+        items.extend(_demand_items(last.placements, last.pods, now))
+        items.extend(_pod_changes(last.pods, last.pods_seconds, now))
     items.sort(key=lambda item: (item.time_seconds, _ORDER[item.kind], item.object))
     return tuple(items[:limit]), max(0, len(items) - limit)
 
@@ -111,19 +111,19 @@ def _node_change(name: str, row: Row, earlier: Row | None, at: float) -> Reactio
 def _workload_changes(old: WorkloadTable, new: WorkloadTable, at: float) -> Iterator[ReactionItem]:
     before = old.index()
     for number, name in enumerate(new.ids):
-        wanted = new.wanted[number]
+        desired = new.wanted[number]
         earlier = old.wanted[before[name]] if name in before else None
-        if earlier is None and wanted:
+        if earlier is None and desired:
             created = new.created_time_seconds[number]
-            yield _rescale_item(ReactionKind.SCALE_UP, name, created, 0, wanted)
-        elif earlier is not None and wanted != earlier:
-            up = wanted > earlier
+            yield _rescale_item(ReactionKind.SCALE_UP, name, created, 0, desired)
+        elif earlier is not None and desired != earlier:
+            up = desired > earlier
             kind = ReactionKind.SCALE_UP if up else ReactionKind.SCALE_DOWN
-            yield _rescale_item(kind, name, at, earlier, wanted)
+            yield _rescale_item(kind, name, at, earlier, desired)
     new_rows = new.index()
-    for name, wanted in zip(old.ids, old.wanted, strict=True):
-        if wanted and name not in new_rows and "/Deployment/" in name:
-            yield _rescale_item(ReactionKind.SCALE_DOWN, name, at, wanted, 0)
+    for name, desired in zip(old.ids, old.wanted, strict=True):
+        if desired and name not in new_rows and "/Deployment/" in name:
+            yield _rescale_item(ReactionKind.SCALE_DOWN, name, at, desired, 0)
 
 
 def _rescale_items(

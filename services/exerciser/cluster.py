@@ -120,7 +120,7 @@ async def remove_all(transport: Transport) -> int:
         if error.status == 404:
             return 0
         raise
-    await _remove(transport, [one.metadata.name for one in deployments])
+    await _remove(transport, [deployment.metadata.name for deployment in deployments])
     return len(deployments)
 
 
@@ -140,10 +140,10 @@ async def remove_stranded(transport: Transport) -> int:
     }
     deployments = (await read_list(transport, DEPLOYMENTS, _DEPLOYMENTS)).items
     stranded = [
-        one.metadata.name
-        for one in deployments
-        if one.metadata.annotations.get(NODE_ANNOTATION, "") not in {"", *usable}
-        and one.status.ready_replicas < one.spec.replicas
+        deployment.metadata.name
+        for deployment in deployments
+        if deployment.metadata.annotations.get(NODE_ANNOTATION, "") not in {"", *usable}
+        and deployment.status.ready_replicas < deployment.spec.replicas
     ]
     await _remove(transport, stranded)
     return len(stranded)

@@ -141,17 +141,17 @@ def _on_every_node(
     if len(nodes) > settings.most_nodes:
         text = f"{len(nodes)} nodes are more than {settings.most_nodes} (most_nodes)"
         return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
-    wanted = _shares(phase, settings)
+    target = _shares(phase, settings)
     loads: list[PlannedLoad] = []
     reached: list[float] = []
     for number, node in enumerate(nodes):
-        if node.shares.pressure >= wanted.pressure:
+        if node.shares.pressure >= target.pressure:
             reached.append(node.shares.pressure)
             continue
         if not node.schedulable:
             text = f"node {node.name} is on but takes no pods, and would stay the idlest"
             return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
-        load, pressure = _fill(f"exercise-{phase.index}-{number}", node, wanted)
+        load, pressure = _fill(f"exercise-{phase.index}-{number}", node, target)
         loads.append(replace(load, protected=True))
         reached.append(pressure)
     if not phase.band[0] <= min(reached) < phase.band[1]:
@@ -160,16 +160,16 @@ def _on_every_node(
     if max(reached) >= THROTTLE_FROM:
         text = f"the fullest node would have risk {max(reached):.3f} and agent A would act"
         return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
-    return LoadPlan(tuple(loads), f"{_shares_text(wanted)} of each of {len(nodes)} nodes")
+    return LoadPlan(tuple(loads), f"{_shares_text(target)} of each of {len(nodes)} nodes")
 
 
 def _on_one_node(phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSettings) -> LoadPlan:
-    wanted = _shares(phase, settings)
+    target = _shares(phase, settings)
     candidates = [node for node in nodes if node.schedulable and node.calm]
     if not candidates:
         return LoadPlan((), "no node is calm and takes pods", Reason.NO_NODES)
     chosen = min(candidates, key=lambda node: (node.shares.pressure, node.name))
-    load, pressure = _fill(f"exercise-{phase.index}", chosen, wanted)
+    load, pressure = _fill(f"exercise-{phase.index}", chosen, target)
     if not phase.band[0] <= pressure < phase.band[1]:
         text = f"node {chosen.name} would have risk {pressure:.3f}, outside the phase's band"
         return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
@@ -178,7 +178,7 @@ def _on_one_node(phase: Phase, nodes: Sequence[NodeLoad], settings: ExerciserSet
     if worst is not None and (not worst.calm or worst.shares.pressure >= pressure):
         text = f"node {worst.name} is at higher risk than the phase would bring about"
         return LoadPlan((), text, Reason.PHASE_UNREACHABLE)
-    return LoadPlan((load,), f"{_shares_text(wanted)} of node {chosen.name}")
+    return LoadPlan((load,), f"{_shares_text(target)} of node {chosen.name}")
 
 
 def _unschedulable(phase: Phase, waiting_pods: int, settings: ExerciserSettings) -> LoadPlan:
@@ -198,10 +198,10 @@ def _shares(phase: Phase, settings: ExerciserSettings) -> Shares:
     return shares
 
 
-def _fill(name: str, node: NodeLoad, wanted: Shares) -> tuple[PlannedLoad, float]:
+def _fill(name: str, node: NodeLoad, target: Shares) -> tuple[PlannedLoad, float]:
     """Return the load that lifts a node to the wanted shares, and the pressure it then has."""
-    cpu = _amount_to_reach(wanted.cpu_ratio, node.cpu_millicores, node.cpu_requested_millicores)
-    memory = _amount_to_reach(wanted.memory_ratio, node.memory_bytes, node.memory_requested_bytes)
+    cpu = _amount_to_reach(target.cpu_ratio, node.cpu_millicores, node.cpu_requested_millicores)
+    memory = _amount_to_reach(target.memory_ratio, node.memory_bytes, node.memory_requested_bytes)
     shares = Shares(
         _share(node.cpu_requested_millicores + cpu, node.cpu_millicores),
         _share(node.memory_requested_bytes + memory, node.memory_bytes),

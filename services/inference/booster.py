@@ -73,18 +73,18 @@ class Booster:
         Args:
             rows: (rows, features), C order; NaN is missing.
         """
-        shape, dimensions, found = _Sizes(), ctypes.c_uint64(), _Floats()
+        shape, dimensions, output = _Sizes(), ctypes.c_uint64(), _Floats()
         self._call(
             "XGBoosterPredictFromDense",
             self._handle,
-            _described(rows),
+            _array_interface(rows),
             _options(MARGIN),
             None,
             ctypes.byref(shape),
             ctypes.byref(dimensions),
-            ctypes.byref(found),
+            ctypes.byref(output),
         )
-        return np.ctypeslib.as_array(found, (len(rows),)).copy()
+        return np.ctypeslib.as_array(output, (len(rows),)).copy()
 
     def contributions(self, rows: Matrix) -> Matrix:
         """Return (rows, features + 1): what each feature adds to the margin; the last is the bias.
@@ -94,8 +94,8 @@ class Booster:
         """
         data = ctypes.c_void_p()
         settings = json.dumps({"missing": float("nan"), "nthread": 1}).encode()
-        self._call("XGDMatrixCreateFromDense", _described(rows), settings, ctypes.byref(data))
-        shape, dimensions, found = _Sizes(), ctypes.c_uint64(), _Floats()
+        self._call("XGDMatrixCreateFromDense", _array_interface(rows), settings, ctypes.byref(data))
+        shape, dimensions, output = _Sizes(), ctypes.c_uint64(), _Floats()
         try:
             self._call(
                 "XGBoosterPredictFromDMatrix",
@@ -104,19 +104,19 @@ class Booster:
                 _options(CONTRIBUTIONS),
                 ctypes.byref(shape),
                 ctypes.byref(dimensions),
-                ctypes.byref(found),
+                ctypes.byref(output),
             )
-            return np.ctypeslib.as_array(found, (len(rows), rows.shape[1] + 1)).copy()
+            return np.ctypeslib.as_array(output, (len(rows), rows.shape[1] + 1)).copy()
         finally:
             self._library.XGDMatrixFree(data)
 
     def _call(self, function: str, *arguments: object) -> None:
         if getattr(self._library, function)(*arguments) != 0:
-            said = self._library.XGBGetLastError().decode(errors="replace").splitlines()
-            raise InputError(f"booster {self._name}", function, said[0] if said else "refused")
+            lines = self._library.XGBGetLastError().decode(errors="replace").splitlines()
+            raise InputError(f"booster {self._name}", function, lines[0] if lines else "refused")
 
 
-def _described(rows: Matrix) -> bytes:
+def _array_interface(rows: Matrix) -> bytes:
     """Return NumPy's array interface of a matrix, which the library reads in place."""
     if rows.dtype != np.float32 or not rows.flags.c_contiguous:
         raise TypeError("rows must be float32 in C order")
@@ -131,7 +131,7 @@ def _options(kind: int) -> bytes:
     return json.dumps({"type": kind, **whole_model, **fixed}).encode()
 
 
-def _opened(path: Path) -> ctypes.CDLL:
+def _open_library(path: Path) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
@@ -146,13 +146,13 @@ def _library() -> ctypes.CDLL:
     Raises:
         InputError: it is not installed, or cannot be loaded.
     """
-    found = importlib.util.find_spec("xgboost")
-    places: Sequence[str] = () if found is None else found.submodule_search_locations or ()
+    spec = importlib.util.find_spec("xgboost")
+    places: Sequence[str] = () if spec is None else spec.submodule_search_locations or ()
     for place in places:
         for name in LIBRARIES:
             path = Path(place) / "lib" / name
             if path.is_file():
-                library = _opened(path)
+                library = _open_library(path)
                 library.XGBGetLastError.restype = ctypes.c_char_p
                 return library
     raise InputError("xgboost", "not installed", "install it to predict with a trained model")

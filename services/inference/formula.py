@@ -83,14 +83,15 @@ class BaselineFormula:
         """Return each row's load; the same terms as in `explain`, without naming them."""
         cpu, memory = (self._shares(columns, resource) for resource in ("cpu", "memory"))
         return [
-            CPU_WEIGHT * one + MEMORY_WEIGHT * other for one, other in zip(cpu, memory, strict=True)
+            CPU_WEIGHT * cpu_share + MEMORY_WEIGHT * other
+            for cpu_share, other in zip(cpu, memory, strict=True)
         ]
 
     def _shares(self, columns: Mapping[str, Column], resource: str) -> list[float]:
         shares = columns[f"{resource}_requested_ratio"]
         if self.use_measured:
             pairs = zip(columns[f"{resource}_used_ratio"], shares, strict=True)
-            shares = tuple(asked if used is None else used for used, asked in pairs)
+            shares = tuple(requested if used is None else used for used, requested in pairs)
         return [min(1.0, float(share or 0.0)) for share in shares]
 
     def explain(self, features: FeatureColumns, row: int) -> Explanation:
@@ -115,12 +116,12 @@ class BaselineFormula:
     def _load_term(self, values: dict[str, Number], resource: str, weight: float) -> Term:
         measured = f"{resource}_used_ratio"
         if self.use_measured and values[measured] is not None:
-            return _weighted(measured, values[measured], weight)
+            return _weighted_term(measured, values[measured], weight)
         requested = f"{resource}_requested_ratio"
-        return _weighted(requested, values[requested], weight)
+        return _weighted_term(requested, values[requested], weight)
 
 
-def _weighted(feature: str, value: Number, weight: float) -> Term:
+def _weighted_term(feature: str, value: Number, weight: float) -> Term:
     return Term(feature, value, weight * min(1.0, float(value or 0.0)))
 
 

@@ -18,8 +18,10 @@ from services.model_folders import folder_of
 MODELS: Registry = {MODEL_ID: BaselineFormula}
 """Formulas by id; trained models are found by name or folder."""
 CATALOGUES = DEMAND_CATALOGUE | {
-    one.name: FeatureCatalogue(one.version, {each.name: each.unit for each in one.features})
-    for one in FEATURE_SETS.values()
+    feature_set.name: FeatureCatalogue(
+        feature_set.version, {each.name: each.unit for each in feature_set.features}
+    )
+    for feature_set in FEATURE_SETS.values()
 }
 """Every feature set that this code computes."""
 Trained = TrainedRisk | TrainedDemand
@@ -39,21 +41,23 @@ class Models:
     def ids(self) -> tuple[str, ...]:
         """Every model in use: the active ones, then the shadows."""
         active = [
-            None if one is None else one.manifest.model_id for one in (self.risk, self.demand)
+            None if model is None else model.manifest.model_id for model in (self.risk, self.demand)
         ]
         formula = [] if all(active) else [self.formula.model_id]
-        shadows = [one.manifest.model_id for one in self.shadows]
-        return tuple(dict.fromkeys([*formula, *(one for one in active if one), *shadows]))
+        shadows = [shadow.manifest.model_id for shadow in self.shadows]
+        return tuple(
+            dict.fromkeys([*formula, *(model_id for model_id in active if model_id), *shadows])
+        )
 
     @property
     def needs_history(self) -> bool:
         """Whether any model reads the history of attempts."""
-        return any(isinstance(one, TrainedRisk) for one in (self.risk, *self.shadows))
+        return any(isinstance(shadow, TrainedRisk) for shadow in (self.risk, *self.shadows))
 
     @property
     def needs_usage(self) -> bool:
         """Whether any model reads windows of use."""
-        return any(isinstance(one, TrainedDemand) for one in (self.demand, *self.shadows))
+        return any(isinstance(shadow, TrainedDemand) for shadow in (self.demand, *self.shadows))
 
 
 def load(settings: InferenceSettings, registry: Registry = MODELS) -> Models:
@@ -72,28 +76,30 @@ def load(settings: InferenceSettings, registry: Registry = MODELS) -> Models:
         risk = _risk(settings, "inference.model", settings.model, registry)
     if settings.demand_model:
         field = "inference.demand_model"
-        found = _trained(settings, field, settings.demand_model, registry)
-        if not isinstance(found, TrainedDemand):
+        trained = _load_trained(settings, field, settings.demand_model, registry)
+        if not isinstance(trained, TrainedDemand):
             raise ConfigError(field, settings.demand_model, "name a model of kind demand")
-        demand = found
+        demand = trained
     # An active model needs no shadow of itself; slots are numbered without it.
-    active = {one.manifest.model_id for one in (risk, demand) if one is not None}
+    active = {model.manifest.model_id for model in (risk, demand) if model is not None}
     found_shadows = (
-        _trained(settings, "inference.shadow_models", name, registry)
+        _load_trained(settings, "inference.shadow_models", name, registry)
         for name in settings.shadow_models
     )
-    shadows = tuple(one for one in found_shadows if one.manifest.model_id not in active)
+    shadows = tuple(shadow for shadow in found_shadows if shadow.manifest.model_id not in active)
     return Models(formula, risk, demand, shadows)
 
 
 def _risk(settings: InferenceSettings, field: str, name: str, registry: Registry) -> TrainedRisk:
-    found = _trained(settings, field, name, registry)
-    if not isinstance(found, TrainedRisk):
+    trained = _load_trained(settings, field, name, registry)
+    if not isinstance(trained, TrainedRisk):
         raise ConfigError(field, name, "name a model of kind risk")
-    return found
+    return trained
 
 
-def _trained(settings: InferenceSettings, field: str, name: str, registry: Registry) -> Trained:
+def _load_trained(
+    settings: InferenceSettings, field: str, name: str, registry: Registry
+) -> Trained:
     try:
         folder = folder_of(name)
     except InputError as error:

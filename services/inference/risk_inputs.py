@@ -62,8 +62,8 @@ class RiskInputs:
     @property
     def _current(self) -> bool:
         """Whether the newest snapshot in the history is this cycle's."""
-        seen = None if self._live is None else self._live.newest
-        return seen is not None and seen.placed.cycle == self.view.cycle
+        newest = None if self._live is None else self._live.newest
+        return newest is not None and newest.placed.cycle == self.view.cycle
 
     def status(self, signal_name: str) -> SignalStatus:
         """Return how far a signal can be trusted."""
@@ -98,7 +98,10 @@ class RiskInputs:
         assert self._live.newest is not None
         placed = self._live.newest.placed
         excepted = {
-            row for one in self.view.signals if one.name == "pods" for row in one.exceptions
+            row
+            for signal in self.view.signals
+            if signal.name == "pods"
+            for row in signal.exceptions
         }
         known = frozenset(self.view.nodes.ids) - excepted
         firsts = np.flatnonzero(np.diff(placed.machine, prepend=-1))
@@ -123,7 +126,7 @@ class RiskInputs:
         return digest.hexdigest()
 
 
-SOURCES = tuple(one.source for one in FEATURE_SET.features)
+SOURCES = tuple(feature.source for feature in FEATURE_SET.features)
 """Source of each column of the live set."""
 COLUMNS = {
     name: np.array([place for place, source in enumerate(SOURCES) if source == name], np.int64)

@@ -40,9 +40,9 @@ class RiskModel:
         self.manifest = manifest
         self.horizon_seconds = chosen_horizon(manifest.horizons_seconds, horizon_seconds)
         pairs = [
-            (one, raw)
-            for one, raw in zip(manifest.boosters, directory.boosters, strict=True)
-            if one.horizon_seconds == self.horizon_seconds
+            (booster, raw)
+            for booster, raw in zip(manifest.boosters, directory.boosters, strict=True)
+            if booster.horizon_seconds == self.horizon_seconds
         ]
         self._calibration = pairs[0][0].calibration
         self._boosters = load_booster(pairs, manifest.model_id, OBJECTIVE, len(manifest.features))
@@ -51,29 +51,31 @@ class RiskModel:
         """Return one calibrated probability per row of (rows, features)."""
         if not len(rows):
             return np.empty(0)
-        members = [_logistic(one.margins(rows)) for one in self._boosters]
+        members = [_logistic(booster.margins(rows)) for booster in self._boosters]
         mean = _total(members) / len(members)
         return calibrate(mean, self._calibration)
 
     def contributions(self, rows: Matrix) -> Matrix:
         """Return (rows, features): what each feature adds to the log-odds, before calibration."""
-        members = [one.contributions(rows) for one in self._boosters]
+        members = [booster.contributions(rows) for booster in self._boosters]
         mean = _total(members) / len(members)
         return np.asarray(mean[:, :-1], dtype=np.float32)
 
 
-def chosen_horizon(horizons: Sequence[float], wanted: float | None) -> float:
+def chosen_horizon(horizons: Sequence[float], horizon_seconds: float | None) -> float:
     """Return the horizon to predict.
 
     Raises:
         InputError: the model has none of that length.
     """
-    if wanted is None:
+    if horizon_seconds is None:
         return USUAL_HORIZON_SECONDS if USUAL_HORIZON_SECONDS in horizons else horizons[0]
-    if wanted not in horizons:
-        known = ", ".join(f"{one:g}" for one in horizons)
-        raise InputError("inference.model_horizon_seconds", wanted, f"the model knows {known}")
-    return wanted
+    if horizon_seconds not in horizons:
+        known = ", ".join(f"{horizon:g}" for horizon in horizons)
+        raise InputError(
+            "inference.model_horizon_seconds", horizon_seconds, f"the model knows {known}"
+        )
+    return horizon_seconds
 
 
 def load_booster(
@@ -84,14 +86,14 @@ def load_booster(
     Raises:
         InputError: one was trained for another objective or reads another number of columns.
     """
-    boosters = tuple(Booster(raw, f"{model_id} {one.file}") for one, raw in pairs)
-    for (one, _), booster in zip(pairs, boosters, strict=True):
+    boosters = tuple(Booster(raw, f"{model_id} {entry.file}") for entry, raw in pairs)
+    for (entry, _), booster in zip(pairs, boosters, strict=True):
         if booster.objective != objective:
             remedy = f"a model of this kind needs {objective}"
-            raise InputError(f"{model_id} objective of {one.file}", booster.objective, remedy)
+            raise InputError(f"{model_id} objective of {entry.file}", booster.objective, remedy)
         if booster.features != features:
             remedy = f"the manifest lists {features} features; train the model again"
-            raise InputError(f"{model_id} columns of {one.file}", booster.features, remedy)
+            raise InputError(f"{model_id} columns of {entry.file}", booster.features, remedy)
     return boosters
 
 
@@ -104,19 +106,19 @@ def calibrate(raw: F64, calibration: Calibration) -> F64:
 
 def _between(raw: F64, x: F64, y: F64) -> F64:
     """Return the straight lines between knots; beyond the ends, the ends."""
-    held = np.minimum(np.maximum(raw, x[0]), x[-1])
-    right = np.minimum(np.searchsorted(x, held, side="right"), len(x) - 1)
+    clipped = np.minimum(np.maximum(raw, x[0]), x[-1])
+    right = np.minimum(np.searchsorted(x, clipped, side="right"), len(x) - 1)
     left = np.maximum(right - 1, 0)
     width = np.where(right > left, x[right] - x[left], 1.0)
-    found: F64 = y[left] + (y[right] - y[left]) * ((held - x[left]) / width)
-    return found
+    result: F64 = y[left] + (y[right] - y[left]) * ((clipped - x[left]) / width)
+    return result
 
 
 def _total(members: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return the sum, member by member in order."""
     total = members[0]
-    for one in members[1:]:
-        total = total + one
+    for member in members[1:]:
+        total = total + member
     return total
 
 
@@ -147,8 +149,8 @@ def node_risks(first_rows: NDArray[np.int64], pods: NDArray[np.int64], risks: F6
     ends = np.append(first_rows[1:], len(risks))
     product = np.ones(len(first_rows))
     for place in range(int((ends - first_rows).max(initial=0))):
-        held = first_rows + place < ends
-        product[held] *= survives[first_rows[held] + place]
+        is_within = first_rows + place < ends
+        product[is_within] *= survives[first_rows[is_within] + place]
     return 1.0 - product
 
 

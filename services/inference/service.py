@@ -91,7 +91,7 @@ class InferenceHandler:
             new_events.extend(
                 _draft(builder.build(output), cycles[number])
                 for output in self._wanted.outputs
-                if any(one.cycle == number for one in state.owed.get(output, ()))
+                if any(cycle.cycle == number for cycle in state.owed.get(output, ()))
             )
         return tuple(new_events)
 

@@ -70,6 +70,6 @@ class InferenceSettings(DataModel):
         named = {
             "model": model_id_of(self.model),
             "demand_model": model_id_of(self.demand_model),
-            "shadow_models": [model_id_of(one) for one in self.shadow_models],
+            "shadow_models": [model_id_of(model) for model in self.shadow_models],
         }
         return {**self.model_dump(mode="json"), **named, "open_limit": OPEN_LIMIT}

@@ -97,15 +97,15 @@ class InferenceState(DataModel):
         return content
 
 
-def evolve(state: InferenceState, event: Event[Any], wanted: Outputs) -> InferenceState:
+def evolve(state: InferenceState, event: Event[Any], outputs: Outputs) -> InferenceState:
     """Return the state after one stored event."""
     match event.data:
         case Observation():
-            return _observed(state, event, wanted)
-        case SnapshotPlacements() if wanted.history:
+            return _apply_observation(state, event, outputs)
+        case SnapshotPlacements() if outputs.history:
             live = (state.live or LiveHistory()).with_placements(event.data)
             return state.model_copy(update={"live": live})
-        case SnapshotWorkloads() if wanted.history:
+        case SnapshotWorkloads() if outputs.history:
             live = (state.live or LiveHistory()).with_workloads(event.data)
             return state.model_copy(update={"live": live})
         case PredictionRisk():
@@ -117,22 +117,27 @@ def evolve(state: InferenceState, event: Event[Any], wanted: Outputs) -> Inferen
     return state
 
 
-def _observed(state: InferenceState, event: Event[Any], wanted: Outputs) -> InferenceState:
+def _apply_observation(
+    state: InferenceState, event: Event[Any], outputs: Outputs
+) -> InferenceState:
     view = update_view(state.view, event)
     live, followed = state.live, state.usage
-    if view is not None and wanted.history:
-        asked = wanted.history_each_cycle or wanted.shadows_speak(view.cycle)
-        live = (live or LiveHistory()).with_observation(view, asked=asked)
-    if view is not None and wanted.usage:
+    if view is not None and outputs.history:
+        with_changes = outputs.history_each_cycle or outputs.shadows_speak(view.cycle)
+        live = (live or LiveHistory()).with_observation(view, with_changes=with_changes)
+    if view is not None and outputs.usage:
         followed = node_usage.usage_after(followed, view)
-    new = wanted.owed(event.data.cycle)
-    kept = ((name, state.owed.get(name, ())) for name in wanted.outputs)
-    owed = {name: add_open_cycle(cycles, event) if name in new else cycles for name, cycles in kept}
+    new = outputs.owed(event.data.cycle)
+    open_cycles = ((name, state.owed.get(name, ())) for name in outputs.outputs)
+    owed = {
+        name: add_open_cycle(cycles, event) if name in new else cycles
+        for name, cycles in open_cycles
+    }
     return InferenceState.model_construct(
         view=view,
         owed=owed,
-        live=live if wanted.history else None,
-        usage=followed if wanted.usage else None,
+        live=live if outputs.history else None,
+        usage=followed if outputs.usage else None,
     )
 
 
@@ -145,4 +150,4 @@ def _close_cycle(state: InferenceState, output: str, cycle: int) -> InferenceSta
 
 def open_cycles(owed: Mapping[str, Sequence[OpenCycle]]) -> dict[int, OpenCycle]:
     """Return every cycle that lacks an output, by number."""
-    return {one.cycle: one for cycles in owed.values() for one in cycles}
+    return {cycle.cycle: cycle for cycles in owed.values() for cycle in cycles}

@@ -36,7 +36,9 @@ USUAL_QUANTILE = 0.9
 USUAL_HORIZON_SECONDS = 3600.0
 TOP_FEATURES = 5
 DEMAND_CATALOGUE = {
-    FEATURE_SET: FeatureCatalogue(FEATURE_SET_VERSION, {one.name: one.unit for one in FEATURES})
+    FEATURE_SET: FeatureCatalogue(
+        FEATURE_SET_VERSION, {feature.name: feature.unit for feature in FEATURES}
+    )
 }
 
 
@@ -65,7 +67,7 @@ class TrainedDemand:
         if manifest.target != TARGET:
             remedy = f"this code knows {TARGET}; train the model again"
             raise InputError(f"{manifest.model_id} target", manifest.target, remedy)
-        places = {one.name: number for number, one in enumerate(FEATURES)}
+        places = {feature.name: number for number, feature in enumerate(FEATURES)}
         for name in manifest.feature_names:
             if name not in places:
                 raise InputError(f"{manifest.model_id} feature", name, "it does not exist live")
@@ -74,7 +76,9 @@ class TrainedDemand:
             USUAL_HORIZON_SECONDS if USUAL_HORIZON_SECONDS in manifest.horizons_seconds else None
         )
         self.horizon_seconds = chosen_horizon(manifest.horizons_seconds, horizon_seconds or usual)
-        self.quantile = min(manifest.quantiles, key=lambda one: (abs(one - USUAL_QUANTILE), one))
+        self.quantile = min(
+            manifest.quantiles, key=lambda quantile: (abs(quantile - USUAL_QUANTILE), quantile)
+        )
         self._parts = tuple(self._part(directory, resource) for resource in RESOURCES)
 
     def predict(self, view: ObservationView, usage: Usage, targets: int) -> ModelOutput:
@@ -101,21 +105,23 @@ class TrainedDemand:
             numbers = self._numbers(part, matrix)
             limits[part.resource] = units.take(np.array(rows, dtype=np.int64)).usage(numbers)
         # A node of which nothing is known of the last two hours is left out: unknown is not idle.
-        kept = np.flatnonzero(~np.isnan(limits["cpu"] + limits["memory"]))
-        limits = {name: column[kept] for name, column in limits.items()}
-        matrices = {name: matrix[kept] for name, matrix in matrices.items()}
-        ids = tuple(ids[row] for row in kept.tolist())
-        ratios = tuple(rounded(one) for one in np.maximum(limits["cpu"], limits["memory"]).tolist())
-        why = self._explained(ids, ratios, limits, matrices, targets)
+        known_rows = np.flatnonzero(~np.isnan(limits["cpu"] + limits["memory"]))
+        limits = {name: column[known_rows] for name, column in limits.items()}
+        matrices = {name: matrix[known_rows] for name, matrix in matrices.items()}
+        ids = tuple(ids[row] for row in known_rows.tolist())
+        ratios = tuple(
+            rounded(ratio) for ratio in np.maximum(limits["cpu"], limits["memory"]).tolist()
+        )
+        why = self._explain(ids, ratios, limits, matrices, targets)
         return ModelOutput(ids, ratios, digest.hexdigest(), self._sources(view), why)
 
     def _part(self, directory: ModelDirectory, resource: str) -> _Part:
         manifest = directory.manifest
         pairs = [
-            (one, raw)
-            for one, raw in zip(manifest.boosters, directory.boosters, strict=True)
-            if (one.horizon_seconds, one.quantile) == (self.horizon_seconds, self.quantile)
-            and one.resource in (resource, None)
+            (booster, raw)
+            for booster, raw in zip(manifest.boosters, directory.boosters, strict=True)
+            if (booster.horizon_seconds, booster.quantile) == (self.horizon_seconds, self.quantile)
+            and booster.resource in (resource, None)
         ]
         if not pairs:
             raise InputError(f"{manifest.model_id} resource", resource, "no booster predicts it")
@@ -142,7 +148,7 @@ class TrainedDemand:
             ),
         )
 
-    def _explained(
+    def _explain(
         self,
         ids: tuple[str, ...],
         ratios: tuple[float, ...],
@@ -156,17 +162,17 @@ class TrainedDemand:
             return ()
         idle = [row for row, ratio in enumerate(ratios) if ratio < below]
         idle.sort(key=lambda row: (ratios[row], ids[row]))
-        found: list[Contribution] = []
+        contributions: list[Contribution] = []
         for row in idle[:targets]:
             resource = "cpu" if limits["cpu"][row] >= limits["memory"][row] else "memory"
-            part = next(one for one in self._parts if one.resource == resource)
+            part = next(part for part in self._parts if part.resource == resource)
             values = np.ascontiguousarray(matrices[resource][row : row + 1])
             parts = np.zeros(len(self._columns))
             for booster in part.boosters:
                 parts = parts + booster.contributions(values)[0, :-1] / len(part.boosters)
             for column in weightiest(parts.tolist(), TOP_FEATURES):
                 value = float(values[0, column])
-                found.append(
+                contributions.append(
                     Contribution(
                         target=ids[row],
                         feature=f"{resource}_{self.manifest.feature_names[column]}",
@@ -174,4 +180,4 @@ class TrainedDemand:
                         contribution=float(parts[column]),
                     )
                 )
-        return tuple(found)
+        return tuple(contributions)

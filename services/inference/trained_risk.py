@@ -19,7 +19,7 @@ TOP_FEATURES = 5
 """Features told for each explained target, the weightiest first."""
 LIVE_CATALOGUE = {
     FEATURE_SET.name: FeatureCatalogue(
-        FEATURE_SET.version, {one.name: one.unit for one in FEATURE_SET.features}
+        FEATURE_SET.version, {feature.name: feature.unit for feature in FEATURE_SET.features}
     )
 }
 
@@ -67,17 +67,20 @@ class TrainedRisk:
             zip(rows.nodes, node_risks(rows.first_rows, rows.pods, risks).tolist(), strict=True)
         )
         excepted = {
-            row for one in inputs.view.signals if one.name == "pods" for row in one.exceptions
+            row
+            for signal in inputs.view.signals
+            if signal.name == "pods"
+            for row in signal.exceptions
         }
         ids = tuple(name for name in inputs.view.nodes.ids if name not in excepted)
         ratios = tuple(rounded(by_node.get(name, 0.0)) for name in ids)
-        why = self._explained(rows, matrix, risks, dict(zip(ids, ratios, strict=True)), targets)
+        why = self._explain(rows, matrix, risks, dict(zip(ids, ratios, strict=True)), targets)
         return ModelOutput(ids, ratios, inputs.features_hash, inputs.sources(self.columns), why)
 
     def _matrix(self, whole: Matrix) -> Matrix:
         return whole if self._whole else np.ascontiguousarray(whole[:, self.columns])
 
-    def _explained(
+    def _explain(
         self,
         rows: Rows,
         matrix: Matrix,

@@ -108,10 +108,10 @@ def canonical(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     return tuple(
         sorted(
             candidates,
-            key=lambda one: (
-                referee_place(one.considered.agent),
-                -one.considered.score,
-                one.considered.id,
+            key=lambda candidate: (
+                referee_place(candidate.considered.agent),
+                -candidate.considered.score,
+                candidate.considered.id,
             ),
         )
     )
@@ -119,4 +119,6 @@ def canonical(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 
 def highest_score(candidates: Iterable[Candidate]) -> Candidate | None:
     """Return the candidate with the highest score; ties go to the first in canonical order."""
-    return max(canonical(candidates), key=lambda one: one.considered.score, default=None)
+    return max(
+        canonical(candidates), key=lambda candidate: candidate.considered.score, default=None
+    )

@@ -34,11 +34,11 @@ def closings(
     """
     if not cycles:
         return ()
-    complete = [one.cycle for one in cycles if not one.missing]
+    complete = [cycle.cycle for cycle in cycles if not cycle.missing]
     *older, newest = cycles
     closed = [
-        (one, ClosedBy.ALL if complete and one.cycle == complete[-1] else ClosedBy.SUPERSEDED)
-        for one in older
+        (cycle, ClosedBy.ALL if complete and cycle.cycle == complete[-1] else ClosedBy.SUPERSEDED)
+        for cycle in older
     ]
     if not newest.missing:
         closed.append((newest, ClosedBy.RESTART if older else ClosedBy.ALL))

@@ -56,7 +56,7 @@ def rule_on(
     raise AssertionError("the last rule applies to every set of proposals")
 
 
-def superseded(proposals: Iterable[Candidate], missing: Sequence[AgentName] = ()) -> Ruling:
+def superseded_ruling(proposals: Iterable[Candidate], missing: Sequence[AgentName] = ()) -> Ruling:
     """Return the ruling of a cycle that is not judged: a noop.
 
     What had been proposed is overridden.
@@ -71,9 +71,9 @@ def _ruling(
     winner = choice.winner
     rule = replace(rule, text=choice.text or rule.text)
     overridden = {
-        one.considered.agent: _override(one, winner, rule)
-        for one in candidates
-        if winner is None or one.considered.id != winner.considered.id
+        candidate.considered.agent: _override(candidate, winner, rule)
+        for candidate in candidates
+        if winner is None or candidate.considered.id != winner.considered.id
     }
     return Ruling(
         action=REFEREE_NOOP if winner is None else winner.action,
@@ -91,11 +91,11 @@ def _rationale(
     candidates: Candidates, rule: Rule, winner: Candidate | None, missing: Sequence[AgentName]
 ) -> str:
     if winner is not None and winner.wants:
-        said = f"{winner.name}: {winner.numbers}; {rule.text}"
+        rationale = f"{winner.name}: {winner.numbers}; {rule.text}"
     else:
-        views = ", ".join(f"{one.name} ({_why(one)})" for one in candidates)
-        said = f"Referee:noop: {rule.text}" + (f": {views}" if views else "")
-    return said + (f"; missing: {', '.join(missing)}" if missing else "")
+        views = ", ".join(f"{candidate.name} ({_why(candidate)})" for candidate in candidates)
+        rationale = f"Referee:noop: {rule.text}" + (f": {views}" if views else "")
+    return rationale + (f"; missing: {', '.join(missing)}" if missing else "")
 
 
 def _override(loser: Candidate, winner: Candidate | None, rule: Rule) -> Override:
@@ -112,12 +112,12 @@ def _override(loser: Candidate, winner: Candidate | None, rule: Rule) -> Overrid
     )
 
 
-def _why(one: Candidate) -> str:
+def _why(candidate: Candidate) -> str:
     """Return the numbers of what was wanted, or the reason and sentence of a noop."""
-    if one.wants or one.considered.reason is None:
-        return one.numbers
-    return f"{one.considered.reason}: {one.considered.text}"
+    if candidate.wants or candidate.considered.reason is None:
+        return candidate.numbers
+    return f"{candidate.considered.reason}: {candidate.considered.text}"
 
 
-def _rank(one: Candidate) -> str:
-    return f"score {one.considered.score:.6g}, priority {one.considered.priority}"
+def _rank(candidate: Candidate) -> str:
+    return f"score {candidate.considered.score:.6g}, priority {candidate.considered.priority}"

@@ -11,7 +11,7 @@ from schemas.identity import Origin
 from services.referee.closing import closings
 from services.referee.rule import Rule
 from services.referee.rules import RULES
-from services.referee.ruling import Ruling, rule_on, superseded
+from services.referee.ruling import Ruling, rule_on, superseded_ruling
 from services.referee.settings import RefereeSettings
 from services.referee.state import LastDecision, PendingCycle, RefereeState, evolve
 
@@ -51,7 +51,7 @@ class RefereeHandler:
         for cycle, closed_by in closings(state.open, overdue=overdue):
             data = decision_of(cycle, closed_by, last)
             last = LastDecision(action=data.action, repeat_count=data.repeat_count)
-            causes = (cycle.observation_id, *(one.id for one in data.considered))
+            causes = (cycle.observation_id, *(proposal.id for proposal in data.considered))
             new_events.append(NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, causes))
         return tuple(new_events)
 
@@ -64,7 +64,7 @@ def decision_of(
 ) -> Decision:
     """Return the decision of a cycle; `last` is the decision before it, `rules` are tried in order."""
     if closed_by is ClosedBy.SUPERSEDED:
-        ruling = superseded(cycle.proposals, cycle.missing)
+        ruling = superseded_ruling(cycle.proposals, cycle.missing)
     else:
         ruling = rule_on(cycle.proposals, cycle.missing, rules)
     return Decision(
@@ -77,7 +77,7 @@ def decision_of(
         score=ruling.score,
         rule=ruling.rule,
         rationale=ruling.rationale,
-        considered=tuple(one.considered for one in ruling.considered),
+        considered=tuple(candidate.considered for candidate in ruling.considered),
         overridden=dict(ruling.overridden),
         missing=cycle.missing,
         reason=ruling.reason,
@@ -98,7 +98,7 @@ def _repeats(ruling: Ruling, last: LastDecision | None) -> int:
 
 def _profile(ruling: Ruling) -> str:
     """Return the profiles of the proposals considered, each once; empty when there were none."""
-    return ",".join(dict.fromkeys(one.profile for one in ruling.considered))
+    return ",".join(dict.fromkeys(proposal.profile for proposal in ruling.considered))
 
 
 def build(settings: RefereeSettings, origin: Origin) -> RefereeHandler:

@@ -32,7 +32,7 @@ class PendingCycle(DataModel):
     @property
     def missing(self) -> tuple[AgentName, ...]:
         """Expected agents without a proposal, in canonical order."""
-        filed = [one.considered.agent for one in self.proposals]
+        filed = [proposal.considered.agent for proposal in self.proposals]
         return tuple(agent for agent in self.expected if agent not in filed)
 
 
@@ -54,15 +54,15 @@ def evolve(state: RefereeState, event: Event[Any]) -> RefereeState:
     """Return the state after one stored event."""
     data = event.data
     if isinstance(data, Observation):
-        return state.model_copy(update={"open": _opened(state.open, event)})
+        return state.model_copy(update={"open": _open_cycle(state.open, event)})
     if isinstance(data, Proposal):
-        return state.model_copy(update={"open": _filed(state.open, event)})
+        return state.model_copy(update={"open": _file_proposal(state.open, event)})
     if isinstance(data, Decision):
-        return _decided(state, data)
+        return _apply_decision(state, data)
     return state
 
 
-def _opened(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[PendingCycle, ...]:
+def _open_cycle(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[PendingCycle, ...]:
     data: Observation = event.data
     new = PendingCycle(
         cycle=data.cycle,
@@ -70,27 +70,29 @@ def _opened(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[Pendin
         cluster_time_seconds=data.cluster_time_seconds,
         expected=tuple(sorted(data.expected_agents, key=referee_place)),
     )
-    return (*(one for one in cycles if one.cycle < new.cycle), new)[-OPEN_LIMIT:]
+    return (*(cycle for cycle in cycles if cycle.cycle < new.cycle), new)[-OPEN_LIMIT:]
 
 
-def _filed(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[PendingCycle, ...]:
+def _file_proposal(cycles: tuple[PendingCycle, ...], event: Event[Any]) -> tuple[PendingCycle, ...]:
     """File a proposal with its cycle.
 
     One for a cycle that is not open is late and stays without effect.
     """
     data: Proposal = event.data
     return tuple(
-        one.model_copy(update={"proposals": (*one.proposals, candidate_of(event))})
-        if one.cycle == data.cycle and data.agent not in _agents(one)
-        else one
-        for one in cycles
+        cycle.model_copy(update={"proposals": (*cycle.proposals, candidate_of(event))})
+        if cycle.cycle == data.cycle and data.agent not in _agents(cycle)
+        else cycle
+        for cycle in cycles
     )
 
 
 def _agents(cycle: PendingCycle) -> tuple[AgentName, ...]:
-    return tuple(one.considered.agent for one in cycle.proposals)
+    return tuple(proposal.considered.agent for proposal in cycle.proposals)
 
 
-def _decided(state: RefereeState, data: Decision) -> RefereeState:
+def _apply_decision(state: RefereeState, data: Decision) -> RefereeState:
     last = LastDecision(action=data.action, repeat_count=data.repeat_count)
-    return RefereeState(open=tuple(one for one in state.open if one.cycle != data.cycle), last=last)
+    return RefereeState(
+        open=tuple(cycle for cycle in state.open if cycle.cycle != data.cycle), last=last
+    )

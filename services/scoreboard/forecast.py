@@ -38,34 +38,38 @@ class Running(DataModel):
     lead_sum_seconds: Rounded = 0.0
     pinball_sum_ratio: Rounded = 0.0
 
-    def with_score(self, one: ForecastScore) -> Running:
+    def with_score(self, score: ForecastScore) -> Running:
         """Return the sums with one more score."""
         return self.model_copy(
             update={
-                "targets": self.targets + one.targets,
-                "positives": self.positives + one.positives,
-                "hits": self.hits + (one.hits or 0),
-                "misses": self.misses + (one.misses or 0),
-                "false_alarms": self.false_alarms + (one.false_alarms or 0),
-                "brier_sum": _more(self.brier_sum, one.brier, one.targets),
-                "lead_sum_seconds": _more(self.lead_sum_seconds, one.lead_seconds, one.hits or 0),
-                "pinball_sum_ratio": _more(self.pinball_sum_ratio, one.pinball_ratio, one.targets),
+                "targets": self.targets + score.targets,
+                "positives": self.positives + score.positives,
+                "hits": self.hits + (score.hits or 0),
+                "misses": self.misses + (score.misses or 0),
+                "false_alarms": self.false_alarms + (score.false_alarms or 0),
+                "brier_sum": _more(self.brier_sum, score.brier, score.targets),
+                "lead_sum_seconds": _more(
+                    self.lead_sum_seconds, score.lead_seconds, score.hits or 0
+                ),
+                "pinball_sum_ratio": _more(
+                    self.pinball_sum_ratio, score.pinball_ratio, score.targets
+                ),
             }
         )
 
-    def score(self, one: ForecastScore) -> RunningScore:
+    def score(self, score: ForecastScore) -> RunningScore:
         """Return the sums as they are published beside a score of the same model."""
         return RunningScore(
             targets=self.targets,
             positives=self.positives,
-            brier=_share(self.brier_sum, self.targets) if one.brier is not None else None,
+            brier=_share(self.brier_sum, self.targets) if score.brier is not None else None,
             hits=self.hits,
             misses=self.misses,
             false_alarms=self.false_alarms,
             lead_seconds=_share(self.lead_sum_seconds, self.hits),
             pinball_ratio=(
                 _share(self.pinball_sum_ratio, self.targets)
-                if one.pinball_ratio is not None
+                if score.pinball_ratio is not None
                 else None
             ),
         )
@@ -82,7 +86,7 @@ def _share(total: float, count: int) -> float | None:
 Runnings = tuple[Running, ...]
 
 
-def scored(
+def score_forecast(
     pending: PendingForecast, view: ObservationView, runnings: Runnings
 ) -> tuple[OutcomeForecast, Runnings]:
     """Score a forecast with the observation at the end of its horizon.
@@ -92,8 +96,8 @@ def scored(
     demands = demand_ratios(view.nodes)
     ids = (*(pending.risk.ids if pending.risk else ()), *(pending.demand or DemandTable()).ids)
     out = frozenset(name for name in ids if name in pending.acted or name not in demands)
-    risk, runnings = _kept(runnings, pending, "risk", risk_score(pending, out))
-    demand, runnings = _kept(runnings, pending, "demand", demand_score(pending, demands, out))
+    risk, runnings = _add_score(runnings, pending, "risk", risk_score(pending, out))
+    demand, runnings = _add_score(runnings, pending, "demand", demand_score(pending, demands, out))
     skipped = pending.risk is None and pending.demand is None
     outcome = OutcomeForecast(
         cycle=pending.cycle,
@@ -112,20 +116,28 @@ def scored(
     return outcome, runnings
 
 
-def _kept(
+def _add_score(
     runnings: Runnings, pending: PendingForecast, kind: str, score: ForecastScore | None
 ) -> tuple[ForecastScore | None, Runnings]:
     """Add a score to its model's sums; another model in the same place begins anew."""
     if score is None:
         return None, runnings
     model_id = (pending.demand_model_id if kind == "demand" else "") or pending.model_id
-    same = (one for one in runnings if (one.slot, one.kind) == (pending.slot, kind))
-    found = next(same, None)
-    if found is None or found.model_id != model_id:
-        found = Running(slot=pending.slot, kind=kind, model_id=model_id)
-    total = found.with_score(score)
-    others = (one for one in runnings if (one.slot, one.kind) != (pending.slot, kind))
-    ordered = tuple(sorted((*others, total), key=lambda one: (one.slot, one.kind)))
+    same = (
+        sum_so_far
+        for sum_so_far in runnings
+        if (sum_so_far.slot, sum_so_far.kind) == (pending.slot, kind)
+    )
+    running = next(same, None)
+    if running is None or running.model_id != model_id:
+        running = Running(slot=pending.slot, kind=kind, model_id=model_id)
+    total = running.with_score(score)
+    others = (
+        sum_so_far
+        for sum_so_far in runnings
+        if (sum_so_far.slot, sum_so_far.kind) != (pending.slot, kind)
+    )
+    ordered = tuple(sorted((*others, total), key=lambda other: (other.slot, other.kind)))
     return score.model_copy(update={"running": total.score(score)}), ordered
 
 

@@ -76,8 +76,12 @@ def with_prediction(
     Two predictions of different horizons do not join.
     """
     slot = data.slot if isinstance(data, PredictionShadow) else 0
-    same = [one for one in waiting if (one.cycle, one.slot) == (data.cycle, slot)]
-    joined = next((one for one in same if one.horizon_seconds == data.horizon_seconds), None)
+    same = [
+        forecast for forecast in waiting if (forecast.cycle, forecast.slot) == (data.cycle, slot)
+    ]
+    joined = next(
+        (forecast for forecast in same if forecast.horizon_seconds == data.horizon_seconds), None
+    )
     base = joined or PendingForecast(
         cycle=data.cycle,
         cluster_time_seconds=data.cluster_time_seconds,
@@ -99,21 +103,19 @@ def with_prediction(
         other = data.model_id != changes.get("model_id", base.model_id)
         changes["demand_model_id"] = data.model_id if other else ""
     if data.status == "result" and risk is not None:
-        keep = sampled(len(risk), targets)
+        keep = sample_rows(len(risk), targets)
         whole = len(keep) == len(risk)
         changes["risk"] = (
             risk
             if whole
-            else RiskTable(ids=_picked(risk.ids, keep), risk_ratio=_picked(risk.risk_ratio, keep))
+            else RiskTable(ids=_pick(risk.ids, keep), risk_ratio=_pick(risk.risk_ratio, keep))
         )
     if data.status == "result" and demand is not None:
-        keep = sampled(len(demand), targets)
+        keep = sample_rows(len(demand), targets)
         ids, ratios = demand.ids, demand.demand_ratio
         whole = len(keep) == len(demand)
         changes["demand"] = (
-            demand
-            if whole
-            else DemandTable(ids=_picked(ids, keep), demand_ratio=_picked(ratios, keep))
+            demand if whole else DemandTable(ids=_pick(ids, keep), demand_ratio=_pick(ratios, keep))
         )
     return base.model_copy(update=changes)
 
@@ -138,12 +140,12 @@ def spacing(horizon_seconds: float, interval_seconds: float, most: int) -> int:
     return max(1, math.ceil(horizon_seconds / interval_seconds / most))
 
 
-def sampled(rows: int, targets: int) -> range:
+def sample_rows(rows: int, targets: int) -> range:
     """Return evenly spaced row numbers, at most `targets` of them."""
     return range(0, rows, max(1, math.ceil(rows / targets)))
 
 
-def _picked(column: Sequence[T], rows: range) -> tuple[T, ...]:
+def _pick(column: Sequence[T], rows: range) -> tuple[T, ...]:
     return tuple(column[row] for row in rows)
 
 
@@ -165,7 +167,7 @@ def failing(nodes: ObservedNodes, before: ObservedPods | None, pods: ObservedPod
 def _newly_failed(before: ObservedPods, pods: ObservedPods) -> frozenset[str]:
     """Return the nodes of pods that Failed since, or whose containers were restarted since."""
     was = before.index()
-    found: set[str] = set()
+    failed_nodes: set[str] = set()
     for number, name in enumerate(pods.ids):
         place = was.get(name)
         alive, restarts = (
@@ -173,11 +175,11 @@ def _newly_failed(before: ObservedPods, pods: ObservedPods) -> frozenset[str]:
         )
         died = alive and not pods.alive[number]
         if pods.node[number] and (died or pods.restarts[number] > restarts):
-            found.add(pods.node[number])
-    return frozenset(found)
+            failed_nodes.add(pods.node[number])
+    return frozenset(failed_nodes)
 
 
-def watched(
+def note_observation(
     pending: PendingForecast, time_seconds: float, failures: Failures, use: Mapping[str, float]
 ) -> PendingForecast:
     """Note what an observation shows of the predicted nodes.
@@ -189,10 +191,10 @@ def watched(
     changes: dict[str, object] = {}
     if pending.risk is not None:
         new = failures[pending.failure].difference(pending.failed)
-        seen = new.intersection(pending.risk.ids) if new else new
-        if seen:
+        newly_failed = new.intersection(pending.risk.ids) if new else new
+        if newly_failed:
             times = dict(zip(pending.failed, pending.failed_time_seconds, strict=True))
-            times |= dict.fromkeys(seen, time_seconds)
+            times |= dict.fromkeys(newly_failed, time_seconds)
             changes["failed"] = tuple(sorted(times))
             changes["failed_time_seconds"] = tuple(times[name] for name in sorted(times))
     if pending.demand is not None and pending.demand_of == "peak_use":
@@ -202,7 +204,9 @@ def watched(
     return pending.model_copy(update=changes) if changes else pending
 
 
-def touched(pending: PendingForecast, time_seconds: float, nodes: Sequence[str]) -> PendingForecast:
+def note_touched(
+    pending: PendingForecast, time_seconds: float, nodes: Sequence[str]
+) -> PendingForecast:
     """Note nodes that an execution changed within the window."""
     new = frozenset(nodes).difference(pending.acted)
     if not new or time_seconds < pending.cluster_time_seconds:
@@ -221,6 +225,9 @@ def use_ratios(nodes: ObservedNodes) -> dict[str, float]:
         strict=True,
     )
     return {
-        name: max(cpu if cpu is not None else asked, memory if memory is not None else wanted)
-        for name, cpu, asked, memory, wanted in columns
+        name: max(
+            cpu if cpu is not None else cpu_request,
+            memory if memory is not None else memory_request,
+        )
+        for name, cpu, cpu_request, memory, memory_request in columns
     }

@@ -39,7 +39,7 @@ class Load:
 
     def plus(self, step: tuple[float, float]) -> Load:
         """Return the load after adding `step` (CPU, memory), held between 0 and 1."""
-        return Load(_held(self.cpu_ratio + step[0]), _held(self.memory_ratio + step[1]))
+        return Load(_clip_ratio(self.cpu_ratio + step[0]), _clip_ratio(self.memory_ratio + step[1]))
 
 
 def situation_of(view: ObservationView) -> Situation:
@@ -60,7 +60,7 @@ def demand_ratios(nodes: ObservedNodes) -> dict[str, float]:
     return {name: CPU_WEIGHT * cpu + MEMORY_WEIGHT * memory for name, cpu, memory in columns}
 
 
-def predicted(before: Situation, nodes: ObservedNodes | None, action: Action) -> Situation:
+def predict_situation(before: Situation, nodes: ObservedNodes | None, action: Action) -> Situation:
     """Return the situation that the model expects after `action`.
 
     Args:
@@ -75,7 +75,7 @@ def predicted(before: Situation, nodes: ObservedNodes | None, action: Action) ->
     if nodes is None:
         return before.model_copy(update=changed)
     old = _loads(nodes)
-    moved = _moved(old, nodes, action)
+    moved = _moved_loads(old, nodes, action)
     demands = demand_ratios(nodes) | {name: load.demand_ratio for name, load in moved.items()}
     watts = math.fsum(
         WATTS_PER_CPU * (load.cpu_ratio - old[name].cpu_ratio)
@@ -100,48 +100,49 @@ def _loads(nodes: ObservedNodes) -> dict[str, Load]:
     return {name: Load(cpu, memory) for name, cpu, memory in columns}
 
 
-def _moved(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -> dict[str, Load]:
+def _moved_loads(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -> dict[str, Load]:
     """Return the nodes whose load the action changes."""
     name = action.target.name
     load = loads.get(name)
     if load is None:
         return {}
     if action.kind in (ActionKind.MIGRATE, ActionKind.REPLICATE):
-        return _shifted(loads, nodes, action)
-    return {name: _changed(load, action)}
+        return _shifted_loads(loads, nodes, action)
+    return {name: _scaled_load(load, action)}
 
 
-def _shifted(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -> dict[str, Load]:
+def _shifted_loads(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -> dict[str, Load]:
     name, migrates = action.target.name, action.kind is ActionKind.MIGRATE
     moved = {name: loads[name].plus(MIGRATED_FROM)} if migrates else {}
-    receiver = _least_loaded(loads, nodes, name)
+    receiver = _least_loaded_node(loads, nodes, name)
     if receiver is not None:
         moved[receiver] = loads[receiver].plus(MIGRATED_TO if migrates else REPLICATED_TO)
     return moved
 
 
-def _least_loaded(loads: dict[str, Load], nodes: ObservedNodes, but: str) -> str | None:
+def _least_loaded_node(loads: dict[str, Load], nodes: ObservedNodes, but: str) -> str | None:
     rows = zip(nodes.ids, nodes.ready, nodes.schedulable, strict=True)
     open_nodes = [name for name, ready, taking in rows if ready and taking and name != but]
     return min(open_nodes, key=lambda name: (loads[name].demand_ratio, name), default=None)
 
 
-def _changed(load: Load, action: Action) -> Load:
-    cpu, memory, given = load.cpu_ratio, load.memory_ratio, action.parameters
+def _scaled_load(load: Load, action: Action) -> Load:
+    cpu, memory, parameters = load.cpu_ratio, load.memory_ratio, action.parameters
     match action.kind:
         case ActionKind.THROTTLE:
             return Load(cpu * THROTTLED_CPU, memory)
-        case ActionKind.POWER_STATE if given.power_state == "on":
+        case ActionKind.POWER_STATE if parameters.power_state == "on":
             return load.plus(SWITCHED_ON)
         case ActionKind.POWER_STATE:
             return Load(cpu * ASLEEP_CPU, memory * ASLEEP_MEMORY)
         case ActionKind.DVFS:
-            return Load(cpu * _or_one(given.clock_scale_ratio), memory)
+            return Load(cpu * _or_one(parameters.clock_scale_ratio), memory)
         case ActionKind.MEMORY_BALLOON:
-            return Load(cpu, memory * _or_one(given.memory_scale_ratio))
+            return Load(cpu, memory * _or_one(parameters.memory_scale_ratio))
         case ActionKind.RESOURCE_CAP:
             return Load(
-                min(cpu, _or_one(given.cpu_cap_ratio)), min(memory, _or_one(given.memory_cap_ratio))
+                min(cpu, _or_one(parameters.cpu_cap_ratio)),
+                min(memory, _or_one(parameters.memory_cap_ratio)),
             )
         case _:
             return load
@@ -151,5 +152,5 @@ def _or_one(ratio: float | None) -> float:
     return 1.0 if ratio is None else ratio
 
 
-def _held(ratio: float) -> float:
+def _clip_ratio(ratio: float) -> float:
     return min(1.0, max(0.0, ratio))

@@ -39,12 +39,12 @@ class ScoreboardHandler:
 
     def open_cycle(self, state: ScoreboardState) -> int | None:
         """Return the newest cycle with an outcome that is owed."""
-        return max((one.cycle for one in state.owed), default=None)
+        return max((outcome.cycle for outcome in state.owed), default=None)
 
     def decide(self, state: ScoreboardState, *, overdue: bool) -> tuple[NewEvent, ...]:
         """Return the outcomes owed, in the order in which they were settled."""
         del overdue  # nothing is ever waited for
-        return tuple(_draft(one) for one in state.owed)
+        return tuple(_draft(outcome) for outcome in state.owed)
 
 
 def _draft(owed: Owed) -> NewEvent:

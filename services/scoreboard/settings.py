@@ -68,8 +68,11 @@ class ScoreboardSettings(DataModel):
     def reward_weights(self) -> Weights:
         """The weight of every rewarded agent, by letter; the older names are in it."""
         older = {agent: getattr(self, name) for agent, name in WEIGHT_NAMES.items()}
-        given = {**self.weights, **{name: one for name, one in older.items() if one is not None}}
-        return {name: given[name] for name in agent_names() if name in given}
+        weights = {
+            **self.weights,
+            **{name: weight for name, weight in older.items() if weight is not None},
+        }
+        return {name: weights[name] for name in agent_names() if name in weights}
 
     def announcement(self) -> dict[str, Any]:
         """Return everything that can change a result."""

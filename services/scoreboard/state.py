@@ -35,17 +35,17 @@ from schemas.prediction import (
 from schemas.reasons import Reason
 from schemas.upcast import reward_by_agent
 from schemas.view import ObservationView, update_view
-from services.scoreboard.forecast import Running, scored
+from services.scoreboard.forecast import Running, score_forecast
 from services.scoreboard.pending import (
     PendingForecast,
     failing,
+    note_observation,
+    note_touched,
     spacing,
-    touched,
     use_ratios,
-    watched,
     with_prediction,
 )
-from services.scoreboard.predicted import predicted, situation_of
+from services.scoreboard.predicted import predict_situation, situation_of
 from services.scoreboard.rewards import agent_rewards, reward_parts, scale_of
 from services.scoreboard.settings import ScoreboardSettings
 
@@ -117,19 +117,19 @@ def evolve(
     """Return the state after one stored event."""
     match event.data:
         case Observation():
-            return _observed(state, event, settings)
+            return _apply_observation(state, event, settings)
         case PredictionRisk() | PredictionDemand() | PredictionShadow():
             return _forecast(state, event, settings)
         case Decision():
-            return _decided(state, event, settings)
+            return _apply_decision(state, event, settings)
         case OutcomeExecution():
-            return _executed(state, event.data)
+            return _apply_execution(state, event.data)
         case OutcomeReward() | OutcomeForecast():
-            return _said(state, event.data)
+            return _drop_published(state, event.data)
     return state
 
 
-def _observed(
+def _apply_observation(
     state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
 ) -> ScoreboardState:
     view = update_view(state.view, event)
@@ -137,11 +137,11 @@ def _observed(
         return state.model_copy(update={"view": None})
     situation = situation_of(view)
     before = Before(cycle=view.cycle, observation_id=view.id, situation=situation)
-    older = tuple(one for one in state.befores if one.cycle < view.cycle)
+    older = tuple(earlier for earlier in state.befores if earlier.cycle < view.cycle)
     keep = settings.keep_cycles
     noted = state.model_copy(update={"view": view, "befores": (*older, before)[-keep:]})
     pods = None if state.view is None else state.view.pods
-    return _settled(_foreseen(noted, view, pods), view, situation, settings)
+    return _settle(_foreseen(noted, view, pods), view, situation, settings)
 
 
 def _foreseen(
@@ -151,28 +151,32 @@ def _foreseen(
     if not state.forecasts:
         return state
     failures, time_seconds = failing(view.nodes, before, view.pods), view.cluster_time_seconds
-    peaks = any(one.demand_of == "peak_use" for one in state.forecasts)
+    peaks = any(forecast.demand_of == "peak_use" for forecast in state.forecasts)
     use = use_ratios(view.nodes) if peaks else {}
-    seen = [watched(one, time_seconds, failures, use) for one in state.forecasts]
+    forecasts = [
+        note_observation(forecast, time_seconds, failures, use) for forecast in state.forecasts
+    ]
     owed, runnings, foreseen = list(state.owed), state.runnings, dict(state.foreseen)
-    for one in seen:
-        if one.end_seconds > time_seconds:
+    for forecast in forecasts:
+        if forecast.end_seconds > time_seconds:
             continue
-        outcome, runnings = scored(one, view, runnings)
-        causes = (*one.causes, view.id)
+        outcome, runnings = score_forecast(forecast, view, runnings)
+        causes = (*forecast.causes, view.id)
         owed.append(
             Owed(
-                cycle=one.cycle,
+                cycle=forecast.cycle,
                 cluster_time_seconds=time_seconds,
                 causes=causes,
                 forecast=outcome,
             )
         )
-        slot = str(one.slot)
-        foreseen[slot] = max(one.cycle, foreseen.get(slot, 0))
+        slot = str(forecast.slot)
+        foreseen[slot] = max(forecast.cycle, foreseen.get(slot, 0))
     return state.model_copy(
         update={
-            "forecasts": tuple(one for one in seen if one.end_seconds > time_seconds),
+            "forecasts": tuple(
+                forecast for forecast in forecasts if forecast.end_seconds > time_seconds
+            ),
             "owed": tuple(owed),
             "foreseen": foreseen,
             "runnings": runnings,
@@ -180,7 +184,7 @@ def _foreseen(
     )
 
 
-def _settled(
+def _settle(
     state: ScoreboardState,
     view: ObservationView,
     situation: Situation,
@@ -188,12 +192,14 @@ def _settled(
 ) -> ScoreboardState:
     """Pay the decisions whose effect this observation is the first to show."""
     settle, late = settings.settle_cycles, settings.late_cycles
-    for one in state.decisions:
-        age = view.cycle - one.cycle
+    for decision in state.decisions:
+        age = view.cycle - decision.cycle
         if age >= settle:
-            seen = situation if age <= settle + late else None
-            state = _paid(state, one, view, seen, settings)
-    waiting = tuple(one for one in state.decisions if view.cycle - one.cycle < settle)
+            shown = situation if age <= settle + late else None
+            state = _paid(state, decision, view, shown, settings)
+    waiting = tuple(
+        decision for decision in state.decisions if view.cycle - decision.cycle < settle
+    )
     return state.model_copy(
         update={"decisions": waiting, "owed": state.owed[-2 * settings.keep_cycles :]}
     )
@@ -201,28 +207,28 @@ def _settled(
 
 def _paid(
     state: ScoreboardState,
-    one: PendingDecision,
+    pending: PendingDecision,
     view: ObservationView,
-    seen: Situation | None,
+    situation: Situation | None,
     settings: ScoreboardSettings,
 ) -> ScoreboardState:
     weights = settings.reward_weights
 
     def parts_of(after: Situation) -> tuple[RewardPart, ...]:
-        return reward_parts(one.action, after, one.max_risk_ratio, weights)
+        return reward_parts(pending.action, after, pending.max_risk_ratio, weights)
 
-    predicted_parts = parts_of(one.predicted)
-    parts = () if seen is None else parts_of(seen)
-    observed = None if seen is None else agent_rewards(parts, weights)
+    predicted_parts = parts_of(pending.predicted)
+    parts = () if situation is None else parts_of(situation)
+    observed = None if situation is None else agent_rewards(parts, weights)
     count = state.scored + (observed is not None)
     total = rounded(state.sum_total + (0.0 if observed is None else observed.total))
     reward = OutcomeReward(
-        cycle=one.cycle,
+        cycle=pending.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
-        decision_id=one.decision_id,
-        observed_cycle=None if seen is None else view.cycle,
-        action_kind=one.action.kind,
-        selected_agent=one.selected_agent,
+        decision_id=pending.decision_id,
+        observed_cycle=None if situation is None else view.cycle,
+        action_kind=pending.action.kind,
+        selected_agent=pending.selected_agent,
         scale=scale_of(weights),
         weights=dict(weights),
         observed=observed,
@@ -231,12 +237,12 @@ def _paid(
         predicted_parts=predicted_parts,
         mean_total=total / count if count else 0.0,
         scored=count,
-        reason=Reason.NOT_OBSERVED if seen is None else None,
+        reason=Reason.NOT_OBSERVED if situation is None else None,
     )
     owed = Owed(
-        cycle=one.cycle,
+        cycle=pending.cycle,
         cluster_time_seconds=view.cluster_time_seconds,
-        causes=(one.decision_id, one.observation_id, view.id),
+        causes=(pending.decision_id, pending.observation_id, view.id),
         reward=reward,
     )
     return state.model_copy(
@@ -251,16 +257,18 @@ def _forecast(
     if isinstance(data, PredictionRisk):
         highest = max(data.nodes.risk_ratio, default=None)
         befores = tuple(
-            one.model_copy(update={"max_risk_ratio": highest}) if one.cycle == data.cycle else one
-            for one in state.befores
+            earlier.model_copy(update={"max_risk_ratio": highest})
+            if earlier.cycle == data.cycle
+            else earlier
+            for earlier in state.befores
         )
         state = state.model_copy(update={"befores": befores})
     slot = data.slot if isinstance(data, PredictionShadow) else 0
     if data.cycle <= state.foreseen.get(str(slot), 0) or _left_out(state, data, slot, settings):
         return state
     new = with_prediction(state.forecasts, data, event.id, settings.forecast_targets)
-    others = (one for one in state.forecasts if one.place != new.place)
-    ordered = sorted((*others, new), key=lambda one: one.place)
+    others = (forecast for forecast in state.forecasts if forecast.place != new.place)
+    ordered = sorted((*others, new), key=lambda other: other.place)
     return state.model_copy(update={"forecasts": tuple(ordered)[-settings.keep_cycles :]})
 
 
@@ -277,7 +285,7 @@ def _left_out(
     return data.cycle % step != 0
 
 
-def _decided(
+def _apply_decision(
     state: ScoreboardState, event: Event[Any], settings: ScoreboardSettings
 ) -> ScoreboardState:
     """Let a decision wait for its observation.
@@ -285,7 +293,7 @@ def _decided(
     One about a cycle that was not seen stays without a reward: nobody knows what it started from.
     """
     data: Decision = event.data
-    before = next((one for one in state.befores if one.cycle == data.cycle), None)
+    before = next((earlier for earlier in state.befores if earlier.cycle == data.cycle), None)
     if before is None:
         return state
     judged = state.view is not None and state.view.cycle == data.cycle
@@ -297,7 +305,7 @@ def _decided(
         action=data.action,
         selected_agent=data.action.agent,
         max_risk_ratio=before.max_risk_ratio,
-        predicted=predicted(before.situation, nodes, data.action),
+        predicted=predict_situation(before.situation, nodes, data.action),
     )
     return state.model_copy(
         update={
@@ -308,26 +316,30 @@ def _decided(
 
 
 def _without(befores: Sequence[Before], cycle: int) -> tuple[Before, ...]:
-    return tuple(one for one in befores if one.cycle != cycle)
+    return tuple(earlier for earlier in befores if earlier.cycle != cycle)
 
 
-def _executed(state: ScoreboardState, data: OutcomeExecution) -> ScoreboardState:
+def _apply_execution(state: ScoreboardState, data: OutcomeExecution) -> ScoreboardState:
     """Note which nodes were really changed: a refusal or a dry run changes nothing."""
     if data.phase is ExecutionPhase.REFUSED or data.mode is not Mode.ACTIVE:
         return state
-    nodes = [one.name for one in data.operations if one.resource == "nodes"]
+    nodes = [operation.name for operation in data.operations if operation.resource == "nodes"]
     if data.action.target.kind == "node":
         nodes.append(data.action.target.name)
-    forecasts = tuple(touched(one, data.cluster_time_seconds, nodes) for one in state.forecasts)
+    forecasts = tuple(
+        note_touched(forecast, data.cluster_time_seconds, nodes) for forecast in state.forecasts
+    )
     return state.model_copy(update={"forecasts": forecasts})
 
 
-def _said(state: ScoreboardState, data: OutcomeReward | OutcomeForecast) -> ScoreboardState:
+def _drop_published(
+    state: ScoreboardState, data: OutcomeReward | OutcomeForecast
+) -> ScoreboardState:
     """Drop what the log holds now."""
-    owed = tuple(one for one in state.owed if not _is_said(one, data))
+    owed = tuple(outcome for outcome in state.owed if not _is_said(outcome, data))
     return state.model_copy(update={"owed": owed})
 
 
 def _is_said(owed: Owed, data: OutcomeReward | OutcomeForecast) -> bool:
-    said = owed.reward if isinstance(data, OutcomeReward) else owed.forecast
-    return said is not None and owed.cycle == data.cycle and said.key() == data.key()
+    published = owed.reward if isinstance(data, OutcomeReward) else owed.forecast
+    return published is not None and owed.cycle == data.cycle and published.key() == data.key()

@@ -48,12 +48,12 @@ class SpanSender:
         """Send spans; False when the receiver did not take them."""
         readable = [self._readable(span) for span in spans]
         result = await asyncio.to_thread(self._exporter.export, readable)
-        taken = result is SpanExportResult.SUCCESS
-        if taken:
+        accepted = result is SpanExportResult.SUCCESS
+        if accepted:
             self.sent += len(spans)
         else:
             self.lost += len(spans)
-        return taken
+        return accepted
 
     def close(self) -> None:
         """Let the connection go."""

@@ -10,7 +10,7 @@ import pytest
 from agent_registry.discovery import (
     BadRegistration,
     action_label,
-    checked,
+    check_registrations,
     letter_of,
     names_in_referee_order,
     referee_place,
@@ -53,7 +53,7 @@ def test_a_registration_that_cannot_be_used_is_named(fields: dict[str, Any], lin
     others = [(agent.name, agent) for agent in registered_agents()]
 
     with pytest.raises(BadRegistration) as caught:
-        checked([*others, agent_like_safety(**fields)])
+        check_registrations([*others, agent_like_safety(**fields)])
 
     assert str(caught.value) == line
 
@@ -62,7 +62,7 @@ def test_agents_come_by_letter_and_in_the_referees_order() -> None:
     """A fourth agent stands behind the three, whatever its folder is called."""
     others = [(agent.name, agent) for agent in registered_agents()]
 
-    agents = checked([agent_like_safety(), *others])
+    agents = check_registrations([agent_like_safety(), *others])
 
     assert [agent.letter for agent in agents] == ["A", "B", "C", "D"]
     assert names_in_referee_order() == ("safety", "admission", "efficiency")

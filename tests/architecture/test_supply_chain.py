@@ -7,10 +7,10 @@ import json
 import pytest
 
 from deploy import audit
-from deploy.locked import ALLOWED, EXCEPTIONS, LOCK, is_allowed, licence_of, locked
+from deploy.locked import ALLOWED, EXCEPTIONS, LOCK, is_allowed, licence_of, read_lock
 from deploy.sbom import bill
 
-LOCKED = locked(LOCK.read_text(encoding="utf-8"))
+LOCKED = read_lock(LOCK.read_text(encoding="utf-8"))
 
 
 def test_every_locked_package_has_an_allowed_licence() -> None:
@@ -102,7 +102,7 @@ def test_what_was_not_asked_is_not_clean(printed: str, code: int, told: str) -> 
 
 def test_the_audit_asks_about_what_is_installed_here() -> None:
     """Packages of other machines are left out, and only those."""
-    names = audit.expected(LOCK.read_text(encoding="utf-8"))
+    names = audit.installed_packages(LOCK.read_text(encoding="utf-8"))
 
     assert {one.name for one in LOCKED if not one.marker} <= names
     assert not {*EXCEPTIONS, audit.CONTROL} & names

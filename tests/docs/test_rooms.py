@@ -12,7 +12,7 @@ from docs.make_rooms import (
     layers,
     page,
     path_files,
-    reduced,
+    reduce_edges,
     room_edges,
     wrong_arrows,
 )
@@ -52,7 +52,7 @@ def test_wrong_arrows_are_named() -> None:
 
 def test_an_arrow_that_follows_from_others_is_left_out() -> None:
     """Only the arrows that no longer way implies are drawn."""
-    assert [("a", "b"), ("b", "c")] == reduced({("a", "b"): 1, ("b", "c"): 1, ("a", "c"): 1})
+    assert [("a", "b"), ("b", "c")] == reduce_edges({("a", "b"): 1, ("b", "c"): 1, ("a", "c"): 1})
 
 
 def test_the_way_from_snapshot_to_decision_is_short() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from projections.figures import duration, number, signed
+from projections.figures import duration, number, signed_text
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_number_has_three_digits_and_no_exponent(value: float, text: str) -> N
 )
 def test_a_difference_has_its_sign(value: float, text: str) -> None:
     """But for nothing."""
-    assert signed(value) == text
+    assert signed_text(value) == text
 
 
 @pytest.mark.parametrize(

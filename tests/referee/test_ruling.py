@@ -14,7 +14,7 @@ from schemas.decision import RefereeRule
 from schemas.reasons import Reason
 from services.referee.candidate import Candidate, candidate_of, canonical
 from services.referee.rules import RULES, example
-from services.referee.ruling import rule_on, superseded
+from services.referee.ruling import rule_on, superseded_ruling
 from tests.builders import make_proposal, stamped
 
 A, B, C = "safety", "efficiency", "admission"
@@ -197,7 +197,7 @@ def test_the_rationale_gives_action_target_and_numbers() -> None:
 
 def test_a_superseded_cycle_overrides_everything() -> None:
     """What had been proposed for a superseded cycle is listed as overridden, none is selected."""
-    ruling = superseded([REPLICATE, ADMIT])
+    ruling = superseded_ruling([REPLICATE, ADMIT])
 
     assert (ruling.selected, ruling.reason) == (None, Reason.SUPERSEDED)
     assert {one.rule for one in ruling.overridden.values()} == {RefereeRule.SUPERSEDED}

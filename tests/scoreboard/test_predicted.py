@@ -9,7 +9,7 @@ import pytest
 from agent_registry.reward import Situation
 from schemas.actions import Action, ActionKind
 from schemas.view import update_view
-from services.scoreboard.predicted import predicted, situation_of
+from services.scoreboard.predicted import predict_situation, situation_of
 from tests.builders import make_action, make_observation, stamped
 
 A, B, C = "safety", "efficiency", "admission"
@@ -28,7 +28,7 @@ def after(action: Action, **totals: Any) -> tuple[Situation, Situation]:
     view = update_view(None, stamped(make_observation(ROWS, totals={"queue_length": 1, **totals})))
     assert view is not None
     before = situation_of(view)
-    return before, predicted(before, view.nodes, action)
+    return before, predict_situation(before, view.nodes, action)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_admission_moves_the_queue(word: str, queue: int, then: int) -> None:
 def test_a_late_decision_moves_the_queue_only() -> None:
     """Without the judged nodes the model leaves load and power as they were."""
     before, _ = after(make_action())
-    assert predicted(before, None, make_action(A, ActionKind.MIGRATE, "busy")) == before
+    assert predict_situation(before, None, make_action(A, ActionKind.MIGRATE, "busy")) == before
 
 
 def test_a_failed_pod_is_a_dead_task() -> None:
@@ -105,8 +105,8 @@ def test_pods_go_to_no_node_that_would_not_take_them(state: dict[str, bool]) -> 
     assert view is not None
     before = situation_of(view)
 
-    moved = predicted(before, view.nodes, make_action(A, ActionKind.MIGRATE, "busy"))
-    copied = predicted(before, view.nodes, make_action(A, ActionKind.REPLICATE, "busy"))
+    moved = predict_situation(before, view.nodes, make_action(A, ActionKind.MIGRATE, "busy"))
+    copied = predict_situation(before, view.nodes, make_action(A, ActionKind.REPLICATE, "busy"))
 
     assert moved.energy_watts == pytest.approx(before.energy_watts - 120 * 0.12 - 60 * 0.10)
     assert copied == before

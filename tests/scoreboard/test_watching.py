@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.scoreboard.pending import PendingForecast, use_ratios, watched
+from services.scoreboard.pending import PendingForecast, note_observation, use_ratios
 from tests.builders import make_demand, make_risk, observed_nodes
 
 AT, HORIZON = 1_000.0, 60.0
@@ -26,7 +26,7 @@ def failing_at(waiting: PendingForecast, *times: float) -> PendingForecast:
     """Return the prediction after observations that show its node failing."""
     for time_seconds in times:
         failures = {"unhealthy": frozenset({"node-0", "node-9"}), "attempt_failed": NOBODY}
-        waiting = watched(waiting, time_seconds, failures, {})
+        waiting = note_observation(waiting, time_seconds, failures, {})
     return waiting
 
 
@@ -54,7 +54,7 @@ def test_the_greatest_use_counts_and_not_the_newest() -> None:
     none = {"unhealthy": NOBODY, "attempt_failed": NOBODY}
 
     for number, use in enumerate([{"node-0": 0.4}, {"node-0": 0.7}, {"node-0": 0.1}, {}], start=1):
-        waiting = watched(waiting, AT + number, none, use)
+        waiting = note_observation(waiting, AT + number, none, use)
 
     assert waiting.peaks == (0.7,)
 

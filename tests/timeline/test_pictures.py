@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from bus.events import read_events
-from docs.make_screens import DOCS, EXPLAINED, TOLD, drawn, explained
+from docs.make_screens import DOCS, EXPLAINED, TOLD, explain_screen, timeline_screen
 from foresail.explanation import screen
 from foresail.log_source import RecordingSource
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecords
@@ -15,12 +15,12 @@ from tests.timeline.scripted import played
 
 def test_the_picture_of_an_explanation_is_current() -> None:
     """`python -m docs.make_screens` writes it anew."""
-    assert explained(played(EXPLAINED).recording) == (DOCS / "explain.svg").read_text("utf-8")
+    assert explain_screen(played(EXPLAINED).recording) == (DOCS / "explain.svg").read_text("utf-8")
 
 
 def test_the_picture_of_a_timeline_is_current() -> None:
     """`python -m docs.make_screens` writes it anew."""
-    assert drawn(played(TOLD).recording) == (DOCS / "timeline.svg").read_text("utf-8")
+    assert timeline_screen(played(TOLD).recording) == (DOCS / "timeline.svg").read_text("utf-8")
 
 
 def test_pictures_load_nothing() -> None:

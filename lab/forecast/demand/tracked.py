@@ -57,7 +57,7 @@ def follow_target(
     horizon later.
     """
     limits = scale_limits(raw, rows, start)
-    tracking = Tracking(target, start.spread).paced(horizon.windows)
+    tracking = Tracking(target, start.spread).for_horizon(horizon.windows)
     shares = Shares(start.share, np.zeros(int(rows.owner.max()) + 1))
     groups = _by_step(np.flatnonzero(parts.follow), rows.step)
     peaks, ripe = rows.peaks[:, horizon.column], 0

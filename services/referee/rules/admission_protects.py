@@ -12,7 +12,7 @@ from services.referee.rule import Candidates, Choice, Rule
 
 def choose(candidates: Candidates) -> Choice | None:
     """Choose the protecting action with the highest score."""
-    winner = highest_score(one for one in candidates if one.protects)
+    winner = highest_score(candidate for candidate in candidates if candidate.protects)
     return None if winner is None else Choice(winner)
 
 

@@ -13,9 +13,9 @@ from services.referee.rule import Candidates, Choice, Rule
 
 def choose(candidates: Candidates) -> Choice | None:
     """Choose the first noop when nothing else is there."""
-    if any(one.wants for one in candidates):
+    if any(candidate.wants for candidate in candidates):
         return None
-    blind = (one.considered.reason for one in candidates if one.blind)
+    blind = (candidate.considered.reason for candidate in candidates if candidate.blind)
     return Choice(candidates[0], next(blind, None) or Reason.ALL_NOOP)
 
 

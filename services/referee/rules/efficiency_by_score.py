@@ -15,14 +15,14 @@ POWER_STATES = ("sleep", "off", "on")
 
 def choose(candidates: Candidates) -> Choice | None:
     """Choose the efficiency action with the highest score, whoever proposed it."""
-    winner = highest_score(one for one in candidates if _saves(one))
+    winner = highest_score(candidate for candidate in candidates if _saves(candidate))
     return None if winner is None else Choice(winner)
 
 
-def _saves(one: Candidate) -> bool:
-    if one.considered.kind is ActionKind.POWER_STATE:
-        return one.action.parameters.power_state in POWER_STATES
-    return one.considered.kind in (ActionKind.DVFS, ActionKind.MEMORY_BALLOON)
+def _saves(candidate: Candidate) -> bool:
+    if candidate.considered.kind is ActionKind.POWER_STATE:
+        return candidate.action.parameters.power_state in POWER_STATES
+    return candidate.considered.kind in (ActionKind.DVFS, ActionKind.MEMORY_BALLOON)
 
 
 RULE = Rule(RefereeRule.EFFICIENCY_BY_SCORE, "efficiency action with the highest score", choose)

@@ -17,7 +17,14 @@ def choose(candidates: Candidates) -> Choice | None:
 
     Candidates come in canonical order.
     """
-    winner = next((one for one in candidates if one.wants and one.considered.score >= 1.0), None)
+    winner = next(
+        (
+            candidate
+            for candidate in candidates
+            if candidate.wants and candidate.considered.score >= 1.0
+        ),
+        None,
+    )
     return None if winner is None else Choice(winner)
 
 

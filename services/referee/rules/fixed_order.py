@@ -17,13 +17,13 @@ TEXT = "deterministic referee priority"
 
 def choose(candidates: Candidates) -> Choice | None:
     """Choose the first proposal in canonical order that wants something."""
-    winner = next((one for one in candidates if one.wants), None)
+    winner = next((candidate for candidate in candidates if candidate.wants), None)
     return None if winner is None else Choice(winner, text=_text(candidates))
 
 
 def _text(candidates: Candidates) -> str:
     """Name the order: the original agents always, as recordings do, and who else proposed."""
-    agents = {*ORIGINAL, *(one.considered.agent for one in candidates)}
+    agents = {*ORIGINAL, *(candidate.considered.agent for candidate in candidates)}
     return f"{TEXT} {', '.join(letter_of(name) for name in sorted(agents, key=referee_place))}"
 
 

@@ -17,14 +17,16 @@ from services.referee.rule import Candidates, Choice, Rule
 
 def choose(candidates: Candidates) -> Choice | None:
     """Choose nobody when such an agent is blind and nobody wants more than to admit."""
-    blind = next((one for one in candidates if one.blind and _must_see(one)), None)
-    if blind is None or not all(one.admits for one in candidates if one.wants):
+    blind = next(
+        (candidate for candidate in candidates if candidate.blind and _must_see(candidate)), None
+    )
+    if blind is None or not all(candidate.admits for candidate in candidates if candidate.wants):
         return None
     return Choice(None, blind.considered.reason)
 
 
-def _must_see(one: Candidate) -> bool:
-    return one.agent is not None and one.agent.must_see
+def _must_see(candidate: Candidate) -> bool:
+    return candidate.agent is not None and candidate.agent.must_see
 
 
 RULE = Rule(

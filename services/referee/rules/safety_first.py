@@ -12,7 +12,7 @@ from services.referee.rule import Candidates, Choice, Rule
 
 def choose(candidates: Candidates) -> Choice | None:
     """Choose the preempting action with the highest score."""
-    winner = highest_score(one for one in candidates if one.preempts)
+    winner = highest_score(candidate for candidate in candidates if candidate.preempts)
     return None if winner is None else Choice(winner)
 
 

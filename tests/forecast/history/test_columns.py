@@ -51,7 +51,7 @@ def test_a_shift_of_time_and_new_ids_change_nothing(name: str) -> None:
             machine=[ids + 3] * 4,
             attempt_start_us=[-1, -1, -1, starts[1] + shift_us],
         )
-        past = History.begin(FEATURE_SETS[name]).extended(Events(events))
+        past = History.begin(FEATURE_SETS[name]).extend(Events(events))
         row = Anchors.of(
             time_us=[400_000_000 + shift_us],
             job=[ids],

@@ -19,7 +19,7 @@ CUTS = st.lists(st.integers(0, ROWS), max_size=8)
 
 
 def _resolved(events: Events) -> Events:
-    _, tasks = Attempts.none().resolved(events.tasks)
+    _, tasks = Attempts.none().resolve(events.tasks)
     return Events(tasks, events.jobs, events.machines)
 
 
@@ -40,20 +40,20 @@ def test_pieces_trims_and_checkpoints_change_no_bit(
     """Every value is the same however events are cut, with trims and checkpoints in between."""
     chosen, events = FEATURE_SETS[name], history(seed, ROWS)
     anchors = questions(seed, events, QUESTIONS)
-    whole = History.begin(chosen).extended(_resolved(events)).features(anchors)
+    whole = History.begin(chosen).extend(_resolved(events)).features(anchors)
 
     live, attempts, found, now_us = History.begin(chosen), Attempts.none(), [], -1
     places = sorted({0, *cuts, ROWS})
     for start, stop in pairwise(places):
-        attempts, tasks = attempts.resolved(events.tasks.rows(slice(start, stop)))
+        attempts, tasks = attempts.resolve(events.tasks.rows(slice(start, stop)))
         end_us = int(events.tasks.time_us[stop]) if stop < ROWS else 2**62
         rest = _between(events, now_us, end_us)
-        live = live.extended(Events(tasks, rest.jobs, rest.machines))
+        live = live.extend(Events(tasks, rest.jobs, rest.machines))
         due = (anchors.time_us > now_us) & (anchors.time_us <= end_us)
         found.append(live.features(anchors.rows(due)))
         now_us = end_us
         if stop < ROWS:
-            live = live.trimmed(end_us)
+            live = live.trim(end_us)
         if store:
             live = History.of_state(chosen, live.state())
     early = anchors.time_us <= -1
@@ -69,25 +69,25 @@ def test_what_lies_at_or_after_a_row_is_invisible_to_it(name: str, seed: int, pl
     anchors = questions(seed, events, QUESTIONS)
     moment_us = int(anchors.time_us[place])
     early = anchors.rows(anchors.time_us <= moment_us)
-    whole = History.begin(chosen).extended(events).features(early)
+    whole = History.begin(chosen).extend(events).features(early)
     past = Events(
         events.tasks.rows(events.tasks.time_us < moment_us),
         events.jobs.rows(events.jobs.time_us < moment_us),
         events.machines.rows(events.machines.time_us < moment_us),
     )
-    cut = History.begin(chosen).extended(past)
+    cut = History.begin(chosen).extend(past)
     assert same_bits(cut.features(early), whole)
     failure = TaskEvents.of(
         time_us=[moment_us, moment_us + 1], kind=[3, 3], job=early.job[:1].repeat(2), task=[0, 1]
     )
-    assert same_bits(cut.extended(Events(failure)).features(early), whole)
+    assert same_bits(cut.extend(Events(failure)).features(early), whole)
 
 
 @pytest.mark.parametrize("name", sorted(FEATURE_SETS))
 def test_a_tie_is_invisible_and_one_microsecond_later_it_is_not(name: str) -> None:
     """A failure at a row's own microsecond does not count; a microsecond later it does."""
     failure = TaskEvents.of(time_us=[5_000_000], kind=[3], job=[1], task=[0], attempt_start_us=[9])
-    after = History.begin(FEATURE_SETS[name]).extended(Events(failure))
+    after = History.begin(FEATURE_SETS[name]).extend(Events(failure))
     rows = Anchors.of(time_us=[5_000_000, 5_000_001], job=[1, 1], task=[0, 0])
     column = FEATURE_SETS[name].names.index("job_fails")
     assert after.features(rows)[:, column].tolist() == [0.0, 1.0]
@@ -97,7 +97,7 @@ def test_the_order_of_questions_does_not_matter() -> None:
     """Rows may be asked for in any order and together: each gets the values it gets alone."""
     chosen, events = FEATURE_SETS["full"], _resolved(history(7, ROWS))
     anchors = questions(7, events, QUESTIONS)
-    past = History.begin(chosen).extended(events)
+    past = History.begin(chosen).extend(events)
     whole = past.features(anchors)
     backwards = past.features(anchors.rows(np.arange(QUESTIONS)[::-1]))
     assert same_bits(np.ascontiguousarray(backwards[::-1]), whole)
@@ -107,13 +107,13 @@ def test_the_order_of_questions_does_not_matter() -> None:
 def test_time_going_back_is_refused() -> None:
     """Events out of order, and rows from before a trim, are refused instead of counted wrongly."""
     event = TaskEvents.of(time_us=[10], kind=[0], job=[1], task=[0])
-    past = History.begin(FEATURE_SETS["live"]).extended(Events(event))
+    past = History.begin(FEATURE_SETS["live"]).extend(Events(event))
     with pytest.raises(ValueError, match="go back in time"):
-        past.extended(Events(TaskEvents.of(time_us=[9], kind=[0], job=[1], task=[0])))
+        past.extend(Events(TaskEvents.of(time_us=[9], kind=[0], job=[1], task=[0])))
     with pytest.raises(ValueError, match="older than what was trimmed to"):
-        past.trimmed(50).extended(Events(TaskEvents.of(time_us=[49], kind=[0], job=[1], task=[0])))
+        past.trim(50).extend(Events(TaskEvents.of(time_us=[49], kind=[0], job=[1], task=[0])))
     with pytest.raises(ValueError, match="older than what was kept"):
-        past.trimmed(50).features(Anchors.of(time_us=[49], job=[1]))
+        past.trim(50).features(Anchors.of(time_us=[49], job=[1]))
 
 
 def test_memory_is_bounded_by_keys_and_the_last_hour() -> None:
@@ -122,12 +122,12 @@ def test_memory_is_bounded_by_keys_and_the_last_hour() -> None:
     events = TaskEvents.of(
         time_us=np.arange(jobs) * 60_000_000 + 1, kind=[0] * jobs, job=range(jobs), task=[0] * jobs
     )
-    past = History.begin(FEATURE_SETS["live"]).extended(Events(events))
-    soon = past.trimmed(9 * hour_us)
+    past = History.begin(FEATURE_SETS["live"]).extend(Events(events))
+    soon = past.trim(9 * hour_us)
     assert len(soon.ledgers["job"]) == jobs
-    assert len(soon.trimmed(9 * hour_us, most_keys=20).ledgers["job"]) == 20 + 20
-    assert len(past.trimmed(40 * hour_us).ledgers["job"]) == 0
-    assert len(past.trimmed(40 * hour_us).recent.tasks) == 0
+    assert len(soon.trim(9 * hour_us, most_keys=20).ledgers["job"]) == 20 + 20
+    assert len(past.trim(40 * hour_us).ledgers["job"]) == 0
+    assert len(past.trim(40 * hour_us).recent.tasks) == 0
 
 
 def test_another_version_or_set_is_refused_as_a_checkpoint() -> None:

@@ -20,11 +20,9 @@ def test_every_feature_agrees_with_a_count_by_hand(name: str, seed: int) -> None
     """Each column of both sets holds what walking through the events one by one finds."""
     chosen, events = FEATURE_SETS[name], history(seed, 160)
     anchors = questions(seed, events, 40)
-    _, tasks = Attempts.none().resolved(events.tasks)
+    _, tasks = Attempts.none().resolve(events.tasks)
     fast = (
-        History.begin(chosen)
-        .extended(Events(tasks, events.jobs, events.machines))
-        .features(anchors)
+        History.begin(chosen).extend(Events(tasks, events.jobs, events.machines)).features(anchors)
     )
     slow = slow_features(chosen, events, anchors)
     for place, column in enumerate(chosen.names):

@@ -35,7 +35,7 @@ class EventReader:
         self.live = self.live.with_placements(placements.data).with_workloads(workloads.data)
         self.view = update_view(self.view, observation)
         assert self.view is not None
-        self.live = self.live.with_observation(self.view, asked=asked)
+        self.live = self.live.with_observation(self.view, with_changes=asked)
         return self
 
     def value(self, name: str, *, node: str = "n1", job: str = JOB) -> float:
@@ -260,7 +260,7 @@ def test_a_clock_that_goes_back_loses_nothing(world: World) -> None:
     world.start("b")
     reader.read(world.told())
     reader.live = replace(
-        reader.live, history=reader.live.history.trimmed(round(1e6 * cycle_time(50)))
+        reader.live, history=reader.live.history.trim(round(1e6 * cycle_time(50)))
     )
     world.fail("a")
     reader.read(world.told())

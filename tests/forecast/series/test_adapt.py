@@ -10,10 +10,10 @@ import pytest
 from features.series.adapt import (
     Shares,
     Tracking,
+    empty_issued,
     excess,
     issue,
     learn_shares,
-    nothing_issued,
     settle_oldest,
     widen_limits,
 )
@@ -45,9 +45,9 @@ def test_few_series_move_the_group_less() -> None:
 def test_long_horizons_are_followed_in_smaller_steps() -> None:
     """Three hours move at a third of the pace of one hour; shorter horizons no faster."""
     hour = Tracking(TARGET, 1.0)
-    assert hour.paced(36).group_rate == pytest.approx(hour.group_rate / 3)
-    assert hour.paced(36).own_rate == pytest.approx(hour.own_rate / 3)
-    assert hour.paced(12) == hour.paced(3) == hour
+    assert hour.for_horizon(36).group_rate == pytest.approx(hour.group_rate / 3)
+    assert hour.for_horizon(36).own_rate == pytest.approx(hour.own_rate / 3)
+    assert hour.for_horizon(12) == hour.for_horizon(3) == hour
 
 
 def test_a_limit_widened_by_its_excess_holds_just_so() -> None:
@@ -76,7 +76,7 @@ def test_the_target_is_kept_while_the_series_drift(series: int) -> None:
     fixed = float(np.quantile(peaks[:1000], 1 - TARGET))
     tracking = Tracking(TARGET, spread=0.3)
     scale, raw = np.ones(series), np.full(series, fixed)
-    state = nothing_issued(0.0, series, horizon)
+    state = empty_issued(0.0, series, horizon)
     limits = np.empty_like(peaks)
     for step in range(len(peaks)):
         ripe = peaks[step - horizon] if step >= horizon else np.full(series, math.nan)
@@ -94,7 +94,7 @@ def test_a_limit_does_not_know_peaks_of_its_own_horizon() -> None:
     horizon, tracking = 4, Tracking(TARGET, spread=0.5)
 
     def run(peaks: np.ndarray) -> np.ndarray:
-        state, found = nothing_issued(0.0, 1, horizon), []
+        state, found = empty_issued(0.0, 1, horizon), []
         for step in range(len(peaks)):
             ripe = peaks[step - horizon : step - horizon + 1]
             state = settle_oldest(
@@ -114,7 +114,7 @@ def test_a_limit_does_not_know_peaks_of_its_own_horizon() -> None:
 
 def test_an_unknown_peak_teaches_nothing() -> None:
     """A horizon without measurements leaves the shares as they were."""
-    state = nothing_issued(0.1, 2, 1)
+    state = empty_issued(0.1, 2, 1)
     _, state = issue(state, np.ones(2), np.ones(2))
     after = settle_oldest(Tracking(TARGET, 1.0), state, np.array([math.nan, math.nan]))
     assert after.shares == state.shares

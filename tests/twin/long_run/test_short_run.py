@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.twin_long_run import KINDS, Seen, run
+from benchmarks.twin_long_run import KINDS, Measurements, run
 
 
 @pytest.mark.nats
@@ -29,5 +29,5 @@ async def test_a_watching_client_ends_with_what_the_twin_has(tmp_path: Path) -> 
 
 def test_growth_compares_the_last_quarter_with_the_second() -> None:
     """What a process held in the last quarter is divided by what it held in the second."""
-    seen = Seen(memory={"twin": [900, 900, 100, 100, 500, 500, 110, 110]})
+    seen = Measurements(memory={"twin": [900, 900, 100, 100, 500, 500, 110, 110]})
     assert seen.growth("twin") == pytest.approx(1.1)
