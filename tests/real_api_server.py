@@ -162,7 +162,7 @@ def _wait(port: int, log: Path, processes: list[subprocess.Popen[bytes]]) -> Non
     """Wait until the server is ready and has made its first namespaces."""
     deadline = time.monotonic() + START_SECONDS
     unverified = ssl._create_unverified_context()
-    while time.monotonic() < deadline and all(one.poll() is None for one in processes):
+    while time.monotonic() < deadline and all(process.poll() is None for process in processes):
         try:
             for path in ("/readyz", "/api/v1/namespaces/default"):
                 request = urllib.request.Request(f"https://127.0.0.1:{port}{path}")

@@ -57,7 +57,7 @@ class TaskEvents(Table):
     """Number of the contiguous stretch of recording; what still ran when one broke off is LOST."""
     attempt_start_us: I64 = field(metadata=column_type(np.int64, -1))
     """Of an event that ends an attempt: when that attempt was scheduled; -1: nothing ran, or
-    not known. Live the pod says so; for traces `Attempts.resolved` fills it in."""
+    not known. Live the pod says so; for traces `Attempts.resolve` fills it in."""
 
 
 @dataclass(frozen=True, slots=True)

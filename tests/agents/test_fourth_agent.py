@@ -56,12 +56,18 @@ class Product:
 
     def events(self) -> Iterator[Event[Any]]:
         """Yield the recording's events, read by the product without that agent."""
-        for one in open_recording(self.recording):
-            yield decode(one.subject, one.headers, one.data, seq=one.seq, recorded_ns=one.time_ns)
+        for message in open_recording(self.recording):
+            yield decode(
+                message.subject,
+                message.headers,
+                message.data,
+                seq=message.seq,
+                recorded_ns=message.time_ns,
+            )
 
     def of_kind(self, last: str) -> list[Any]:
         """Return the data of the events whose subject ends so."""
-        return [one.data for one in self.events() if one.subject.endswith(last)]
+        return [event.data for event in self.events() if event.subject.endswith(last)]
 
 
 @pytest.fixture(scope="module")
@@ -90,16 +96,18 @@ def test_it_proposes_and_the_referee_judges_it(product: Product) -> None:
     decisions = product.of_kind(".decision")
 
     assert len(proposals) > 5
-    assert {one.rule for one in proposals.values()} == {"unhealthy pods >= 0"}
-    assert {one.rule for one in decisions if one.action.agent == "unhealthy"} == {
+    assert {proposal.rule for proposal in proposals.values()} == {"unhealthy pods >= 0"}
+    assert {decision.rule for decision in decisions if decision.action.agent == "unhealthy"} == {
         "admission_protects"
     }
-    assert {one.priority for one in proposals.values()} == {4}
+    assert {proposal.priority for proposal in proposals.values()} == {4}
     considered = [
-        one for one in decisions if "unhealthy" in {each.agent for each in one.considered}
+        decision
+        for decision in decisions
+        if "unhealthy" in {each.agent for each in decision.considered}
     ]
     assert len(considered) == len(decisions)
-    assert all(one.considered[-1].agent == "unhealthy" for one in considered)
+    assert all(candidate.considered[-1].agent == "unhealthy" for candidate in considered)
     assert all(
         "unhealthy" in one.overridden or one.action.agent == "unhealthy" for one in considered
     )
@@ -110,12 +118,14 @@ def test_it_is_rewarded(product: Product) -> None:
     rewards = product.of_kind(".outcome.reward")
 
     assert rewards
-    for one in rewards:
-        assert one.weights == FOUR
-        assert one.scale == "seed-rewards/1+unhealthy"
-        assert {part.term for part in one.predicted_parts if part.agent == "unhealthy"} >= {"base"}
-        total = sum(FOUR[name] * amount for name, amount in one.predicted.by_agent.items())
-        assert one.predicted.total == pytest.approx(total, abs=1e-5)
+    for reward in rewards:
+        assert reward.weights == FOUR
+        assert reward.scale == "seed-rewards/1+unhealthy"
+        assert {part.term for part in reward.predicted_parts if part.agent == "unhealthy"} >= {
+            "base"
+        }
+        total = sum(FOUR[name] * amount for name, amount in reward.predicted.by_agent.items())
+        assert reward.predicted.total == pytest.approx(total, abs=1e-5)
 
 
 def test_it_has_an_identity_with_its_own_subjects_alone(product: Product, tmp_path: Path) -> None:
@@ -173,8 +183,8 @@ def test_it_can_be_tapped(product: Product, name: str) -> None:
     )
 
     subjects = {json.loads(line)["subject"] for line in printed.splitlines()}
-    assert any(one.endswith(".proposal.unhealthy") for one in subjects)
-    assert not any(one.endswith(".proposal.safety") for one in subjects)
+    assert any(subject.endswith(".proposal.unhealthy") for subject in subjects)
+    assert not any(subject.endswith(".proposal.safety") for subject in subjects)
 
 
 def test_it_is_explained(product: Product) -> None:

@@ -228,8 +228,15 @@ def test_evidence_lists_every_threshold_tried_with_its_signal_and_age() -> None:
     found = safety.judge(view, predicted(node_0=0.72), SafetyThresholds())
 
     listed = [
-        (one.value, one.threshold, one.holds, one.signal, one.age_seconds, one.subject)
-        for one in found.evidence
+        (
+            message.value,
+            message.threshold,
+            message.holds,
+            message.signal,
+            message.age_seconds,
+            message.subject,
+        )
+        for message in found.evidence
     ]
     assert listed == [
         (0.72, 0.83, False, "node_requests", 3.0, "node-0"),

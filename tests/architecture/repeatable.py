@@ -177,7 +177,7 @@ def _of_calls(node: ast.Call, parents: dict[ast.AST, ast.AST]) -> Iterator[str]:
             yield f"{name}() differs between runs"
     if name in FOLDER_READS and not _inside_sorted(node, parents):
         yield f"{name}() gives files in the file system's order; wrap it in sorted()"
-    texts = [one.value for one in node.args if isinstance(one, ast.Constant)]
+    texts = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
     if name in {"strftime", "format"} and any(_local_format(str(text)) for text in texts):
         yield "a format that depends on the locale"
     if name == "format" and isinstance(node.func, ast.Attribute):

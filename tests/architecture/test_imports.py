@@ -85,7 +85,7 @@ def test_an_impure_file_that_is_not_named_as_a_shell_is_seen(options: UserOption
     pure = next(
         each for each in options.contracts_options if each["name"].startswith("Services are")
     )
-    pure["ignore_imports"] = [one for one in pure["ignore_imports"] if one != SHELLS]
+    pure["ignore_imports"] = [ignored for ignored in pure["ignore_imports"] if ignored != SHELLS]
 
     broken = [text for text in _broken(options) if text.startswith(pure["name"])]
 
@@ -97,7 +97,7 @@ def test_a_shell_that_pure_code_imports_is_seen(options: UserOptions) -> None:
     """Taking a shell off the list of those that may import shells breaks the contract."""
     shells = next(each for each in options.contracts_options if "imports no shell" in each["name"])
     shells["allowed_importers"] = [
-        one for one in shells["allowed_importers"] if one != "services.*.service"
+        importer for importer in shells["allowed_importers"] if importer != "services.*.service"
     ]
 
     assert any(text.startswith(shells["name"]) for text in _broken(options))

@@ -53,7 +53,7 @@ def test_the_bill_names_every_package_of_the_lock() -> None:
     """Each has version, purl, licence and the hashes of its files, and the same lock makes the same bill."""
     text = LOCK.read_text(encoding="utf-8")
     made = bill(text)
-    components = {one["name"]: one for one in made["components"]}
+    components = {component["name"]: component for component in made["components"]}
 
     assert json.dumps(made) == json.dumps(bill(text))
     assert made["serialNumber"] != bill(text.replace("sha256:0", "sha256:1", 1))["serialNumber"]

@@ -191,9 +191,9 @@ class World:
     def stored(self, kind: type[Any]) -> list[tuple[StoredMessage, Any]]:
         """Return the stored messages of one type with their data."""
         found = [
-            (one, decode(one.subject, one.headers, one.data).data)
-            for one in self.log.messages
-            if one.data != b"junk"
+            (message, decode(message.subject, message.headers, message.data).data)
+            for message in self.log.messages
+            if message.data != b"junk"
         ]
         return [(one, data) for one, data in found if isinstance(data, kind)]
 

@@ -33,7 +33,7 @@ async def test_everything_comes_in_order_before_the_failure() -> None:
     while len(taken) < 3 * BACKLOG:
         part = await backlog.take(None)
         assert len(part) <= BACKLOG
-        taken += [one.seq for one in part]
+        taken += [message.seq for message in part]
     with pytest.raises(BusUnavailable):
         await backlog.take(None)
 

@@ -44,8 +44,8 @@ async def take(
     """Read `count` messages."""
     found: list[StoredMessage] = []
     async with asyncio.timeout(20), aclosing(bus.read(subjects, start_seq=start_seq)) as messages:
-        async for one in messages:
-            found.append(one)
+        async for message in messages:
+            found.append(message)
             if len(found) == count:
                 return found
     return found
@@ -90,8 +90,8 @@ async def test_what_is_published_is_read_in_order(connect: Callable[[], Connect]
 
     found = await take(bus, 60)
 
-    assert [b"%d" % number for number in range(60)] == [one.data for one in found]
-    assert list(range(1, 61)) == [one.seq for one in found]
+    assert [b"%d" % number for number in range(60)] == [event.data for event in found]
+    assert list(range(1, 61)) == [message.seq for message in found]
     assert "d0" == found[0].headers["ce-id"]
 
 
@@ -105,7 +105,9 @@ async def test_a_reader_gets_history_and_then_live_messages(connect: Callable[[]
         await writer.publish([message("a", f"a{number}")])
         await asyncio.sleep(0.001)
 
-    assert [f"a{number}" for number in range(30)] == [one.headers["ce-id"] for one in await reading]
+    assert [f"a{number}" for number in range(30)] == [
+        message.headers["ce-id"] for message in await reading
+    ]
 
 
 async def test_a_pattern_selects_subjects(connect: Callable[[], Connect]) -> None:
@@ -116,7 +118,7 @@ async def test_a_pattern_selects_subjects(connect: Callable[[], Connect]) -> Non
 
     found = await take(bus, 3, subjects=[f"foresail.{CLUSTER}.outcome.*"])
 
-    assert [1, 3, 5] == [one.seq for one in found]
+    assert [1, 3, 5] == [message.seq for message in found]
 
 
 async def test_history_ends(connect: Callable[[], Connect]) -> None:
@@ -125,8 +127,10 @@ async def test_history_ends(connect: Callable[[], Connect]) -> None:
     for number in range(5):
         await bus.publish([message("a", f"m{number}")])
 
-    assert [1, 2, 3, 4, 5] == [one.seq async for one in bus.history(EVERYTHING)]
-    assert [2, 3] == [one.seq async for one in bus.history(EVERYTHING, start_seq=2, end_seq=3)]
+    assert [1, 2, 3, 4, 5] == [message.seq async for message in bus.history(EVERYTHING)]
+    assert [2, 3] == [
+        message.seq async for message in bus.history(EVERYTHING, start_seq=2, end_seq=3)
+    ]
 
 
 async def test_the_newest_message_of_a_subject_is_found(connect: Callable[[], Connect]) -> None:
@@ -208,7 +212,7 @@ async def test_a_writer_that_believes_a_subject_empty_is_refused(
     with pytest.raises(AnotherWriter, match="theirs-x"):
         await ours.publish([message("x", "x2"), *(message(name, name) for name in more)])
 
-    found = [one.headers["ce-id"] async for one in ours.history(EVERYTHING)]
+    found = [message.headers["ce-id"] async for message in ours.history(EVERYTHING)]
     assert ["y1", "theirs-y", "theirs-x"] == found
 
 
@@ -229,11 +233,13 @@ async def test_publishes_on_many_subjects_run_side_by_side(connect: Callable[[],
             await bus.publish([message(name, f"{name}-{number}")])
 
     await asyncio.gather(*(write(f"s{index}") for index in range(8)))
-    found = [one async for one in bus.history(EVERYTHING)]
+    found = [message async for message in bus.history(EVERYTHING)]
 
     assert 160 == len(found)
     for index in range(8):
-        own = [one.headers["ce-id"] for one in found if one.subject.endswith(f".s{index}")]
+        own = [
+            message.headers["ce-id"] for message in found if message.subject.endswith(f".s{index}")
+        ]
         assert [f"s{index}-{number}" for number in range(20)] == own
 
 

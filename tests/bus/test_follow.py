@@ -186,7 +186,7 @@ def test_own_events_that_are_not_read_do_not_hold_a_service_up() -> None:
             await world.observe(1)
             await asyncio.sleep(2 * DEADLINE_SECONDS)
 
-        assert [one.seq for one, _ in world.stored(Checkpoint)] == [2]
+        assert [message.seq for message, _ in world.stored(Checkpoint)] == [2]
         assert handler.questions()[:3] == [((), False), ((1,), False), ((1,), True)]
         assert world.decisions() == [1]
 
@@ -210,7 +210,7 @@ def test_a_checkpoint_states_what_it_covers() -> None:
             await asyncio.sleep(1)
 
         found = world.stored(Checkpoint)
-        assert [(one.seq, data.cycle, data.folded_seq) for one, data in found] == [
+        assert [(message.seq, data.cycle, data.folded_seq) for message, data in found] == [
             (6, 3, 3),
             (8, 6, 7),
         ]

@@ -40,7 +40,9 @@ class ScriptedLog:
 
     async def fetch(self, start_seq: int, end_seq: int) -> Messages:
         """Yield what is stored between two positions."""
-        for message in [one for one in self.messages if start_seq <= one.seq <= end_seq]:
+        for message in [
+            message for message in self.messages if start_seq <= message.seq <= end_seq
+        ]:
             yield message
 
     def say(self, life: int = 0) -> None:

@@ -51,8 +51,8 @@ async def test_a_restarted_server_loses_nothing(server: NatsServer, tmp_path: Pa
 
     async def read() -> None:
         async with aclosing(reader.read(EVERYTHING)) as messages:
-            async for one in messages:
-                seen.append(one.headers["ce-id"])  # noqa: PERF401 - the list is read while it grows
+            async for message in messages:
+                seen.append(message.headers["ce-id"])  # noqa: PERF401 - the list is read while it grows
 
     reading = asyncio.create_task(read())
     for number in range(10):

@@ -60,7 +60,7 @@ async def test_of_two_writers_exactly_one_stops(server: NatsServer) -> None:
                 return
 
     await asyncio.gather(write(0), write(1))
-    found = [one.headers["ce-id"] async for one in buses[0].history(["foresail.c.>"])]
+    found = [message.headers["ce-id"] async for message in buses[0].history(["foresail.c.>"])]
     for bus in buses:
         await bus.close()
 
@@ -79,7 +79,9 @@ async def test_a_signature_is_no_part_of_an_event(server: NatsServer) -> None:
     await bus.close()
 
     assert last is not None
-    assert [dict(one.headers) for one in (message(1), message(2), message(1, OTHER))] == live
+    assert [
+        dict(message.headers) for message in (message(1), message(2), message(1, OTHER))
+    ] == live
     assert dict(message(1, OTHER).headers) == dict(last.headers)
 
 

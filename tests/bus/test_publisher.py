@@ -55,9 +55,11 @@ async def test_of_two_events_of_one_identity_the_first_counts() -> None:
         [new_event(make_decision(rationale=word)) for word in ("the first", "another")]
     )
 
-    assert [one.data.rationale for one in said] == ["the first"]  # type: ignore[attr-defined]
-    stored = [decode(one.subject, one.headers, one.data).data for one in log.messages]
-    assert [one.rationale for one in stored] == ["the first"]  # type: ignore[attr-defined]
+    assert [event.data.rationale for event in said] == ["the first"]  # type: ignore[attr-defined]
+    stored = [
+        decode(message.subject, message.headers, message.data).data for message in log.messages
+    ]
+    assert [message.rationale for message in stored] == ["the first"]  # type: ignore[attr-defined]
 
 
 async def test_the_tables_of_one_cycle_go_as_one_batch_and_nothing_else_does() -> None:
@@ -79,9 +81,11 @@ async def test_settings_are_announced_when_they_are_not_the_newest() -> None:
     for number in (1, 1, 2, 2, 1, 1):
         await Publisher(bus, ORIGIN, "referee").publish_config(make_config(number=number), 1.0)
 
-    stored = [decode(one.subject, one.headers, one.data).data for one in log.messages]
-    assert [one.settings["number"] for one in stored] == [1, 2, 1]  # type: ignore[attr-defined]
-    assert len({one.headers["Nats-Msg-Id"] for one in log.messages}) == 3
+    stored = [
+        decode(message.subject, message.headers, message.data).data for message in log.messages
+    ]
+    assert [message.settings["number"] for message in stored] == [1, 2, 1]  # type: ignore[attr-defined]
+    assert len({message.headers["Nats-Msg-Id"] for message in log.messages}) == 3
 
 
 async def test_the_newest_ids_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

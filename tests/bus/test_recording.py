@@ -73,7 +73,7 @@ def test_a_cut_off_recording_keeps_its_whole_frames(tmp_path: Path) -> None:
     found = list(recording)
 
     assert 0 < len(found) < 499
-    assert [one.seq for one in found] == list(range(1, len(found) + 1))
+    assert [message.seq for message in found] == list(range(1, len(found) + 1))
     assert "cut off" in recording.damage
 
 

@@ -55,7 +55,9 @@ class Lagging:
     async def read(self, start: int = 1, end: int = 6) -> list[int]:
         """Read a range; return the positions."""
         patience = Patience(self.sleep)
-        return [one.seq async for one in read_without_holes(self, start, end, patience=patience)]
+        return [
+            message.seq async for message in read_without_holes(self, start, end, patience=patience)
+        ]
 
 
 async def test_what_a_follower_has_not_got_yet_is_no_hole() -> None:

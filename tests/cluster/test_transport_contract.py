@@ -59,17 +59,17 @@ async def test_the_clock_does_not_go_back(transport: Transport) -> None:
 async def test_creating_twice_changes_nothing(loaded: Transport) -> None:
     """The exerciser's writes are idempotent: what exists already is left alone."""
     await create_load(loaded, LOADS, IMAGE, {})
-    names = [one.metadata.name for one in await _deployments(loaded)]
+    names = [deployment.metadata.name for deployment in await _deployments(loaded)]
     assert sorted(names) == [load.name for load in LOADS]
 
 
 async def test_lists_come_in_pages_that_add_up(loaded: Transport) -> None:
     """Pages of two hold every object once, and selectors are honoured on each page."""
     listed = await read_list(loaded, DEPLOYMENTS, list_decoder(Deployment), {"limit": "2"})
-    assert sorted(one.metadata.name for one in listed.items) == [load.name for load in LOADS]
+    assert sorted(item.metadata.name for item in listed.items) == [load.name for load in LOADS]
     chosen = {"limit": "2", "labelSelector": "foresail.dev/exercise-load=exercise-3"}
     only = await read_list(loaded, DEPLOYMENTS, list_decoder(Deployment), chosen)
-    assert [one.metadata.name for one in only.items] == ["exercise-3"]
+    assert [item.metadata.name for item in only.items] == ["exercise-3"]
 
 
 async def test_a_patch_of_a_dry_run_changes_nothing(loaded: Transport) -> None:

@@ -109,10 +109,14 @@ def a_log() -> tuple[Log, Acks, Log]:
     names = ("before", "0", "1", "2")
     sent = [message(subject, name) for name in names for subject in SUBJECTS]
     log = [
-        StoredMessage(seq, seq, one.subject, dict(one.headers), one.data)
-        for seq, one in enumerate(sent, start=1)
+        StoredMessage(seq, seq, message.subject, dict(message.headers), message.data)
+        for seq, message in enumerate(sent, start=1)
     ]
-    return log, [(one.subject, one.headers[MESSAGE_ID], one.seq) for one in log], list(log)
+    return (
+        log,
+        [(message.subject, message.headers[MESSAGE_ID], message.seq) for message in log],
+        list(log),
+    )
 
 
 def numbered(log: Sequence[StoredMessage]) -> Log:

@@ -67,7 +67,7 @@ def test_a_cluster_without_autoscaling_is_no_failure_of_others(look: Look) -> No
     cluster.failures["autoscalers"] = 403
     snapshot = look(cluster)
 
-    assert [one.source for one in snapshot.sources if not one.ok] == ["autoscalers"]
+    assert [source.source for source in snapshot.sources if not source.ok] == ["autoscalers"]
     assert find_reactions(update_last_tables(LastTables(), snapshot), snapshot, 100) == ((), 0)
 
 
@@ -102,7 +102,7 @@ def test_an_autoscaler_of_the_twin_reaches_the_log() -> None:
                 await run(settings, bus, clock, ORIGIN, TwinTransport(cluster))
 
     run_virtual(main)
-    events = [decode(one.subject, one.headers, one.data) for one in log.messages]
+    events = [decode(message.subject, message.headers, message.data) for message in log.messages]
     looks = [event.data for event in events if event.type == Reaction.TYPE]
     told = [item for look in looks for item in look.reactions]
     changes = [item for item in told if item.kind is ReactionKind.HPA_CHANGE]

@@ -65,7 +65,7 @@ def _run(
 
 
 def _events(log: MemoryLog, kind: type[Any]) -> list[Event[Any]]:
-    decoded = [decode(one.subject, one.headers, one.data) for one in log.messages]
+    decoded = [decode(message.subject, message.headers, message.data) for message in log.messages]
     return [event for event in decoded if event.type == kind.TYPE]
 
 
@@ -157,7 +157,7 @@ def test_a_dead_cluster_is_dated_from_the_first_cycle_without_it() -> None:
     log = _run(cluster, 16.0)
     outages = [outage_of(event.data) for event in _events(log, SnapshotNodes)]
     began = START_SECONDS + 5.0
-    assert [None if one is None else one.since_seconds for one in outages] == [
+    assert [None if outage is None else outage.since_seconds for outage in outages] == [
         None,
         began,
         began,

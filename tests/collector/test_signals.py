@@ -21,15 +21,15 @@ FRESH, STALE = SignalStatus.FRESH, SignalStatus.STALE
 
 def signals(snapshot: Snapshot) -> dict[str, Signal]:
     """Return the signals of an observation by name."""
-    return {one.name: one for one in interpret_snapshot(snapshot, SETTINGS).signals}
+    return {signal.name: signal for signal in interpret_snapshot(snapshot, SETTINGS).signals}
 
 
 def read_at(snapshot: Snapshot, **ages: float) -> Snapshot:
     """Return the snapshot with some sources read so many seconds before its own time."""
     now = snapshot.cluster_time_seconds
     sources = tuple(
-        one.model_copy(update={"read_time_seconds": now - ages.get(one.source, 0.0)})
-        for one in snapshot.sources
+        source.model_copy(update={"read_time_seconds": now - ages.get(source.source, 0.0)})
+        for source in snapshot.sources
     )
     return replace(snapshot, sources=sources)
 

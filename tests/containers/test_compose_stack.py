@@ -165,11 +165,11 @@ async def test_every_container_is_healthy_and_may_do_little(stack: Stack) -> Non
         await _healthy(stack, name)
 
     assert 12 <= len(containers)
-    for name, one in containers.items():
-        assert one["Config"]["User"] not in {"", "root", "0"}, name
-        assert one["HostConfig"]["ReadonlyRootfs"], name
-        assert ["ALL"] == one["HostConfig"]["CapDrop"], name
-        assert not one["HostConfig"]["Privileged"], name
+    for name, container in containers.items():
+        assert container["Config"]["User"] not in {"", "root", "0"}, name
+        assert container["HostConfig"]["ReadonlyRootfs"], name
+        assert ["ALL"] == container["HostConfig"]["CapDrop"], name
+        assert not container["HostConfig"]["Privileged"], name
 
 
 async def test_each_container_can_say_only_what_is_its_own(stack: Stack, bus: NatsBus) -> None:

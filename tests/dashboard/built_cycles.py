@@ -23,7 +23,7 @@ def one_cycle(cycle: int, previous: FullState | None = None, nodes: int = 24) ->
     risks = _risks(cycle, nodes)
     hot = max(sorted(risks), key=lambda name: risks[name])
     observed = builders.stamped(_observation(cycle, risks, previous))
-    proposals = [builders.stamped(one) for one in _proposals(cycle, hot, risks[hot])]
+    proposals = [builders.stamped(proposal) for proposal in _proposals(cycle, hot, risks[hot])]
     decision = builders.stamped(_decision(cycle, proposals, observed.id))
     return [
         *(builders.stamped(one) for one in builders.make_snapshot(nodes, cycle=cycle)),
@@ -79,7 +79,7 @@ def _decision(cycle: int, proposals: list[Event[Any]], observation_id: str) -> D
     return builders.make_decision(
         winner.data.action,
         cycle=cycle,
-        considered=[builders.make_considered(one) for one in proposals],
+        considered=[builders.make_considered(proposal) for proposal in proposals],
         observation_id=observation_id,
         selected=winner.id,
         score=risk,
@@ -227,6 +227,6 @@ def message_of(event: Event[Any]) -> Message:
 def stored_messages(events: list[Event[Any]], step_ns: int = 1_000_000_000) -> list[StoredMessage]:
     """Return events as the log holds them, one every `step_ns`."""
     return [
-        StoredMessage(seq, seq * step_ns, one.subject, one.headers, one.data)
-        for seq, one in enumerate(map(message_of, events), start=1)
+        StoredMessage(seq, seq * step_ns, message.subject, message.headers, message.data)
+        for seq, message in enumerate(map(message_of, events), start=1)
     ]

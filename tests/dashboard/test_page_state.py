@@ -43,9 +43,9 @@ def shown(events: list[Event[Any]]) -> dict[str, Any]:
 
 def test_every_layer_counts_its_events() -> None:
     """Each of the six layers shows how many events came and when the newest was recorded."""
-    layers = {one["name"]: one for one in shown(cycles(2))["layers"]}
+    layers = {layer["name"]: layer for layer in shown(cycles(2))["layers"]}
     assert tuple(layers) == LAYERS
-    counts = {name: one["count"] for name, one in layers.items()}
+    counts = {name: layer["count"] for name, layer in layers.items()}
     assert counts == {
         "snapshot": 6,
         "observation": 2,
@@ -60,7 +60,7 @@ def test_every_layer_counts_its_events() -> None:
 def test_the_decision_names_each_loser_with_its_rule_and_numbers() -> None:
     """A loser shows the rule that beat it, by whom, and its evidence against the thresholds."""
     decision = shown(cycles(1))["decision"]
-    agents = {one["agent"]: one for one in decision["agents"]}
+    agents = {agent["agent"]: agent for agent in decision["agents"]}
     assert agents["safety"]["verdict"] == "won"
     lost = agents["admission"]
     assert lost["verdict"] == "lost"
@@ -74,7 +74,7 @@ def test_the_decision_names_each_loser_with_its_rule_and_numbers() -> None:
 
 def test_a_loser_keeps_the_parameters_it_wanted() -> None:
     """What an agent wanted in detail (queue, not just admission) comes from its proposal."""
-    agents = {one["agent"]: one for one in shown(cycles(1))["decision"]["agents"]}
+    agents = {agent["agent"]: agent for agent in shown(cycles(1))["decision"]["agents"]}
     assert agents["admission"]["parameters"] == {"admission": "queue"}
 
 
@@ -116,7 +116,7 @@ def test_deltas_give_the_whole_cluster() -> None:
 
 def test_a_page_that_begins_mid_chain_waits_for_a_keyframe() -> None:
     """Deltas without their keyframe show no cluster instead of a wrong one."""
-    events = [one for one in cycles(3) if one.cycle > 1]
+    events = [cycle for cycle in cycles(3) if cycle.cycle > 1]
     assert shown(events)["cluster"] is None
 
 
@@ -131,7 +131,7 @@ def test_cells_tell_sleep_and_failure_from_risk() -> None:
 
 def test_signals_show_source_status_and_age() -> None:
     """Each signal of the newest observation shows where it came from and how old it was."""
-    signals = {one["name"]: one for one in shown(cycles(1))["signals"]}
+    signals = {signal["name"]: signal for signal in shown(cycles(1))["signals"]}
     assert signals["node_usage"]["source"] == "metrics_server"
     assert signals["node_usage"]["age_seconds"] == 22.0
     assert signals["energy_price"]["status"] == "assumed"
@@ -154,14 +154,14 @@ def test_a_cluster_that_cannot_be_read_is_said_with_its_beginning() -> None:
     """From the first snapshot without it until the first observation with it; never "live"."""
     (lost, *_) = builders.make_snapshot(0, cycle=2)
     sources = tuple(
-        one.model_copy(
+        source.model_copy(
             update={
                 "ok": False,
                 "message": "connection refused",
                 "failing_since_seconds": builders.START_SECONDS + 3,
             }
         )
-        for one in lost.sources
+        for source in lost.sources
     )
     outage = builders.stamped(lost.model_copy(update={"sources": sources}))
 
@@ -173,8 +173,8 @@ def test_a_cluster_that_cannot_be_read_is_said_with_its_beginning() -> None:
 
 def test_the_page_gets_every_agents_letter_and_colours() -> None:
     """Names, letters and colours come from the registrations; the page itself names no agent."""
-    agents = {one["letter"]: one for one in shown(cycles(1))["agents"]}
-    assert {letter: one["name"] for letter, one in agents.items()} == {
+    agents = {agent["letter"]: agent for agent in shown(cycles(1))["agents"]}
+    assert {letter: agent["name"] for letter, agent in agents.items()} == {
         "A": "safety",
         "B": "efficiency",
         "C": "admission",
@@ -185,7 +185,7 @@ def test_the_page_gets_every_agents_letter_and_colours() -> None:
 def test_rewards_put_observed_beside_predicted() -> None:
     """Each agent's reward is there twice, and totals make a line."""
     rewards = shown(cycles(4))["rewards"]
-    assert [one["name"] for one in rewards["agents"]] == ["safety", "admission", "efficiency"]
+    assert [agent["name"] for agent in rewards["agents"]] == ["safety", "admission", "efficiency"]
     assert rewards["agents"][1] == {
         "name": "admission",
         "letter": "C",

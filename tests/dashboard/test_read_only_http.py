@@ -51,7 +51,7 @@ def client(hub: Hub) -> httpx.AsyncClient:
 
 def update_of(frame: bytes) -> dict[str, Any]:
     """Return the data of one Server-Sent Event."""
-    line = next(one for one in frame.decode().splitlines() if one.startswith("data: "))
+    line = next(line for line in frame.decode().splitlines() if line.startswith("data: "))
     update: dict[str, Any] = json.loads(line.removeprefix("data: "))
     return update
 
@@ -122,20 +122,20 @@ async def test_one_cycle_can_be_read(filled: FilledLog) -> None:
         content = (await http.get("/api/cycles/2")).json()
         gone = await http.get("/api/cycles/77")
     assert content["cycle"] == 2
-    assert {one["verdict"] for one in content["agents"]} == {"won", "lost"}
+    assert {agent["verdict"] for agent in content["agents"]} == {"won", "lost"}
     assert gone.status_code == 404
 
 
 async def test_the_stream_begins_whole_and_goes_on_with_changes(filled: FilledLog) -> None:
     """The first update holds every section, the next only what changed, each with its seq as id."""
     events = cycles(3)
-    filled.fill([one for one in events if one.cycle < 3])
+    filled.fill([event for event in events if event.cycle < 3])
     async with running(filled) as hub:
         updates = hub.updates()
         first = await anext(updates)
         assert first.startswith(b"id: 30\n")
         assert len(update_of(first)["sections"]) == 13
-        filled.fill([one for one in events if one.cycle == 3][-1:])
+        filled.fill([event for event in events if event.cycle == 3][-1:])
         second = await _next_update(updates)
         await updates.aclose()
     assert set(update_of(second)["sections"]) == {"head", "layers", "rewards"}

@@ -73,10 +73,10 @@ def _flags(verb: str) -> str:
     parser = argparse.ArgumentParser()
     verb_module(verb).add_arguments(parser)
     nested = [
-        one.format_help()
+        choice.format_help()
         for action in parser._actions
         if isinstance(action, argparse._SubParsersAction)
-        for one in action.choices.values()
+        for choice in action.choices.values()
     ]
     known = [flag.flag for flag in FLAGS] if verb == "up" else []
     return "\n".join([parser.format_help(), *nested, *known])

@@ -79,9 +79,9 @@ class Cli:
     def pids(self) -> dict[str, int]:
         """Return the running stack's process ids by name, as the processes themselves tell."""
         return {
-            name: one["pid"]
-            for name, one in self.json("status")["processes"].items()
-            if one.get("pid")
+            name: process["pid"]
+            for name, process in self.json("status")["processes"].items()
+            if process.get("pid")
         }
 
 

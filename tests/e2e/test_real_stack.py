@@ -50,7 +50,7 @@ def all_live(cli: Any) -> bool:
     if not done.stdout:
         return False
     processes = cli.json("status")["processes"]
-    return EXPECTED <= {name for name, one in processes.items() if one["state"] == "live"}
+    return EXPECTED <= {name for name, process in processes.items() if process["state"] == "live"}
 
 
 def test_the_stack_survives_kills_and_obeys_its_operator(

@@ -45,7 +45,7 @@ def all_live(cli: Any) -> bool:
     done = cli.run("status", "--json")
     if not done.stdout:
         return False
-    return all(one["state"] == "live" for one in cli.json("status")["processes"].values())
+    return all(process["state"] == "live" for process in cli.json("status")["processes"].values())
 
 
 def test_a_killed_nats_server_comes_back_and_nothing_is_lost(

@@ -53,7 +53,9 @@ def test_every_process_is_ready_and_can_be_scraped(
         "a decision is counted",
     )
     wait_until(
-        lambda: any(one.get("lag") == 0 for one in cli.json("status")["processes"].values()),
+        lambda: any(
+            process.get("lag") == 0 for process in cli.json("status")["processes"].values()
+        ),
         30,
         "heartbeats tell the lag",
     )

@@ -99,7 +99,9 @@ def test_every_command_of_the_tutorial_works(
         assert words[0] == "foresail"
         code, said = foresail(*words[1:])
         assert code == 0, f"{command}\n{said}"
-        promised = SAYS[max((one for one in SAYS if command.startswith(one)), key=len, default="")]
+        promised = SAYS[
+            max((prefix for prefix in SAYS if command.startswith(prefix)), key=len, default="")
+        ]
         assert promised in said, f"{command}\n{said}"
     assert "node failure" in foresail("timeline", "--list")[1]  # the same, live
     page = (cli.folder / "incident.html").read_text("utf-8")

@@ -87,15 +87,17 @@ class Plant:
 
     def said(self) -> list[Event[Any]]:
         """Return every event of the log."""
-        return [decode(one.subject, one.headers, one.data) for one in self.log.messages]
+        return [
+            decode(message.subject, message.headers, message.data) for message in self.log.messages
+        ]
 
     def executions(self) -> list[OutcomeExecution]:
         """Return the executions said."""
-        return [one.data for one in self.said() if isinstance(one.data, OutcomeExecution)]
+        return [event.data for event in self.said() if isinstance(event.data, OutcomeExecution)]
 
     def verifications(self) -> list[OutcomeVerification]:
         """Return the verdicts."""
-        return [one.data for one in self.said() if isinstance(one.data, OutcomeVerification)]
+        return [event.data for event in self.said() if isinstance(event.data, OutcomeVerification)]
 
     def shown(self) -> dict[str, Any]:
         """Return the target node as the API shows it."""

@@ -184,7 +184,7 @@ async def test_guard_rails_count_to_the_clusters_own_clock(
     plant.decide(SLEEP, 2)
     await plant.act()
 
-    begun = [one for one in plant.executions() if one.cycle == 2]
+    begun = [execution for execution in plant.executions() if execution.cycle == 2]
     assert begun[-1].reason is reason
     if reason is None:
         assert begun[0].cluster_time_seconds == server.now
@@ -220,7 +220,7 @@ async def test_worse_is_worse_than_before_not_worse_than_nothing(
     plant.see(3, pending_by_class={"insufficient_cpu": 5 + pressure})
     await plant.act()
 
-    assert [one.status for one in plant.verifications()] == [status]
+    assert [verification.status for verification in plant.verifications()] == [status]
 
 
 async def test_waking_a_node_is_never_worse() -> None:
@@ -234,7 +234,9 @@ async def test_waking_a_node_is_never_worse() -> None:
     plant.see(3, **PRESSED)
     await plant.act()
 
-    assert [one.status for one in plant.verifications()] == [VerificationStatus.VERIFIED]
+    assert [verification.status for verification in plant.verifications()] == [
+        VerificationStatus.VERIFIED
+    ]
 
 
 async def test_what_does_not_show_is_not_verified() -> None:
@@ -275,7 +277,9 @@ async def test_a_cluster_that_is_away_delays_verification_and_rollback() -> None
     plant.see(4, **PRESSED)
     await plant.executor.act(plant.state)
     plant.apply_new_events()
-    assert [one.status for one in plant.verifications()] == [VerificationStatus.WORSE]
+    assert [verification.status for verification in plant.verifications()] == [
+        VerificationStatus.WORSE
+    ]
     server.fail("GET", NODE, UNREACHABLE)
     await plant.act()
     assert asleep(server)
@@ -305,7 +309,9 @@ async def test_taking_back_what_got_worse_can_be_switched_off() -> None:
     plant.see(3, **PRESSED)
     await plant.act()
 
-    assert [one.status for one in plant.verifications()] == [VerificationStatus.WORSE]
+    assert [verification.status for verification in plant.verifications()] == [
+        VerificationStatus.WORSE
+    ]
     assert asleep(server)
 
 
@@ -380,7 +386,7 @@ async def test_a_rollback_goes_backwards() -> None:
     undo(plant)
     await plant.act()
 
-    names = [one.path.rsplit("/", 1)[-1] for one in server.writes()]
+    names = [write.path.rsplit("/", 1)[-1] for write in server.writes()]
     assert (held, names) == ([True, True], ["a", "b", "b", "a"])
     for name in ("a", "b"):
         one = server.objects[f"{JOBS}/{name}"]

@@ -30,7 +30,7 @@ PRESSED = {"pending_by_class": {"insufficient_cpu": 9}}
 async def test_a_decision_is_started_then_finished_and_done() -> None:
     """The plan is stored before the write, and the node shows the end."""
     plant = await asleep()
-    phases = [one.phase for one in plant.executions()]
+    phases = [execution.phase for execution in plant.executions()]
     assert phases == [ExecutionPhase.STARTED, ExecutionPhase.FINISHED]
     assert plant.executions()[-1].succeeded
     assert plant.shown()["spec"]["unschedulable"] is True
@@ -74,9 +74,9 @@ async def test_each_decision_is_judged_by_the_state_after_the_one_before() -> No
     plant.decide(plant.sleep(), 1)
     plant.decide(make_action(), 2)
     await plant.executor.act(plant.state)
-    assert {one.cycle for one in plant.executions()} == {1}
+    assert {execution.cycle for execution in plant.executions()} == {1}
     await plant.act()
-    assert {one.cycle for one in plant.executions()} == {1, 2}
+    assert {execution.cycle for execution in plant.executions()} == {1, 2}
 
 
 async def test_applying_twice_is_applying_once() -> None:
@@ -133,8 +133,8 @@ async def test_what_holds_is_verified() -> None:
     plant = await asleep()
     plant.see(3)
     await plant.act()
-    verdicts = [one.data for one in plant.said() if isinstance(one.data, OutcomeVerification)]
-    assert [one.status for one in verdicts] == [VerificationStatus.VERIFIED]
+    verdicts = [event.data for event in plant.said() if isinstance(event.data, OutcomeVerification)]
+    assert [verdict.status for verdict in verdicts] == [VerificationStatus.VERIFIED]
 
 
 async def test_what_makes_it_worse_is_taken_back_even_after_a_crash() -> None:
@@ -145,7 +145,7 @@ async def test_what_makes_it_worse_is_taken_back_even_after_a_crash() -> None:
     plant.apply_new_events()
     plant.restart()
     await plant.act()
-    verdicts = [one.data for one in plant.said() if isinstance(one.data, OutcomeVerification)]
+    verdicts = [event.data for event in plant.said() if isinstance(event.data, OutcomeVerification)]
     assert verdicts[0].status is VerificationStatus.WORSE
     assert plant.executions()[-1].rollback_of
     assert not plant.shown()["spec"].get("unschedulable")

@@ -54,7 +54,7 @@ async def test_pods_that_end_or_have_ended_are_not_on_a_node() -> None:
 
     facts = await of_node(server)
 
-    assert [one.name for one in facts.pods] == ["runs", "starts"]
+    assert [pod.name for pod in facts.pods] == ["runs", "starts"]
 
 
 async def test_only_pods_of_daemon_sets_belong_to_the_node() -> None:
@@ -67,7 +67,7 @@ async def test_only_pods_of_daemon_sets_belong_to_the_node() -> None:
 
     facts = await of_node(server)
 
-    assert [(one.name, one.daemon, one.workload) for one in facts.pods] == [
+    assert [(pod.name, pod.daemon, pod.workload) for pod in facts.pods] == [
         ("agent", True, "shop/DaemonSet/agents"),
         ("bare", False, ""),
         ("task", False, "shop/Job/j"),
@@ -102,7 +102,7 @@ async def test_the_queue_is_what_waits_for_a_node() -> None:
 
     facts = await of_queue(server)
 
-    assert [one.name for one in facts.pods] == ["waits", "waits-too"]
+    assert [pod.name for pod in facts.pods] == ["waits", "waits-too"]
     (job,) = facts.workloads
     assert (job.pending_pods, job.priority, job.replicas) == (2, -1, 3)
 

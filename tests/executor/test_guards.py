@@ -68,7 +68,10 @@ def question(
 def failed(asked: Question) -> list[Reason | None]:
     """Return the reasons of the guards that fail."""
     return [
-        one.reason for stage in WITH_A_PLAN for one in ask_guards(stage, asked) if not one.passed
+        check.reason
+        for stage in WITH_A_PLAN
+        for check in ask_guards(stage, asked)
+        if not check.passed
     ]
 
 
@@ -204,10 +207,10 @@ def test_enough_ready_nodes_stay(available: int, refused: bool) -> None:
 def number(asked: Question, guard: str) -> float | None:
     """Return what one guard measured."""
     return next(
-        one.measured
+        check.measured
         for stage in WITH_A_PLAN
-        for one in ask_guards(stage, asked)
-        if one.guard == guard
+        for check in ask_guards(stage, asked)
+        if check.guard == guard
     )
 
 

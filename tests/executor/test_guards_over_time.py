@@ -45,7 +45,7 @@ def run(steps: list[Step]) -> list[Begun]:
         action = sleep(node)
         state = evolve(state, stamped(make_decision(action, cycle=cycle, score=0.5)))
         question = Question(state.due[-1], state, POLICY, at, SLEEP)
-        if all(one.passed for stage in WITH_A_PLAN for one in ask_guards(stage, question)):
+        if all(check.passed for stage in WITH_A_PLAN for check in ask_guards(stage, question)):
             begun.append((action.target.name, at, succeeds))
             for phase in (ExecutionPhase.STARTED, ExecutionPhase.FINISHED):
                 done = succeeds if phase is ExecutionPhase.FINISHED else None

@@ -95,7 +95,7 @@ def test_the_operators_switches(
     commands: tuple[Command, ...], *, killed: bool, paused: bool
 ) -> None:
     """Kill and pause are two switches, resume opens both, and the newest command counts."""
-    state = ledger(*(make_control(one, nonce=str(at)) for at, one in enumerate(commands)))
+    state = ledger(*(make_control(command, nonce=str(at)) for at, command in enumerate(commands)))
 
     assert (state.killed, state.paused) == (killed, paused)
 
@@ -152,7 +152,9 @@ def test_a_verification_settles_its_execution(status: VerificationStatus, *, wor
     """It is verified once, and remembered as worse only when it is."""
     state = ledger(execution(STARTED), execution(FINISHED), make_verification(status=status))
 
-    assert [(one.verified, one.worse) for one in state.executions] == [(True, worse)]
+    assert [(execution.verified, execution.worse) for execution in state.executions] == [
+        (True, worse)
+    ]
 
 
 def test_a_rollback_belongs_to_its_execution() -> None:
@@ -162,11 +164,11 @@ def test_a_rollback_belongs_to_its_execution() -> None:
     begun = ledger(execution(STARTED, rollback_of="e"), state=before)
     ended = ledger(execution(FINISHED, rollback_of="e"), state=begun)
 
-    assert [(one.rollback_id, one.rolled_back) for one in begun.executions] == [
+    assert [(execution.rollback_id, execution.rolled_back) for execution in begun.executions] == [
         (stamped(execution(STARTED, rollback_of="e")).id, False)
     ]
     assert begun.undo == (1, 2)
-    assert [one.rolled_back for one in ended.executions] == [True]
+    assert [execution.rolled_back for execution in ended.executions] == [True]
     assert ended.undo == (2,)
 
 
@@ -174,7 +176,7 @@ def test_the_newest_250_executions_are_remembered() -> None:
     """More than any window of the guard rails asks for; older ones make room."""
     state = ledger(*(execution(STARTED, cycle=cycle) for cycle in range(1, 261)))
 
-    assert [one.cycle for one in state.executions] == list(range(11, 261))
+    assert [execution.cycle for execution in state.executions] == list(range(11, 261))
 
 
 def test_many_decisions_may_wait() -> None:

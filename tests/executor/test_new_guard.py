@@ -58,10 +58,14 @@ def question() -> Question:
 @pytest.mark.parametrize("stage", Stage)
 def test_guards_are_asked_in_the_order_they_declare(stage: Stage) -> None:
     """The order decides whose reason a refusal gives; each answers under the name it declares."""
-    declared = tuple(one.name for one in registered_guards() if one.stage is stage)
+    declared = tuple(
+        registered_guard.name
+        for registered_guard in registered_guards()
+        if registered_guard.stage is stage
+    )
 
     assert declared == ORDER[stage]
-    assert declared == tuple(one.guard for one in ask_guards(stage, question()))
+    assert declared == tuple(check.guard for check in ask_guards(stage, question()))
 
 
 def test_a_new_file_is_asked_at_its_place() -> None:
@@ -69,7 +73,12 @@ def test_a_new_file_is_asked_at_its_place() -> None:
     with files_added():
         answers = ask_guards(Stage.BEFORE_READING, question())
 
-    assert [one.guard for one in answers] == ["replay", "kill_switch", "warm_up", "stale_decision"]
+    assert [answer.guard for answer in answers] == [
+        "replay",
+        "kill_switch",
+        "warm_up",
+        "stale_decision",
+    ]
     assert (answers[2].passed, answers[2].measured, answers[2].limit) == (False, 1, 3)
 
 
@@ -85,7 +94,9 @@ async def test_a_new_guard_refuses_and_is_explained() -> None:
         await theatre.order("safety", ActionKind.DVFS, "node-1", clock_scale_ratio=0.8)
 
     outcomes = {
-        one.cycle: one.data for one in theatre.events if isinstance(one.data, OutcomeExecution)
+        event.cycle: event.data
+        for event in theatre.events
+        if isinstance(event.data, OutcomeExecution)
     }
     assert outcomes[refused].reason is Reason.GUARD_REFUSED
     assert "warm_up" in theatre.screen(refused)

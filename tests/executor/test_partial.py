@@ -67,7 +67,7 @@ async def drained(server: ApiServer) -> tuple[Plant, OutcomeExecution]:
 
 def outcomes(ended: OutcomeExecution) -> list[tuple[str, Reason | None]]:
     """Return what became of each operation."""
-    return [(one.status, one.reason) for one in ended.results]
+    return [(result.status, result.reason) for result in ended.results]
 
 
 async def test_a_drain_evicts_what_it_planned() -> None:
@@ -98,7 +98,7 @@ async def test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_le
     assert (ended.phase, ended.succeeded) == (ExecutionPhase.FINISHED, False)
     assert ended.reason is Reason.PDB
     assert ended.text.endswith("it would violate the pod's disruption budget")
-    assert [one.path for one in server.writes()] == [NODE, f"{LARGE}/eviction"]
+    assert [write.path for write in server.writes()] == [NODE, f"{LARGE}/eviction"]
     assert SMALL in server.objects
     (kept,) = plant.state.executions
     assert (kept.succeeded, len(kept.operations)) == (False, 3)
@@ -186,7 +186,7 @@ async def test_a_failed_drain_counts_and_its_node_rests() -> None:
 
     refused = plant.executions()[-1]
     assert refused.reason is Reason.COOL_DOWN_AFTER_FAILURE
-    measured = {one.guard: one.measured for one in refused.guards}
+    measured = {guard.guard: guard.measured for guard in refused.guards}
     assert (measured["cap_per_node"], measured["cool_down_after_failure"]) == (1, 150.0)
 
 
@@ -201,10 +201,12 @@ async def test_what_a_failed_drain_wrote_can_be_taken_back() -> None:
     await plant.act()
 
     started, ended = plant.executions()[-2:]
-    assert [(one.verb, one.resource) for one in started.operations] == [("patch", "nodes")]
+    assert [(operation.verb, operation.resource) for operation in started.operations] == [
+        ("patch", "nodes")
+    ]
     assert ended.succeeded
     assert server.objects[NODE]["spec"]["taints"] == []
-    assert [one.path for one in server.writes()] == [NODE, f"{LARGE}/eviction", NODE]
+    assert [write.path for write in server.writes()] == [NODE, f"{LARGE}/eviction", NODE]
 
 
 async def test_a_failed_drain_is_not_verified() -> None:
@@ -233,10 +235,10 @@ async def test_a_crash_in_the_middle_is_gone_through_again_from_the_stored_plan(
     plant.restart()
     await plant.act()
 
-    phases = [one.phase for one in plant.executions()]
+    phases = [execution.phase for execution in plant.executions()]
     assert phases == [ExecutionPhase.STARTED, ExecutionPhase.FINISHED]
     ended = plant.executions()[-1]
-    assert [one.status for one in ended.results] == ["unchanged", "unchanged", "applied"]
+    assert [result.status for result in ended.results] == ["unchanged", "unchanged", "applied"]
     assert ended.succeeded
     assert list(server.objects) == [NODE, f"{PODS}/new"]
 

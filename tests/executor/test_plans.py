@@ -150,7 +150,7 @@ def test_migrate_evicts_the_largest_movable_pods_by_uid() -> None:
     plan = planned(ActionKind.MIGRATE, Facts(time_seconds=0, node=node(), pods=pods))
     taint, *evictions = plan.operations
     assert json.loads(taint.patch)["spec"]["taints"][0]["effect"] == "PreferNoSchedule"
-    assert [(one.verb, one.uid) for one in evictions] == [
+    assert [(eviction.verb, eviction.uid) for eviction in evictions] == [
         (Verb.EVICT, "u-large"),
         (Verb.EVICT, "u-middle"),
     ]
@@ -175,10 +175,10 @@ def test_queue_holds_only_jobs_that_wait_entirely() -> None:
     )
     facts = Facts(time_seconds=0, workloads=works)
     plan = planned(ActionKind.ADMISSION, facts, admission="queue")
-    assert [one.name for one in plan.operations] == ["new", "old"]
+    assert [operation.name for operation in plan.operations] == ["new", "old"]
     assert json.loads(plan.operations[0].patch)["spec"] == {"suspend": True}
     reject = planned(ActionKind.ADMISSION, facts, admission="reject")
-    assert "web" in [one.name for one in reject.operations]
+    assert "web" in [operation.name for operation in reject.operations]
 
 
 def test_deprioritize_holds_the_lowest_priority_only() -> None:
@@ -189,7 +189,7 @@ def test_deprioritize_holds_the_lowest_priority_only() -> None:
     )
     facts = Facts(time_seconds=0, workloads=works)
     plan = planned(ActionKind.ADMISSION, facts, admission="deprioritize")
-    assert [one.name for one in plan.operations] == ["low"]
+    assert [operation.name for operation in plan.operations] == ["low"]
 
 
 def test_admit_restores_what_was_held_and_trusts_no_other_annotation() -> None:
@@ -277,7 +277,7 @@ def test_migrate_passes_over_what_is_protected() -> None:
 
     plan = planned(ActionKind.MIGRATE, Facts(time_seconds=0, node=node(), pods=pods))
 
-    assert [one.name for one in plan.operations[1:]] == ["p0", "p1"]
+    assert [operation.name for operation in plan.operations[1:]] == ["p0", "p1"]
     assert (plan.direction, plan.workloads) == ("move", ("default/Deployment/web",))
 
 
@@ -325,11 +325,14 @@ def test_the_least_important_and_newest_is_held_first_and_five_at_most() -> None
         *(waiting(f"j{number}", created_time_seconds=number) for number in range(5)),
     )
     plan = planned(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=works), admission="queue")
-    assert [one.name for one in plan.operations] == ["j4", "j3", "j2", "j1", "j0"]
+    assert [operation.name for operation in plan.operations] == ["j4", "j3", "j2", "j1", "j0"]
     assert plan.direction == "close"
 
     few = Facts(time_seconds=0, workloads=works[:2])
-    names = [one.name for one in planned(ActionKind.ADMISSION, few, admission="queue").operations]
+    names = [
+        operation.name
+        for operation in planned(ActionKind.ADMISSION, few, admission="queue").operations
+    ]
     assert names == ["j0", "important"]
 
 
@@ -344,7 +347,7 @@ def test_the_most_important_and_oldest_is_given_back_first() -> None:
 
     plan = planned(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=works))
 
-    assert [one.name for one in plan.operations] == ["important", "old", "new"]
+    assert [operation.name for operation in plan.operations] == ["important", "old", "new"]
     assert plan.direction == "open"
     undo = json.loads(plan.operations[0].undo)
     assert undo == {

@@ -45,7 +45,9 @@ def failed(*reaches: Reach, scope: Scope = SHOP, **settings: Any) -> dict[str, f
     """Return the measured number of each guard that fails."""
     asked = question(*reaches, scope=scope, **settings)
     return {
-        one.guard: one.measured for one in ask_guards(Stage.BEFORE_WRITING, asked) if not one.passed
+        check.guard: check.measured
+        for check in ask_guards(Stage.BEFORE_WRITING, asked)
+        if not check.passed
     }
 
 
@@ -54,9 +56,15 @@ def pod(name: str = "web-0", namespace: str = "shop", **fields: Any) -> ReachedP
     return ReachedPod(**{"namespace": namespace, "name": name, "removed": True, **fields})
 
 
-def evicts(one: ReachedPod, *nodes: ReachedNode) -> Reach:
+def evicts(reached_pod: ReachedPod, *nodes: ReachedNode) -> Reach:
     """Return what an eviction touches."""
-    return Reach(resource="pods", namespace=one.namespace, name=one.name, pods=(one,), nodes=nodes)
+    return Reach(
+        resource="pods",
+        namespace=reached_pod.namespace,
+        name=reached_pod.name,
+        pods=(reached_pod,),
+        nodes=nodes,
+    )
 
 
 def worker(name: str = "n", **fields: Any) -> ReachedNode:
@@ -89,7 +97,7 @@ def test_names_are_exact(namespace: str) -> None:
 def test_every_object_outside_is_counted() -> None:
     """The measured number is how many objects lie outside, and the first one is named."""
     asked = question(evicts(pod("a", "x")), evicts(pod("b", "x")), evicts(pod()))
-    (answer,) = [one for one in ask_guards(Stage.BEFORE_WRITING, asked) if not one.passed]
+    (answer,) = [check for check in ask_guards(Stage.BEFORE_WRITING, asked) if not check.passed]
 
     assert (answer.measured, answer.limit, answer.unit) == (2, 0, "objects")
     assert answer.reason is Reason.NAMESPACE_NOT_NAMED
@@ -278,7 +286,7 @@ def test_what_is_forbidden_is_struck_out_and_nothing_else() -> None:
     left = strike_out_forbidden(facts, asked)
 
     assert left is not None
-    assert [one.protected for one in left.pods] == [True, False, True]
+    assert [pod.protected for pod in left.pods] == [True, False, True]
     assert left.node is not None
     assert not left.node.writable
     assert left.workloads[0].protected

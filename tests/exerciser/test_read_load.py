@@ -31,5 +31,5 @@ async def test_the_control_plane_is_not_loaded(patch: dict[str, object]) -> None
     status, answer = twin.request("PATCH", f"/api/v1/nodes/{names[0]}", {}, body, kind)
     assert status == 200, answer
 
-    assert [one.name for one in (await read_load(TwinTransport(twin))).nodes] == names[1:]
+    assert [node.name for node in (await read_load(TwinTransport(twin))).nodes] == names[1:]
     assert len(names) == 3

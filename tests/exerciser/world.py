@@ -54,7 +54,9 @@ class World:
 
     def events(self, kind: type[Any]) -> list[Event[Any]]:
         """Return the events of one type, in the log's order."""
-        decoded = [decode(one.subject, one.headers, one.data) for one in self.log.messages]
+        decoded = [
+            decode(message.subject, message.headers, message.data) for message in self.log.messages
+        ]
         return [event for event in decoded if event.type == kind.TYPE]
 
     async def _main(self) -> None:

@@ -87,7 +87,7 @@ def test_a_decision_is_named_by_number_or_time(
 
 def test_a_decision_is_named_by_its_id(explain: Explain, played: Theatre) -> None:
     """The id in any event that a decision caused leads to its screen."""
-    second = [one for one in played.events if isinstance(one.data, Decision)][1]
+    second = [event for event in played.events if isinstance(event.data, Decision)][1]
     assert explain(second.id).startswith("cycle 2 ")
 
 
@@ -112,11 +112,11 @@ def test_json_holds_the_whole_story(explain: Explain) -> None:
 
     assert found["cycle"] == 2
     assert found["decision"]["data"]["rule"] == "safety_first"
-    assert [one["type"].split(".")[2] for one in found["predictions"]] == [
+    assert [prediction["type"].split(".")[2] for prediction in found["predictions"]] == [
         "risk",
         "demand",
         "shadow",
     ]
-    assert {one["seq"] > 0 for one in found["proposals"]} == {True}
+    assert {proposal["seq"] > 0 for proposal in found["proposals"]} == {True}
     assert "nodes" not in found["observation"]["data"]
     assert found["executions"][-1]["data"]["phase"] == "refused"

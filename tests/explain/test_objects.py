@@ -104,7 +104,9 @@ def test_a_node_that_nothing_holds_back_says_so(explain: Explain) -> None:
 def test_what_repeats_itself_is_one_entry(explain: Explain) -> None:
     """Refusals cycle after cycle for one reason are counted, not listed."""
     text = explain(played("node-failure").recording, "node", "rack-2", "--json")
-    refused = [one["text"] for one in entries(text) if "not executed (cool_down)" in one["text"]]
+    refused = [
+        entry["text"] for entry in entries(text) if "not executed (cool_down)" in entry["text"]
+    ]
     assert len(refused) == 3
     assert refused[0].endswith("10 times more until 00:07:40")
 
@@ -113,9 +115,9 @@ def test_json_holds_the_answer_with_positions(explain: Explain) -> None:
     """Every change, reaction and execution names its event; decisions name their cycles."""
     found = json.loads(explain(played("node-failure").recording, "node", "rack-1", "--json"))
     assert (found["kind"], found["name"], found["decisions"]) == ("node", "rack-1", [1])
-    assert all(one["seq"] > 0 for one in found["entries"])
-    assert [one["time_seconds"] for one in found["entries"]] == sorted(
-        one["time_seconds"] for one in found["entries"]
+    assert all(entry["seq"] > 0 for entry in found["entries"])
+    assert [entry["time_seconds"] for entry in found["entries"]] == sorted(
+        entry["time_seconds"] for entry in found["entries"]
     )
 
 

@@ -255,7 +255,9 @@ async def no_answer(theatre: Theatre) -> None:
 async def abandoned(theatre: Theatre) -> None:
     """The executor dies behind its plan and comes back three cycles later."""
     await sleep(theatre)
-    (finished,) = [one for one in theatre.events if getattr(one.data, "phase", "") == "finished"]
+    (finished,) = [
+        event for event in theatre.events if getattr(event.data, "phase", "") == "finished"
+    ]
     theatre.forget(finished.id)
     for _ in range(3):
         theatre.observe(expected=("efficiency",))
@@ -290,10 +292,10 @@ async def test_each_reason_is_explained(reason: Reason) -> None:
     play, executor = CASES[reason]
     theatre = Theatre(**executor)
     await play(theatre)
-    told = [one.data for one in theatre.events if one.cycle == theatre.cycle]
+    told = [event.data for event in theatre.events if event.cycle == theatre.cycle]
     outcomes = [one for one in told if isinstance(one, OutcomeExecution | OutcomeVerification)]
-    reasons = {one.reason for one in outcomes}
-    reasons |= {result.reason for one in outcomes for result in getattr(one, "results", ())}
+    reasons = {outcome.reason for outcome in outcomes}
+    reasons |= {result.reason for outcome in outcomes for result in getattr(outcome, "results", ())}
 
     assert reason in reasons
     assert f"[{reason}]" in theatre.screen(theatre.cycle)

@@ -134,12 +134,12 @@ class Theatre:
         return tuple(self.events[before:])
 
     def _store(self, event: Event[Any]) -> None:
-        if event.id not in {one.id for one in self.events}:
+        if event.id not in {event.id for event in self.events}:
             self.events.append(stored(event, seq=len(self.events) + 1))
 
     def forget(self, event_id: str) -> None:
         """Lose an event that was never stored, and what everybody had applied of the log."""
-        self.events = [one for one in self.events if one.id != event_id]
+        self.events = [event for event in self.events if event.id != event_id]
         self._states = [handler.initial() for handler in self._handlers]
         self._handled = [0] * len(self._handlers)
 
@@ -188,9 +188,11 @@ class Theatre:
 
     def _run_handler(self, place: int) -> None:
         handler = self._handlers[place]
-        patterns = [subjects.pattern(self.origin.cluster, one) for one in handler.reads]
+        patterns = [
+            subjects.pattern(self.origin.cluster, data_class) for data_class in handler.reads
+        ]
         for event in self.events[self._handled[place] :]:
-            if any(subjects.matches(one, event.subject) for one in patterns):
+            if any(subjects.matches(pattern, event.subject) for pattern in patterns):
                 self._states[place] = handler.evolve(self._states[place], event)
         self._handled[place] = len(self.events)
 

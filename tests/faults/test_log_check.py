@@ -41,9 +41,9 @@ def where(log: Sequence[StoredMessage], kind: str, number: int = 0, **data: Any)
     """Return the index of a message by type (without prefix and version) and data fields."""
     found = [
         index
-        for index, one in enumerate(log)
-        if attributes_of(one.headers)["type"].removeprefix("foresail.").startswith(kind)
-        and all(_data(one)[name] == value for name, value in data.items())
+        for index, message in enumerate(log)
+        if attributes_of(message.headers)["type"].removeprefix("foresail.").startswith(kind)
+        and all(_data(message)[name] == value for name, value in data.items())
     ]
     return found[number]
 
@@ -79,8 +79,8 @@ def decided(log: Log, edit: Callable[[dict[str, Any]], None]) -> Log:
     """Return the log with one decision's data edited that overrode somebody."""
     index = next(
         index
-        for index, one in enumerate(log)
-        if one.subject.endswith(".decision") and _data(one)["overridden"]
+        for index, message in enumerate(log)
+        if message.subject.endswith(".decision") and _data(message)["overridden"]
     )
     data = json.loads(log[index].data)
     edit(data)
@@ -176,7 +176,7 @@ def test_a_planted_defect_is_found(log: Log, planted: str) -> None:
 
     found = check(plant(log))
 
-    assert defect in {one.defect for one in found.problems}, found.problems[:5]
+    assert defect in {problem.defect for problem in found.problems}, found.problems[:5]
 
 
 def test_holes_are_allowed_only_where_asked(log: Log) -> None:
@@ -185,7 +185,7 @@ def test_holes_are_allowed_only_where_asked(log: Log) -> None:
 
     with_hole = [*log[:-1], replace(last, seq=last.seq + 10)]
 
-    assert [LogDefect.HOLE] == [one.defect for one in check(with_hole).problems]
+    assert [LogDefect.HOLE] == [problem.defect for problem in check(with_hole).problems]
     assert [] == check(with_hole, holes=True).problems
 
 
@@ -195,7 +195,7 @@ def test_the_newest_cycles_may_still_be_open(log: Log) -> None:
 
     assert [] == check(log[:newest]).problems
     assert LogDefect.UNDECIDED in {
-        one.defect for one in check(log[:newest], open_cycles=0).problems
+        problem.defect for problem in check(log[:newest], open_cycles=0).problems
     }
 
 

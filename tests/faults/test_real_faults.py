@@ -21,7 +21,7 @@ SEED = 11
 
 def expect_held(*verdicts: LogVerdict) -> None:
     """Fail with what was wrong, what was done before, and how to do it again."""
-    assert [] == [one.failure() for one in verdicts if not one.held]
+    assert [] == [verdict.failure() for verdict in verdicts if not verdict.held]
 
 
 async def test_twenty_kills_at_random_moments(tmp_path: Path) -> None:

@@ -39,6 +39,6 @@ def test_mutations(name: str) -> None:
 
 def test_kept_inputs_belong_to_an_entry() -> None:
     """Every folder of the corpus is named after an entry, so that none is forgotten."""
-    folders = {one.name for one in CORPUS.iterdir()} if CORPUS.is_dir() else set()
+    folders = {path.name for path in CORPUS.iterdir()} if CORPUS.is_dir() else set()
 
     assert folders <= set(ENTRIES)

@@ -64,10 +64,10 @@ def validator(event_type: str) -> Draft202012Validator:
     return Draft202012Validator(json.loads(text))
 
 
-def read(one: Encoded, data: bytes) -> Event[Any] | None:
+def read(encoded: Encoded, data: bytes) -> Event[Any] | None:
     """Decode; None when it is refused in the documented way."""
     try:
-        return decode(one.subject, one.headers, data)
+        return decode(encoded.subject, encoded.headers, data)
     except UnknownEvent:
         return None
 
@@ -145,8 +145,8 @@ def test_upcasters_get_objects_only(data: st.DataObject) -> None:
 def framed(event_type: str) -> Iterator[tuple[FullState, Any]]:
     """Yield (state before, delta event) of a type's examples."""
     state: FullState | None = None
-    for one in examples_in_order(event_type):
-        data = decode(one.subject, one.headers, one.data).data
+    for example in examples_in_order(event_type):
+        data = decode(example.subject, example.headers, example.data).data
         if state is not None and data.frame.frame == "delta":
             yield state, data
         state = apply_frame(state, data)

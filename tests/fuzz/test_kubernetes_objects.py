@@ -83,13 +83,20 @@ async def test_a_list_of_any_form(kind: type[KubeStruct], lists: Any, data: st.D
         listed = await read_list(Answering(body), "/x", list_decoder(kind))
     except (ClusterRefused, ClusterUnavailable):
         return
-    for one in listed.items:
-        assert isinstance(one, kind)
-        if isinstance(one, Pod):
-            asked = (one.key, one.finished, one.ready, one.unhealthy, one.restarts, one.workload())
+    for item in listed.items:
+        assert isinstance(item, kind)
+        if isinstance(item, Pod):
+            asked = (
+                item.key,
+                item.finished,
+                item.ready,
+                item.unhealthy,
+                item.restarts,
+                item.workload(),
+            )
             assert 6 == len(asked)
-        if isinstance(one, Node):
-            assert one.ready in {True, False}
+        if isinstance(item, Node):
+            assert item.ready in {True, False}
 
 
 @FUZZ

@@ -43,7 +43,7 @@ def judged(name: str, content: bytes) -> None:
         write_trace_file(again, nodes, arrivals, comments)
         back = read_trace_file(again)
         assert [nodes, arrivals] == [back[0], back[1]]
-        json.dumps([asdict(one) for one in (*nodes, *arrivals)], allow_nan=False)
+        json.dumps([asdict(node) for node in (*nodes, *arrivals)], allow_nan=False)
 
 
 def refused_well(error: InputError) -> None:

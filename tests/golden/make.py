@@ -41,7 +41,9 @@ def main() -> None:
         # Shipped models are trained anew now and then; the goldens shall outlive them.
         os.environ["FORESAIL_INFERENCE__SHADOW_MODELS"] = "[]"
         foresail(["up", *FLAGS.split(), "--record", str(made)])
-        messages = [one for one in open_recording(made) if ".checkpoint." not in one.subject]
+        messages = [
+            message for message in open_recording(made) if ".checkpoint." not in message.subject
+        ]
         header = {
             name: value
             for name, value in open_recording(made).header.items()

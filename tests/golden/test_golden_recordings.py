@@ -24,13 +24,15 @@ def test_a_golden_recording_verifies(name: str) -> None:
     report = verify(FOLDER / name)
 
     assert report.holds, report.first
-    assert all(one.equal > 0 for one in report.layers.values())
+    assert all(layer.equal > 0 for layer in report.layers.values())
     assert (FOLDER / name).stat().st_size < SMALL_BYTES
 
 
 def test_the_oldest_one_needs_its_upcasters() -> None:
     """Version 0 tells predictions as rows; without upcasting nobody could read them."""
-    types = {attributes_of(one.headers)["type"] for one in open_recording(FOLDER / "v0.fslog")}
+    types = {
+        attributes_of(message.headers)["type"] for message in open_recording(FOLDER / "v0.fslog")
+    }
 
     assert set(UPCASTERS) <= types
     assert not any(
@@ -45,4 +47,4 @@ def test_a_wrong_decision_is_found(capsys: pytest.CaptureFixture[str]) -> None:
 
     first = json.loads(capsys.readouterr().out)["first_difference"]
     assert (first["layer"], first["cycle"]) == ("decision", 5)
-    assert [one["path"] for one in first["fields"]] == ["score"]
+    assert [field["path"] for field in first["fields"]] == ["score"]

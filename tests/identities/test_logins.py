@@ -27,9 +27,9 @@ def test_logins_are_kept_for_their_owner_alone(tmp_path: Path) -> None:
 def test_every_start_has_other_passwords() -> None:
     """No password is used twice, neither by two identities nor in two starts."""
     passwords = [
-        one.password
+        login.password
         for logins in (new_logins(IDENTITIES), new_logins(IDENTITIES))
-        for one in logins.values()
+        for login in logins.values()
     ]
 
     assert len(set(passwords)) == 2 * len(IDENTITIES)

@@ -40,7 +40,7 @@ async def test_reads_leave_nothing_on_the_server(tmp_path: Path) -> None:
         await bus.publish([Message(DECISION, {}, b"{}")])
         for _ in range(READS):
             assert await bus.last(DECISION) is not None
-            assert 1 == len([one async for one in bus.history([DECISION])])
+            assert 1 == len([message async for message in bus.history([DECISION])])
         await bus.info()
         left = await asyncio.to_thread(remembered, port)
         await bus.close()

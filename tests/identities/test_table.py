@@ -46,15 +46,15 @@ def test_every_event_has_the_owner_that_its_schema_names(kind: type[EventData]) 
 
 def test_no_subject_has_two_owners() -> None:
     """One writer per stored subject."""
-    published = [subject for one in IDENTITIES for subject in one.subjects(CLUSTER)]
+    published = [subject for identity in IDENTITIES for subject in identity.subjects(CLUSTER)]
 
     assert len(published) == len(set(published))
 
 
 def test_no_subject_is_a_wildcard_outside_replays() -> None:
     """Outside a replayed cluster every subject is named in full; in one only the replayer speaks."""
-    named = [subject for one in IDENTITIES for subject in one.subjects(CLUSTER)]
-    replayed = {one.name: one.subjects("replay-7") for one in IDENTITIES}
+    named = [subject for identity in IDENTITIES for subject in identity.subjects(CLUSTER)]
+    replayed = {identity.name: identity.subjects("replay-7") for identity in IDENTITIES}
 
     assert not any("*" in subject or ">" in subject for subject in named)
     assert {name: said for name, said in replayed.items() if said} == {

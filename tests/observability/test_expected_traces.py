@@ -98,7 +98,7 @@ def test_a_broken_trace_is_named(
 ) -> None:
     """No cycle counts as held when its trace lacks a part or says something else."""
     changed = {
-        trace: [kept for one in spans if (kept := broken(one)) is not None]
+        trace: [kept for span in spans if (kept := broken(span)) is not None]
         for trace, spans in traces.items()
     }
     whole, _ = rows_of("a recording", expected_cycles(messages), changed)

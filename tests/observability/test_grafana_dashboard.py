@@ -68,7 +68,9 @@ def test_the_scrape_configuration_is_what_the_generator_writes() -> None:
 def test_every_container_with_numbers_is_scraped() -> None:
     """What answers on port 9100 is scraped: the default profile by name, other profiles when they run."""
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))
-    answering = {name: one for name, one in compose["services"].items() if _answers(one)}
+    answering = {
+        name: service for name, service in compose["services"].items() if _answers(service)
+    }
     always = {name for name, one in answering.items() if _default(one)}
 
     assert always == set(make_prometheus.CONTAINERS)
@@ -91,7 +93,7 @@ def test_a_running_stack_is_scraped_under_the_same_names(
 
 def test_a_first_failure_is_seen_as_an_increase() -> None:
     """Counters of failures begin at 0: a series that begins at 1 shows Prometheus no increase."""
-    names = {one.__name__ for one in PUBLISH_FAILURES}
+    names = {failure.__name__ for failure in PUBLISH_FAILURES}
     registry = ProcessMetrics("p", "c", "i1").registry
     name = "foresail_publish_failures_total"
 
@@ -112,7 +114,7 @@ def _labels() -> dict[str, tuple[str, ...]]:
     """Return the labels of the counters that have any."""
     made = ProcessMetrics("p", "c", "i1")
     counters = (made.published, made.events_read, made.failures, made.decisions, made.executions)
-    return {one._name: one._labelnames for one in counters}
+    return {counter._name: counter._labelnames for counter in counters}
 
 
 def _offered() -> set[str]:

@@ -13,7 +13,7 @@ from proofs.planted import DEFECTS, REPOSITORY
 from proofs.planted.defect import Defect, copy_tree, try_defect
 
 
-@pytest.mark.parametrize("defect", DEFECTS, ids=[one.name for one in DEFECTS])
+@pytest.mark.parametrize("defect", DEFECTS, ids=[defect.name for defect in DEFECTS])
 def test_a_defect_can_still_be_planted(defect: Defect) -> None:
     """The text to change stands exactly once in its file, and the named test is there."""
     content = (REPOSITORY / defect.file).read_text(encoding="utf-8")
@@ -48,7 +48,7 @@ def test_every_named_case_exists() -> None:
 
 def test_names_are_unique() -> None:
     """Every defect has a name of its own."""
-    assert len({one.name for one in DEFECTS}) == len(DEFECTS)
+    assert len({defect.name for defect in DEFECTS}) == len(DEFECTS)
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def walked(content: bytes) -> tuple[FileCheck, list[StoredMessage]]:
         path = Path(folder) / "a.fslog"
         path.write_bytes(content)
         walk = FileWalk(path)
-        messages = [message for one in walk.usable_frames() for message in one.messages]
+        messages = [message for frame in walk.usable_frames() for message in frame.messages]
         return walk.found, messages
 
 
@@ -47,7 +47,7 @@ def all_but(*frames: int) -> list[StoredMessage]:
 
 def stretches(found: FileCheck) -> list[tuple[int, int]]:
     """Return the usable positions."""
-    return [(one.first_seq, one.last_seq) for one in found.stretches]
+    return [(stretch.first_seq, stretch.last_seq) for stretch in found.stretches]
 
 
 def test_a_whole_file_is_called_whole() -> None:
@@ -112,7 +112,7 @@ def test_swapped_frames_are_named(number: int) -> None:
     swapped = [*FRAMES[:number], FRAMES[number + 1], FRAMES[number], *FRAMES[number + 2 :]]
     found, messages = walked(b"".join(swapped))
 
-    assert sorted(one.seq for one in messages) == [one.seq for one in MESSAGES]
+    assert sorted(message.seq for message in messages) == [message.seq for message in MESSAGES]
     assert [number + 1, number + 2] == [flaw.frame for flaw in found.flaws][:2]
     assert "belong before" in found.flaws[1].why
 
@@ -139,7 +139,7 @@ def test_lines_dropped_swapped_or_edited_cost_their_frame_alone(
 
     assert all_but(number) == messages
     assert [number + 1] == [flaw.frame for flaw in found.flaws]
-    assert all(one.proven for one in found.stretches)
+    assert all(stretch.proven for stretch in found.stretches)
 
 
 def test_what_stands_behind_the_footer_is_named() -> None:
@@ -161,7 +161,7 @@ def test_a_lost_header_leaves_the_rest_usable() -> None:
 
 def test_frames_of_two_recordings_are_not_taken_for_one() -> None:
     """A whole frame of another recording, at a fitting position, breaks the chain."""
-    others = frames_of(recorded([replace(one, headers={"ce-id": "x"}) for one in MESSAGES]))
+    others = frames_of(recorded([replace(message, headers={"ce-id": "x"}) for message in MESSAGES]))
     found, _ = walked(b"".join([*FRAMES[:3], others[3], *FRAMES[4:]]))
 
     assert not found.whole
@@ -182,4 +182,4 @@ def test_a_file_of_version_1_is_read_and_its_damage_named(tmp_path: Path) -> Non
     assert good.whole
     assert 4 == found.flaws[0].frame
     assert not found.stretches[-1].proven
-    assert [one for one in all_but(3) if one.seq not in SEQS[4]] == rest
+    assert [message for message in all_but(3) if message.seq not in SEQS[4]] == rest

@@ -35,7 +35,7 @@ def test_a_part_is_the_log_from_its_opening_on(run_file: Path, tmp_path: Path) -
     found, messages = made(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
     row = [message for message in messages if message.seq >= found.first_seq]
 
-    assert list(range(found.first_seq, found.last_seq + 1)) == [one.seq for one in row]
+    assert list(range(found.first_seq, found.last_seq + 1)) == [message.seq for message in row]
     assert all(log[message.seq] == message for message in messages)
     assert found.heads == len(messages) - len(row) > 0
     assert cycle_of_message(log[found.from_seq]) == 50
@@ -66,7 +66,9 @@ def test_every_process_has_a_checkpoint_to_begin_with(run_file: Path, tmp_path: 
         and found.first_seq <= message.seq < found.from_seq
         and json.loads(message.data)["folded_seq"] >= found.first_seq - 1
     }
-    told = {one.subject.rsplit(".", 1)[-1] for one in messages if ".config." in one.subject}
+    told = {
+        message.subject.rsplit(".", 1)[-1] for message in messages if ".config." in message.subject
+    }
     assert told - {"collector", "stack"} <= stored
 
 
@@ -91,14 +93,16 @@ def test_a_part_is_named_in_four_ways(
     target = tmp_path / "part.fslog"
     assert 0 == main(["recording", "cut", str(run_file), str(target), *flags])
     header = open_recording(target).header["cut"]
-    window = [one for one in open_recording(target) if one.seq >= header["from_seq"]]
+    window = [message for message in open_recording(target) if message.seq >= header["from_seq"]]
 
-    assert count <= sum(one.subject.endswith(".decision") for one in window) <= count + 1
+    assert count <= sum(message.subject.endswith(".decision") for message in window) <= count + 1
 
 
 def test_the_last_decision_and_one_by_its_id_are_found(run_file: Path) -> None:
     """A decision is named by `last`, its cycle, or the beginning of its id."""
-    decisions = [one for one in open_recording(run_file) if one.subject.endswith(".decision")]
+    decisions = [
+        message for message in open_recording(run_file) if message.subject.endswith(".decision")
+    ]
     identity = decisions[7].headers["ce-id"]
 
     assert cycle_of_message(decisions[-1]) == cycle_of_decision(decisions, "last")

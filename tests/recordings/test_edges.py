@@ -41,8 +41,8 @@ def test_a_position_is_written_once(tmp_path: Path) -> None:
 def test_a_writer_that_is_closed_keeps_its_last_message(tmp_path: Path) -> None:
     """Unsealed, with everything that was written."""
     writer = RecordingWriter(tmp_path / "b.fslog", {"cluster": "c"})
-    for one in MESSAGES:
-        writer.write(one)
+    for message in MESSAGES:
+        writer.write(message)
     writer.close()
     recording = open_recording(tmp_path / "b.fslog")
 
@@ -52,7 +52,7 @@ def test_a_writer_that_is_closed_keeps_its_last_message(tmp_path: Path) -> None:
 
 def test_every_frame_has_a_checksum_of_its_own() -> None:
     """The unpacker can tell a changed byte before any hash is looked at."""
-    assert all(zstandard.get_frame_parameters(one).has_checksum for one in frames_of(whole()))
+    assert all(zstandard.get_frame_parameters(frame).has_checksum for frame in frames_of(whole()))
 
 
 def test_nothing_is_read_behind_a_footer(path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_window_holds_both_its_ends(by: WindowUnit) -> None:
 def test_a_part_ends_with_the_last_message_asked_for(path: Path, tmp_path: Path) -> None:
     """No line is lost at either end."""
     made = cut_recording(path, tmp_path / "part", Window(WindowUnit.SEQ, 3, 7))
-    found = [one.seq for one in open_recording(tmp_path / "part")]
+    found = [message.seq for message in open_recording(tmp_path / "part")]
 
     assert [3, 7, 7] == [made.from_seq, made.last_seq, found[-1]]
     assert {3, 4, 5, 6, 7} <= set(found)
@@ -102,7 +102,7 @@ async def test_a_source_begins_at_the_position_asked_for(path: Path) -> None:
     """`start_seq` is the first position that is given."""
     source = RecordingSource(path)
 
-    assert list(range(5, 16)) == [one.seq async for one in source.messages(start_seq=5)]
+    assert list(range(5, 16)) == [message.seq async for message in source.messages(start_seq=5)]
 
 
 async def test_so_many_events_ago_is_so_many(path: Path) -> None:

@@ -49,7 +49,7 @@ def test_a_footer_over_a_missing_last_frame_is_not_believed(tmp_path: Path, fram
     assert not recording.sealed
     assert "the footer" in recording.damage
     assert (found.sealed, found.whole, found.cut_off) == (False, False, False)
-    assert ["the footer does not fit what stands before it"] == [one.why for one in found.flaws]
+    assert ["the footer does not fit what stands before it"] == [flaw.why for flaw in found.flaws]
 
 
 @VERSIONS

@@ -45,9 +45,11 @@ def folder(run_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     messages = list(recording)
     span_ns = messages[-1].time_ns - messages[0].time_ns + 1
     for turn in range(TIMES):
-        for one in messages:
-            time_ns = one.time_ns + turn * span_ns
-            writer.write(replace(one, seq=one.seq + turn * messages[-1].seq, time_ns=time_ns))
+        for message in messages:
+            time_ns = message.time_ns + turn * span_ns
+            writer.write(
+                replace(message, seq=message.seq + turn * messages[-1].seq, time_ns=time_ns)
+            )
     writer.seal()
     return folder
 
@@ -90,19 +92,21 @@ def wait_until_open(pid: int, path: Path) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_sigterm_ends_a_verb_with_the_code_for_it(folder: Path, verb: str) -> None:
     """At once, whatever it computes, and no file that it was writing is left."""
-    before = {one.name for one in folder.iterdir()}
+    before = {path.name for path in folder.iterdir()}
 
     assert ExitCode.INTERRUPTED == stopped_with(folder, VERBS[verb], signal.SIGTERM)
-    assert before == {one.name for one in folder.iterdir()} - {"kept"}  # a sweep goes on from there
+    assert before == {path.name for path in folder.iterdir()} - {
+        "kept"
+    }  # a sweep goes on from there
 
 
 @pytest.mark.parametrize("verb", ["redact", "tap", "verify"])
 def test_ctrl_c_does_the_same(folder: Path, verb: str) -> None:
     """SIGINT and SIGTERM are one."""
-    before = {one.name for one in folder.iterdir()}
+    before = {path.name for path in folder.iterdir()}
 
     assert ExitCode.INTERRUPTED == stopped_with(folder, VERBS[verb], signal.SIGINT)
-    assert before == {one.name for one in folder.iterdir()}
+    assert before == {path.name for path in folder.iterdir()}
 
 
 def test_a_reader_that_goes_away_is_no_difference(folder: Path) -> None:

@@ -78,9 +78,11 @@ async def test_some_layers_are_recorded_with_the_settings(
     """Only the wanted layers are there, from a keyframe on where they have any, and settings."""
     part = await recorded(bus, run_file, tmp_path / "a", 800, ("observation", "decision"))
     messages = list(open_recording(tmp_path / "a"))
-    first = next(one for one in messages if one.subject.endswith(".observation"))
+    first = next(message for message in messages if message.subject.endswith(".observation"))
 
-    assert {"config", "observation", "decision"} == {one.subject.split(".")[2] for one in messages}
+    assert {"config", "observation", "decision"} == {
+        message.subject.split(".")[2] for message in messages
+    }
     assert json.loads(first.data)["frame"]["frame"] == "keyframe"
     assert part.complete
     assert 600 < part.first_seq <= part.from_seq

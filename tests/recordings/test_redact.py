@@ -152,7 +152,9 @@ def test_what_others_say_keeps_no_label_and_no_user() -> None:
 
 def test_a_name_that_would_be_left_stops_everything(run_file: Path, tmp_path: Path) -> None:
     """A name at an unforeseen place is found before anything is written."""
-    message = next(one for one in open_recording(run_file) if one.subject.endswith(".decision"))
+    message = next(
+        message for message in open_recording(run_file) if message.subject.endswith(".decision")
+    )
     headers = {**message.headers, "x-note": "seen on openb-node-0001"}
     writer = RecordingWriter(tmp_path / "a", open_recording(run_file).header)
     for one in open_recording(run_file):

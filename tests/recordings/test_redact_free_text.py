@@ -128,8 +128,10 @@ def test_an_operators_words_are_in_no_line_of_the_file(run_file: Path, tmp_path:
     """In a whole recording: the reason of a pause, the value of a command, an error, a patch."""
     recording = open_recording(run_file)
     messages = list(recording)
-    executed = next(one for one in messages if one.subject.endswith(".outcome.execution"))
-    source = next(one for one in messages if ".run.data_source." in one.subject)
+    executed = next(
+        message for message in messages if message.subject.endswith(".outcome.execution")
+    )
+    source = next(message for message in messages if ".run.data_source." in message.subject)
 
     def event(base: StoredMessage, event_type: str, subject: str, **data: Any) -> StoredMessage:
         headers = {**base.headers, "ce-type": event_type}
@@ -152,10 +154,10 @@ def test_an_operators_words_are_in_no_line_of_the_file(run_file: Path, tmp_path:
         ),
     ]
     writer = RecordingWriter(tmp_path / "a", recording.header)
-    for one in messages:
-        writer.write(one)
-    for number, one in enumerate(added, start=messages[-1].seq + 1):
-        writer.write(replace(one, seq=number))
+    for message in messages:
+        writer.write(message)
+    for number, message in enumerate(added, start=messages[-1].seq + 1):
+        writer.write(replace(message, seq=number))
     writer.seal()
     redact(tmp_path / "a", tmp_path / "b", SALT)
 

@@ -187,14 +187,14 @@ def test_the_executor_refuses_a_replay(run_file: Path, allowed: bool) -> None:
     """
     recorded = list(open_recording(run_file))
     executed = {
-        cycle_of_message(one)
-        for one in recorded
-        if one.subject.endswith("outcome.execution") and b'"phase":"started"' in one.data
+        cycle_of_message(message)
+        for message in recorded
+        if message.subject.endswith("outcome.execution") and b'"phase":"started"' in message.data
     }
     end = next(
         index
-        for index, one in enumerate(recorded, start=1)
-        if one.subject.endswith(".decision") and cycle_of_message(one) in executed
+        for index, message in enumerate(recorded, start=1)
+        if message.subject.endswith(".decision") and cycle_of_message(message) in executed
     )
 
     async def play() -> None:
@@ -211,9 +211,12 @@ def test_the_executor_refuses_a_replay(run_file: Path, allowed: bool) -> None:
         executing.cancel()
         with suppress(asyncio.CancelledError):
             await executing
-        said = [decode(one.subject, one.headers, one.data).data for one in log.messages[end:]]
+        said = [
+            decode(message.subject, message.headers, message.data).data
+            for message in log.messages[end:]
+        ]
         outcomes = [one for one in said if isinstance(one, OutcomeExecution)]
-        assert [ExecutionPhase.REFUSED] == [one.phase for one in outcomes]
+        assert [ExecutionPhase.REFUSED] == [outcome.phase for outcome in outcomes]
         assert (outcomes[0].reason is Reason.REPLAYED_LOG) is not allowed
         assert 0 == twin.writes
 

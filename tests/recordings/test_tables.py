@@ -32,8 +32,8 @@ def test_every_event_is_a_row(run_file: Path, folder: Path) -> None:
     ).sort("seq")
     log = list(open_recording(run_file))
 
-    assert [one.seq for one in log] == whole["seq"].to_list()
-    assert [one.headers["ce-id"] for one in log] == whole["id"].to_list()
+    assert [message.seq for message in log] == whole["seq"].to_list()
+    assert [message.headers["ce-id"] for message in log] == whole["id"].to_list()
     assert [one.time_ns for one in log] == whole["recorded_time"].cast(pl.Int64).to_list()
 
 
@@ -69,8 +69,10 @@ def test_numbers_agree_with_the_events(run_file: Path, folder: Path) -> None:
     """A column holds what the events say."""
     scores = [
         event.data.score
-        for one in open_recording(run_file)
-        if isinstance((event := decode(one.subject, one.headers, one.data)).data, Decision)
+        for message in open_recording(run_file)
+        if isinstance(
+            (event := decode(message.subject, message.headers, message.data)).data, Decision
+        )
     ]
     assert scores == pl.read_parquet(folder / "decision.v1.parquet")["score"].to_list()
 

@@ -95,8 +95,14 @@ class Stack:
     def events(self) -> list[Event[Any]]:
         """Return the log, decoded."""
         return [
-            decode(one.subject, one.headers, one.data, seq=one.seq, recorded_ns=one.time_ns)
-            for one in self.log.messages
+            decode(
+                message.subject,
+                message.headers,
+                message.data,
+                seq=message.seq,
+                recorded_ns=message.time_ns,
+            )
+            for message in self.log.messages
         ]
 
     def decisions(self) -> dict[int, Decision]:
@@ -145,14 +151,14 @@ def test_each_agent_wins_when_it_should() -> None:
     )
 
     found = stack.decisions()
-    assert [(action_label(one.action), one.rule) for one in found.values()] == [
+    assert [(action_label(decision.action), decision.rule) for decision in found.values()] == [
         ("AgentA:replicate", RefereeRule.SAFETY_FIRST),
         ("AgentB:power_state:sleep", RefereeRule.EFFICIENCY_BY_SCORE),
         ("AgentC:admission:queue", RefereeRule.ADMISSION_PROTECTS),
         ("AgentC:resource_cap", RefereeRule.ADMISSION_PROTECTS),
     ]
-    assert {one.closed_by for one in found.values()} == {ClosedBy.ALL}
-    assert {len(one.considered) for one in found.values()} == {3}
+    assert {decision.closed_by for decision in found.values()} == {ClosedBy.ALL}
+    assert {len(candidate.considered) for candidate in found.values()} == {3}
 
 
 def test_every_decision_has_a_complete_causal_chain() -> None:
@@ -206,7 +212,7 @@ def test_without_inference_the_decision_is_a_noop_that_says_why_and_recovers() -
         None,
     ]
     assert "prediction_missing" in found[2].rationale
-    assert [one.repeat_count for one in found.values()] == [1, 1, 2, 1]
+    assert [decision.repeat_count for decision in found.values()] == [1, 1, 2, 1]
 
 
 def test_without_agent_b_the_others_decide_and_it_is_named_missing() -> None:
@@ -226,7 +232,10 @@ def test_without_agent_b_the_others_decide_and_it_is_named_missing() -> None:
 
     found = run_virtual(main).decisions()
 
-    assert [(action_label(one.action), one.closed_by, one.missing) for one in found.values()] == [
+    assert [
+        (action_label(decision.action), decision.closed_by, decision.missing)
+        for decision in found.values()
+    ] == [
         ("AgentA:replicate", ClosedBy.ALL, ()),
         ("AgentA:replicate", ClosedBy.DEADLINE, ("efficiency",)),
         ("AgentC:admission:queue", ClosedBy.DEADLINE, ("efficiency",)),
@@ -251,7 +260,7 @@ def test_a_referee_that_was_away_supersedes_the_old_and_decides_the_newest() -> 
 
     found = run_virtual(main).decisions()
 
-    assert [(one.cycle, one.closed_by) for one in found.values()] == [
+    assert [(decision.cycle, decision.closed_by) for decision in found.values()] == [
         (1, ClosedBy.ALL),
         (2, ClosedBy.SUPERSEDED),
         (3, ClosedBy.SUPERSEDED),

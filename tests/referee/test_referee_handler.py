@@ -56,7 +56,7 @@ def decisions(state: RefereeState, *, overdue: bool = False) -> list[Decision]:
 
 def closings(state: RefereeState, *, overdue: bool = False) -> list[tuple[int, ClosedBy]]:
     """Return cycle and closing of each decision."""
-    return [(one.cycle, one.closed_by) for one in decisions(state, overdue=overdue)]
+    return [(decision.cycle, decision.closed_by) for decision in decisions(state, overdue=overdue)]
 
 
 def test_a_cycle_closes_when_all_expected_agents_have_proposed() -> None:
@@ -128,7 +128,7 @@ def test_after_an_outage_only_the_newest_complete_cycle_is_ruled_on() -> None:
 
     made = decisions(state_after(*events))
 
-    assert [(one.cycle, one.closed_by) for one in made] == [
+    assert [(decision.cycle, decision.closed_by) for decision in made] == [
         (1, ClosedBy.SUPERSEDED),
         (2, ClosedBy.SUPERSEDED),
         (3, ClosedBy.RESTART),
@@ -177,7 +177,7 @@ def test_equal_decisions_are_counted() -> None:
 
     assert counts == [1, 2, 1, 1]
     backlog = state_after(*(observed(cycle) for cycle in (5, 6, 7)), state=state)
-    assert [one.repeat_count for one in decisions(backlog, overdue=True)] == [1, 2, 3]
+    assert [decision.repeat_count for decision in decisions(backlog, overdue=True)] == [1, 2, 3]
 
 
 def test_another_target_begins_a_new_row() -> None:
@@ -200,14 +200,14 @@ def test_a_decision_closes_its_own_cycle_only() -> None:
 
     left = state_after(stamped(made[0]), state=state)
 
-    assert [one.cycle for one in left.open] == [1, 3]
+    assert [cycle.cycle for cycle in left.open] == [1, 3]
 
 
 def test_a_number_that_comes_again_stands_for_the_newest_observation() -> None:
     """A collector that begins anew from an older log repeats numbers: what was open there is void."""
     state = state_after(observed(1), observed(2), *proposed(2, A), observed(3), observed(2))
 
-    assert [one.cycle for one in state.open] == [1, 2]
+    assert [cycle.cycle for cycle in state.open] == [1, 2]
     assert state.open[-1].proposals == ()
 
 
@@ -215,7 +215,7 @@ def test_the_newest_open_cycles_are_kept() -> None:
     """However long nobody decides, the state stays small and holds the newest."""
     state = state_after(*(observed(cycle) for cycle in range(1, OPEN_LIMIT + 4)))
 
-    assert [one.cycle for one in state.open] == list(range(4, OPEN_LIMIT + 4))
+    assert [cycle.cycle for cycle in state.open] == list(range(4, OPEN_LIMIT + 4))
 
 
 def test_the_referee_waits_longer_than_the_agents() -> None:
@@ -252,7 +252,7 @@ def test_fold_and_decisions_are_deterministic_and_survive_a_checkpoint(
 def test_every_cycle_gets_exactly_one_decision(log: list[Event[Any]]) -> None:
     """Decisions in the log and those owed now cover every observed cycle once."""
     logged = [event.cycle for event in log if isinstance(event.data, Decision)]
-    owed = [one.cycle for one in decisions(state_after(*log), overdue=True)]
+    owed = [decision.cycle for decision in decisions(state_after(*log), overdue=True)]
 
     observed_cycles = {event.cycle for event in log}
     assert sorted(logged + owed) == sorted(observed_cycles)

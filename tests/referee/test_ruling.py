@@ -102,7 +102,7 @@ def test_rules_are_tried_in_order(
     """The first rule that applies decides, in the documented order."""
     ruling = rule_on(proposals)
 
-    by_id = {one.considered.id: one.considered.agent for one in proposals}
+    by_id = {proposal.considered.id: proposal.considered.agent for proposal in proposals}
     assert ruling.rule is rule
     assert (None if ruling.selected is None else by_id[ruling.selected]) is winner
 
@@ -139,7 +139,7 @@ def test_canonical_order_is_agent_then_score_then_id() -> None:
 
     found = canonical([*others, low, *twins, high])
 
-    by_id = sorted(twins, key=lambda one: one.considered.id)
+    by_id = sorted(twins, key=lambda twin: twin.considered.id)
     assert found == (high, low, *by_id, others[1], others[0])
 
 
@@ -200,7 +200,7 @@ def test_a_superseded_cycle_overrides_everything() -> None:
     ruling = superseded_ruling([REPLICATE, ADMIT])
 
     assert (ruling.selected, ruling.reason) == (None, Reason.SUPERSEDED)
-    assert {one.rule for one in ruling.overridden.values()} == {RefereeRule.SUPERSEDED}
+    assert {decision.rule for decision in ruling.overridden.values()} == {RefereeRule.SUPERSEDED}
     assert sorted(ruling.overridden) == ["admission", "safety"]
 
 
@@ -266,10 +266,14 @@ def test_every_proposal_is_selected_or_overridden_and_at_most_one_selected(
     ruling = rule_on(proposals)
 
     lost = set(ruling.overridden)
-    won = {one.considered.agent for one in proposals if one.considered.id == ruling.selected}
+    won = {
+        proposal.considered.agent
+        for proposal in proposals
+        if proposal.considered.id == ruling.selected
+    }
     assert len(won) <= 1
     assert won.isdisjoint(lost)
-    assert won | lost == {one.considered.agent for one in proposals}
+    assert won | lost == {proposal.considered.agent for proposal in proposals}
 
 
 @given(any_proposals())
@@ -277,9 +281,9 @@ def test_a_protective_action_never_loses_to_a_saving_one(proposals: list[Candida
     """Efficiency wins only when neither A nor C protects."""
     ruling = rule_on(proposals)
     protects = any(
-        (one.considered.agent is A and one.wants)
-        or (one.considered.agent is C and one.wants and not one.admits)
-        for one in proposals
+        (proposal.considered.agent is A and proposal.wants)
+        or (proposal.considered.agent is C and proposal.wants and not proposal.admits)
+        for proposal in proposals
     )
 
     assert not (protects and ruling.action.agent is B)

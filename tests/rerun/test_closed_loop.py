@@ -32,21 +32,21 @@ def test_the_plant_begins_with_the_recorded_state_and_gets_the_recorded_demand(
 
     workload = open_workload(str(plant.workload), nodes=1, seed=1)
     arrivals = list(workload.arrivals)
-    at_start = [one for one in arrivals if one.time_seconds == 0.0]
-    assert [one.name for one in workload.nodes] == list(tables.nodes.ids)
+    at_start = [arrival for arrival in arrivals if arrival.time_seconds == 0.0]
+    assert [node.name for node in workload.nodes] == list(tables.nodes.ids)
     placed = sorted(node for one in at_start for node in one.start_nodes)
     held = zip(tables.placements.ids, tables.placements.pods, strict=True)
     assert placed == sorted(row.partition("|")[0] for row, pods in held for _ in range(pods))
     assert len(arrivals) > len(at_start)
-    assert any(one.duration_seconds is not None for one in arrivals)
+    assert any(arrival.duration_seconds is not None for arrival in arrivals)
     assert (plant.first_cycle, plant.cycles) == (12, 29)
 
 
 def _seq_of(path: Path, cycle: int) -> int:
     return next(
-        one.seq
-        for one in open_recording(path)
-        if one.subject.endswith(".observation") and json.loads(one.data)["cycle"] == cycle
+        message.seq
+        for message in open_recording(path)
+        if message.subject.endswith(".observation") and json.loads(message.data)["cycle"] == cycle
     )
 
 

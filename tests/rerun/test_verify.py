@@ -22,8 +22,8 @@ def test_a_recording_of_this_code_is_computed_again_byte_for_byte(recorded: Path
     report = verify(recorded)
 
     assert report.holds
-    assert all(one.equal > 0 for one in report.layers.values())
-    assert not any(one.ungrounded for one in report.layers.values())
+    assert all(layer.equal > 0 for layer in report.layers.values())
+    assert not any(layer.ungrounded for layer in report.layers.values())
     assert report.added == {}
 
 
@@ -51,7 +51,7 @@ def test_a_changed_event_is_found_where_it_is(recorded: Path, layer: str, tmp_pa
 
     assert report.first is not None
     assert report.first.layer == layer
-    assert [one.path for one in report.first.fields] == [".".join(path)]
+    assert [field.path for field in report.first.fields] == [".".join(path)]
     before = LAYERS[: LAYERS.index(layer)]
     assert all(report.layers[name].different == 0 for name in before)
     assert report.layers[layer].equal > report.layers[layer].different
@@ -81,7 +81,7 @@ def test_the_first_difference_is_shown_with_its_causes(
     assert {"path": "score", "recorded": 0.123} == {
         key: first["fields"][0][key] for key in ("path", "recorded")
     }
-    subjects = [one["subject"].rsplit(".", 1)[-1] for one in first["causes"]]
+    subjects = [cause["subject"].rsplit(".", 1)[-1] for cause in first["causes"]]
     assert {"observation", "risk", "safety", "nodes", "placements", "workloads"} <= set(subjects)
     assert 1 == main(["verify", str(path)])
     assert "first difference" in capsys.readouterr().out
@@ -99,7 +99,7 @@ def test_causes_and_ids_are_compared_too(recorded: Path, tmp_path: Path) -> None
     report = verify(rewritten(recorded, tmp_path / "changed.fslog", change))
 
     assert report.first is not None
-    assert [one.path for one in report.first.fields] == ["causes"]
+    assert [field.path for field in report.first.fields] == ["causes"]
 
 
 def test_a_layer_can_be_left_as_recorded(recorded: Path) -> None:
@@ -147,13 +147,13 @@ def test_announcements_may_come_after_what_they_are_about(recorded: Path, tmp_pa
     recording = open_recording(recorded)
     messages = list(recording)
     slow = ("config.inference", "config.agent-safety", "config.scoreboard", "config.referee")
-    late = [one for one in messages if one.subject.endswith(slow)]
-    rest = [one for one in messages if one not in late]
-    first = next(n for n, one in enumerate(rest) if one.subject.endswith(".observation"))
+    late = [message for message in messages if message.subject.endswith(slow)]
+    rest = [message for message in messages if message not in late]
+    first = next(n for n, message in enumerate(rest) if message.subject.endswith(".observation"))
     header = {k: v for k, v in recording.header.items() if k not in {"format", "version"}}
     writer = RecordingWriter(tmp_path / "late.fslog", header)
-    for seq, one in enumerate((*rest[: first + 1], *late, *rest[first + 1 :]), start=1):
-        writer.write(replace(one, seq=seq))
+    for seq, message in enumerate((*rest[: first + 1], *late, *rest[first + 1 :]), start=1):
+        writer.write(replace(message, seq=seq))
     writer.seal()
 
     report = verify(tmp_path / "late.fslog")
@@ -171,7 +171,7 @@ def test_a_part_of_a_recording_is_computed_from_its_checkpoints(
     report = verify(part)
 
     assert report.holds, report.first
-    assert all(one.equal >= 11 for one in report.layers.values())
+    assert all(layer.equal >= 11 for layer in report.layers.values())
 
 
 def test_floats_of_another_cpu_are_an_environment_difference(

@@ -55,9 +55,9 @@ def test_a_risk_threshold_moves_the_decisions_whose_risk_lies_between(
     """Old and new threshold of replicate enclose the highest risk of exactly the cycles that differ."""
     low, high = sorted((0.83, round(threshold, 6)))
     highest = {
-        one.cycle: max(one.nodes.risk_ratio)
-        for one in data_of(recorded, PredictionRisk)
-        if one.nodes.ids
+        risk.cycle: max(risk.nodes.risk_ratio)
+        for risk in data_of(recorded, PredictionRisk)
+        if risk.nodes.ids
     }
     expected = {cycle for cycle, risk in highest.items() if low <= risk < high}
 
@@ -75,11 +75,18 @@ def test_a_demand_threshold_moves_decisions_of_its_agent_alone(
     """What agent B would do otherwise matters only in the cycles that B won."""
     low, high = sorted((0.12, round(threshold, 6)))
     demand = {
-        one.cycle: next(item.value for item in one.evidence if item.name == "demand_ratio")
-        for one in data_of(recorded, Proposal)
-        if one.agent == "efficiency" and any(x.name == "demand_ratio" for x in one.evidence)
+        proposal.cycle: next(
+            item.value for item in proposal.evidence if item.name == "demand_ratio"
+        )
+        for proposal in data_of(recorded, Proposal)
+        if proposal.agent == "efficiency"
+        and any(x.name == "demand_ratio" for x in proposal.evidence)
     }
-    won = {one.cycle for one in data_of(recorded, Decision) if one.action.agent == "efficiency"}
+    won = {
+        decision.cycle
+        for decision in data_of(recorded, Decision)
+        if decision.action.agent == "efficiency"
+    }
     expected = {cycle for cycle, value in demand.items() if low <= value < high} & won
 
     result = what_if(recorded, {"agents.efficiency.sleep_demand_ratio": round(threshold, 6)})
@@ -109,10 +116,12 @@ def test_the_rules_can_be_tried_in_another_order(recorded: Path, tmp_path: Path)
     content = page.partition('id="result">')[2].partition("</script>")[0]
     found = json.loads(content)
     held = {
-        one.cycle
-        for one in data_of(recorded, Decision)
-        if one.rule == "safety_first"
-        and any(other.agent == "admission" and other.kind != "noop" for other in one.considered)
+        candidate.cycle
+        for candidate in data_of(recorded, Decision)
+        if candidate.rule == "safety_first"
+        and any(
+            other.agent == "admission" and other.kind != "noop" for other in candidate.considered
+        )
     }
     assert {one["cycle"] for one in found["differing"]} <= held
     assert all(one["after"].startswith("AgentC") for one in found["differing"])

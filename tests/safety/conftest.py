@@ -49,7 +49,7 @@ def twin_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         config = kubeconfig_of(folder / "recorded", recorder.url, token)
         world = World(face, recorder, config)
         listed = face.ask("GET", "/api/v1/nodes").body["items"]
-        world.nodes = sorted(one["metadata"]["name"] for one in listed)
+        world.nodes = sorted(item["metadata"]["name"] for item in listed)
         furnish(world)
         yield world
 

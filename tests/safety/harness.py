@@ -63,7 +63,7 @@ class Ground:
         await self.executor.act(self.state)
         while self.apply_new_events():
             await self.executor.act(self.state)
-        return [one for one in self.said() if isinstance(one.data, OutcomeExecution)][-1].data
+        return [event for event in self.said() if isinstance(event.data, OutcomeExecution)][-1].data
 
     async def resume(self, operation: Operation) -> OutcomeExecution:
         """Begin with a plan that an earlier process stored and did not complete."""
@@ -106,4 +106,6 @@ class Ground:
 
     def said(self) -> list[Event[Any]]:
         """Return every event of the log."""
-        return [decode(one.subject, one.headers, one.data) for one in self.log.messages]
+        return [
+            decode(message.subject, message.headers, message.data) for message in self.log.messages
+        ]

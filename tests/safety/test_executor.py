@@ -37,12 +37,14 @@ def aimed(kind: ActionKind, node: str) -> Any:
 
 def refusing(outcome: OutcomeExecution) -> dict[str, Any]:
     """Return reason and measured number of each guard that refused."""
-    return {one.guard: (one.reason, one.measured) for one in outcome.guards if not one.passed}
+    return {
+        guard.guard: (guard.reason, guard.measured) for guard in outcome.guards if not guard.passed
+    }
 
 
 async def test_what_is_allowed_is_written(world: World) -> None:
     """Two plain pods of a named namespace are evicted, and nothing else is written: the ground is real."""
-    before = {one["metadata"]["name"] for one in world.pods(world.nodes[OWN])}
+    before = {pod["metadata"]["name"] for pod in world.pods(world.nodes[OWN])}
     outcome = await Ground(world).decide(aimed(ActionKind.MIGRATE, world.nodes[OWN]))
 
     assert outcome.phase is ExecutionPhase.FINISHED
@@ -146,7 +148,7 @@ async def test_nothing_protected_is_evicted(world: World) -> None:
 )
 async def test_a_stored_plan_evicts_nothing_protected(world: World, owner: str, mark: str) -> None:
     """A plan that a process stored before it died is judged again: the object that protects is named."""
-    (pod,) = [one for one in world.pods() if one["metadata"]["name"].startswith(owner)]
+    (pod,) = [pod for pod in world.pods() if pod["metadata"]["name"].startswith(owner)]
     outcome = await Ground(world).resume(evict(pod))
 
     assert world.recorder.written == []
@@ -245,7 +247,7 @@ HOSTILE: dict[str, tuple[Callable[[World], Operation], Reason]] = {
 
 def first(world: World, name: str) -> dict[str, Any]:
     """Return the first pod whose name begins so."""
-    return next(one for one in world.pods() if one["metadata"]["name"].startswith(name))
+    return next(pod for pod in world.pods() if pod["metadata"]["name"].startswith(name))
 
 
 @pytest.mark.parametrize("what", HOSTILE)
@@ -256,7 +258,7 @@ async def test_a_stored_plan_is_judged_again(world: World, what: str) -> None:
 
     assert world.recorder.written == []
     assert outcome.results[0].reason is reason, outcome.results
-    assert any(one.measured and not one.passed for one in outcome.guards)
+    assert any(guard.measured and not guard.passed for guard in outcome.guards)
 
 
 async def test_an_undo_is_judged_again(world: World) -> None:
@@ -367,7 +369,7 @@ def wait_for(world: World, names: tuple[str, ...]) -> None:
     """Wait until each workload has its waiting pod."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
-        found = [one["metadata"]["name"] for one in world.pods()]
+        found = [pod["metadata"]["name"] for pod in world.pods()]
         if all(any(one.startswith(name) for one in found) for name in names):
             return
         time.sleep(0.2)

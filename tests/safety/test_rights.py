@@ -17,7 +17,9 @@ def rules(name: str) -> set[tuple[str, str, str]]:
     """Return (group, resource, verb) of a ClusterRole."""
     manifests: list[dict[str, Any]] = list(yaml.safe_load_all(FILE.read_text(encoding="utf-8")))
     (role,) = [
-        one for one in manifests if one["kind"] == "ClusterRole" and one["metadata"]["name"] == name
+        manifest
+        for manifest in manifests
+        if manifest["kind"] == "ClusterRole" and manifest["metadata"]["name"] == name
     ]
     return {
         (group, resource, verb)

@@ -125,7 +125,7 @@ class World:
             if len(running) >= expected:
                 return
             time.sleep(0.2)
-        states = [(one["metadata"]["name"], one["status"].get("phase")) for one in self.pods()]
+        states = [(pod["metadata"]["name"], pod["status"].get("phase")) for pod in self.pods()]
         raise AssertionError(f"{expected} pods should run: {states}")
 
     def _run(self, pod: dict[str, Any]) -> None:
@@ -193,9 +193,9 @@ def furnish(world: World) -> None:
 def _mark_replica_set(world: World) -> None:
     found = world.face.ask("GET", "/apis/apps/v1/namespaces/shop/replicasets").body["items"]
     (name,) = [
-        one["metadata"]["name"]
-        for one in found
-        if one["metadata"]["ownerReferences"][0]["name"] == "by-replica-set"
+        item["metadata"]["name"]
+        for item in found
+        if item["metadata"]["ownerReferences"][0]["name"] == "by-replica-set"
     ]
     path = f"/apis/apps/v1/namespaces/shop/replicasets/{name}"
     world.change(path, {"metadata": {"annotations": KARPENTER}})

@@ -102,12 +102,14 @@ def test_its_names_can_be_asked_for_and_its_comparisons_changed() -> None:
     """Callers check names before they run, and give words of their own a meaning."""
     found = compile_expression("churn <= baseline and considered[0].score > 1")
 
-    assert [str(one) for one in found.paths()] == ["churn", "baseline", "considered[0].score"]
+    assert [str(path) for path in found.paths()] == ["churn", "baseline", "considered[0].score"]
 
-    def of_baseline(one: Compare) -> Compare:
-        if one.right == Path(("baseline",)) and isinstance(one.left, Path):
-            return Compare(one.left, one.sign, Path(("baseline", *one.left.parts)))
-        return one
+    def of_baseline(comparison: Compare) -> Compare:
+        if comparison.right == Path(("baseline",)) and isinstance(comparison.left, Path):
+            return Compare(
+                comparison.left, comparison.sign, Path(("baseline", *comparison.left.parts))
+            )
+        return comparison
 
     changed = compile_expression("churn <= baseline").rewritten(of_baseline)
     assert changed.holds({"churn": 3, "baseline": {"churn": 3}})

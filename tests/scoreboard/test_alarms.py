@@ -143,7 +143,7 @@ def test_a_shadow_is_scored_beside_the_active_models() -> None:
 
     after = state_after(stamped(both[0]), state=state)
 
-    assert [one.slot for one in scores(after)] == [1]
+    assert [score.slot for score in scores(after)] == [1]
 
 
 def test_a_skipped_shadow_is_not_scored() -> None:
@@ -164,7 +164,7 @@ def test_running_scores_add_up_over_cycles_and_begin_anew_with_another_model() -
         stamped(make_risk({"node-0": 0.1}, cycle=5, model_id="other/1", **AHEAD)),
         observed(7),
     )
-    running = [one.risk.running for one in scores(state) if one.risk is not None]
+    running = [score.risk.running for score in scores(state) if score.risk is not None]
 
     assert [(one.targets, one.brier) for one in running if one] == [
         (1, 0.25),
@@ -192,10 +192,10 @@ def test_horizons_of_their_own_are_scored_each_at_its_end() -> None:
     demand = stamped(make_demand({"node-0": 0.5}, horizon_seconds=40.0))
 
     first = state_after(observed(1), risk, demand, observed(3))
-    assert [(one.part, one.demand) for one in scores(first)] == [("", None)]
-    second = state_after(*(stamped(one) for one in scores(first)), observed(5), state=first)
+    assert [(score.part, score.demand) for score in scores(first)] == [("", None)]
+    second = state_after(*(stamped(score) for score in scores(first)), observed(5), state=first)
 
-    assert [(one.part, one.risk) for one in scores(second)] == [("demand", None)]
+    assert [(score.part, score.risk) for score in scores(second)] == [("demand", None)]
 
 
 def test_a_far_horizon_is_scored_on_every_nth_cycle() -> None:
@@ -209,7 +209,7 @@ def test_a_far_horizon_is_scored_on_every_nth_cycle() -> None:
         told = stamped(make_risk({"node-0": 0.5}, cycle=cycle, horizon_seconds=60.0))
         state = small.evolve(state, told)
 
-    assert {one.cycle % 3 for one in state.forecasts} == {0}
+    assert {forecast.cycle % 3 for forecast in state.forecasts} == {0}
     assert len(state.forecasts) <= 2
 
 

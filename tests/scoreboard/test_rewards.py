@@ -34,13 +34,13 @@ def terms(
 ) -> dict[tuple[AgentName, str], float]:
     """Return the amounts by agent and term, the base left out."""
     parts = reward_parts(action, situation(**fields), risk, AGENTS)
-    return {(one.agent, one.term): one.amount for one in parts if one.term != "base"}
+    return {(part.agent, part.term): part.amount for part in parts if part.term != "base"}
 
 
 def test_every_agent_gets_its_base() -> None:
     """Each step is worth one point to each agent, whatever was decided."""
     parts = reward_parts(make_action(), situation(), None, AGENTS)
-    assert [(one.agent, one.term, one.amount) for one in parts] == [
+    assert [(part.agent, part.term, part.amount) for part in parts] == [
         (A, "base", 1.0),
         (B, "base", 1.0),
         (C, "base", 1.0),

@@ -125,7 +125,10 @@ def test_the_mean_runs_over_observed_totals() -> None:
         decided(2),
         observed(3, totals=watts, pods={"default/a": {"alive": False}}),
     )
-    assert [(one.mean_total, one.scored) for one in rewards(state)] == [(2.4, 1), (-47.6, 2)]
+    assert [(reward.mean_total, reward.scored) for reward in rewards(state)] == [
+        (2.4, 1),
+        (-47.6, 2),
+    ]
 
 
 def test_an_observation_that_comes_too_late_pays_nothing() -> None:
@@ -143,7 +146,9 @@ def test_a_late_decision_waits_for_an_observation_after_it() -> None:
     """An observation stored before the decision cannot show its effect."""
     state = state_after(observed(1), observed(2), decided(1))
     assert rewards(state) == []
-    assert [one.observed_cycle for one in rewards(state_after(observed(3), state=state))] == [3]
+    assert [reward.observed_cycle for reward in rewards(state_after(observed(3), state=state))] == [
+        3
+    ]
 
 
 def test_a_decision_about_an_unseen_cycle_is_not_scored() -> None:
@@ -171,11 +176,11 @@ def test_a_prediction_that_comes_after_its_score_is_not_scored_again() -> None:
     risk, demand = predictions(1, {"n1": 0.9}, {"n1": 0.5})
     later = [observed(cycle) for cycle in range(2, 7)]
     settled = state_after(observed(1), risk, *later)
-    assert [one.cycle for one in forecasts(settled)] == [1]
+    assert [forecast.cycle for forecast in forecasts(settled)] == [1]
 
     late = state_after(demand, *(observed(cycle) for cycle in range(7, 12)), state=settled)
 
-    assert [one.cycle for one in forecasts(late)] == [1]
+    assert [forecast.cycle for forecast in forecasts(late)] == [1]
 
 
 def test_a_long_horizon_does_not_reopen_what_a_shorter_one_settled() -> None:
@@ -183,7 +188,7 @@ def test_a_long_horizon_does_not_reopen_what_a_shorter_one_settled() -> None:
     far = stamped(make_risk({"node-0": 0.9}, cycle=1, horizon_seconds=30.0))
     near = stamped(make_demand({"node-0": 0.5}, cycle=2, horizon_seconds=10.0))
     settled = state_after(observed(1), far, observed(2), near, observed(3), observed(4))
-    assert sorted(one.cycle for one in forecasts(settled)) == [1, 2]
+    assert sorted(forecast.cycle for forecast in forecasts(settled)) == [1, 2]
 
     late = stamped(make_risk({"node-0": 0.9}, cycle=2, horizon_seconds=10.0))
 

@@ -24,9 +24,13 @@ def test_whatever_breaks_the_log_comes_right(world: int) -> None:
 
     verdicts = [try_seed(seed) for seed in seeds]
 
-    assert {} == {f"try_seed({one.seed})": one.problems[:5] for one in verdicts if one.problems}
-    assert sum(one.crashes for one in verdicts) > count
-    assert sum(one.executions for one in verdicts) > count
+    assert {} == {
+        f"try_seed({verdict.seed})": verdict.problems[:5]
+        for verdict in verdicts
+        if verdict.problems
+    }
+    assert sum(verdict.crashes for verdict in verdicts) > count
+    assert sum(verdict.executions for verdict in verdicts) > count
 
 
 def test_a_seed_repeats_its_run_exactly() -> None:

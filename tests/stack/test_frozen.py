@@ -54,14 +54,16 @@ class Scripted:
         return True
 
 
-async def watched(one: Scripted, clock: ManualClock, patience: float = 8.0) -> list[str]:
+async def watched(scripted: Scripted, clock: ManualClock, patience: float = 8.0) -> list[str]:
     """Watch until it was asked often enough; return what was told."""
     told: list[str] = []
     async with (
         asyncio.timeout(20),
-        replacing_frozen([one], clock, patience, lambda name, why: told.append(f"{name} {why}")),
+        replacing_frozen(
+            [scripted], clock, patience, lambda name, why: told.append(f"{name} {why}")
+        ),
     ):
-        await one.done.wait()
+        await scripted.done.wait()
     return told
 
 

@@ -38,7 +38,7 @@ def snapshot_event(*, readable: bool) -> Event[Any]:
         "message": "" if readable else "connection refused",
         "failing_since_seconds": None if readable else builders.START_SECONDS + 7,
     }
-    sources = tuple(one.model_copy(update=changes) for one in data.sources)
+    sources = tuple(source.model_copy(update=changes) for source in data.sources)
     return builders.stamped(data.model_copy(update={"sources": sources}))
 
 

@@ -91,7 +91,7 @@ async def test_a_full_disk_costs_time_and_nothing_else(
         (small_disk / "filler").unlink()
         async with asyncio.timeout(100):
             await writing
-        found = [one.headers["ce-id"] async for one in bus.history(["foresail.c.>"])]
+        found = [message.headers["ce-id"] async for message in bus.history(["foresail.c.>"])]
 
     assert 0 < full < COUNT
     assert "cannot write the log (no space left on device); publishers wait for room" == told[0]

@@ -157,7 +157,7 @@ def test_a_chain_without_its_keyframe_is_shown_as_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The log dropped the keyframe: the delta is shown as stored, and nothing crashes."""
-    events = [one for one in events_of_layers() if one.seq >= 4]
+    events = [event for event in events_of_layers() if event.seq >= 4]
     file = write_recording(tmp_path / "late.fslog", events)
 
     assert ExitCode.GOOD == main(["tap", "observation", "--recording", str(file)])

@@ -38,7 +38,7 @@ class Played:
 
     def steps(self, lane: Lane, word: str = "") -> list[Step]:
         """Return the steps of a lane that say a word."""
-        return [one for one in self.incident.steps if one.lane is lane and word in one.text]
+        return [step for step in self.incident.steps if step.lane is lane and word in step.text]
 
     def told(self, reason: str, name: str = "") -> dict[str, float]:
         """Return the first time of each object about which the twin wrote a KubeEvent."""

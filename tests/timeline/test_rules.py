@@ -88,7 +88,7 @@ def test_an_empty_node_that_goes_is_no_damage() -> None:
     gone = reaction(ReactionKind.NODE_GONE, 100.0, "n1", node="n1")
     assert damages(log(gone)) == []
     missed = log(gone, workloads_on={"n1": {WEB}})
-    assert [one.kind for one in damages(missed)] == [DamageKind.NODE_DOWN]
+    assert [damage.kind for damage in damages(missed)] == [DamageKind.NODE_DOWN]
 
 
 def test_an_autoscaler_is_short_until_its_pods_are_ready() -> None:
@@ -187,7 +187,7 @@ def node_down(*crossings: Crossing) -> Incident:
 def test_a_risk_that_stands_when_the_damage_comes_leads() -> None:
     """The lead is the damage's time minus the crossing's, for each model by itself."""
     incident = node_down(crossing(700.0), crossing(990.0, shadow=True))
-    assert [(one.model_id, one.lead_seconds) for one in incident.alarms] == [
+    assert [(alarm.model_id, alarm.lead_seconds) for alarm in incident.alarms] == [
         ("small/1", 300.0),
         ("big/1", 10.0),
     ]
@@ -204,7 +204,7 @@ def test_what_stood_there_for_long_announces_nothing() -> None:
     """Beyond the look-back of 600 s there is no lead, and it is said."""
     incident = node_down(crossing(100.0))
     assert incident.lead_seconds is None
-    assert "announced nothing" in next(one.text for one in incident.steps if "small" in one.text)
+    assert "announced nothing" in next(step.text for step in incident.steps if "small" in step.text)
 
 
 def test_another_nodes_risk_says_nothing() -> None:

@@ -73,7 +73,7 @@ def test_a_node_that_fails() -> None:
     bound = {at for at in play.told("Scheduled").values() if at >= since_start(down.time_seconds)}
     assert since_start(first.time_seconds) == pytest.approx(min(bound), abs=SECOND)
 
-    (alarm,) = [one for one in incident.alarms if not one.shadow]
+    (alarm,) = [alarm for alarm in incident.alarms if not alarm.shadow]
     assert alarm.node == "rack-2"
     assert alarm.lead_seconds == pytest.approx(down.time_seconds - alarm.time_seconds)
 

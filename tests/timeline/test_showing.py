@@ -59,7 +59,7 @@ def test_what_did_not_happen_is_one_line(
 def test_the_list_and_json(timeline: Timeline) -> None:
     """One row for each incident; JSON holds the whole chain with seconds."""
     assert "node failure" in timeline("--list")
-    assert [one["kind"] for one in json.loads(timeline("--list", "--json"))] == ["node_failure"]
+    assert [load["kind"] for load in json.loads(timeline("--list", "--json"))] == ["node_failure"]
     found = json.loads(timeline("--json"))
     assert {"steps", "waits", "alarms", "spans", "curves"} <= set(found)
 

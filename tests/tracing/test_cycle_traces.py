@@ -92,8 +92,10 @@ async def test_each_cycle_of_a_recording_is_one_connected_trace(
     decisions = [span for span in receiver.spans if span.name == "decision"]
     assert len(traces) == len(decisions)
     assert {"referee"} == {span.service for span in decisions}
-    assert all({"foresail.rule", "foresail.action"} <= set(one.attributes) for one in decisions)
-    assert all(len(one.links) >= 2 for one in decisions)
+    assert all(
+        {"foresail.rule", "foresail.action"} <= set(decision.attributes) for decision in decisions
+    )
+    assert all(len(decision.links) >= 2 for decision in decisions)
 
 
 async def test_sending_twice_sends_the_same_spans(recording: Path) -> None:

@@ -105,7 +105,7 @@ def write_events(
     names = write_job_events(reader, source, ledger, codes, folder)
     read = write_task_events(reader, source, ledger, codes, names, folder)
     segments = {
-        one["segment"]: (one["first_us"], one["end_us"])
-        for one in read["segments"]  # type: ignore[attr-defined]
+        segment["segment"]: (segment["first_us"], segment["end_us"])
+        for segment in read["segments"]  # type: ignore[attr-defined]
     }
     return int(str(read["events"])), segments

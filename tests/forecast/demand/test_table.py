@@ -179,7 +179,7 @@ def test_the_model_directory_can_be_read_and_predicts(done: DemandRun, tmp_path:
     done.model.write(tmp_path / "model")
     manifest = read_model(tmp_path / "model").manifest
     assert (manifest.kind, manifest.quantiles) == ("demand", (0.5, 0.9, 0.95, 0.99))
-    kinds = {one.quantile: one.calibration.kind for one in manifest.boosters}
+    kinds = {booster.quantile: booster.calibration.kind for booster in manifest.boosters}
     assert kinds == {0.5: "none", 0.9: "factor", 0.95: "factor", 0.99: "factor"}
     assert manifest.target == "spreads_above_mean_2h"
 

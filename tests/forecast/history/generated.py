@@ -49,7 +49,7 @@ def questions(seed: int, events: Events, rows: int) -> Anchors:
         one["attempt_start_us"] = chance.choice((-1, one["time_us"], max(one["time_us"] - 5, 0)))
         columns.append(one)
     columns.sort(key=lambda one: one["time_us"])
-    return Anchors.of(**{name: [one[name] for one in columns] for name in columns[0]})
+    return Anchors.of(**{name: [column[name] for column in columns] for name in columns[0]})
 
 
 _SHARED = (

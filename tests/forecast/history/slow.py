@@ -213,7 +213,7 @@ def _rates(mine: list[Seen], now_us: int) -> dict[str, float]:
     ]
     quick = sum(duration <= 900_000_000 for duration in failed)
     weights = [0.5 ** (place / 5) for place in range(len(ends))][:64]
-    newest = [one.kind == Kind.FAIL for one in reversed(ends)][:64]
+    newest = [end.kind == Kind.FAIL for end in reversed(ends)][:64]
     weighted = math.fsum(w for w, failure in zip(weights, newest, strict=True) if failure)
     first_us = mine[0].time_us if mine else 0
     firsts = [name for one in mine for name in one.first_of]
@@ -221,7 +221,7 @@ def _rates(mine: list[Seen], now_us: int) -> dict[str, float]:
     clean = [one for one in mine if one.clean]
     clean_starts = sum(one.kind == Kind.SCHEDULE for one in clean)
     clean_fails = [one for one in clean if one.kind == Kind.FAIL and one.duration_us is not None]
-    clean_quick = sum(one.duration_us <= 900_000_000 for one in clean_fails)
+    clean_quick = sum(fail.duration_us <= 900_000_000 for fail in clean_fails)
     return {
         "clean_fail_rate": clean_quick / clean_starts if clean_starts else NAN,
         "failed_task_share": firsts.count("failed_tasks") / tasks if tasks else NAN,

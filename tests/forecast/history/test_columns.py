@@ -42,7 +42,7 @@ def test_a_shift_of_time_and_new_ids_change_nothing(name: str) -> None:
     def told(shift_us: int, ids: int) -> list[str]:
         starts = [10_000_000, 70_000_000, 200_000_000]
         events = TaskEvents.of(
-            time_us=[one + shift_us for one in (*starts, 300_000_000)],
+            time_us=[start + shift_us for start in (*starts, 300_000_000)],
             kind=[0, 1, 1, 3],
             job=[ids] * 4,
             task=[0, 0, 1, 0],

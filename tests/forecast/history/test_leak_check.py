@@ -54,7 +54,7 @@ def test_a_leaking_feature_is_caught() -> None:
         mine = fails.job[np.newaxis, :] == rows.job[:, np.newaxis]
         ages = rows.time_us[:, np.newaxis] - fails.time_us[np.newaxis, :]
         columns = [mine & (ages > 0), mine & (ages >= 0), mine]
-        return np.stack([one.sum(axis=1) for one in columns], axis=1).astype(np.float32)
+        return np.stack([column.sum(axis=1) for column in columns], axis=1).astype(np.float32)
 
     names = ("honest", "counts_ties", "counts_the_future")
     report = check_leaks(build, names, anchors, _moments(anchors))

@@ -32,7 +32,7 @@ def make_model(tmp_path: Path) -> MakeModel:
         changes: Mapping[str, Any] | None = None,
         raw: bytes | None = None,
     ) -> Path:
-        features = [(one.name, one.unit) for one in FEATURE_SET.features]
+        features = [(feature.name, feature.unit) for feature in FEATURE_SET.features]
         column = FEATURE_SET.names.index(feature)
         parts: dict[str, Any] = {
             "name": name,

@@ -33,13 +33,13 @@ FACTOR = 2.0
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     """Return a model that always says: `HIGH` spreads above the mean, doubled by calibration."""
-    names = [one.name for one in FEATURES]
+    names = [feature.name for feature in FEATURES]
     parts = ModelParts(
         name="tiny-demand",
         kind="demand",
         feature_set=FEATURE_SET,
         feature_set_version=FEATURE_SET_VERSION,
-        features=[(one.name, one.unit) for one in FEATURES],
+        features=[(feature.name, feature.unit) for feature in FEATURES],
         data=TrainingData(dataset="fixture"),
         card="# One split\n",
         target=TARGET,
@@ -127,7 +127,7 @@ def test_each_kind_of_model_has_its_setting(model: Path, make_model: Any) -> Non
 
 def test_a_target_of_another_meaning_is_refused(model: Path, tmp_path: Path) -> None:
     """A booster's number must mean what the series' code says."""
-    names = [(one.name, one.unit) for one in FEATURES]
+    names = [(feature.name, feature.unit) for feature in FEATURES]
     parts = ModelParts(
         name="other",
         kind="demand",

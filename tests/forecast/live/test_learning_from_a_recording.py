@@ -53,9 +53,13 @@ def messages(events: list[Event[Any]]) -> list[StoredMessage]:
     encoded = [encode(event) for event in events]
     return [
         StoredMessage(
-            seq=number, time_ns=number, subject=one.subject, headers=one.headers, data=one.data
+            seq=number,
+            time_ns=number,
+            subject=message.subject,
+            headers=message.headers,
+            data=message.data,
         )
-        for number, one in enumerate(encoded, start=1)
+        for number, message in enumerate(encoded, start=1)
     ]
 
 
@@ -104,8 +108,8 @@ def test_training_and_live_inference_compute_the_same_values(tmp_path: Path) -> 
         rows.append(anchors)
         parts.append(current.history.features(anchors))
     whole = rows[0]
-    for one in rows[1:]:
-        whole = whole.joined(one)
+    for row in rows[1:]:
+        whole = whole.concat(row)
     _write(tmp_path, told, whole)
 
     features.write_features(tmp_path, FEATURE_SET.name, lambda _done, _all: None)

@@ -78,8 +78,8 @@ def test_a_prediction_says_what_it_is_and_what_it_read(make_model: Any) -> None:
     }
     assert (told.horizon_seconds, told.calibrated, told.failure) == (900.0, True, "attempt_failed")
     assert told.alarm_ratio == 0.1
-    assert {one.name for one in told.feature_sources} == {"attempts", "nodes"}
-    assert all(one.age_seconds == 0.0 for one in told.feature_sources)
+    assert {source.name for source in told.feature_sources} == {"attempts", "nodes"}
+    assert all(source.age_seconds == 0.0 for source in told.feature_sources)
     first = told.contributions[0]
     assert (first.target, first.feature) == ("n1|default/Job/report-1", "job_fails_60m")
     assert first.value == 1.0
@@ -116,10 +116,10 @@ def test_features_of_a_stale_source_are_missing(make_model: Any) -> None:
     events = one_failure()
     world_events, observation = events[:-1], events[-1]
     signals = tuple(
-        one.model_copy(update={"status": "stale", "age_seconds": 99.0})
-        if one.name == "pods"
-        else one
-        for one in observation.data.signals
+        signal.model_copy(update={"status": "stale", "age_seconds": 99.0})
+        if signal.name == "pods"
+        else signal
+        for signal in observation.data.signals
     )
     late = stamped(
         observation.data.model_copy(update={"signals": signals}), cycle=observation.cycle
@@ -129,7 +129,7 @@ def test_features_of_a_stale_source_are_missing(make_model: Any) -> None:
     told = said(handler, folded(handler, [*world_events, late]))["prediction.risk"]
 
     assert told.nodes.risk_ratio[0] == LOW_RISK
-    assert {one.name: one.age_seconds for one in told.feature_sources}["attempts"] == 99.0
+    assert {source.name: source.age_seconds for source in told.feature_sources}["attempts"] == 99.0
 
 
 def test_without_snapshots_it_says_that_it_cannot(make_model: Any) -> None:

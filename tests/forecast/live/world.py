@@ -166,4 +166,4 @@ def said(handler: InferenceHandler, state: InferenceState) -> dict[str, Any]:
     """Return what is owed for the newest cycle, by subject."""
     newest = handler.open_cycle(state)
     new_events = [one for one in handler.decide(state, overdue=False) if one.cycle == newest]
-    return {".".join(one.data.tokens()): one.data for one in new_events}
+    return {".".join(new_event.data.tokens()): new_event.data for new_event in new_events}

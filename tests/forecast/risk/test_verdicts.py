@@ -24,7 +24,7 @@ def _checked(model: Any) -> tuple[dict[str, Any], dict[str, Check]]:
     figures = split_figures(SplitRows(rows, scores, score, score), past, seed=0)
     figures = {"title": TITLES[UNSEEN], **figures, "words": words_on(UNSEEN, figures)}
     rolling = calibration_figures(rows.label, score)
-    return figures, {one.name: one for one in checks_of({UNSEEN: figures}, rolling)}
+    return figures, {check.name: check for check in checks_of({UNSEEN: figures}, rolling)}
 
 
 def test_a_constant_predictor_fails() -> None:

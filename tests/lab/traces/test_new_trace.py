@@ -121,7 +121,7 @@ def test_a_new_trace_is_played_by_the_twin(village: Path, tmp_path: Path) -> Non
 
     assert chosen.kind == "trace_file"
     played = open_workload(chosen.name_or_path, nodes=2, seed=1)
-    assert {one.name for one in played.arrivals} == {"bread", "cheese"}
+    assert {arrival.name for arrival in played.arrivals} == {"bread", "cheese"}
 
 
 def test_a_new_trace_becomes_a_dataset(village: Path, tmp_path: Path) -> None:

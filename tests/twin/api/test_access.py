@@ -94,7 +94,7 @@ def test_who_am_i(api: Api) -> None:
     assert who["status"]["userInfo"]["username"] == "foresail:executor"
     path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
     _, rules = api.ask("POST", path, {"spec": {"namespace": "default"}}, identity=EXERCISER)
-    verbs: list[Any] = [one["verbs"] for one in rules["status"]["resourceRules"]]
+    verbs: list[Any] = [rule["verbs"] for rule in rules["status"]["resourceRules"]]
     assert ["create", "delete", "patch"] not in verbs
     assert ["get", "list", "watch"] in verbs
 
@@ -111,6 +111,6 @@ def test_what_is_no_token_is_nobody(header: str) -> None:
 def test_each_identity_has_its_own_token() -> None:
     """Every token stands for one identity, and no two are equal."""
     tokens = Tokens.draw()
-    found = [tokens.identity(f"Bearer {tokens.of_all()[one.name]}") for one in IDENTITIES]
+    found = [tokens.identity(f"Bearer {tokens.of_all()[identity.name]}") for identity in IDENTITIES]
     assert tuple(found) == IDENTITIES
     assert len(set(tokens.of_all().values())) == len(IDENTITIES)

@@ -177,7 +177,7 @@ def test_selectors_at_the_limits_are_read(api: Api) -> None:
     api.ask("POST", MAPS, config_map())
 
     found = api.ask("GET", MAPS, None, labelSelector=labels, fieldSelector=fields)[1]
-    assert [one["metadata"]["name"] for one in found["items"]] == ["a"]
+    assert [item["metadata"]["name"] for item in found["items"]] == ["a"]
 
 
 def test_a_watch_lasts_a_day_at_most() -> None:

@@ -58,7 +58,7 @@ def pages(
 
 def names_of(items: list[Any]) -> list[str]:
     """Return the names of items or rows."""
-    return [one.get("object", one)["metadata"]["name"] for one in items]
+    return [item.get("object", item)["metadata"]["name"] for item in items]
 
 
 @pytest.mark.parametrize("limit", [PAGE + 1, BATCH * 3, COUNT - 1, COUNT, COUNT + 1, 10**9])
@@ -67,7 +67,7 @@ def test_long_pages_add_up(many: Api, names: list[str], limit: int) -> None:
     found = pages(many, limit=str(limit))
 
     assert [len(page["items"]) for page in found[:-1]] == [limit] * (len(found) - 1)
-    assert names_of([one for page in found for one in page["items"]]) == names
+    assert names_of([item for page in found for item in page["items"]]) == names
     left = [page["metadata"].get("remainingItemCount", 0) for page in found]
     assert left[0] == max(0, COUNT - limit)
     assert left[-1] == 0
@@ -79,7 +79,7 @@ def test_pages_of_a_selection_add_up(many: Api, names: list[str], limit: str) ->
     """A page of a selection is full although most of what it looks at is left out."""
     found = pages(many, limit=limit, labelSelector="tenth=yes")
 
-    assert names_of([one for page in found for one in page["items"]]) == names[::10]
+    assert names_of([item for page in found for item in page["items"]]) == names[::10]
     assert all(len(page["items"]) == int(limit) for page in found[:-1])
     assert len(found[0]["items"]) == min(int(limit), len(names[::10]))
 

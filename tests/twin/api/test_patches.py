@@ -90,7 +90,7 @@ def test_strategic_lists_merge_by_their_key() -> None:
         }
     }
     spec = _strategic(live, patch)["spec"]
-    assert [one["name"] for one in spec["containers"]] == ["a", "b"]
+    assert [container["name"] for container in spec["containers"]] == ["a", "b"]
     assert [one["name"] for one in spec["containers"][0]["env"]] == ["X", "Y"]
     assert spec["containers"][0]["image"] == "1"
     assert spec["tolerations"] == [{"key": "other"}]
@@ -126,7 +126,7 @@ def test_strategic_directives() -> None:
             }
         },
     )
-    assert [one["name"] for one in ordered["spec"]["containers"]] == ["c", "a", "b"]
+    assert [container["name"] for container in ordered["spec"]["containers"]] == ["c", "a", "b"]
     strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}}
     changed = apply_patch(
         {"spec": {"strategy": strategy}},

@@ -161,11 +161,11 @@ def test_every_kind_is_described(api: Api, kind: Any) -> None:
     """Each kind that is kept stands in discovery and in OpenAPI, and every reference leads on."""
     path = f"apis/{kind.group}/{kind.version}" if kind.group else f"api/{kind.version}"
     _, resources = api.ask("GET", f"/{path}")
-    assert kind.resource in {one["name"] for one in resources["resources"]}
+    assert kind.resource in {resource["name"] for resource in resources["resources"]}
     _, document = api.ask("GET", f"/openapi/v3/{path}")
     schemas = document["components"]["schemas"]
     of = {"group": kind.group, "version": kind.version, "kind": kind.kind}
-    named = [one for one in schemas.values() if of in one.get(GVK, [])]
+    named = [schema for schema in schemas.values() if of in schema.get(GVK, [])]
     assert len(named) == 1
     references = json.dumps(schemas).split('"#/components/schemas/')[1:]
     assert {text.partition('"')[0] for text in references} <= set(schemas)

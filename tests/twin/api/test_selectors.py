@@ -32,4 +32,4 @@ def test_label_selectors(api: Api, selector: str, selected: str) -> None:
         assert api.ask("POST", MAPS, {"metadata": {"name": name, "labels": labels}})[0] == 201
     found = api.ask("GET", MAPS, None, labelSelector=selector)[1]
 
-    assert " ".join(one["metadata"]["name"] for one in found["items"]) == selected
+    assert " ".join(item["metadata"]["name"] for item in found["items"]) == selected

@@ -38,7 +38,7 @@ def _map(data: dict[str, str], **metadata: Any) -> dict[str, Any]:
 
 def _owners(obj: dict[str, Any]) -> dict[tuple[str, str], Any]:
     entries = obj["metadata"].get("managedFields", [])
-    return {(one["manager"], one["operation"]): one["fieldsV1"] for one in entries}
+    return {(entry["manager"], entry["operation"]): entry["fieldsV1"] for entry in entries}
 
 
 def test_an_apply_creates_and_owns_what_it_says(api: Api) -> None:
@@ -116,7 +116,7 @@ def test_items_of_lists_are_told_apart_by_their_keys(api: Api, deployment: Make)
     status, both = api.apply(WEB, {**extra, "spec": {"template": pod}}, "you")
     assert status == 200
     containers = both["spec"]["template"]["spec"]["containers"]
-    assert [one["name"] for one in containers] == ["c", "side"]
+    assert [container["name"] for container in containers] == ["c", "side"]
     _, one = api.apply(WEB, {**extra, "spec": {}}, "you")
     assert [each["name"] for each in one["spec"]["template"]["spec"]["containers"]] == ["c"]
 
@@ -204,7 +204,7 @@ _containers = st.lists(
     ),
     min_size=1,
     max_size=3,
-    unique_by=lambda one: one["name"],
+    unique_by=lambda fixed_dictionary: fixed_dictionary["name"],
 )
 _specs = st.fixed_dictionaries(
     {}, optional={"containers": _containers, "nodeSelector": st.dictionaries(_values, _values)}

@@ -15,7 +15,7 @@ Create = Callable[..., PodRecord]
 def initialized(engine: Engine, name: str) -> dict[str, Any]:
     """Return a pod's Initialized condition."""
     conditions = engine.store.get("pods", "default", name)["status"]["conditions"]
-    return next(one for one in conditions if one["type"] == "Initialized")
+    return next(condition for condition in conditions if condition["type"] == "Initialized")
 
 
 def test_init_containers_delay_the_start_and_show_it(build: Build, create: Create) -> None:
@@ -29,13 +29,13 @@ def test_init_containers_delay_the_start_and_show_it(build: Build, create: Creat
     assert (early["status"], early["reason"]) == ("False", "ContainersNotInitialized")
     assert early["message"] == "containers with incomplete status: [i0 i1]"
     statuses = engine.store.get("pods", "default", "a")["status"]["initContainerStatuses"]
-    assert [one["state"]["waiting"]["reason"] for one in statuses] == ["PodInitializing"] * 2
+    assert [status["state"]["waiting"]["reason"] for status in statuses] == ["PodInitializing"] * 2
     engine.advance(engine.now + 10)
 
     assert initialized(engine, "a")["status"] == "True"
     assert 1.9 < pod.container_since - plain.container_since < 2.3
     statuses = engine.store.get("pods", "default", "a")["status"]["initContainerStatuses"]
-    assert [one["state"]["terminated"]["exitCode"] for one in statuses] == [0, 0]
+    assert [status["state"]["terminated"]["exitCode"] for status in statuses] == [0, 0]
     assert "initContainerStatuses" not in engine.store.get("pods", "default", "plain")["status"]
 
 

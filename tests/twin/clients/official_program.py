@@ -167,10 +167,10 @@ def paged(core: Any) -> bool:
     names, token = [], None
     while True:
         page = core.list_node(limit=3, _continue=token)
-        names += [one.metadata.name for one in page.items]
+        names += [item.metadata.name for item in page.items]
         token = page.metadata._continue
         if not token:
-            return names == [one.metadata.name for one in core.list_node().items]
+            return names == [item.metadata.name for item in core.list_node().items]
 
 
 def by_dynamic_client(dynamic: Any) -> dict[str, Any]:

@@ -219,7 +219,9 @@ def _run(place: Place, name: str, labels: dict[str, str]) -> None:
 
 def _ready(place: Place, name: str) -> bool:
     status = place.ask("GET", "pods", name).body["status"]
-    conditions = {one["type"]: one["status"] for one in status.get("conditions", [])}
+    conditions = {
+        condition["type"]: condition["status"] for condition in status.get("conditions", [])
+    }
     return conditions.get("Ready") == "True"
 
 

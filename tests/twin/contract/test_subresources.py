@@ -50,7 +50,7 @@ def test_status_of_a_node_can_be_written(place: Place) -> None:
     assert found.body["spec"]["unschedulable"] is True
     query = {"fieldSelector": f"spec.unschedulable=true,metadata.name={name}"}
     listed = place.face.ask("GET", NODES, query=query).body["items"]
-    assert [one["metadata"]["name"] for one in listed] == [name]
+    assert [item["metadata"]["name"] for item in listed] == [name]
     assert place.face.ask("DELETE", path).status == 200
 
 

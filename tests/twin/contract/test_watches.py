@@ -36,7 +36,7 @@ def test_versions_of_events_can_be_resumed_from(place: Place) -> None:
     events = place.face.events(place.path("configmaps"), query, 3)
     second = events[1]["object"]["metadata"]["resourceVersion"]
     assert place.seen("configmaps", second, 1) == [("ADDED", "c")]
-    versions = [int(one["object"]["metadata"]["resourceVersion"]) for one in events]
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
     assert versions == sorted(set(versions))
 
 
@@ -59,9 +59,9 @@ def test_without_a_version_a_watch_begins_with_what_there_is(place: Place) -> No
     for query in ({}, {"resourceVersion": "0"}):
         wanted = {"labelSelector": "mine=yes", **query}
         events = place.face.events(place.path("configmaps"), wanted, 2)
-        seen = {(one["type"], one["object"]["metadata"]["name"]) for one in events}
+        seen = {(event["type"], event["object"]["metadata"]["name"]) for event in events}
         assert seen == {("ADDED", "a"), ("ADDED", "b")}
-        assert {one["object"]["kind"] for one in events} == {"ConfigMap"}
+        assert {event["object"]["kind"] for event in events} == {"ConfigMap"}
 
 
 def test_selectors_turn_changes_into_coming_and_going(place: Place) -> None:

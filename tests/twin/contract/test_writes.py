@@ -258,7 +258,9 @@ def test_patches(place: Place) -> None:
     side = {"name": "side", "image": "busybox:1"}
     change: Any = {"spec": {"template": {"spec": {"containers": [side]}}}}
     found = place.ask("PATCH", "deployments", "web", body=change, content_type=STRATEGIC)
-    names = [one["name"] for one in found.body["spec"]["template"]["spec"]["containers"]]
+    names = [
+        container["name"] for container in found.body["spec"]["template"]["spec"]["containers"]
+    ]
     assert sorted(names) == ["c", "side"]
     change["spec"]["template"]["spec"]["containers"][0]["$patch"] = "delete"
     found = place.ask("PATCH", "deployments", "web", body=change, content_type=STRATEGIC)

@@ -111,7 +111,7 @@ def test_pods_that_hold_nothing_need_no_budget(cluster: Any, workload: Build) ->
     pod = cluster.pods(app="web")[0]
     cluster.engine.evict("default", pod.name)
 
-    assert pod.name not in [one.name for one in cluster.pods(app="web")]
+    assert pod.name not in [pod.name for pod in cluster.pods(app="web")]
 
 
 @pytest.mark.parametrize(("policy", "goes"), [(None, False), ("AlwaysAllow", True)])

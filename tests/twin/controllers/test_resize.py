@@ -87,9 +87,9 @@ def test_what_never_fits_is_infeasible(cluster: Any, template: Build) -> None:
     resize(cluster, "a", "9")
     cluster.run(5)
     entry = next(
-        one
-        for one in cluster.status("pods", "a")["conditions"]
-        if one["type"] == "PodResizePending"
+        condition
+        for condition in cluster.status("pods", "a")["conditions"]
+        if condition["type"] == "PodResizePending"
     )
 
     assert entry["reason"] == "Infeasible"

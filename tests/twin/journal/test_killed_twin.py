@@ -103,7 +103,7 @@ def test_a_killed_twin_continues_its_world(tmp_path: Path) -> None:
             assert after["now"] >= before["now"]
             assert after["hash"] == rerun(tmp_path, after["now"]).state_hash()
             assert int(call(ready, "GET", maps)["metadata"]["resourceVersion"]) >= seen
-            names = {one["metadata"]["name"] for one in call(ready, "GET", maps)["items"]}
+            names = {item["metadata"]["name"] for item in call(ready, "GET", maps)["items"]}
             assert {f"life-{number}" for number in range(life + 1)} <= names
             assert call(ready, "GET", f"/api/v1/nodes/{node}")["spec"]["unschedulable"]
     finally:

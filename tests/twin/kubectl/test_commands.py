@@ -14,7 +14,9 @@ NODE = "node-0001"
 
 
 @pytest.mark.parametrize(
-    "command", COMMANDS, ids=[f"{n:02} {one.line}" for n, one in enumerate(COMMANDS, start=1)]
+    "command",
+    COMMANDS,
+    ids=[f"{n:02} {command.line}" for n, command in enumerate(COMMANDS, start=1)],
 )
 def test_command(kubectl: Kubectl, command: Command) -> None:
     """The command ends with the code and the words that it has on a real cluster."""

@@ -162,7 +162,7 @@ def spread_reason(facts: Facts, pod: Object, node: Object) -> str:
         sums: Counter[str] = Counter()
         for name, other in facts.nodes.items():
             labels = other["metadata"]["labels"]
-            if all(one in labels for one in keys) and included(pod, entry, other):
+            if all(key in labels for key in keys) and included(pod, entry, other):
                 sums[labels[key]] += counted(facts, pod, entry, name)
         least = min(sums.values(), default=2**31 - 1)
         if len(sums) < (entry.get("minDomains") or 1):

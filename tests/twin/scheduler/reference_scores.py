@@ -129,7 +129,7 @@ def spread_scores(facts: Facts, pod: Object, nodes: list[Object]) -> list[int]:
                     counted(facts, pod, entry, name)
                     for name, other in facts.nodes.items()
                     if other["metadata"]["labels"].get(key) == labels[key]
-                    and all(one in other["metadata"]["labels"] for one in keys)
+                    and all(key in other["metadata"]["labels"] for key in keys)
                     and included(pod, entry, other)
                 )
             total += count * math.log(size + 2) + (entry["maxSkew"] - 1)

@@ -52,5 +52,5 @@ def test_each_bad_field_is_named(spec: Object, field: str, why: str) -> None:
         Cluster().pod("p", **spec)
 
     assert refused.value.status == 422
-    causes = {one["field"]: one["message"] for one in refused.value.details["causes"]}
+    causes = {cause["field"]: cause["message"] for cause in refused.value.details["causes"]}
     assert why in causes[field]

@@ -63,7 +63,7 @@ def test_the_system_classes_are_there_and_count() -> None:
     cluster = Cluster()
     add_system_classes(cluster.store)
     served = {
-        one["metadata"]["name"]: one["value"] for one in cluster.store.list("priorityclasses")
+        item["metadata"]["name"]: item["value"] for item in cluster.store.list("priorityclasses")
     }
     assert served == {
         "system-cluster-critical": 2_000_000_000,
