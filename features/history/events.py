@@ -27,6 +27,9 @@ class Kind(IntEnum):
     KILL = 5
     LOST = 6
     """It ended and nobody saw how; ends an attempt, counts as no end."""
+    OTHER = 7
+    """Valid, but no part of an attempt: updates, queueing. Those who read traces check and count it, then
+    leave it out; the features never see it."""
 
 
 class MachineKind(IntEnum):

@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from features.history import Kind
 from lab.forecast.labels import LabelChoice, label, with_ends
 from lab.forecast.parts import PartWriter
-from lab.traces.events import MINUTE_US, TASK_EVENTS, Kind, Schema
+from lab.traces.events import MINUTE_US, TASK_EVENTS, TASK_FACTS, Schema
 
 GRID_US = 5 * MINUTE_US
 EVENTS_AT_A_TIME = 200_000
@@ -28,21 +29,7 @@ ANCHOR: Schema = {
     "row": pl.Int64,
     "time_us": pl.Int64,
     "segment": pl.Int16,
-    **{
-        name: TASK_EVENTS[name]
-        for name in (
-            "job",
-            "task",
-            "name",
-            "user",
-            "machine",
-            "cpu_request",
-            "memory_request",
-            "priority",
-            "scheduling_class",
-            "different_machines",
-        )
-    },
+    **{name: TASK_EVENTS[name] for name in TASK_FACTS},
     "attempt_start_us": pl.Int64,
     "first_of_job": pl.Boolean,
     "job_first_us": pl.Int64,

@@ -18,11 +18,11 @@ import polars as pl
 
 from bus.errors import ConfigError
 from bus.limited_files import read_limited
+from features.history import Kind
 from lab.forecast.anchors import Grid
 from lab.forecast.features import chunk_features
 from lab.forecast.labels import LabelChoice
 from lab.forecast.workspace import Workspace
-from lab.traces.events import Kind
 from schemas.limited_json import load_json
 
 ROWS_PER_CHUNK = 200_000

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from lab.traces.events import ENDS, HORIZON_MINUTES, MINUTE_US, Kind
+from features.history import Kind
+from lab.traces.events import ENDS, HORIZON_MINUTES, MINUTE_US
 
 CENSORED = -1
 NO_END = -1

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
+from features.history import Kind
 from lab.forecast.parts import PartWriter
 from lab.traces.codes import UNKNOWN, Codes
 from lab.traces.event_reader import EventReader, Frames, TraceInput
-from lab.traces.events import ENDS, JOB_EVENTS, MACHINE_EVENTS, TASK_EVENTS, USAGE, Kind
+from lab.traces.events import ENDS, JOB_EVENTS, MACHINE_EVENTS, TASK_EVENTS, USAGE
 from lab.traces.repair import Ledger
 
 SORTED_ROWS = 250_000

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import polars as pl
 
+from features.history import Kind
 from lab.forecast.anchors import ANCHOR, failed_before, job_facts
 from lab.forecast.labels import LabelChoice, label, label_name
 from lab.forecast.normalise import in_order, task_keys
 from lab.forecast.parts import PartWriter
 from lab.traces.codes import CODES_FILE, Codes
 from lab.traces.event_reader import EventReader, TraceInput
-from lab.traces.events import Kind
 from lab.traces.repair import Ledger
 
 NO_NAMES = pl.DataFrame(schema={"job": pl.Int64, "named_us": pl.Int64})

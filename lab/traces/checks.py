@@ -53,6 +53,11 @@ def amount_checks(*names: str) -> list[Check]:
     ]
 
 
+def row_in_input(before: int) -> pl.Expr:
+    """Return the column `row` counted from 0 over all files, `before` of them in earlier files."""
+    return (pl.col("row") - 1 + before).alias("row")
+
+
 def checked_rows(
     paths: Sequence[Path],
     form: TableForm,

@@ -20,10 +20,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from lab.traces.checks import amount_checks, checked_rows, key_checks, time_checks
+from features.history import Kind
+from lab.traces.checks import (
+    amount_checks,
+    checked_rows,
+    key_checks,
+    row_in_input,
+    time_checks,
+)
 from lab.traces.codes import Codes
 from lab.traces.event_reader import EventReader, Frames, TraceInput, missing_table
-from lab.traces.events import ENDS, Kind
+from lab.traces.events import ENDS, TASK_FACTS, USAGE
 from lab.traces.repair import Check, Ledger
 from lab.traces.tables import Column, TableForm
 from lab.traces.trace_reader import TraceReader
@@ -135,23 +142,11 @@ def _windows(source: TraceInput, ledger: Ledger) -> Frames:
             .fill_null(-1)
             .alias("end_kind"),
             _END.fill_null(-1).alias("end_us"),
-            (pl.col("row") - 1 + before).alias("row"),
+            row_in_input(before),
         )
 
 
-_EVENT = (
-    "job",
-    "task",
-    "name",
-    "user",
-    "machine",
-    "cpu_request",
-    "memory_request",
-    "priority",
-    "scheduling_class",
-    "different_machines",
-    "segment",
-)
+_EVENT = (*TASK_FACTS, "segment")
 
 
 def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
@@ -207,18 +202,7 @@ def _starts(ordered: pl.DataFrame, ends: pl.DataFrame) -> np.ndarray:
 def _usage(source: TraceInput, _ledger: Ledger) -> Iterator[pl.DataFrame]:
     # The rows were judged when the events were read.
     for frame in _windows(source, Ledger(repair=True)):
-        yield frame.select(
-            "time_us",
-            "start_us",
-            "job",
-            "task",
-            "machine",
-            "cpu_mean",
-            "cpu_max",
-            "memory_mean",
-            "memory_max",
-            "row",
-        )
+        yield frame.select(*USAGE)
 
 
 READER = EventReader(

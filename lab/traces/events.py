@@ -10,11 +10,11 @@ Sources: clusterdata-2011-2 format and schema, "Google cluster-usage traces v3" 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import IntEnum
 
 import polars as pl
 
 from bus.errors import ConfigError
+from features.history import Kind, MachineKind
 
 MICROSECONDS = 1_000_000
 MINUTE_US = 60 * MICROSECONDS
@@ -28,30 +28,8 @@ HORIZON_MINUTES = (5, 15, 30, 45, 60)
 """How far ahead ends are labelled."""
 
 
-class Kind(IntEnum):
-    """What happened to a task or job."""
-
-    SUBMIT = 0
-    SCHEDULE = 1
-    EVICT = 2
-    FAIL = 3
-    FINISH = 4
-    KILL = 5
-    LOST = 6
-    OTHER = 7
-    """Valid, but no part of an attempt: updates, queueing. Checked, counted, then left out."""
-
-
 ENDS = (Kind.EVICT, Kind.FAIL, Kind.FINISH, Kind.KILL, Kind.LOST)
 """What ends an attempt; each may count as the failure that is predicted."""
-
-
-class MachineKind(IntEnum):
-    """What happened to a machine."""
-
-    ADD = 0
-    REMOVE = 1
-    UPDATE = 2
 
 
 EventTable = Mapping[int, Kind]
@@ -87,6 +65,19 @@ GOOGLE_2019_MACHINE: Mapping[int, MachineKind] = {
 }
 
 Schema = Mapping[str, type[pl.DataType]]
+TASK_FACTS = (
+    "job",
+    "task",
+    "name",
+    "user",
+    "machine",
+    "cpu_request",
+    "memory_request",
+    "priority",
+    "scheduling_class",
+    "different_machines",
+)
+"""What an event says of its task, whatever happened."""
 TASK_EVENTS: Schema = {
     "time_us": pl.Int64,
     "kind": pl.Int8,

@@ -21,6 +21,7 @@ from lab.traces.checks import (
     checked_rows,
     code_checks,
     key_checks,
+    row_in_input,
     time_checks,
 )
 from lab.traces.event_reader import EventReader, Frames, TraceInput, find_tables
@@ -136,7 +137,7 @@ def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
             "scheduling_class",
             "different_machines",
             "segment",
-            (pl.col("row") - 1 + before).alias("row"),
+            row_in_input(before),
         )
 
 
@@ -195,7 +196,7 @@ def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
             pl.col("logical_job_name").alias("name"),
             "user",
             "scheduling_class",
-            (pl.col("row") - 1 + before).alias("row"),
+            row_in_input(before),
         )
 
 
@@ -214,7 +215,7 @@ def _machine_events(source: TraceInput, ledger: Ledger) -> Iterator[pl.DataFrame
             pl.col("machine_id").alias("machine"),
             "cpus",
             "memory",
-            (pl.col("row") - 1 + before).alias("row"),
+            row_in_input(before),
         )
 
 

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import polars as pl
 
+from features.history import Kind
 from lab.traces.event_reader import EventReader, TraceInput
-from lab.traces.events import MICROSECONDS, Kind
+from lab.traces.events import MICROSECONDS
 from lab.traces.repair import Ledger
 from lab.traces.workload_trace import (
     HOURS_PER_DAY,

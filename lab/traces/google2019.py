@@ -18,6 +18,7 @@ from lab.traces.checks import (
     checked_rows,
     code_checks,
     key_checks,
+    row_in_input,
     time_checks,
 )
 from lab.traces.event_reader import EventReader, Frames, TraceInput, find_tables
@@ -115,10 +116,6 @@ def _machine() -> pl.Expr:
     return pl.when(known).then("machine_id").otherwise(-1).cast(pl.Int64).alias("machine")
 
 
-def _row(before: int) -> pl.Expr:
-    return (pl.col("row") - 1 + before).alias("row")
-
-
 def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
     paths = source.tables.get(INSTANCES)
     if paths is None:
@@ -142,7 +139,7 @@ def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
             "scheduling_class",
             pl.lit(None, pl.Int8).alias("different_machines"),
             pl.lit(0, pl.Int16).alias("segment"),
-            _row(before),
+            row_in_input(before),
         )
 
 
@@ -161,7 +158,7 @@ def _collections_as_tasks(paths: Sequence[Path], ledger: Ledger) -> Frames:
             "scheduling_class",
             pl.lit(None, pl.Int8).alias("different_machines"),
             pl.lit(0, pl.Int16).alias("segment"),
-            _row(before),
+            row_in_input(before),
         )
 
 
@@ -176,7 +173,7 @@ def _job_events(source: TraceInput, ledger: Ledger) -> Frames:
             pl.col("collection_logical_name").alias("name"),
             "user",
             "scheduling_class",
-            _row(before),
+            row_in_input(before),
         )
 
 
@@ -196,7 +193,7 @@ def _machine_events(source: TraceInput, ledger: Ledger) -> Frames:
             pl.col("machine_id").alias("machine"),
             "cpus",
             "memory",
-            _row(before),
+            row_in_input(before),
         )
 
 
@@ -216,7 +213,7 @@ def _usage(source: TraceInput, ledger: Ledger) -> Frames:
             pl.col("instance_index").alias("task"),
             _machine(),
             *amounts,
-            _row(before),
+            row_in_input(before),
         )
 
 

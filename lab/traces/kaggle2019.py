@@ -21,10 +21,11 @@ from lab.traces.checks import (
     checked_rows,
     code_checks,
     key_checks,
+    row_in_input,
     time_checks,
 )
 from lab.traces.event_reader import EventReader, Frames, TraceInput, missing_table
-from lab.traces.events import GOOGLE_2019, TRACE_START_US
+from lab.traces.events import GOOGLE_2019, TRACE_START_US, USAGE
 from lab.traces.repair import Check, Ledger
 from lab.traces.tables import Column, TableForm
 from lab.traces.trace_reader import TraceReader
@@ -115,7 +116,7 @@ def _rows(source: TraceInput, ledger: Ledger) -> Frames:
             _key("collection_id").alias("job"),
             _whole("instance_index").cast(pl.Int32).alias("task"),
             machine.alias("machine"),
-            (pl.col("row") - 1 + before).alias("row"),
+            row_in_input(before),
         )
 
 
@@ -144,18 +145,10 @@ def _task_events(source: TraceInput, ledger: Ledger) -> Frames:
 def _usage(source: TraceInput, _ledger: Ledger) -> Frames:
     # The rows were judged when the events were read.
     for frame in _rows(source, Ledger(repair=True)):
-        yield frame.select(
-            _whole("end_time").alias("time_us"),
-            _whole("start_time").alias("start_us"),
-            "job",
-            "task",
-            "machine",
-            "cpu_mean",
-            "cpu_max",
-            "memory_mean",
-            "memory_max",
-            "row",
-        ).filter(pl.col("time_us").is_not_null())
+        timed = frame.with_columns(
+            _whole("end_time").alias("time_us"), _whole("start_time").alias("start_us")
+        )
+        yield timed.select(*USAGE).filter(pl.col("time_us").is_not_null())
 
 
 READER = EventReader(

@@ -15,8 +15,8 @@ import polars as pl
 
 from lab.traces.machines import BYTES_PER_GIB, MachineKind, machine_rows
 from lab.traces.trace_reader import CC_BY, CC_BY_URL, REDUCED, Publication, TraceReader
+from lab.traces.wide_jobs import split_wide_jobs
 from lab.traces.workload_trace import (
-    POD_COLUMNS,
     PodClass,
     TraceFile,
     WorkloadTrace,
@@ -36,7 +36,13 @@ def read_philly(data_dir: Path) -> WorkloadTrace:
     """Read the job list; raises InputError when it is missing."""
     nodes = machine_rows("philly-machine", MACHINES)
     jobs = _jobs(pl.read_parquet(require(data_dir, JOB_FILE)))
-    pods = _pods(jobs)
+    pods = split_wide_jobs(
+        jobs,
+        units="num_gpus",
+        most_units=LARGEST_GPUS,
+        class_name="training",
+        requests=_requests,
+    )
     return WorkloadTrace(
         name="philly",
         nodes=nodes,
@@ -70,31 +76,12 @@ def _jobs(raw: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _pods(jobs: pl.DataFrame) -> pl.DataFrame:
-    """One row per pod: full machines of 8 GPUs, then the rest."""
-    parts = (pl.col("num_gpus") + LARGEST_GPUS - 1) // LARGEST_GPUS
-    part = pl.col("part")
-    left = pl.col("num_gpus") - part * LARGEST_GPUS
-    suffix = pl.when(pl.col("num_gpus") > LARGEST_GPUS).then(pl.format("-{}", part))
-    return (
-        jobs.with_columns(pl.int_ranges(parts.clip(1)).alias("part"))
-        .explode("part")
-        .with_columns(pl.min_horizontal(left, LARGEST_GPUS).alias("gpus"))
-        .select(
-            (pl.col("job") + suffix.otherwise(pl.lit(""))).alias("name"),
-            pl.lit("training").alias("class_name"),
-            pl.col("job").alias("batch"),
-            (pl.col("gpus") * MILLICORES_PER_GPU).alias("cpu_millicores"),
-            (pl.col("gpus") * BYTES_PER_GPU).alias("memory_bytes"),
-            "gpus",
-            "arrive_seconds",
-            pl.col("arrive_seconds").alias("start_seconds"),
-            (pl.col("arrive_seconds") + pl.col("running_seconds")).alias("end_seconds"),
-            "running_seconds",
-            pl.lit("succeed").alias("outcome"),
-        )
-        .select(POD_COLUMNS)
-    )
+def _requests(gpus: pl.Expr) -> dict[str, pl.Expr]:
+    return {
+        "cpu_millicores": gpus * MILLICORES_PER_GPU,
+        "memory_bytes": gpus * BYTES_PER_GPU,
+        "gpus": gpus,
+    }
 
 
 TRACE = TraceReader(

@@ -23,10 +23,11 @@ from bus.errors import RecordingDamaged
 from bus.events import event_of
 from bus.recording import open_recording
 from features.codes import parts_of, program_of
+from features.history import Kind
 from features.live.live_history import LiveHistory, Machines, machine_events
 from features.live.pod_changes import MICROSECONDS, Change, Scale
 from lab.traces.event_reader import EventReader, Frames, TraceInput
-from lab.traces.events import HORIZON_MINUTES, MINUTE_US, Kind
+from lab.traces.events import HORIZON_MINUTES, MINUTE_US
 from lab.traces.repair import Ledger, SchemaDrift
 from lab.traces.trace_reader import TraceReader
 from schemas.observation import Observation

@@ -17,8 +17,8 @@ import polars as pl
 
 from lab.traces.machines import BYTES_PER_GIB, MachineKind, machine_rows
 from lab.traces.trace_reader import MIT, MIT_URL, REDUCED, Publication, TraceReader
+from lab.traces.wide_jobs import split_wide_jobs
 from lab.traces.workload_trace import (
-    POD_COLUMNS,
     PodClass,
     TraceFile,
     WorkloadTrace,
@@ -49,7 +49,9 @@ def read_surf(data_dir: Path) -> WorkloadTrace:
     nodes = machine_rows("lisa", MACHINES)
     tasks = _tasks(pl.read_parquet(require(data_dir, TASK_FILE)))
     windows = _windows(pl.read_parquet(require(data_dir, FRAGMENT_FILE)), tasks)
-    pods = _pods(tasks)
+    pods = split_wide_jobs(
+        tasks, units="cores", most_units=CORES_PER_POD, class_name="job", requests=_requests
+    )
     return WorkloadTrace(
         name="surf",
         nodes=nodes,
@@ -80,13 +82,13 @@ def _tasks(raw: pl.DataFrame) -> pl.DataFrame:
     return raw.sort("submission_time", "id").with_columns(
         (since.dt.total_milliseconds() / MILLISECONDS).alias("arrive_seconds"),
         (pl.col("duration") / MILLISECONDS).clip(lower_bound=1.0).alias("running_seconds"),
-        pl.format("surf-{}", "id").alias("name"),
+        pl.format("surf-{}", "id").alias("job"),
         pl.col("cpu_count").cast(pl.Int64).alias("cores"),
     )
 
 
 def _windows(fragments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
-    """At most MOST_WINDOWS windows per job in order: name, seconds, ratio (use over request)."""
+    """At most MOST_WINDOWS windows per job in order: job, seconds, ratio (use over request)."""
     index, count = pl.int_range(pl.len()).over("id"), pl.len().over("id")
     run = (count + MOST_WINDOWS - 1) // MOST_WINDOWS
     seconds = pl.col("duration") / MILLISECONDS
@@ -99,53 +101,36 @@ def _windows(fragments: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
             (seconds * pl.col("cpu_usage")).sum().alias("used"),
         )
         .join(
-            tasks.select("id", "name", "cpu_capacity"), on="id", how="inner", maintain_order="left"
+            tasks.select("id", "job", "cpu_capacity"), on="id", how="inner", maintain_order="left"
         )
         .with_columns(
             (pl.col("used") / (pl.col("seconds") * pl.col("cpu_capacity"))).round(4).alias("ratio")
         )
-        .select("name", "seconds", "ratio")
+        .select("job", "seconds", "ratio")
     )
 
 
 def _by_pod(windows: pl.DataFrame, pods: pl.DataFrame) -> dict[str, list[tuple[float, float]]]:
     """Windows by pod; the pods of one job share them."""
     by_job: dict[str, list[tuple[float, float]]] = {}
-    for name, seconds, ratio in windows.iter_rows():
-        by_job.setdefault(name, []).append((seconds, ratio))
+    for job, seconds, ratio in windows.iter_rows():
+        by_job.setdefault(job, []).append((seconds, ratio))
     rows = pods.select("name", "batch").iter_rows()
     return {name: by_job[job] for name, job in rows if job in by_job}
 
 
 def _mean_ratios(windows: pl.DataFrame) -> tuple[float, ...]:
     used = (pl.col("seconds") * pl.col("ratio")).sum() / pl.col("seconds").sum()
-    means = windows.group_by("name").agg(used.alias("mean"))
+    means = windows.group_by("job").agg(used.alias("mean"))
     return tuple(sorted(means["mean"].to_list()))
 
 
-def _pods(tasks: pl.DataFrame) -> pl.DataFrame:
-    parts = (pl.col("cores") + CORES_PER_POD - 1) // CORES_PER_POD
-    part = pl.col("part")
-    suffix = pl.when(pl.col("cores") > CORES_PER_POD).then(pl.format("-{}", part))
-    cores = pl.min_horizontal(pl.col("cores") - part * CORES_PER_POD, CORES_PER_POD)
-    return (
-        tasks.with_columns(pl.int_ranges(parts).alias("part"))
-        .explode("part")
-        .select(
-            (pl.col("name") + suffix.otherwise(pl.lit(""))).alias("name"),
-            pl.lit("job").alias("class_name"),
-            pl.col("name").alias("batch"),
-            (cores * 1000).alias("cpu_millicores"),
-            (cores * BYTES_PER_CORE).alias("memory_bytes"),
-            pl.lit(0, pl.Int64).alias("gpus"),
-            "arrive_seconds",
-            pl.col("arrive_seconds").alias("start_seconds"),
-            (pl.col("arrive_seconds") + pl.col("running_seconds")).alias("end_seconds"),
-            "running_seconds",
-            pl.lit("succeed").alias("outcome"),
-        )
-        .select(POD_COLUMNS)
-    )
+def _requests(cores: pl.Expr) -> dict[str, pl.Expr]:
+    return {
+        "cpu_millicores": cores * 1000,
+        "memory_bytes": cores * BYTES_PER_CORE,
+        "gpus": pl.lit(0, pl.Int64),
+    }
 
 
 TRACE = TraceReader(

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import polars as pl
 
+from features.history import Kind
 from lab.forecast.normalise import write_job_events, write_task_events
 from lab.traces.codes import Codes
 from lab.traces.event_reader import EventReader, Frames, TraceInput
-from lab.traces.events import Kind
 from lab.traces.repair import Ledger
 
 MINUTE_US = 60_000_000

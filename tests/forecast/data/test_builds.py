@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bus.errors import ConfigError, InputError
+from features.history import Kind
 from lab.forecast import dataset_build
 from lab.forecast.builds import Build, finished_build
 from lab.forecast.dataset import open_dataset
@@ -16,7 +17,6 @@ from lab.forecast.dataset_build import DatasetPlan, build_dataset
 from lab.forecast.labels import LabelChoice
 from lab.forecast.workspace import Workspace, workspace_of
 from lab.traces.event_reader import EventReader
-from lab.traces.events import Kind
 from tests.forecast.data.made import drawn, made_reader
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from features.history import Kind
 from lab.forecast.dataset_build import DatasetPlan, build_dataset
-from lab.traces.events import GOOGLE_2011, GOOGLE_2019, Kind
+from lab.traces.events import GOOGLE_2011, GOOGLE_2019
 from lab.traces.google2011 import READER as GOOGLE2011
 from lab.traces.repair import Ledger, SchemaDrift
 

@@ -9,9 +9,9 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.history import Kind
 from lab.forecast.anchors import GRID_US, Grid, write_attempts
 from lab.forecast.labels import LabelChoice
-from lab.traces.events import Kind
 from tests.forecast.data.made import MINUTE_US, Event, drawn, write_events
 
 CHOICE = LabelChoice((Kind.FAIL,), 15)

@@ -10,9 +10,10 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from features.history import Kind
 from lab.forecast.anchors import schedule_anchors, write_attempts
 from lab.forecast.labels import LabelChoice
-from lab.traces.events import ENDS, Kind
+from lab.traces.events import ENDS
 from tests.forecast.data.made import MINUTE_US, Event, drawn, write_events
 
 CHOICE = LabelChoice((Kind.EVICT, Kind.FAIL), 15)

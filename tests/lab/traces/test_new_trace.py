@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 from bus.errors import ConfigError, InputError
+from features.history import Kind
 from foresail.run_settings import RunSettings
 from foresail.stack.workload import choose_workload
 from lab.forecast.dataset_build import DatasetPlan, build_dataset
 from lab.traces import registry
 from lab.traces.event_reader import EventReader, TraceInput, find_tables
-from lab.traces.events import MICROSECONDS, Kind
+from lab.traces.events import MICROSECONDS
 from lab.traces.machines import MachineKind, machine_rows
 from lab.traces.repair import Ledger
 from lab.traces.trace_reader import TraceReader
