@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from agent_registry.thresholds import Thresholds
-from schemas.actions import ActionKind, Evidence, Parameters, Target, TargetKind
+from schemas.actions import Action, Evidence, NoopAction, Target, TargetKind
 from schemas.model import DataModel
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 
 T = TypeVar("T", bound=Thresholds)
 
-NOTHING = Target(kind=TargetKind.NONE)
 QUEUE = Target(kind=TargetKind.QUEUE, name="pending")
 
 
@@ -40,9 +39,8 @@ class NodePrediction(DataModel):
 class Judgement:
     """What an agent thinks of one observation."""
 
-    kind: ActionKind
-    target: Target
-    parameters: Parameters
+    action: Action
+    """What is wanted; without an agent, whose name is filled in later."""
     score: float
     """How strongly the agent wants it, 0 to 1."""
     evidence: tuple[Evidence, ...]
@@ -74,9 +72,7 @@ def noop(
 ) -> Judgement:
     """Return the judgement that nothing is wanted."""
     return Judgement(
-        kind=ActionKind.NOOP,
-        target=NOTHING,
-        parameters=Parameters(),
+        action=NoopAction(),
         score=score,
         evidence=tuple(evidence),
         decisive=tuple(decisive),

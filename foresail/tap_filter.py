@@ -20,7 +20,7 @@ from foresail.tap_rows import full_data
 from projections.figures import number
 from projections.frame_states import FrameStates
 from projections.prediction_table import prediction_table
-from schemas.actions import AgentName
+from schemas.actions import AgentName, BaseAction
 from schemas.envelope import Event, attributes_of
 from schemas.expressions import Expression, ExpressionError, compile_expression
 from schemas.frames import FramedData
@@ -159,6 +159,8 @@ def _has(kind: Any, parts: Sequence[str]) -> bool:
 
 
 def _below(kind: Any, parts: Sequence[str]) -> bool:
+    if isinstance(kind, type) and issubclass(kind, BaseAction) and parts[0] == "parameters":
+        return len(parts) == 1 or parts[1] in kind.parameter_names()
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         found = kind.model_fields.get(parts[0])
         return found is not None and _has(found.annotation, parts[1:])

@@ -95,9 +95,7 @@ def execution_text(execution: OutcomeExecution) -> str:
 
 def action_text(action: Action) -> str:
     """Return an action by kind and target, e.g. `power_state:sleep node-7`."""
-    detail = action.parameters.admission or action.parameters.power_state
-    kind = f"{action.kind}:{detail}" if detail else str(action.kind)
-    return f"{kind} {action.target.name}".rstrip()
+    return f"{action.full_kind} {action.target.name}".rstrip()
 
 
 def _prediction(prediction: Prediction) -> str:

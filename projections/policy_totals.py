@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_registry.discovery import action_label, agent_names
-from schemas.actions import Action, ActionKind, Target
+from schemas.actions import Action, ActionKind, AdmissionAction, PowerStateAction, Target
 from schemas.decision import Decision
 from schemas.outcome import OutcomeReward
 
@@ -18,11 +18,10 @@ MICRO = 1_000_000
 
 def direction_of(action: Action) -> str:
     """Return which way an action moves its target; empty for those that nothing undoes."""
-    parameters = action.parameters
-    if action.kind is ActionKind.POWER_STATE:
-        return "on" if parameters.power_state == "on" else "off"
-    if action.kind is ActionKind.ADMISSION:
-        return "open" if parameters.admission == "admit" else "close"
+    if isinstance(action, PowerStateAction):
+        return "on" if action.power_state == "on" else "off"
+    if isinstance(action, AdmissionAction):
+        return "open" if action.admission == "admit" else "close"
     return ""
 
 

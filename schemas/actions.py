@@ -1,13 +1,22 @@
-"""Words shared by proposals, decisions and outcomes: agents, action kinds, targets and parameters."""
+"""What proposals, decisions and outcomes share: agents, actions (one model for each kind) and their targets."""
 
 from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import StringConstraints
+from pydantic import (
+    Field,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import CoreSchema
 
+from schemas.docstrings import field_docstrings
 from schemas.model import DataModel
 from schemas.numbers import Ratio, Rounded, Seconds
 
@@ -51,39 +60,182 @@ class Target(DataModel):
     """The node's name, or the queue's (`pending`); empty for none."""
 
 
-class Parameters(DataModel):
-    """What to do exactly; only the fields of the kind are set."""
-
-    admission: str | None = None
-    """admission: admit, queue, deprioritize or reject."""
-    power_state: str | None = None
-    """power_state: sleep, off or on."""
-    clock_scale_ratio: Ratio | None = None
-    """dvfs: share of the full clock."""
-    memory_scale_ratio: Ratio | None = None
-    """memory_balloon: share of the memory left to the node's workloads."""
-    cpu_cap_ratio: Ratio | None = None
-    """resource_cap and throttle: share of the node's CPU that may be used."""
-    memory_cap_ratio: Ratio | None = None
-    """resource_cap: share of the node's memory that may be used."""
+PARAMETERS: Final = (
+    "admission",
+    "power_state",
+    "clock_scale_ratio",
+    "memory_scale_ratio",
+    "cpu_cap_ratio",
+    "memory_cap_ratio",
+)
+"""Members of the stored `parameters`, in their order; those of other kinds are stored as null."""
 
 
-class Action(DataModel):
-    """What is to be done, to what, by whose wish."""
+class BaseAction(DataModel):
+    """What every action has. Stored, the fields of its kind stand in `parameters`."""
 
-    agent: AgentName | None
-    """Who proposed it; None for the referee's own noop."""
+    agent: AgentName | None = None
+    """Who proposed it; None for the referee's own noop, and in a judgement, whose agent is filled in."""
     kind: ActionKind
     target: Target
-    parameters: Parameters = Parameters()
 
     @property
     def full_kind(self) -> str:
         """The kind, and what it says in a word: `replicate`, `admission:queue`,
         `power_state:sleep`.
         """
-        detail = self.parameters.admission or self.parameters.power_state
-        return f"{self.kind}:{detail}" if detail else str(self.kind)
+        return str(self.kind)
+
+    @property
+    def parameters(self) -> dict[str, str | float]:
+        """The fields of this kind alone, by name."""
+        return {name: getattr(self, name) for name in self.parameter_names()}
+
+    @classmethod
+    def parameter_names(cls) -> tuple[str, ...]:
+        """Return the names of the fields of this kind, in their stored order."""
+        return tuple(name for name in PARAMETERS if name in cls.model_fields)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take_parameters(cls, given: Any) -> Any:
+        """Read the stored form: this kind's own members of `parameters`."""
+        if not isinstance(given, dict) or not isinstance(given.get("parameters"), dict):
+            return given
+        stored = given["parameters"]
+        own = {name: stored[name] for name in cls.parameter_names() if name in stored}
+        return {name: value for name, value in given.items() if name != "parameters"} | own
+
+    @model_serializer(mode="wrap")
+    def _store_parameters(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        flat = handler(self)
+        stored = {name: flat[name] for name in BaseAction.model_fields}
+        return stored | {"parameters": {name: flat.get(name) for name in PARAMETERS}}
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Return the JSON Schema of the stored form."""
+        plain: Any = {name: value for name, value in core_schema.items() if name != "serialization"}
+        described = handler.resolve_ref_schema(handler(plain))
+        properties = described["properties"]
+        texts = field_docstrings(cls)
+        members = {name: properties.pop(name, {"type": "null"}) for name in PARAMETERS}
+        for name in cls.parameter_names():
+            members[name].setdefault("description", texts[name])
+        properties["parameters"] = {
+            "type": "object",
+            "description": "What to do exactly; only the fields of the kind are set.",
+            "properties": members,
+            "required": list(PARAMETERS),
+            "additionalProperties": False,
+        }
+        described["required"] = list(properties)
+        return described
+
+
+class MigrateAction(BaseAction):
+    """Move the largest movable pods off a node."""
+
+    kind: Literal[ActionKind.MIGRATE] = ActionKind.MIGRATE
+
+
+class ReplicateAction(BaseAction):
+    """Add a replica to the Deployment that has most pods on a node."""
+
+    kind: Literal[ActionKind.REPLICATE] = ActionKind.REPLICATE
+
+
+class ThrottleAction(BaseAction):
+    """Cap the CPU of a node."""
+
+    kind: Literal[ActionKind.THROTTLE] = ActionKind.THROTTLE
+    cpu_cap_ratio: Ratio
+    """Share of the node's CPU that may be used."""
+
+
+PowerStateWord = Literal["sleep", "off", "on"]
+
+
+class PowerStateAction(BaseAction):
+    """Put an empty node to sleep, switch it off or wake it."""
+
+    kind: Literal[ActionKind.POWER_STATE] = ActionKind.POWER_STATE
+    power_state: PowerStateWord
+    """What it is to become."""
+
+    @property
+    def full_kind(self) -> str:
+        """Kind and state."""
+        return f"{self.kind}:{self.power_state}"
+
+
+class DvfsAction(BaseAction):
+    """Scale the clock of a node (dynamic voltage and frequency scaling)."""
+
+    kind: Literal[ActionKind.DVFS] = ActionKind.DVFS
+    clock_scale_ratio: Ratio
+    """Share of the full clock."""
+
+
+class MemoryBalloonAction(BaseAction):
+    """Take memory from a node's workloads."""
+
+    kind: Literal[ActionKind.MEMORY_BALLOON] = ActionKind.MEMORY_BALLOON
+    memory_scale_ratio: Ratio
+    """Share of the memory left to the node's workloads."""
+
+
+AdmissionWord = Literal["admit", "queue", "deprioritize", "reject"]
+
+
+class AdmissionAction(BaseAction):
+    """Open or close the queue of pending workloads."""
+
+    kind: Literal[ActionKind.ADMISSION] = ActionKind.ADMISSION
+    admission: AdmissionWord
+    """What becomes of pending workloads."""
+
+    @property
+    def full_kind(self) -> str:
+        """Kind and word."""
+        return f"{self.kind}:{self.admission}"
+
+
+class ResourceCapAction(BaseAction):
+    """Cap the CPU and memory of a node, and keep new pods away."""
+
+    kind: Literal[ActionKind.RESOURCE_CAP] = ActionKind.RESOURCE_CAP
+    cpu_cap_ratio: Ratio
+    """Share of the node's CPU that may be used."""
+    memory_cap_ratio: Ratio
+    """Share of the node's memory that may be used."""
+
+
+class NoopAction(BaseAction):
+    """Do nothing."""
+
+    kind: Literal[ActionKind.NOOP] = ActionKind.NOOP
+    target: Target = Target(kind=TargetKind.NONE)
+
+
+Action = Annotated[
+    MigrateAction
+    | ReplicateAction
+    | ThrottleAction
+    | PowerStateAction
+    | DvfsAction
+    | MemoryBalloonAction
+    | AdmissionAction
+    | ResourceCapAction
+    | NoopAction,
+    Field(discriminator="kind"),
+]
+"""What is to be done, to what, by whose wish."""
+
+NodeLimitAction = ThrottleAction | DvfsAction | MemoryBalloonAction | ResourceCapAction
+"""Limits on one node that leave it running."""
 
 
 class Evidence(DataModel):

@@ -60,3 +60,9 @@ class DescribedJsonSchema(GenerateJsonSchema):
             if name in texts:
                 property_schema.setdefault("description", texts[name])
         return described
+
+    def tagged_union_schema(self, schema: Any) -> JsonSchemaValue:
+        """Return the JSON Schema of a union; without `discriminator`, an object in OpenAPI alone."""
+        described = super().tagged_union_schema(schema)
+        described.pop("discriminator", None)
+        return described

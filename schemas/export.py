@@ -228,6 +228,8 @@ def _anchor(kind: type[EventData]) -> str:
 def _field_type(field: Mapping[str, Any]) -> str:
     if "$ref" in field:
         return str(field["$ref"]).rsplit("/", 1)[-1]
+    if "oneOf" in field:
+        return str(field.get("title", "one of several"))
     if "anyOf" in field:
         return " or ".join(_field_type(option) for option in field["anyOf"])
     if "const" in field:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from schemas.actions import Action, ActionKind, AgentName, Parameters, Target, TargetKind
+from schemas.actions import Action, ActionKind, AgentName
 from schemas.config import Config, config_hash
 from schemas.control import Command, Control
 from schemas.decision import ClosedBy, Considered, Decision, RefereeRule
@@ -35,6 +35,7 @@ from schemas.registry import decode, encode
 from schemas.signals import Signal, SignalStatus
 from schemas.stimulus import Stimulus
 from schemas.tables import table_of
+from tests.action_builder import make_action
 from tests.builder_rows import (
     GIB,
     INTERVAL_SECONDS,
@@ -56,9 +57,10 @@ __all__ = [
     "Rows",
     "cycle_time",
     "filled",
+    "make_action",
     "make_snapshot",
 ]
-"""What comes from `tests.builder_rows` and is offered here too."""
+"""What comes from `tests.builder_rows` and `tests.action_builder` and is offered here too."""
 
 ORIGIN = Origin("test", "1")
 PRIORITIES = {"safety": 1, "admission": 2, "efficiency": 3}
@@ -229,22 +231,6 @@ def make_demand(
     """Return a demand prediction with ratios by node."""
     made: PredictionDemand = make_prediction(PredictionDemand, ratios, cycle=cycle, **fields)
     return made
-
-
-def make_action(
-    agent: AgentName | None = None,
-    kind: ActionKind = ActionKind.NOOP,
-    target: str = "",
-    **parameters: Any,
-) -> Action:
-    """Return an action; an admission aims at the queue, other actions but noop at a node."""
-    if kind is ActionKind.NOOP:
-        aim = Target(kind=TargetKind.NONE)
-    elif kind is ActionKind.ADMISSION:
-        aim = Target(kind=TargetKind.QUEUE, name=target or "pending")
-    else:
-        aim = Target(kind=TargetKind.NODE, name=target or "node-0")
-    return Action(agent=agent, kind=kind, target=aim, parameters=Parameters(**parameters))
 
 
 def make_proposal(

@@ -72,10 +72,9 @@ def _heading(decision: Decision, record: CycleRecord) -> list[Text]:
 
 def aimed(action: Action) -> str:
     """Return an action with target and parameters, e.g. `AgentB:dvfs node-7 (clock_scale 0.65)`."""
-    given = action.parameters.model_dump(exclude_none=True)
     numbers = ", ".join(
         f"{name.removesuffix('_ratio')} {value:g}"
-        for name, value in given.items()
+        for name, value in action.parameters.items()
         if isinstance(value, float)
     )
     named = f"{action_label(action)} {action.target.name}".rstrip()

@@ -62,9 +62,7 @@ def _proposal(one: Considered, decision: Decision, action: Action | None) -> Sec
 
 
 def _wanted(action: Action) -> str:
-    detail = action.parameters.admission or action.parameters.power_state
-    kind = f"{action.kind}:{detail}" if detail else str(action.kind)
-    return f"{kind} {action.target.name}".rstrip()
+    return f"{action.full_kind} {action.target.name}".rstrip()
 
 
 def _evidence(one: Considered) -> list[Text]:

@@ -20,6 +20,7 @@ from features.baseline import MEASURED_ID, MODEL_ID
 from lab.rerun.stage import Pair, Recorded
 from lab.rerun.trusted import attributes_in
 from schemas import subjects
+from schemas.actions import BaseAction
 from schemas.envelope import NewEvent
 from schemas.identity import Origin, event_id
 from schemas.prediction import Prediction
@@ -168,7 +169,9 @@ def _in_older_form(
         for name, inner in dumped.items():
             where = f"{path}.{name}" if path else name
             if name in recorded:
-                field = getattr(value, name)
+                # An action's own fields are stored one deeper, in `parameters`.
+                nested = isinstance(value, BaseAction) and name == "parameters"
+                field = value if nested else getattr(value, name, None)
                 kept[name] = _in_older_form(where, field, inner, recorded[name], added)
             else:
                 added[where] = None

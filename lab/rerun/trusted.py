@@ -13,10 +13,11 @@ from functools import cache
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import orjson
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from bus.events import event_of
 from bus.port import StoredMessage
+from schemas.actions import Action, BaseAction
 from schemas.envelope import Event, attributes_of
 from schemas.frames import FramedData
 from schemas.model import EventData
@@ -30,6 +31,9 @@ _NEEDED = tuple(
     (name, f"ce-{name}")
     for name in ("id", "type", "source", "time", "correlationid", "traceparent")
 )
+
+
+_ACTION: TypeAdapter[Action] = TypeAdapter(Action)
 
 
 class NotDirect(Exception):
@@ -175,6 +179,8 @@ def _rows(inner: Reader | None) -> Reader:
 
 
 def _optional(kinds: list[Any]) -> Reader | None:
+    if all(isinstance(one, type) and issubclass(one, BaseAction) for one in kinds):
+        return _ACTION.validate_python
     inner = [_reader(one) for one in kinds]
     if all(one is None for one in inner):
         return None

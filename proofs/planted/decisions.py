@@ -6,6 +6,20 @@ from proofs.planted.defect import Defect
 
 DECISIONS = (
     Defect(
+        "an action's stored parameters leave out those of other kinds",
+        "schemas/actions.py",
+        '{"parameters": {name: flat.get(name) for name in PARAMETERS}}',
+        '{"parameters": {name: flat[name] for name in PARAMETERS if name in flat}}',
+        "tests/schemas/test_actions.py::test_an_action_is_stored_as_it_always_was",
+    ),
+    Defect(
+        "an action is read with parameters of other kinds",
+        "schemas/actions.py",
+        "for name in cls.parameter_names() if name in stored}",
+        "for name in stored}",
+        "tests/schemas/test_actions.py::test_an_action_has_no_field_of_another_kind",
+    ),
+    Defect(
         "a referee's tie goes to the last",
         "services/referee/candidate.py",
         "        canonical(candidates), key=",

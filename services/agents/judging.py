@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agent_registry.policy import Judgement, NodePrediction, noop
 from agent_registry.registration import AnyAgent
 from agent_registry.thresholds import Thresholds
-from schemas.actions import Action, ActionKind
+from schemas.actions import ActionKind
 from schemas.proposal import Proposal, ProposalStatus
 from schemas.reasons import Reason
 from schemas.view import ObservationView, OpenCycle
@@ -62,7 +62,7 @@ def judge_cycle(
 
 def proposal(agent: AnyAgent, profile: str, cycle: OpenCycle, judgement: Judgement) -> Proposal:
     """Return the proposal that a judgement makes."""
-    wanted = judgement.kind is not ActionKind.NOOP
+    wanted = judgement.action.kind is not ActionKind.NOOP
     status = ProposalStatus.PROPOSED if wanted else ProposalStatus.NOOP
     return _proposal(agent, profile, cycle, judgement, status)
 
@@ -81,12 +81,7 @@ def _proposal(
         cluster_time_seconds=cycle.cluster_time_seconds,
         agent=agent.name,
         status=status,
-        action=Action(
-            agent=agent.name,
-            kind=judgement.kind,
-            target=judgement.target,
-            parameters=judgement.parameters,
-        ),
+        action=judgement.action.model_copy(update={"agent": agent.name}),
         score=judgement.score,
         priority=agent.order,
         profile=profile,

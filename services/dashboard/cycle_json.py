@@ -83,7 +83,7 @@ def action_json(action: Action) -> Json:
 
 
 def _parameters(action: Action | None) -> Json:
-    return {} if action is None else action.parameters.model_dump(mode="json", exclude_none=True)
+    return {} if action is None else dict(action.parameters)
 
 
 def _letter(agent: AgentName | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_registry.discovery import action_label, agents_by_name, referee_place
 from agent_registry.registration import AnyAgent
-from schemas.actions import Action, ActionKind
+from schemas.actions import Action, ActionKind, AdmissionAction
 from schemas.decision import Considered
 from schemas.envelope import Event
 from schemas.model import DataModel
@@ -61,7 +61,7 @@ class Candidate(DataModel):
     @property
     def admits(self) -> bool:
         """Whether it is a plain admit: nothing is to be held back or changed."""
-        return self.action.parameters.admission == "admit"
+        return isinstance(self.action, AdmissionAction) and self.action.admission == "admit"
 
     @property
     def name(self) -> str:

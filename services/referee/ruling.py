@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from schemas.actions import Action, ActionKind, AgentName, Target, TargetKind
+from schemas.actions import Action, AgentName, NoopAction
 from schemas.decision import Override, RefereeRule
 from schemas.reasons import Reason
 from services.referee.candidate import Candidate, canonical
 from services.referee.rule import Candidates, Choice, Rule
 from services.referee.rules import RULES
 
-REFEREE_NOOP = Action(agent=None, kind=ActionKind.NOOP, target=Target(kind=TargetKind.NONE))
+REFEREE_NOOP = NoopAction()
 """The referee's own noop."""
 
 SUPERSEDED_TEXT = "a newer observation arrived before this cycle was closed"

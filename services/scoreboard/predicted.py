@@ -10,7 +10,17 @@ import math
 from dataclasses import dataclass
 
 from agent_registry.reward import Situation
-from schemas.actions import Action, ActionKind
+from schemas.actions import (
+    Action,
+    AdmissionAction,
+    DvfsAction,
+    MemoryBalloonAction,
+    MigrateAction,
+    PowerStateAction,
+    ReplicateAction,
+    ResourceCapAction,
+    ThrottleAction,
+)
 from schemas.observation import ObservedNodes
 from schemas.view import ObservationView
 
@@ -90,9 +100,7 @@ def predict_situation(before: Situation, nodes: ObservedNodes | None, action: Ac
 
 
 def _queue_step(action: Action) -> int:
-    if action.kind is not ActionKind.ADMISSION:
-        return 0
-    return QUEUE_STEPS.get(action.parameters.admission or "", 0)
+    return QUEUE_STEPS.get(action.admission, 0) if isinstance(action, AdmissionAction) else 0
 
 
 def _loads(nodes: ObservedNodes) -> dict[str, Load]:
@@ -106,13 +114,13 @@ def _moved_loads(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -
     load = loads.get(name)
     if load is None:
         return {}
-    if action.kind in (ActionKind.MIGRATE, ActionKind.REPLICATE):
+    if isinstance(action, MigrateAction | ReplicateAction):
         return _shifted_loads(loads, nodes, action)
     return {name: _scaled_load(load, action)}
 
 
 def _shifted_loads(loads: dict[str, Load], nodes: ObservedNodes, action: Action) -> dict[str, Load]:
-    name, migrates = action.target.name, action.kind is ActionKind.MIGRATE
+    name, migrates = action.target.name, isinstance(action, MigrateAction)
     moved = {name: loads[name].plus(MIGRATED_FROM)} if migrates else {}
     receiver = _least_loaded_node(loads, nodes, name)
     if receiver is not None:
@@ -127,29 +135,22 @@ def _least_loaded_node(loads: dict[str, Load], nodes: ObservedNodes, but: str) -
 
 
 def _scaled_load(load: Load, action: Action) -> Load:
-    cpu, memory, parameters = load.cpu_ratio, load.memory_ratio, action.parameters
-    match action.kind:
-        case ActionKind.THROTTLE:
+    cpu, memory = load.cpu_ratio, load.memory_ratio
+    match action:
+        case ThrottleAction():
             return Load(cpu * THROTTLED_CPU, memory)
-        case ActionKind.POWER_STATE if parameters.power_state == "on":
+        case PowerStateAction(power_state="on"):
             return load.plus(SWITCHED_ON)
-        case ActionKind.POWER_STATE:
+        case PowerStateAction():
             return Load(cpu * ASLEEP_CPU, memory * ASLEEP_MEMORY)
-        case ActionKind.DVFS:
-            return Load(cpu * _or_one(parameters.clock_scale_ratio), memory)
-        case ActionKind.MEMORY_BALLOON:
-            return Load(cpu, memory * _or_one(parameters.memory_scale_ratio))
-        case ActionKind.RESOURCE_CAP:
-            return Load(
-                min(cpu, _or_one(parameters.cpu_cap_ratio)),
-                min(memory, _or_one(parameters.memory_cap_ratio)),
-            )
+        case DvfsAction():
+            return Load(cpu * action.clock_scale_ratio, memory)
+        case MemoryBalloonAction():
+            return Load(cpu, memory * action.memory_scale_ratio)
+        case ResourceCapAction():
+            return Load(min(cpu, action.cpu_cap_ratio), min(memory, action.memory_cap_ratio))
         case _:
             return load
-
-
-def _or_one(ratio: float | None) -> float:
-    return 1.0 if ratio is None else ratio
 
 
 def _clip_ratio(ratio: float) -> float:

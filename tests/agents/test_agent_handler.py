@@ -113,7 +113,7 @@ def test_admission_does_not_wait_for_inference() -> None:
 
     (made,) = proposals(handler, state_after(handler, observed(totals={"queue_length": 9})))
 
-    assert made.action.parameters.admission == "queue"
+    assert made.action.parameters == {"admission": "queue"}
     assert all("prediction" not in pattern for pattern in handler.reads)
 
 

@@ -70,7 +70,7 @@ def test_safety_acts_by_risk(risk: float, kind: ActionKind) -> None:
     """>= 0.83 replicate, >= 0.70 migrate, >= 0.50 throttle, else noop; the score is the risk."""
     found = judge_safety(risk)
 
-    assert (found.kind, found.score) == (kind, risk)
+    assert (found.action.kind, found.score) == (kind, risk)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_throttle_has_a_gate(sla: int, queue: int, load: float, kind: ActionKind
     """Under SLA violations or a long queue, a node below 0.72 load is not throttled."""
     found = judge_safety(0.6, load, sla_violations=sla, queue_length=queue)
 
-    assert found.kind is kind
+    assert found.action.kind is kind
     assert found.reason is (Reason.LOAD_TOO_LOW if kind is ActionKind.NOOP else None)
 
 
@@ -97,7 +97,7 @@ def test_the_gate_does_not_hold_back_migrate_and_replicate(risk: float) -> None:
     """Only throttle is gated."""
     found = judge_safety(risk, load=0.1, sla_violations=5, queue_length=500)
 
-    assert found.kind is not ActionKind.NOOP
+    assert found.action.kind is not ActionKind.NOOP
 
 
 def test_safety_takes_the_riskiest_node_and_the_first_name_on_ties() -> None:
@@ -106,7 +106,7 @@ def test_safety_takes_the_riskiest_node_and_the_first_name_on_ties() -> None:
         seen(4), predicted(node_0=0.2, node_1=0.9, node_2=0.95, node_3=0.95), SafetyThresholds()
     )
 
-    assert found.target.name == "node-2"
+    assert found.action.target.name == "node-2"
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_efficiency_acts_by_demand(
     """< 0.12 sleep, < 0.30 dvfs, < 0.45 memory_balloon, else noop; the score is 1 - demand."""
     found = efficiency.judge(seen(1), predicted(node_0=demand), EfficiencyThresholds())
 
-    assert found.kind is kind
-    assert found.parameters.model_dump(exclude_none=True) == parameters
+    assert found.action.kind is kind
+    assert found.action.parameters == parameters
     assert found.score == pytest.approx(1.0 - demand)
 
 
@@ -140,8 +140,8 @@ def test_efficiency_leaves_nodes_alone_that_sleep_or_are_not_ready(row: dict[str
     low = efficiency.judge(view, predicted(node_0=0.0, node_1=0.2), EfficiencyThresholds())
     none = efficiency.judge(view, predicted(node_0=0.0), EfficiencyThresholds())
 
-    assert low.target.name == "node-1"
-    assert (none.kind, none.reason) == (ActionKind.NOOP, Reason.NO_NODES)
+    assert low.action.target.name == "node-1"
+    assert (none.action.kind, none.reason) == (ActionKind.NOOP, Reason.NO_NODES)
 
 
 def test_efficiency_takes_the_first_name_on_ties() -> None:
@@ -150,7 +150,7 @@ def test_efficiency_takes_the_first_name_on_ties() -> None:
         seen(3), predicted(node_0=0.4, node_1=0.2, node_2=0.2), EfficiencyThresholds()
     )
 
-    assert found.target.name == "node-1"
+    assert found.action.target.name == "node-1"
 
 
 FULL = {"cpu_requested_ratio": 0.86}
@@ -181,8 +181,8 @@ def test_admission_acts_by_queue_then_load(
     """The table of agent C, first match wins, with its scores."""
     found = judge_admission(nodes, queue_length=queue, sla_violations=sla)
 
-    said = found.parameters.admission or found.kind.value
-    assert (said, found.score) == (wanted, score)
+    assert found.action.full_kind.removeprefix("admission:") == wanted
+    assert found.score == score
 
 
 def test_admission_caps_the_fullest_node() -> None:
@@ -195,8 +195,8 @@ def test_admission_caps_the_fullest_node() -> None:
 
     found = judge_admission(nodes, queue_length=120)
 
-    assert (found.target.kind, found.target.name) == (TargetKind.NODE, "b")
-    assert found.parameters.model_dump(exclude_none=True) == {
+    assert (found.action.target.kind, found.action.target.name) == (TargetKind.NODE, "b")
+    assert found.action.parameters == {
         "cpu_cap_ratio": 0.85,
         "memory_cap_ratio": 0.85,
     }
@@ -204,7 +204,7 @@ def test_admission_caps_the_fullest_node() -> None:
 
 def test_admission_aims_at_the_queue() -> None:
     """Every admission word is about the pending pods."""
-    target = judge_admission(queue_length=8).target
+    target = judge_admission(queue_length=8).action.target
 
     assert (target.kind, target.name) == (TargetKind.QUEUE, "pending")
 

@@ -88,8 +88,7 @@ def test_each_phase_brings_about_what_it_intends(
     assert plan.reason is None
     decision = _decided(plan, nodes)
     assert (decision.action.agent, decision.action.kind) == (agent, kind)
-    parameters = decision.action.parameters
-    assert (parameters.admission or parameters.power_state) == word
+    assert decision.action.full_kind == (f"{kind}:{word}" if word else kind)
     assert decision.rule is rule
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from schemas.actions import BaseAction
 from schemas.export import generated_files, json_schema
 from schemas.model import DataModel, EventData
 from schemas.registry import EVENT_TYPES
@@ -65,6 +66,8 @@ def test_every_seed_field_points_at_a_field_that_exists() -> None:
             continue
         model: Any = models[event_type]
         for name in path.split("."):
+            if name == "parameters" and issubclass(model, BaseAction):
+                break  # what each kind of action has of its own is stored there
             assert name in model.model_fields, f"{field.seed}: no {name} in {model.__name__}"
             model = _inner(model.model_fields[name].annotation)
 

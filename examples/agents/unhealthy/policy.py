@@ -5,7 +5,7 @@ from __future__ import annotations
 from services.agents.unhealthy.thresholds import UnhealthyThresholds
 
 from agent_registry.policy import Judgement, NodePrediction, node, noop
-from schemas.actions import ActionKind, Parameters
+from schemas.actions import ThrottleAction
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.evidence import measure
@@ -28,9 +28,7 @@ def judge(
     if not step.holds:
         return noop(Reason.NOTHING_TO_DO, "all nodes are healthy enough", evidence=(step,))
     return Judgement(
-        kind=ActionKind.THROTTLE,
-        target=node(name),
-        parameters=Parameters(cpu_cap_ratio=thresholds.cpu_cap_ratio),
+        action=ThrottleAction(target=node(name), cpu_cap_ratio=thresholds.cpu_cap_ratio),
         score=1.0,
         evidence=(step,),
         decisive=(step,),

@@ -12,7 +12,7 @@ memory) by requests; ties go to the first by name.
 from __future__ import annotations
 
 from agent_registry.policy import QUEUE, Judgement, NodePrediction, node, noop
-from schemas.actions import ActionKind, Evidence, Parameters
+from schemas.actions import AdmissionAction, AdmissionWord, Evidence, ResourceCapAction
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.admission.thresholds import AdmissionThresholds
@@ -92,10 +92,10 @@ def _cap(
 ) -> Judgement:
     name = min(loads, key=lambda row: (-row[1], row[0]))[0]
     return Judgement(
-        kind=ActionKind.RESOURCE_CAP,
-        target=node(name),
-        parameters=Parameters(
-            cpu_cap_ratio=thresholds.cpu_cap_ratio, memory_cap_ratio=thresholds.memory_cap_ratio
+        action=ResourceCapAction(
+            target=node(name),
+            cpu_cap_ratio=thresholds.cpu_cap_ratio,
+            memory_cap_ratio=thresholds.memory_cap_ratio,
         ),
         score=1.0,
         evidence=tuple(tried),
@@ -106,15 +106,13 @@ def _cap(
 
 def _admission(
     view: ObservationView,
-    word: str,
+    word: AdmissionWord,
     score: float,
     tried: list[Evidence],
     decisive: tuple[Evidence, ...],
 ) -> Judgement:
     return Judgement(
-        kind=ActionKind.ADMISSION,
-        target=QUEUE,
-        parameters=Parameters(admission=word),
+        action=AdmissionAction(target=QUEUE, admission=word),
         score=score,
         evidence=tuple(tried),
         decisive=decisive,

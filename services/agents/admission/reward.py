@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from agent_registry.reward import BASE, Situation, Term
-from schemas.actions import Action, ActionKind
+from schemas.actions import Action, AdmissionAction, ResourceCapAction
 
 BUSY_QUEUE, FULL_QUEUE, IDLE_QUEUE = 80, 120, 60
 COMPLETED_PER_POINT, COMPLETED_LIMIT = 10, 10.0
@@ -18,7 +18,7 @@ def reward_terms(action: Action, after: Situation, risk: float | None) -> Iterat
     queue = after.queue_length
     numbers = f"queue {queue}"
     busy = queue >= BUSY_QUEUE
-    word = action.parameters.admission if action.kind is ActionKind.ADMISSION else None
+    word = action.admission if isinstance(action, AdmissionAction) else None
     if word == "admit" and not busy:
         yield Term("admit_short_queue", 5.0, f"{numbers} < {BUSY_QUEUE}")
     if word == "admit" and queue > FULL_QUEUE:
@@ -27,7 +27,7 @@ def reward_terms(action: Action, after: Situation, risk: float | None) -> Iterat
         yield Term("deprioritize_long_queue", 3.0, f"{numbers} >= {BUSY_QUEUE}")
     if word == "reject" and queue < IDLE_QUEUE:
         yield Term("reject_short_queue", -20.0, f"{numbers} < {IDLE_QUEUE}")
-    if action.kind is ActionKind.RESOURCE_CAP and busy:
+    if isinstance(action, ResourceCapAction) and busy:
         yield Term("cap_long_queue", 4.0, f"{numbers} >= {BUSY_QUEUE}")
     completed = min(COMPLETED_LIMIT, after.completed_tasks / COMPLETED_PER_POINT)
     if completed > 0:

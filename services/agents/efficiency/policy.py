@@ -9,7 +9,7 @@ first node by name. The score is 1 - demand.
 from __future__ import annotations
 
 from agent_registry.policy import Judgement, NodePrediction, node, noop
-from schemas.actions import ActionKind, Evidence, Parameters
+from schemas.actions import Action, DvfsAction, Evidence, MemoryBalloonAction, PowerStateAction
 from schemas.numbers import rounded
 from schemas.reasons import Reason
 from schemas.view import ObservationView
@@ -33,14 +33,12 @@ def judge(
     demand = measure(view, "demand_ratio", demand_ratio, "node_requests", name)
     score = rounded(1.0 - demand_ratio)
     tried: list[Evidence] = []
-    for threshold, kind, parameters in _steps(thresholds):
+    for threshold, action in _steps(name, thresholds):
         step = demand.compare("<", threshold)
         tried.append(step)
         if step.holds:
             return Judgement(
-                kind=kind,
-                target=node(name),
-                parameters=parameters,
+                action=action,
                 score=score,
                 evidence=tuple(tried),
                 decisive=(step,),
@@ -51,18 +49,15 @@ def judge(
     return noop(Reason.NOTHING_TO_DO, text, score=score, evidence=tried)
 
 
-def _steps(thresholds: EfficiencyThresholds) -> tuple[tuple[float, ActionKind, Parameters], ...]:
+def _steps(name: str, thresholds: EfficiencyThresholds) -> tuple[tuple[float, Action], ...]:
+    target = node(name)
+    clock, memory = thresholds.clock_scale_ratio, thresholds.memory_scale_ratio
     return (
-        (thresholds.sleep_demand_ratio, ActionKind.POWER_STATE, Parameters(power_state="sleep")),
-        (
-            thresholds.dvfs_demand_ratio,
-            ActionKind.DVFS,
-            Parameters(clock_scale_ratio=thresholds.clock_scale_ratio),
-        ),
+        (thresholds.sleep_demand_ratio, PowerStateAction(target=target, power_state="sleep")),
+        (thresholds.dvfs_demand_ratio, DvfsAction(target=target, clock_scale_ratio=clock)),
         (
             thresholds.balloon_demand_ratio,
-            ActionKind.MEMORY_BALLOON,
-            Parameters(memory_scale_ratio=thresholds.memory_scale_ratio),
+            MemoryBalloonAction(target=target, memory_scale_ratio=memory),
         ),
     )
 

@@ -9,7 +9,7 @@ The score is the risk.
 from __future__ import annotations
 
 from agent_registry.policy import Judgement, NodePrediction, node, noop
-from schemas.actions import ActionKind, Evidence, Parameters
+from schemas.actions import Action, Evidence, MigrateAction, ReplicateAction, ThrottleAction
 from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.evidence import measure
@@ -27,19 +27,14 @@ def judge(
         key=lambda row: (-row[0], row[1]),
     )
     risk = measure(view, "risk_ratio", risk_ratio, "node_requests", name)
-    steps = (
-        (ActionKind.REPLICATE, thresholds.replicate_risk_ratio),
-        (ActionKind.MIGRATE, thresholds.migrate_risk_ratio),
-        (ActionKind.THROTTLE, thresholds.throttle_risk_ratio),
-    )
     tried: list[Evidence] = []
     sla = view.totals.sla_violations
-    for kind, threshold in steps:
+    for threshold, action in _steps(name, thresholds):
         step = risk.compare(">=", threshold)
         tried.append(step)
         if not step.holds:
             continue
-        if kind is ActionKind.THROTTLE:
+        if isinstance(action, ThrottleAction):
             gate = _gate(view, name, thresholds)
             tried.extend(gate)
             if _closes(gate):
@@ -51,11 +46,8 @@ def judge(
                     evidence=tried,
                     decisive=(gate[-1],),
                 )
-        cap = thresholds.throttle_cpu_cap_ratio if kind is ActionKind.THROTTLE else None
         return Judgement(
-            kind=kind,
-            target=node(name),
-            parameters=Parameters(cpu_cap_ratio=cap),
+            action=action,
             score=risk_ratio,
             evidence=tuple(tried),
             decisive=(step,),
@@ -63,6 +55,15 @@ def judge(
         )
     text = f"highest risk {risk_ratio:.6g} on {name} is below {thresholds.throttle_risk_ratio:.6g}"
     return noop(Reason.NOTHING_TO_DO, text, score=risk_ratio, evidence=tried)
+
+
+def _steps(name: str, thresholds: SafetyThresholds) -> tuple[tuple[float, Action], ...]:
+    target, cap = node(name), thresholds.throttle_cpu_cap_ratio
+    return (
+        (thresholds.replicate_risk_ratio, ReplicateAction(target=target)),
+        (thresholds.migrate_risk_ratio, MigrateAction(target=target)),
+        (thresholds.throttle_risk_ratio, ThrottleAction(target=target, cpu_cap_ratio=cap)),
+    )
 
 
 def _gate(view: ObservationView, name: str, thresholds: SafetyThresholds) -> tuple[Evidence, ...]:

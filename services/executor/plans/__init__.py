@@ -8,16 +8,18 @@ choice to whoever applies them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
-from schemas.actions import Action, ActionKind
+from schemas.actions import ActionKind
 from services.executor.facts import Facts
 from services.executor.plans import admission, migrate, node_limits, noop, power_state, replicate
 from services.executor.plans.planned import OperationPlan, PlanRefusal
 from services.executor.settings import ExecutorSettings
 
-PLANS: Mapping[
-    ActionKind, Callable[[Action, Facts, ExecutorSettings], OperationPlan | PlanRefusal]
-] = {
+Plan = Callable[[Any, Facts, ExecutorSettings], OperationPlan | PlanRefusal]
+"""(the action of the kind it is listed under, facts, settings) -> plan or refusal."""
+
+PLANS: Mapping[ActionKind, Plan] = {
     ActionKind.MIGRATE: migrate.plan,
     ActionKind.REPLICATE: replicate.plan,
     ActionKind.THROTTLE: node_limits.plan,

@@ -13,7 +13,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from schemas.actions import Action
+from schemas.actions import AdmissionAction
 from schemas.outcome import Operation
 from schemas.reasons import Reason
 from services.executor.facts import Facts, WorkloadFacts
@@ -24,9 +24,11 @@ HELD = "foresail.dev/held"
 """Annotation on a workload we hold; its value is the former value as JSON."""
 
 
-def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
+def plan(
+    action: AdmissionAction, facts: Facts, settings: ExecutorSettings
+) -> OperationPlan | PlanRefusal:
     """Choose the workloads, then state each one's end."""
-    wish = action.parameters.admission or "admit"
+    wish = action.admission
     own = [
         workload
         for workload in facts.workloads

@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.actions import Action, ActionKind
+from schemas.actions import (
+    DvfsAction,
+    MemoryBalloonAction,
+    NodeLimitAction,
+    ResourceCapAction,
+    ThrottleAction,
+)
 from schemas.reasons import Reason
 from services.executor.facts import Facts
 from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
@@ -22,7 +28,9 @@ MEMORY_CAP = "foresail.dev/memory-cap"
 CAPPED_TAINT = {"key": "foresail.dev/capped", "value": "true", "effect": "NoSchedule"}
 
 
-def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
+def plan(
+    action: NodeLimitAction, facts: Facts, settings: ExecutorSettings
+) -> OperationPlan | PlanRefusal:
     """Set the limits; resource_cap also keeps new pods away with a taint."""
     del settings
     node = facts.node
@@ -34,7 +42,7 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         )
     annotations = wanted_annotations(action)
     patch: dict[str, Any] = {"metadata": {"annotations": annotations}}
-    capped = action.kind is ActionKind.RESOURCE_CAP
+    capped = isinstance(action, ResourceCapAction)
     if capped and CAPPED_TAINT not in node.taints:
         patch["spec"] = {"taints": [*node.taints, CAPPED_TAINT]}
     text = ", ".join(f"{name.partition('/')[2]} {value}" for name, value in annotations.items())
@@ -44,13 +52,17 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
     return OperationPlan(operations=(operation,), text=operation.text, direction="limit")
 
 
-def wanted_annotations(action: Action) -> dict[str, str]:
+def wanted_annotations(action: NodeLimitAction) -> dict[str, str]:
     """Return the annotations that an action asks for."""
-    parameters = action.parameters
-    values = {
-        CLOCK_SCALE: parameters.clock_scale_ratio,
-        MEMORY_SCALE: parameters.memory_scale_ratio,
-        CPU_CAP: parameters.cpu_cap_ratio,
-        MEMORY_CAP: parameters.memory_cap_ratio,
-    }
-    return {name: f"{value:g}" for name, value in values.items() if value is not None}
+    match action:
+        case DvfsAction():
+            return {CLOCK_SCALE: f"{action.clock_scale_ratio:g}"}
+        case MemoryBalloonAction():
+            return {MEMORY_SCALE: f"{action.memory_scale_ratio:g}"}
+        case ThrottleAction():
+            return {CPU_CAP: f"{action.cpu_cap_ratio:g}"}
+        case ResourceCapAction():
+            return {
+                CPU_CAP: f"{action.cpu_cap_ratio:g}",
+                MEMORY_CAP: f"{action.memory_cap_ratio:g}",
+            }

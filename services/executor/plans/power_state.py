@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.actions import Action
+from schemas.actions import PowerStateAction
 from schemas.reasons import Reason
 from services.executor.facts import Facts
 from services.executor.plans.planned import OperationPlan, PlanRefusal, node_patch
@@ -18,10 +18,12 @@ POWER_STATE = "foresail.dev/power-state"
 SLEEPING = frozenset({"sleep", "off"})
 
 
-def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationPlan | PlanRefusal:
+def plan(
+    action: PowerStateAction, facts: Facts, settings: ExecutorSettings
+) -> OperationPlan | PlanRefusal:
     """Set the power state and whether pods may be scheduled."""
     del settings
-    node, state = facts.node, action.parameters.power_state or "sleep"
+    node, state = facts.node, action.power_state
     if node is None:
         return PlanRefusal(reason=Reason.TARGET_GONE, text=f"node {action.target.name} is gone")
     if node.protected:

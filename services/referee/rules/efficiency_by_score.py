@@ -5,12 +5,10 @@ These are power_state sleep, off or on, dvfs and memory_balloon.
 
 from __future__ import annotations
 
-from schemas.actions import ActionKind
+from schemas.actions import DvfsAction, MemoryBalloonAction, PowerStateAction
 from schemas.decision import RefereeRule
 from services.referee.candidate import Candidate, highest_score
 from services.referee.rule import Candidates, Choice, Rule
-
-POWER_STATES = ("sleep", "off", "on")
 
 
 def choose(candidates: Candidates) -> Choice | None:
@@ -20,9 +18,7 @@ def choose(candidates: Candidates) -> Choice | None:
 
 
 def _saves(candidate: Candidate) -> bool:
-    if candidate.considered.kind is ActionKind.POWER_STATE:
-        return candidate.action.parameters.power_state in POWER_STATES
-    return candidate.considered.kind in (ActionKind.DVFS, ActionKind.MEMORY_BALLOON)
+    return isinstance(candidate.action, PowerStateAction | DvfsAction | MemoryBalloonAction)
 
 
 RULE = Rule(RefereeRule.EFFICIENCY_BY_SCORE, "efficiency action with the highest score", choose)
