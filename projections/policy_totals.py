@@ -6,14 +6,13 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_registry.discovery import action_label, agent_names
+from agent_registry.discovery import agent_names
+from projections.decision_totals import DecisionTotals
 from schemas.actions import Action, ActionKind, AdmissionAction, PowerStateAction, Target
 from schemas.decision import Decision
-from schemas.outcome import OutcomeReward
 
 OPPOSITE = {"off": "on", "on": "off", "close": "open", "open": "close"}
 """Directions that undo each other, as the executor's guard rail against ping-pong has them."""
-MICRO = 1_000_000
 
 
 def direction_of(action: Action) -> str:
@@ -25,35 +24,24 @@ def direction_of(action: Action) -> str:
     return ""
 
 
-@dataclass(slots=True)
-class PolicyTotals:
+@dataclass(kw_only=True)
+class PolicyTotals(DecisionTotals):
     """Counts over one chain of events; what it holds does not grow with the recording."""
 
     window_seconds: float
-    decisions: int = 0
-    actions: Counter[str] = field(default_factory=Counter)
-    """By label, e.g. `AgentA:replicate`; noops too."""
+    """How long after an action its opposite counts as churn, in cluster time."""
     churn: int = 0
     """Actions that undid one on the same target within the window."""
     rejected: Counter[str] = field(default_factory=Counter)
     """By agent: proposals that wanted something and lost."""
-    rewards: Counter[str] = field(default_factory=Counter)
-    """By agent and `total`: sums of the observed rewards, in millionths."""
-    rewarded: int = 0
     _recent: deque[tuple[float, Target, str]] = field(default_factory=deque)
 
     def add(self, data: Any) -> None:
         """Count one event's data."""
+        super().add(data)
         if isinstance(data, Decision):
-            self._decide(data)
-        elif isinstance(data, OutcomeReward) and data.observed is not None:
-            self.rewarded += 1
-            for name, reward in (*data.observed.by_agent.items(), ("total", data.observed.total)):
-                self.rewards[name] += round(reward * MICRO)
-
-    def reward(self, name: str) -> float:
-        """Return the sum of an agent's observed rewards, or of the weighted `total`."""
-        return self.rewards[name] / MICRO
+            self._reject(data)
+            self._undo(data)
 
     @property
     def rewarded_agents(self) -> tuple[str, ...]:
@@ -91,13 +79,10 @@ class PolicyTotals:
             "rewarded": self.rewarded,
         }
 
-    def _decide(self, data: Decision) -> None:
-        self.decisions += 1
-        self.actions[action_label(data.action)] += 1
+    def _reject(self, data: Decision) -> None:
         for proposal in data.considered:
             if proposal.kind is not ActionKind.NOOP and proposal.id != data.selected:
                 self.rejected[proposal.agent] += 1
-        self._undo(data)
 
     def _undo(self, data: Decision) -> None:
         now, direction = data.cluster_time_seconds, direction_of(data.action)

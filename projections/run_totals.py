@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import fsum
 from typing import Any
 
-from agent_registry.discovery import action_label, letter_of
+from projections.decision_totals import MICRO, DecisionTotals
 from schemas.decision import Decision
 from schemas.envelope import Event
 from schemas.observation import Observation
@@ -14,7 +13,6 @@ from schemas.outcome import (
     ExecutionPhase,
     OutcomeExecution,
     OutcomeForecast,
-    OutcomeReward,
     OutcomeVerification,
 )
 from schemas.proposal import Proposal
@@ -35,8 +33,7 @@ class RunTotals:
         """Start at nothing."""
         self.cycles = 0
         self.events: Counter[str] = Counter()
-        self.decisions: Counter[str] = Counter()
-        self.wins: Counter[str] = Counter()
+        self.decided = DecisionTotals()
         self.rules: Counter[str] = Counter()
         self.closed_by: Counter[str] = Counter()
         self.executions: Counter[str] = Counter()
@@ -45,9 +42,9 @@ class RunTotals:
         self.reactions: Counter[str] = Counter()
         self.stimuli: Counter[str] = Counter()
         self.missing: Counter[str] = Counter()
-        self.rewards: list[float] = []
-        self.briers: list[float] = []
-        self.last_reward: OutcomeReward | None = None
+        self.briers = 0
+        """Forecasts of the active models whose Brier score is known."""
+        self._brier_micro = 0
         self._latencies: dict[str, list[float]] = {step: [] for step in STEPS}
         self._observed: dict[int, int] = {}
         self._decided: dict[int, frozenset[str]] = {}
@@ -56,6 +53,7 @@ class RunTotals:
         """Count one stored event."""
         layer = parse(event.subject).layer
         self.events[layer] += 1
+        self.decided.add(event.data)
         match event.data:
             case Observation():
                 self._observe(event)
@@ -81,8 +79,8 @@ class RunTotals:
             "events": {layer: self.events[layer] for layer in LAYERS}
             | {layer: count for layer, count in sorted(self.events.items()) if layer not in LAYERS},
             "events_total": self.events.total(),
-            "decisions": dict(sorted(self.decisions.items())),
-            "wins": dict(sorted(self.wins.items())),
+            "decisions": dict(sorted(self.decided.actions.items())),
+            "wins": dict(sorted(self.decided.wins.items())),
             "rules": dict(sorted(self.rules.items())),
             "closed_by": dict(sorted(self.closed_by.items())),
             "missing": dict(sorted(self.missing.items())),
@@ -92,9 +90,11 @@ class RunTotals:
             "latency_ms": {
                 step: _quantiles(values) for step, values in self._latencies.items() if values
             },
-            "reward_mean": _mean(self.rewards),
-            "rewards_scored": len(self.rewards),
-            "risk_brier_mean": _mean(self.briers),
+            "reward_mean": self.decided.reward_mean,
+            "rewards_scored": self.decided.rewarded,
+            "risk_brier_mean": (
+                round(self._brier_micro / self.briers / MICRO, 6) if self.briers else None
+            ),
             "reactions": dict(sorted(self.reactions.items())),
             "stimuli": dict(sorted(self.stimuli.items())),
         }
@@ -103,13 +103,10 @@ class RunTotals:
         match event.data:
             case OutcomeVerification() as verification:
                 self.verifications[verification.status] += 1
-            case OutcomeReward() as reward:
-                self.last_reward = reward
-                if reward.observed is not None:
-                    self.rewards.append(reward.observed.total)
             case OutcomeForecast(slot=0) as forecast:
                 if forecast.risk is not None and forecast.risk.brier is not None:
-                    self.briers.append(forecast.risk.brier)
+                    self.briers += 1
+                    self._brier_micro += round(forecast.risk.brier * MICRO)
 
     def _observe(self, event: Event[Any]) -> None:
         self.cycles += 1
@@ -126,12 +123,6 @@ class RunTotals:
     def _decide(self, event: Event[Any], decision: Decision) -> None:
         self._time("decision", event)
         self._decided[event.cycle] = frozenset(proposal.id for proposal in decision.considered)
-        self.decisions[action_label(decision.action)] += 1
-        self.wins[
-            "Referee"
-            if decision.action.agent is None
-            else f"Agent{letter_of(decision.action.agent)}"
-        ] += 1
         self.rules[decision.rule] += 1
         self.closed_by[decision.closed_by] += 1
         self.missing.update(decision.missing)
@@ -152,10 +143,6 @@ class RunTotals:
         values = self._latencies[step]
         if observed is not None and len(values) < KEPT_LATENCIES:
             values.append((event.recorded_ns - observed) / 1e6)
-
-
-def _mean(values: list[float]) -> float | None:
-    return round(fsum(values) / len(values), 6) if values else None
 
 
 def _quantiles(values: list[float]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Goldens as readable text files.
 
-They are written anew by `UPDATE_GOLDENS=1 make test PYTEST_ARGS="tests/explain tests/timeline"`; look
+They are written anew by `UPDATE_GOLDENS=1 make test PYTEST_ARGS="tests/explain tests/timeline tests/projections"`; look
 at the difference before you commit it.
 """
 

@@ -106,7 +106,7 @@ def diff(a: Path, b: Path, window_seconds: float = WINDOW_SECONDS) -> Diff:
         Side(
             path.name,
             f"{one.header.get('cluster')}/{one.header.get('incarnation')}",
-            PolicyTotals(window_seconds),
+            PolicyTotals(window_seconds=window_seconds),
         )
         for path, one in ((a, first), (b, second))
     )

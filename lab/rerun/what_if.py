@@ -149,8 +149,8 @@ def what_if(
         dict(changes),
         tuple(rule.name.value for rule in rules or ()),
         layer,
-        PolicyTotals(window_seconds),
-        PolicyTotals(window_seconds),
+        PolicyTotals(window_seconds=window_seconds),
+        PolicyTotals(window_seconds=window_seconds),
     )
     rerun = Rerun(recording.header, plan)
 
