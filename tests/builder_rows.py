@@ -121,7 +121,7 @@ def cycle_time(cycle: int) -> float:
     return START_SECONDS + cycle * INTERVAL_SECONDS
 
 
-def filled(
+def fill_rows(
     rows: Rows | int, default: Mapping[str, Any], name: str = "node"
 ) -> dict[str, dict[str, Any]]:
     """Complete rows with defaults.
@@ -157,11 +157,11 @@ def make_snapshot(
         SourceRead(source=name, ok=True, read_time_seconds=time_seconds)
         for name in ("nodes", "pods", "deployments", "jobs", "node_metrics")
     )
-    placed = table_of(PlacementTable, filled(placements or {}, PLACEMENT))
+    placed = table_of(PlacementTable, fill_rows(placements or {}, PLACEMENT))
     return (
         frame_of(
             SnapshotNodes,
-            {"nodes": table_of(NodeTable, filled(nodes, SNAPSHOT_NODE))},
+            {"nodes": table_of(NodeTable, fill_rows(nodes, SNAPSHOT_NODE))},
             cycle=cycle,
             previous=before.get("nodes"),
             keyframe_every=keyframe_every,
@@ -180,8 +180,8 @@ def make_snapshot(
         frame_of(
             SnapshotWorkloads,
             {
-                "workloads": table_of(WorkloadTable, filled(workloads or {}, WORKLOAD)),
-                "pods": table_of(PodTable, filled(pods, SNAPSHOT_POD, "default/pod")),
+                "workloads": table_of(WorkloadTable, fill_rows(workloads or {}, WORKLOAD)),
+                "pods": table_of(PodTable, fill_rows(pods, SNAPSHOT_POD, "default/pod")),
             },
             cycle=cycle,
             previous=before.get("workloads"),

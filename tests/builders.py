@@ -44,7 +44,7 @@ from tests.builder_rows import (
     START_SECONDS,
     Rows,
     cycle_time,
-    filled,
+    fill_rows,
     make_snapshot,
 )
 
@@ -56,7 +56,7 @@ __all__ = [
     "START_SECONDS",
     "Rows",
     "cycle_time",
-    "filled",
+    "fill_rows",
     "make_action",
     "make_snapshot",
 ]
@@ -66,7 +66,7 @@ ORIGIN = Origin("test", "1")
 PRIORITIES = {"safety": 1, "admission": 2, "efficiency": 3}
 
 
-def stamped(
+def stamp_event(
     data: EventData,
     *,
     cycle: int | None = None,
@@ -81,10 +81,10 @@ def stamped(
     who = producer or producer_of(data)
     time_seconds = getattr(data, "cluster_time_seconds", None) or cycle_time(about)
     event = stamp(NewEvent(data, about, time_seconds, tuple(causes)), origin, who, hash_of_config)
-    return stored(event, seq=seq) if seq else event
+    return as_stored(event, seq=seq) if seq else event
 
 
-def stored(event: Event[Any], *, seq: int, recorded_ns: int = 0) -> Event[Any]:
+def as_stored(event: Event[Any], *, seq: int, recorded_ns: int = 0) -> Event[Any]:
     """Return an event as a reader of the log gets it."""
     encoded = encode(event)
     return decode(encoded.subject, encoded.headers, encoded.data, seq=seq, recorded_ns=recorded_ns)
@@ -99,7 +99,7 @@ def producer_of(data: EventData) -> str:
 
 def observed_nodes(rows: Rows | int = 3) -> ObservedNodes:
     """Return a node table; power follows the seed's model unless given."""
-    complete = filled(rows, {**NODE, "power_watts": None})
+    complete = fill_rows(rows, {**NODE, "power_watts": None})
     for row in complete.values():
         if row["power_watts"] is None:
             row["power_watts"] = (
@@ -110,7 +110,7 @@ def observed_nodes(rows: Rows | int = 3) -> ObservedNodes:
 
 def observed_pods(rows: Rows | int = 0) -> ObservedPods:
     """Return a pod table."""
-    return table_of(ObservedPods, filled(rows, POD, "default/pod"))
+    return table_of(ObservedPods, fill_rows(rows, POD, "default/pod"))
 
 
 def make_signal(name: str = "node_requests", **fields: Any) -> Signal:

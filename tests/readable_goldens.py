@@ -16,7 +16,7 @@ COLUMNS, ROWS = 100, 40
 """The terminal that usual screens fit."""
 
 
-def shown(what: RenderableType) -> str:
+def plain_text(what: RenderableType) -> str:
     """Return what a terminal without colour shows."""
     file = io.StringIO()
     Console(file=file, width=COLUMNS, no_color=True, highlight=False).print(what)

@@ -49,7 +49,7 @@ def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
             f"no real API server here: no etcd and kube-apiserver on PATH or in {ASSETS}, and "
             f"{NAMED} names no throw-away cluster"
         )
-    with _started(tmp_path_factory.mktemp("real"), etcd, server) as started:
+    with _start(tmp_path_factory.mktemp("real"), etcd, server) as started:
         yield started
 
 
@@ -60,12 +60,12 @@ def real_cluster_in(folder: Path, controllers: str) -> Iterator[ApiServer]:
     etcd, server, manager = map(_binary, names)
     if etcd is None or server is None or manager is None:
         pytest.skip(f"no real cluster here: no {', '.join(names)} on PATH or in {ASSETS}")
-    with _started(folder, etcd, server, controllers) as started:
+    with _start(folder, etcd, server, controllers) as started:
         yield started
 
 
 @contextmanager
-def _started(folder: Path, etcd: str, server: str, wanted: str = COLLECTING) -> Iterator[ApiServer]:
+def _start(folder: Path, etcd: str, server: str, wanted: str = COLLECTING) -> Iterator[ApiServer]:
     ports = [_free_port() for _ in range(3)]
     kubeconfig = _kubeconfig(folder, ports[2])
     with (folder / "log").open("wb") as log:

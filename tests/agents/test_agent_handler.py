@@ -16,7 +16,7 @@ from schemas.signals import SignalStatus
 from services.agents.service import AgentHandler, build
 from services.agents.settings import AgentSettings
 from services.agents.state import AgentState
-from tests.builders import ORIGIN, make_demand, make_observation, make_risk, stamped
+from tests.builders import ORIGIN, make_demand, make_observation, make_risk, stamp_event
 
 MAKERS = {"safety": make_risk, "efficiency": make_demand}
 READERS = list(MAKERS)
@@ -43,9 +43,9 @@ def proposals(handler: AgentHandler, state: AgentState, *, overdue: bool = False
     return made  # type: ignore[return-value]
 
 
-def observed(cycle: int = 1, **options: Any) -> Event[Any]:
+def observation_event(cycle: int = 1, **options: Any) -> Event[Any]:
     """Return a stamped observation of one node."""
-    return stamped(make_observation(1, cycle=cycle, **options))
+    return stamp_event(make_observation(1, cycle=cycle, **options))
 
 
 @pytest.mark.parametrize("agent", READERS)
@@ -53,14 +53,14 @@ def test_an_agent_waits_for_its_prediction(agent: AgentName) -> None:
     """Before the prediction and before the deadline nothing is said."""
     handler = handler_of(agent)
 
-    assert proposals(handler, state_after(handler, observed())) == []
+    assert proposals(handler, state_after(handler, observation_event())) == []
 
 
 @pytest.mark.parametrize("agent", READERS)
 def test_an_agent_proposes_when_its_prediction_is_there(agent: AgentName) -> None:
     """The proposal rests on the observation and the prediction, and names both as causes."""
     handler = handler_of(agent)
-    observation, prediction = observed(), stamped(MAKERS[agent]({"node-0": 0.2}))
+    observation, prediction = observation_event(), stamp_event(MAKERS[agent]({"node-0": 0.2}))
 
     (new_event,) = handler.decide(state_after(handler, observation, prediction), overdue=False)
 
@@ -73,7 +73,7 @@ def test_a_missing_prediction_is_a_noop_with_the_reason(agent: AgentName) -> Non
     """At the deadline an agent without its prediction says so instead of guessing."""
     handler = handler_of(agent)
 
-    (made,) = proposals(handler, state_after(handler, observed()), overdue=True)
+    (made,) = proposals(handler, state_after(handler, observation_event()), overdue=True)
 
     assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.PREDICTION_MISSING)
     assert made.action.kind is ActionKind.NOOP
@@ -84,7 +84,10 @@ def test_a_prediction_of_an_older_cycle_does_not_count(agent: AgentName) -> None
     """Only the prediction of the judged cycle is used."""
     handler = handler_of(agent)
     state = state_after(
-        handler, observed(1), stamped(MAKERS[agent]({"node-0": 0.99}, cycle=1)), observed(2)
+        handler,
+        observation_event(1),
+        stamp_event(MAKERS[agent]({"node-0": 0.99}, cycle=1)),
+        observation_event(2),
     )
 
     made = proposals(handler, state, overdue=True)
@@ -101,7 +104,7 @@ def test_a_skipped_prediction_is_a_noop_with_the_reason(agent: AgentName) -> Non
     handler = handler_of(agent)
     skipped = MAKERS[agent]({}, status="skipped", reason=Reason.MISSING_SIGNAL)
 
-    (made,) = proposals(handler, state_after(handler, observed(), stamped(skipped)))
+    (made,) = proposals(handler, state_after(handler, observation_event(), stamp_event(skipped)))
 
     assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.PREDICTION_SKIPPED)
     assert "missing_signal" in made.text
@@ -111,7 +114,9 @@ def test_admission_does_not_wait_for_inference() -> None:
     """Agent C judges the observation alone and never reads predictions."""
     handler = handler_of("admission")
 
-    (made,) = proposals(handler, state_after(handler, observed(totals={"queue_length": 9})))
+    (made,) = proposals(
+        handler, state_after(handler, observation_event(totals={"queue_length": 9}))
+    )
 
     assert made.action.parameters == {"admission": "queue"}
     assert all("prediction" not in pattern for pattern in handler.reads)
@@ -136,7 +141,7 @@ def test_no_agent_proposes_on_stale_or_missing_signals(
     """A signal that is too old, marked stale or not there makes a noop with the reason."""
     handler = handler_of(agent)
 
-    (made,) = proposals(handler, state_after(handler, observed(signals={name: change})))
+    (made,) = proposals(handler, state_after(handler, observation_event(signals={name: change})))
 
     assert (made.status, made.reason) == (ProposalStatus.NOOP, reason)
     assert name in made.text
@@ -149,7 +154,7 @@ def test_a_signal_exactly_at_its_limit_is_still_used(change: dict[str, Any]) -> 
     """Stale begins above the limit."""
     handler = handler_of("admission")
 
-    (made,) = proposals(handler, state_after(handler, observed(signals={"pods": change})))
+    (made,) = proposals(handler, state_after(handler, observation_event(signals={"pods": change})))
 
     assert made.status is ProposalStatus.PROPOSED
 
@@ -158,7 +163,9 @@ def test_older_cycles_are_skipped_and_the_newest_is_judged() -> None:
     """After an outage only the newest observation gets a judgement."""
     handler = handler_of("admission")
 
-    made = proposals(handler, state_after(handler, *(observed(cycle) for cycle in (1, 2, 3))))
+    made = proposals(
+        handler, state_after(handler, *(observation_event(cycle) for cycle in (1, 2, 3)))
+    )
 
     assert [(one.cycle, one.status) for one in made] == [
         (1, ProposalStatus.SKIPPED),
@@ -172,10 +179,10 @@ def test_older_cycles_are_skipped_and_the_newest_is_judged() -> None:
 def test_an_agent_is_silent_about_cycles_that_hold_its_proposal(agent: AgentName) -> None:
     """After a restart nothing is said twice."""
     handler = handler_of(agent)
-    state = state_after(handler, observed(1))
+    state = state_after(handler, observation_event(1))
     (made,) = proposals(handler, state, overdue=True)
 
-    state = handler.evolve(state, stamped(made))
+    state = handler.evolve(state, stamp_event(made))
 
     assert proposals(handler, state, overdue=True) == []
     assert handler.open_cycle(state) is None
@@ -187,7 +194,7 @@ def test_an_agent_that_starts_inside_a_chain_waits_for_the_keyframe() -> None:
     delta = make_observation(1, cycle=2, previous=apply_frame(None, make_observation(1, cycle=1)))
     assert delta.frame.frame == "delta"
 
-    (made,) = proposals(handler, state_after(handler, stamped(delta)))
+    (made,) = proposals(handler, state_after(handler, stamp_event(delta)))
 
     assert (made.status, made.reason) == (ProposalStatus.NOOP, Reason.MISSING_SIGNAL)
 
@@ -196,9 +203,9 @@ def test_an_agent_that_starts_inside_a_chain_waits_for_the_keyframe() -> None:
 def test_the_state_survives_a_checkpoint(agent: AgentName) -> None:
     """State through JSON and back proposes the same."""
     handler = handler_of(agent)
-    events = [observed()]
+    events = [observation_event()]
     if agent in MAKERS:
-        events.append(stamped(MAKERS[agent]({"node-0": 0.2})))
+        events.append(stamp_event(MAKERS[agent]({"node-0": 0.2})))
     state = state_after(handler, *events)
 
     restored = AgentState.model_validate(state.model_dump(mode="json"))
@@ -216,12 +223,14 @@ def test_agents_give_up_waiting_before_the_referee_does() -> None:
 def test_an_answered_prediction_is_forgotten_and_a_newer_one_kept(agent: AgentName) -> None:
     """Nobody asks for it again, and checkpoints stay small."""
     handler = handler_of(agent)
-    waiting = state_after(handler, observed(1), stamped(MAKERS[agent]({"node-0": 0.2})))
+    waiting = state_after(
+        handler, observation_event(1), stamp_event(MAKERS[agent]({"node-0": 0.2}))
+    )
     (made,) = proposals(handler, waiting)
-    newer = stamped(MAKERS[agent]({"node-0": 0.2}, cycle=2))
+    newer = stamp_event(MAKERS[agent]({"node-0": 0.2}, cycle=2))
 
-    assert handler.evolve(waiting, stamped(made)).prediction is None
-    kept = handler.evolve(handler.evolve(waiting, newer), stamped(made)).prediction
+    assert handler.evolve(waiting, stamp_event(made)).prediction is None
+    kept = handler.evolve(handler.evolve(waiting, newer), stamp_event(made)).prediction
     assert kept is not None
     assert kept.cycle == 2
 
@@ -236,5 +245,5 @@ def test_admission_passes_over_nodes_for_which_a_signal_does_not_hold() -> None:
         data = make_observation(
             rows, totals=full, signals={"node_requests": {"exceptions": exceptions}}
         )
-        (made,) = proposals(handler, state_after(handler, stamped(data)))
+        (made,) = proposals(handler, state_after(handler, stamp_event(data)))
         assert (made.action.kind, made.action.target.name) == (ActionKind.RESOURCE_CAP, target)

@@ -18,17 +18,17 @@ from services.agents.efficiency.thresholds import EfficiencyThresholds
 from services.agents.safety import policy as safety
 from services.agents.safety.thresholds import SafetyThresholds
 from services.agents.settings import AgentSettings
-from tests.builders import Rows, make_observation, stamped
+from tests.builders import Rows, make_observation, stamp_event
 
 
-def seen(nodes: Rows | int = 3, **options: Any) -> ObservationView:
+def full_view(nodes: Rows | int = 3, **options: Any) -> ObservationView:
     """Return the full view of an observation."""
-    view = update_view(None, stamped(make_observation(nodes, **options)))
+    view = update_view(None, stamp_event(make_observation(nodes, **options)))
     assert view is not None
     return view
 
 
-def predicted(**ratios: float) -> NodePrediction:
+def node_prediction(**ratios: float) -> NodePrediction:
     """Return a prediction; keyword `node_1` is node-1."""
     rows = sorted((name.replace("_", "-"), ratio) for name, ratio in ratios.items())
     return NodePrediction(
@@ -44,13 +44,15 @@ def judge_safety(risk: float, load: float = 0.9, **totals: int) -> Judgement:
     """Judge one node of given risk and load."""
     row = {"cpu_requested_ratio": load, "memory_requested_ratio": load / 2}
     return safety.judge(
-        seen({"node-0": row}, totals=totals), predicted(node_0=risk), SafetyThresholds()
+        full_view({"node-0": row}, totals=totals), node_prediction(node_0=risk), SafetyThresholds()
     )
 
 
 def judge_admission(nodes: Rows | int = 2, **totals: int) -> Judgement:
     """Judge a cluster of given queue and SLA violations."""
-    return admission.judge(seen(nodes, totals=totals), predicted(), AdmissionThresholds())
+    return admission.judge(
+        full_view(nodes, totals=totals), node_prediction(), AdmissionThresholds()
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +105,9 @@ def test_the_gate_does_not_hold_back_migrate_and_replicate(risk: float) -> None:
 def test_safety_takes_the_riskiest_node_and_the_first_name_on_ties() -> None:
     """Argmax of risk; ties by node name."""
     found = safety.judge(
-        seen(4), predicted(node_0=0.2, node_1=0.9, node_2=0.95, node_3=0.95), SafetyThresholds()
+        full_view(4),
+        node_prediction(node_0=0.2, node_1=0.9, node_2=0.95, node_3=0.95),
+        SafetyThresholds(),
     )
 
     assert found.action.target.name == "node-2"
@@ -126,7 +130,7 @@ def test_efficiency_acts_by_demand(
     demand: float, kind: ActionKind, parameters: dict[str, Any]
 ) -> None:
     """< 0.12 sleep, < 0.30 dvfs, < 0.45 memory_balloon, else noop; the score is 1 - demand."""
-    found = efficiency.judge(seen(1), predicted(node_0=demand), EfficiencyThresholds())
+    found = efficiency.judge(full_view(1), node_prediction(node_0=demand), EfficiencyThresholds())
 
     assert found.action.kind is kind
     assert found.action.parameters == parameters
@@ -136,9 +140,9 @@ def test_efficiency_acts_by_demand(
 @pytest.mark.parametrize("row", [{"power_state": "sleep"}, {"ready": False}])
 def test_efficiency_leaves_nodes_alone_that_sleep_or_are_not_ready(row: dict[str, Any]) -> None:
     """Only nodes that are ready and on are considered."""
-    view = seen({"node-0": row, "node-1": {}})
-    low = efficiency.judge(view, predicted(node_0=0.0, node_1=0.2), EfficiencyThresholds())
-    none = efficiency.judge(view, predicted(node_0=0.0), EfficiencyThresholds())
+    view = full_view({"node-0": row, "node-1": {}})
+    low = efficiency.judge(view, node_prediction(node_0=0.0, node_1=0.2), EfficiencyThresholds())
+    none = efficiency.judge(view, node_prediction(node_0=0.0), EfficiencyThresholds())
 
     assert low.action.target.name == "node-1"
     assert (none.action.kind, none.reason) == (ActionKind.NOOP, Reason.NO_NODES)
@@ -147,7 +151,7 @@ def test_efficiency_leaves_nodes_alone_that_sleep_or_are_not_ready(row: dict[str
 def test_efficiency_takes_the_first_name_on_ties() -> None:
     """Argmin of demand; ties by node name."""
     found = efficiency.judge(
-        seen(3), predicted(node_0=0.4, node_1=0.2, node_2=0.2), EfficiencyThresholds()
+        full_view(3), node_prediction(node_0=0.4, node_1=0.2, node_2=0.2), EfficiencyThresholds()
     )
 
     assert found.action.target.name == "node-1"
@@ -214,7 +218,9 @@ def test_a_calm_queue_admits_for_certain_only_below_twenty() -> None:
     loose = AdmissionThresholds(hold_queue_length=50)
 
     scores = [
-        admission.judge(seen(1, totals={"queue_length": queue}), predicted(), loose).score
+        admission.judge(
+            full_view(1, totals={"queue_length": queue}), node_prediction(), loose
+        ).score
         for queue in (19, 20)
     ]
 
@@ -223,9 +229,9 @@ def test_a_calm_queue_admits_for_certain_only_below_twenty() -> None:
 
 def test_evidence_lists_every_threshold_tried_with_its_signal_and_age() -> None:
     """Thresholds that did not hold come before the one that did, with value, signal and age."""
-    view = seen(1, signals={"node_requests": {"age_seconds": 3.0}})
+    view = full_view(1, signals={"node_requests": {"age_seconds": 3.0}})
 
-    found = safety.judge(view, predicted(node_0=0.72), SafetyThresholds())
+    found = safety.judge(view, node_prediction(node_0=0.72), SafetyThresholds())
 
     listed = [
         (

@@ -77,7 +77,7 @@ def problems(tree: ast.Module, known: SetNames | None = None) -> Iterator[tuple[
     names.learn(tree)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     sets = _Sets(tree, names, parents)
-    numpy_used = any(name in NUMPY for name in _imported(tree))
+    numpy_used = any(name in NUMPY for name in _imported_names(tree))
     for node in ast.walk(tree):
         yield from ((node, text) for text in _of_imports(node))
         yield from ((node, text) for text in _of_sets(node, sets, parents))
@@ -147,7 +147,7 @@ def _of_sets(node: ast.AST, sets: _Sets, parents: dict[ast.AST, ast.AST]) -> Ite
     elif isinstance(node, COMPREHENSIONS) and any(sets.holds(g.iter) for g in node.generators):
         parent = parents.get(node)
         used = _name_of(parent.func) if isinstance(parent, ast.Call) else ""
-        keyed = isinstance(parent, ast.Call) and _keyed(parent)
+        keyed = isinstance(parent, ast.Call) and _has_key(parent)
         counted = used == "sum" and _whole(getattr(node, "elt", node))
         if keyed or not (used in ORDERLESS or counted):
             yield "a comprehension over a set"
@@ -156,7 +156,7 @@ def _of_sets(node: ast.AST, sets: _Sets, parents: dict[ast.AST, ast.AST]) -> Ite
             yield "a set unpacked"
     elif isinstance(node, ast.Call) and any(sets.holds(argument) for argument in node.args):
         name = _name_of(node.func)
-        if name in ORDERED | ORDERED_METHODS or (name in {"min", "max"} and _keyed(node)):
+        if name in ORDERED | ORDERED_METHODS or (name in {"min", "max"} and _has_key(node)):
             yield f"a set given to {name}()"
     elif (
         isinstance(node, ast.Call)
@@ -213,7 +213,7 @@ def _of_imports(node: ast.AST) -> Iterator[str]:
             yield f"{name} tells about this machine and moment"
 
 
-def _imported(tree: ast.Module) -> set[str]:
+def _imported_names(tree: ast.Module) -> set[str]:
     kinds = (ast.Import, ast.ImportFrom)
     return {
         alias.asname or alias.name
@@ -250,7 +250,7 @@ def _is_view(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and _name_of(node.func) in {"keys", "items"}
 
 
-def _keyed(call: ast.Call) -> bool:
+def _has_key(call: ast.Call) -> bool:
     return _name_of(call.func) in {"min", "max"} and any(k.arg == "key" for k in call.keywords)
 
 

@@ -39,7 +39,7 @@ def _exists(name: str) -> bool:
     return "*" in name or (path / "__init__.py").is_file() or path.with_suffix(".py").is_file()
 
 
-def _broken(options: UserOptions) -> Iterator[str]:
+def _broken_contracts(options: UserOptions) -> Iterator[str]:
     report = use_cases.create_report(options, cache_dir=None)
     for contract, check in report.get_contracts_and_checks():
         if not check.kept:
@@ -59,7 +59,7 @@ def _details(metadata: dict[str, Any]) -> str:
 
 def test_every_import_contract_is_kept(options: UserOptions) -> None:
     """No module imports what the architecture forbids it."""
-    assert [] == list(_broken(options))
+    assert [] == list(_broken_contracts(options))
 
 
 def test_a_forbidden_import_is_seen(options: UserOptions) -> None:
@@ -67,7 +67,7 @@ def test_a_forbidden_import_is_seen(options: UserOptions) -> None:
     layers = next(each for each in options.contracts_options if each["type"] == "layers")
     layers["layers"] = list(reversed(layers["layers"]))
 
-    assert any(text.startswith(layers["name"]) for text in _broken(options))
+    assert any(text.startswith(layers["name"]) for text in _broken_contracts(options))
 
 
 def test_every_service_is_in_the_independence_contract(options: UserOptions) -> None:
@@ -87,7 +87,7 @@ def test_an_impure_file_that_is_not_named_as_a_shell_is_seen(options: UserOption
     )
     pure["ignore_imports"] = [ignored for ignored in pure["ignore_imports"] if ignored != SHELLS]
 
-    broken = [text for text in _broken(options) if text.startswith(pure["name"])]
+    broken = [text for text in _broken_contracts(options) if text.startswith(pure["name"])]
 
     assert len(broken) == 1
     assert "services.executor.service -> " in broken[0]
@@ -100,7 +100,7 @@ def test_a_shell_that_pure_code_imports_is_seen(options: UserOptions) -> None:
         importer for importer in shells["allowed_importers"] if importer != "services.*.service"
     ]
 
-    assert any(text.startswith(shells["name"]) for text in _broken(options))
+    assert any(text.startswith(shells["name"]) for text in _broken_contracts(options))
 
 
 def test_every_list_of_packages_is_the_same() -> None:

@@ -27,7 +27,7 @@ def _entries(lock: Path) -> list[str]:
     return [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
 
 
-def _pinned(lock: Path) -> dict[str, str]:
+def _pinned_versions(lock: Path) -> dict[str, str]:
     found = [re.match(r"([A-Za-z0-9._-]+)==(\S+)", entry) for entry in _entries(lock)]
     return {canonicalize_name(match[1]): match[2] for match in found if match}
 
@@ -37,7 +37,7 @@ def test_every_package_is_pinned_once_with_hashes(lock: Path) -> None:
     """Each entry is one exact version with sha256 hashes, the same for every supported Python."""
     entries = _entries(lock)
 
-    assert len(entries) == len(_pinned(lock))
+    assert len(entries) == len(_pinned_versions(lock))
     assert [] == [entry[:60] for entry in entries if "--hash=sha256:" not in entry]
     assert [] == [entry[:60] for entry in entries if "_version" in entry.split("--hash")[0]]
 
@@ -55,7 +55,7 @@ def test_a_lock_names_no_place_to_download_from(lock: Path) -> None:
 )
 def test_a_lock_satisfies_the_project(lock: Path, extras: list[str]) -> None:
     """Every requirement of pyproject.toml is in the lock, in a version that it allows."""
-    pinned = _pinned(lock)
+    pinned = _pinned_versions(lock)
     wanted = [Requirement(text) for extra in extras for text in _project()[extra]]
     unmet = [
         str(requirement)
@@ -69,10 +69,10 @@ def test_a_lock_satisfies_the_project(lock: Path, extras: list[str]) -> None:
 
 def test_development_adds_to_the_runtime_and_changes_nothing() -> None:
     """What is tested is what runs: both locks agree on every package of the first."""
-    development = _pinned(DEVELOPMENT)
+    development = _pinned_versions(DEVELOPMENT)
 
     assert {} == {
         name: (version, development.get(name))
-        for name, version in _pinned(RUNTIME).items()
+        for name, version in _pinned_versions(RUNTIME).items()
         if development.get(name) != version
     }

@@ -109,23 +109,23 @@ HARMLESS = {
 }
 
 
-def _judged(source: str) -> list[str]:
+def _judge(source: str) -> list[str]:
     return [text for _, text in problems(ast.parse(source))]
 
 
 @pytest.mark.parametrize("source", PLANTED.values(), ids=PLANTED)
 def test_a_planted_defect_is_found(source: str) -> None:
     """Each way in which runs could differ is named."""
-    assert _judged(source)
+    assert _judge(source)
 
 
 @pytest.mark.parametrize("source", HARMLESS.values(), ids=HARMLESS)
 def test_harmless_code_passes(source: str) -> None:
     """What gives the same result everywhere is left alone."""
-    assert [] == _judged(source)
+    assert [] == _judge(source)
 
 
-def _found() -> dict[str, str]:
+def _findings() -> dict[str, str]:
     """Return `file: what` to what is wrong with it."""
     files = [
         path
@@ -152,9 +152,9 @@ def _essence(node: ast.AST) -> str:
 
 def test_decision_code_repeats() -> None:
     """No file that decides holds a float sum(), a set's order, numpy's arithmetic or this machine."""
-    assert [] == sorted(text for what, text in _found().items() if what not in INTS)
+    assert [] == sorted(text for what, text in _findings().items() if what not in INTS)
 
 
 def test_every_exception_is_still_one() -> None:
     """The list of integer sums names nothing that is gone."""
-    assert set() == set(INTS) - set(_found())
+    assert set() == set(INTS) - set(_findings())

@@ -17,7 +17,7 @@ def silent(detector: FailureDetector, seconds: float, sign: LivenessReport | Non
         detector.observe(1.0, 1.0, sign)
 
 
-def heard(sign: LivenessReport) -> FailureDetector:
+def detector_after(sign: LivenessReport) -> FailureDetector:
     """Return the silence of a process that gave one sign so far."""
     detector = FailureDetector(PATIENCE)
     detector.observe(1.0, 1.0, sign)
@@ -26,7 +26,7 @@ def heard(sign: LivenessReport) -> FailureDetector:
 
 def test_a_process_that_says_nothing_any_more_is_frozen() -> None:
     """Silence counts from the last sign, to the second."""
-    detector = heard(WELL)
+    detector = detector_after(WELL)
     silent(detector, PATIENCE - 1)
     assert not detector.frozen
     silent(detector, 1)
@@ -35,7 +35,7 @@ def test_a_process_that_says_nothing_any_more_is_frozen() -> None:
 
 def test_a_loop_that_does_not_turn_is_silence_although_a_thread_answers() -> None:
     """A hanging loop's age grows, and counts like no answer."""
-    detector = heard(WELL)
+    detector = detector_after(WELL)
     for age in range(1, 9):
         detector.observe(1.0, 1.0, LivenessReport(float(age), ready=True))
 
@@ -44,7 +44,7 @@ def test_a_loop_that_does_not_turn_is_silence_although_a_thread_answers() -> Non
 
 def test_a_slow_process_is_not_frozen() -> None:
     """A loop that turns every few seconds, and answers that are lost in between, freeze nobody."""
-    detector = heard(WELL)
+    detector = detector_after(WELL)
     for _ in range(20):
         silent(detector, PATIENCE - 2)
         detector.observe(1.0, 1.0, LivenessReport(PATIENCE - 2, ready=True))
@@ -56,7 +56,7 @@ def test_a_process_that_starts_has_time() -> None:
     """Before it is ready once (it loads a model, reads a long log) a process may be silent for
     minutes; a process that never answered is judged by nobody.
     """
-    starting, unheard = heard(STARTING), FailureDetector(PATIENCE)
+    starting, unheard = detector_after(STARTING), FailureDetector(PATIENCE)
     silent(starting, START_SECONDS - 1)
     silent(unheard, 10 * START_SECONDS)
     assert not starting.frozen
@@ -68,7 +68,7 @@ def test_a_process_that_starts_has_time() -> None:
 
 def test_being_ready_once_ends_the_grace() -> None:
     """A process that lost its log later is still one that was ready."""
-    detector = heard(WELL)
+    detector = detector_after(WELL)
     detector.observe(1.0, 1.0, STARTING)
     silent(detector, PATIENCE)
 
@@ -83,7 +83,7 @@ def test_nobody_is_frozen_after_the_listener_was_away(
     """The machine slept: the listener's round took long, the process has not turned yet, and even
     one that was silent before does not become frozen by it.
     """
-    detector = heard(WELL)
+    detector = detector_after(WELL)
     silent(detector, PATIENCE - 1)
     detector.observe(1.0, 1.0 + pause, sign)
 

@@ -232,7 +232,7 @@ def test_a_late_event_of_an_old_cycle_does_not_turn_the_count_back() -> None:
     in_virtual_time(scenario)
 
 
-def checkpointed(folded_seq: int = 2) -> dict[str, Any]:
+def checkpoint_state(folded_seq: int = 2) -> dict[str, Any]:
     """Return the state after the first cycles as a checkpoint holds it."""
     return Tally(applied=tuple(range(1, folded_seq + 1)), decided=(1,)).model_dump(mode="json")
 
@@ -245,7 +245,7 @@ def test_a_restore_goes_on_exactly_behind_what_was_applied() -> None:
         await world.decided(1)
         await world.observe(2, 3)
         await world.decided(2)
-        await world.checkpoint(1, folded_seq=2, state=checkpointed())
+        await world.checkpoint(1, folded_seq=2, state=checkpoint_state())
         await world.observe(4)
         handler = TallyHandler(patient=True)
         async with world.following(handler):
@@ -265,7 +265,7 @@ def test_a_restored_service_counts_on_to_its_next_checkpoint() -> None:
 
     async def scenario(world: World) -> None:
         await world.observe(1, 2, 3, 4)
-        await world.checkpoint(4, folded_seq=4, state=checkpointed(4))
+        await world.checkpoint(4, folded_seq=4, state=checkpoint_state(4))
         async with world.following(TallyHandler(patient=True), checkpoint_cycles=3):
             for cycle, stored in ((5, 1), (6, 1), (7, 2)):
                 await world.observe(cycle)
@@ -293,7 +293,7 @@ def test_a_checkpoint_that_does_not_belong_here_is_ignored(wrong: dict[str, Any]
     async def scenario(world: World) -> None:
         await world.observe(1)
         await world.decided(1)
-        await world.checkpoint(1, **{"folded_seq": 2, "state": checkpointed(), **wrong})
+        await world.checkpoint(1, **{"folded_seq": 2, "state": checkpoint_state(), **wrong})
         await world.observe(2)
         handler = TallyHandler(patient=True)
         async with world.following(handler):
@@ -329,7 +329,7 @@ def test_a_log_shorter_than_the_checkpoint_stops_the_service() -> None:
 
     async def scenario(world: World) -> None:
         await world.observe(1, 2, 3)
-        await world.checkpoint(3, folded_seq=3, state=checkpointed(3))
+        await world.checkpoint(3, folded_seq=3, state=checkpoint_state(3))
         world.bus = Shorter(world.log)
         handler = TallyHandler()
         async with world.following(handler) as task:

@@ -16,7 +16,7 @@ SUBJECT = "foresail.c.decision"
 ALL = ["foresail.c.>"]
 
 
-def stored(seq: int, life: int = 0) -> StoredMessage:
+def message_at(seq: int, life: int = 0) -> StoredMessage:
     """Return the message at a position; in a later life it is another one."""
     return StoredMessage(seq, life * 1_000_000 + seq, SUBJECT, {}, b"%d" % life)
 
@@ -30,7 +30,7 @@ class ScriptedLog:
     """A log whose content is set by the test."""
 
     def __init__(self, count: int) -> None:
-        self.messages = [stored(seq) for seq in range(1, count + 1)]
+        self.messages = [message_at(seq) for seq in range(1, count + 1)]
         self.losses = 0
         self.feed: asyncio.Queue[StoredMessage] = asyncio.Queue()
 
@@ -47,14 +47,14 @@ class ScriptedLog:
 
     def say(self, life: int = 0) -> None:
         """Store one more message and tell the feed."""
-        self.messages.append(stored(self.messages[-1].seq + 1, life))
+        self.messages.append(message_at(self.messages[-1].seq + 1, life))
         self.feed.put_nowait(self.messages[-1])
 
     def lose(self, kept: int, then: int = 0) -> None:
         """Drop the connection; come back with `kept` messages, and `then` others that nobody heard."""
         del self.messages[kept:]
         for _ in range(then):
-            self.messages.append(stored(len(self.messages) + 1, life=1))
+            self.messages.append(message_at(len(self.messages) + 1, life=1))
         self.losses += 1
 
     def read(self, start_seq: int = 1) -> Messages:
@@ -105,8 +105,8 @@ async def test_a_lost_connection_alone_changes_nothing() -> None:
     async with aclosing(log.read()) as messages:
         seen = [(await anext(messages)).seq for _ in range(5)]
         log.losses += 1
-        log.feed.put_nowait(stored(3))
-        log.feed.put_nowait(stored(5))
+        log.feed.put_nowait(message_at(3))
+        log.feed.put_nowait(message_at(5))
         log.say()
         log.losses += 1
         log.say()
@@ -162,7 +162,7 @@ def test_a_writer_knows_what_happened_to_its_newest(
     known: int, newest: int | None, log: LogInfo, *, gone: bool
 ) -> None:
     """Truncation and retention are told apart by the log's first position."""
-    found = None if newest is None else stored(newest)
+    found = None if newest is None else message_at(newest)
     if gone:
         with pytest.raises(LogWentBack):
             check_newest(known, found, log)

@@ -16,7 +16,7 @@ from bus.recording.format import message_line, read_message, rfc3339_nanoseconds
 from schemas.registry import to_json
 
 
-def stored(seq: int, data: bytes = b'{"a":1.0}', time_ns: int | None = None) -> StoredMessage:
+def make_message(seq: int, data: bytes = b'{"a":1.0}', time_ns: int | None = None) -> StoredMessage:
     """Return a message."""
     when = seq * 10_000_000 if time_ns is None else time_ns
     return StoredMessage(seq, when, "foresail.c.decision", {"ce-id": str(seq)}, data)
@@ -38,14 +38,14 @@ def record(path: Path, messages: list[StoredMessage], *, seal: bool = True) -> N
 )
 def test_a_line_gives_back_every_byte(data: bytes) -> None:
     """Whatever a message holds, JSON of ours or not, its bytes come back unchanged."""
-    message = stored(7, data, 1_767_225_600_123_456_789)
+    message = make_message(7, data, 1_767_225_600_123_456_789)
 
     assert message == read_message(message_line(message)[:-1])
 
 
 def test_a_sealed_recording_holds_every_message(tmp_path: Path) -> None:
     """What was written is read, the header first, and the recording says that it is whole."""
-    messages = [stored(seq) for seq in range(1, 500)]
+    messages = [make_message(seq) for seq in range(1, 500)]
     record(tmp_path / "a.fslog", messages)
     recording = open_recording(tmp_path / "a.fslog")
 
@@ -57,7 +57,7 @@ def test_a_sealed_recording_holds_every_message(tmp_path: Path) -> None:
 
 def test_equal_logs_are_equal_files(tmp_path: Path) -> None:
     """A recording depends on the messages alone, not on when it was written."""
-    messages = [stored(seq) for seq in range(1, 200)]
+    messages = [make_message(seq) for seq in range(1, 200)]
     record(tmp_path / "a", messages)
     record(tmp_path / "b", messages)
 
@@ -66,7 +66,7 @@ def test_equal_logs_are_equal_files(tmp_path: Path) -> None:
 
 def test_a_cut_off_recording_keeps_its_whole_frames(tmp_path: Path) -> None:
     """A writer that was killed loses its open frame, and the reader says so."""
-    record(tmp_path / "a", [stored(seq) for seq in range(1, 500)])
+    record(tmp_path / "a", [make_message(seq) for seq in range(1, 500)])
     whole = (tmp_path / "a").read_bytes()
     (tmp_path / "a").write_bytes(whole[: len(whole) // 2])
     recording = open_recording(tmp_path / "a")
@@ -79,7 +79,7 @@ def test_a_cut_off_recording_keeps_its_whole_frames(tmp_path: Path) -> None:
 
 def test_a_recording_without_its_end_says_so(tmp_path: Path) -> None:
     """A recording that was never sealed is readable and called what it is."""
-    record(tmp_path / "a", [stored(1)], seal=False)
+    record(tmp_path / "a", [make_message(1)], seal=False)
     recording = open_recording(tmp_path / "a")
 
     assert 1 == len(list(recording))
@@ -88,7 +88,7 @@ def test_a_recording_without_its_end_says_so(tmp_path: Path) -> None:
 
 def test_a_changed_line_is_noticed(tmp_path: Path) -> None:
     """A frame whose content was changed and packed again does not pass its own hash."""
-    record(tmp_path / "a", [stored(1)], seal=False)
+    record(tmp_path / "a", [make_message(1)], seal=False)
     frames = b""
     decoder = zstandard.ZstdDecompressor()
     raw = (tmp_path / "a").read_bytes()

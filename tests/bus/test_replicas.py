@@ -26,7 +26,7 @@ LOG = LogInfo(1, 6, 6, 600, -1, 0.0, replicas=3)
 SUBJECT = "foresail.c.decision"
 
 
-def stored(seq: int, name: str = "", subject: str = SUBJECT) -> StoredMessage:
+def message_at(seq: int, name: str = "", subject: str = SUBJECT) -> StoredMessage:
     """Return the message at a position."""
     return StoredMessage(seq, seq, subject, {MESSAGE_ID: name or f"m{seq}"}, b"{}")
 
@@ -42,7 +42,7 @@ class Lagging:
     async def batch(self, start_seq: int, end_seq: int) -> list[StoredMessage]:
         """Return what this replica has; two messages make a batch."""
         has = self.shown.pop(0) if len(self.shown) > 1 else self.shown[0]
-        return [stored(seq) for seq in has if seq >= start_seq][:2]
+        return [message_at(seq) for seq in has if seq >= start_seq][:2]
 
     async def info(self) -> LogInfo:
         """Return what the leader knows."""
@@ -174,7 +174,7 @@ class Server:
     async def newest(self, subject: str, at_least: int = 0) -> NewestMessage:
         """Return the newest message of the subject."""
         assert at_least >= 0
-        return NewestMessage(stored(self.newest_seq, self.newest_id, subject), "us")
+        return NewestMessage(message_at(self.newest_seq, self.newest_id, subject), "us")
 
     async def info(self) -> LogInfo:
         """Return the log, if it is there."""

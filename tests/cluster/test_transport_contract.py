@@ -33,7 +33,7 @@ IMAGE = "rancher/mirrored-pause:3.10"
 
 
 @pytest.fixture
-async def loaded(transport: Transport) -> Any:
+async def five_deployments(transport: Transport) -> Any:
     """Five Deployments of the exerciser, removed afterwards."""
     await create_load(transport, LOADS, IMAGE, {})
     yield transport
@@ -56,39 +56,43 @@ async def test_the_clock_does_not_go_back(transport: Transport) -> None:
     assert all(later >= earlier - 1.0 for earlier, later in pairwise(times))
 
 
-async def test_creating_twice_changes_nothing(loaded: Transport) -> None:
+async def test_creating_twice_changes_nothing(five_deployments: Transport) -> None:
     """The exerciser's writes are idempotent: what exists already is left alone."""
-    await create_load(loaded, LOADS, IMAGE, {})
-    names = [deployment.metadata.name for deployment in await _deployments(loaded)]
+    await create_load(five_deployments, LOADS, IMAGE, {})
+    names = [deployment.metadata.name for deployment in await _deployments(five_deployments)]
     assert sorted(names) == [load.name for load in LOADS]
 
 
-async def test_lists_come_in_pages_that_add_up(loaded: Transport) -> None:
+async def test_lists_come_in_pages_that_add_up(five_deployments: Transport) -> None:
     """Pages of two hold every object once, and selectors are honoured on each page."""
-    listed = await read_list(loaded, DEPLOYMENTS, list_decoder(Deployment), {"limit": "2"})
+    listed = await read_list(
+        five_deployments, DEPLOYMENTS, list_decoder(Deployment), {"limit": "2"}
+    )
     assert sorted(item.metadata.name for item in listed.items) == [load.name for load in LOADS]
     chosen = {"limit": "2", "labelSelector": "foresail.dev/exercise-load=exercise-3"}
-    only = await read_list(loaded, DEPLOYMENTS, list_decoder(Deployment), chosen)
+    only = await read_list(five_deployments, DEPLOYMENTS, list_decoder(Deployment), chosen)
     assert [item.metadata.name for item in only.items] == ["exercise-3"]
 
 
-async def test_a_patch_of_a_dry_run_changes_nothing(loaded: Transport) -> None:
+async def test_a_patch_of_a_dry_run_changes_nothing(five_deployments: Transport) -> None:
     """dryRun=All answers with the result and stores nothing."""
     path, wanted = f"{DEPLOYMENTS}/exercise-1", {"spec": {"paused": True}}
-    answer = await loaded.request("PATCH", path, {"dryRun": "All"}, wanted, MERGE_PATCH)
+    answer = await five_deployments.request("PATCH", path, {"dryRun": "All"}, wanted, MERGE_PATCH)
     assert json.loads(answer.body)["spec"]["paused"] is True
-    unchanged = await loaded.request("GET", path)
+    unchanged = await five_deployments.request("GET", path)
     assert not json.loads(unchanged.body)["spec"].get("paused", False)
 
 
-async def test_a_stale_version_is_refused_as_a_conflict(loaded: Transport) -> None:
+async def test_a_stale_version_is_refused_as_a_conflict(five_deployments: Transport) -> None:
     """A write with an old resourceVersion is refused with 409 Conflict."""
     path = f"{DEPLOYMENTS}/exercise-1"
-    old = json.loads((await loaded.request("GET", path)).body)["metadata"]["resourceVersion"]
-    await loaded.request("PATCH", path, {}, {"spec": {"paused": True}}, MERGE_PATCH)
+    old = json.loads((await five_deployments.request("GET", path)).body)["metadata"][
+        "resourceVersion"
+    ]
+    await five_deployments.request("PATCH", path, {}, {"spec": {"paused": True}}, MERGE_PATCH)
     stale = {"metadata": {"resourceVersion": old}, "spec": {"paused": False}}
     with pytest.raises(ClusterRefused) as raised:
-        await loaded.request("PATCH", path, {}, stale, MERGE_PATCH)
+        await five_deployments.request("PATCH", path, {}, stale, MERGE_PATCH)
     assert (raised.value.status, raised.value.reason) == (409, "Conflict")
 
 
@@ -100,7 +104,7 @@ async def test_what_is_not_there_is_not_found(transport: Transport) -> None:
     assert "nobody" in raised.value.message
 
 
-async def test_an_invalid_object_is_refused(loaded: Transport) -> None:
+async def test_an_invalid_object_is_refused(five_deployments: Transport) -> None:
     """422 for an object that the API server finds invalid."""
     body = {
         "apiVersion": "apps/v1",
@@ -109,17 +113,17 @@ async def test_an_invalid_object_is_refused(loaded: Transport) -> None:
         "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {}},
     }
     with pytest.raises(ClusterRefused) as raised:
-        await loaded.request("POST", DEPLOYMENTS, body=body)
+        await five_deployments.request("POST", DEPLOYMENTS, body=body)
     assert raised.value.status == 422
 
 
-async def test_removing_is_complete_and_repeatable(loaded: Transport) -> None:
+async def test_removing_is_complete_and_repeatable(five_deployments: Transport) -> None:
     """After removing, nothing is left; removing again finds nothing to do."""
-    assert await remove_all(loaded) == len(LOADS)
+    assert await remove_all(five_deployments) == len(LOADS)
     async with asyncio.timeout(5):
-        while await _deployments(loaded):
+        while await _deployments(five_deployments):
             await asyncio.sleep(0.02)
-    assert await remove_all(loaded) == 0
+    assert await remove_all(five_deployments) == 0
 
 
 async def test_the_load_of_others_is_read_by_node(transport: Transport) -> None:

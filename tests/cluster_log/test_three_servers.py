@@ -119,7 +119,7 @@ def a_log() -> tuple[Log, Acks, Log]:
     )
 
 
-def numbered(log: Sequence[StoredMessage]) -> Log:
+def renumber(log: Sequence[StoredMessage]) -> Log:
     """Return messages at contiguous positions."""
     return [replace(one, seq=seq) for seq, one in enumerate(log, start=1)]
 

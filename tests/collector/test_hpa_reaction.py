@@ -34,7 +34,7 @@ def _autoscaler(desired: int, current: int, scaled: float | None) -> dict[str, A
     return {"metadata": {"name": "web", "namespace": "shop"}, "spec": spec, "status": status}
 
 
-def _told(look: Look, before: dict[str, Any], after: dict[str, Any]) -> list[ReactionItem]:
+def _reactions(look: Look, before: dict[str, Any], after: dict[str, Any]) -> list[ReactionItem]:
     first, second = ScriptedCluster(autoscalers=[before]), ScriptedCluster(autoscalers=[after])
     second.now = first.now + 10
     items, _ = find_reactions(update_last_tables(LastTables(), look(first)), look(second), 100)
@@ -44,7 +44,7 @@ def _told(look: Look, before: dict[str, Any], after: dict[str, Any]) -> list[Rea
 def test_a_rescale_is_told_with_its_own_time(look: Look) -> None:
     """A new lastScaleTime is an hpa_change at that time, with the replicas before and after."""
     at = START_SECONDS + 7
-    (item,) = _told(look, _autoscaler(2, 2, START_SECONDS - 60), _autoscaler(4, 2, at))
+    (item,) = _reactions(look, _autoscaler(2, 2, START_SECONDS - 60), _autoscaler(4, 2, at))
 
     assert (item.kind, item.object) == (
         ReactionKind.HPA_CHANGE,
@@ -57,8 +57,8 @@ def test_a_rescale_is_told_with_its_own_time(look: Look) -> None:
 def test_no_rescale_is_no_reaction(look: Look) -> None:
     """An autoscaler that only looked, and one that never rescaled, are silent."""
     same = START_SECONDS - 60
-    assert _told(look, _autoscaler(4, 4, same), _autoscaler(4, 3, same)) == []
-    assert _told(look, _autoscaler(0, 2, None), _autoscaler(2, 2, None)) == []
+    assert _reactions(look, _autoscaler(4, 4, same), _autoscaler(4, 3, same)) == []
+    assert _reactions(look, _autoscaler(0, 2, None), _autoscaler(2, 2, None)) == []
 
 
 def test_a_cluster_without_autoscaling_is_no_failure_of_others(look: Look) -> None:

@@ -34,7 +34,7 @@ def read_at(snapshot: Snapshot, **ages: float) -> Snapshot:
     return replace(snapshot, sources=sources)
 
 
-def sampled(*ages: float) -> ScriptedCluster:
+def sampled_cluster(*ages: float) -> ScriptedCluster:
     """Return a cluster of nodes whose usage was sampled so many seconds ago."""
     names = [f"n{number}" for number in range(len(ages))]
     now = START_SECONDS + 1_000
@@ -81,7 +81,7 @@ def test_a_list_is_stale_beyond_its_limit(look: Look, age: float, status: Signal
 
 def test_usage_is_as_old_as_its_oldest_fresh_sample(look: Look) -> None:
     """Samples at their limit are fresh; the age is that of the oldest that still counts."""
-    usage = signals(look(sampled(10.0, 90.0, 91.0)))["node_usage"]
+    usage = signals(look(sampled_cluster(10.0, 90.0, 91.0)))["node_usage"]
 
     assert (usage.status, usage.age_seconds) == (FRESH, 90.0)
     assert usage.exceptions == ("n2",)
@@ -89,7 +89,7 @@ def test_usage_is_as_old_as_its_oldest_fresh_sample(look: Look) -> None:
 
 def test_usage_without_a_fresh_sample_is_as_old_as_its_youngest(look: Look) -> None:
     """It is stale at best by that much; all its values are kept."""
-    usage = signals(look(sampled(300.0, 120.0)))["node_usage"]
+    usage = signals(look(sampled_cluster(300.0, 120.0)))["node_usage"]
 
     assert (usage.status, usage.age_seconds, usage.exceptions) == (STALE, 120.0, ())
 
@@ -99,7 +99,7 @@ def test_power_is_as_old_as_what_it_was_computed_from(
     look: Look, requests_age: float, age: float
 ) -> None:
     """With usage for some nodes and requests for the others, the older of the two counts."""
-    snapshot = read_at(look(sampled(10.0, 200.0)), nodes=requests_age)
+    snapshot = read_at(look(sampled_cluster(10.0, 200.0)), nodes=requests_age)
 
     power = signals(snapshot)["power"]
 

@@ -98,7 +98,7 @@ def _container() -> Iterator[str]:
 @pytest_asyncio.fixture
 async def connect(server: str) -> AsyncIterator[Callable[[], object]]:
     """Give a function that opens connections to an empty log; the contract's own fixture."""
-    await _declared(server)
+    await _declare_log(server)
     opened: list[Bus] = []
 
     async def open_nats() -> Bus:
@@ -112,7 +112,7 @@ async def connect(server: str) -> AsyncIterator[Callable[[], object]]:
     await _forgotten(server)
 
 
-async def _declared(url: str) -> None:
+async def _declare_log(url: str) -> None:
     async with asyncio.timeout(30):
         while True:
             try:
@@ -133,7 +133,7 @@ async def _forgotten(url: str) -> None:
 
 async def test_the_server_is_the_one_that_was_asked_for(server: str) -> None:
     """Both servers of this file are of the oldest supported version."""
-    await _declared(server)
+    await _declare_log(server)
     client = Client()
     await client.connect(server)
     version = client.connected_server_version

@@ -22,15 +22,15 @@ def one_cycle(cycle: int, previous: FullState | None = None, nodes: int = 24) ->
     """Return every event of one cycle: safety replicates, admission and efficiency lose."""
     risks = _risks(cycle, nodes)
     hot = max(sorted(risks), key=lambda name: risks[name])
-    observed = builders.stamped(_observation(cycle, risks, previous))
-    proposals = [builders.stamped(proposal) for proposal in _proposals(cycle, hot, risks[hot])]
-    decision = builders.stamped(_decision(cycle, proposals, observed.id))
+    observed = builders.stamp_event(_observation(cycle, risks, previous))
+    proposals = [builders.stamp_event(proposal) for proposal in _proposals(cycle, hot, risks[hot])]
+    decision = builders.stamp_event(_decision(cycle, proposals, observed.id))
     return [
-        *(builders.stamped(one) for one in builders.make_snapshot(nodes, cycle=cycle)),
+        *(builders.stamp_event(one) for one in builders.make_snapshot(nodes, cycle=cycle)),
         observed,
-        builders.stamped(_reaction(cycle)),
-        builders.stamped(builders.make_risk(risks, cycle=cycle)),
-        builders.stamped(builders.make_prediction(PredictionDemand, risks, cycle=cycle)),
+        builders.stamp_event(_reaction(cycle)),
+        builders.stamp_event(builders.make_risk(risks, cycle=cycle)),
+        builders.stamp_event(builders.make_prediction(PredictionDemand, risks, cycle=cycle)),
         *proposals,
         decision,
         *_outcomes(cycle, decision),
@@ -176,7 +176,7 @@ def _outcomes(cycle: int, decision: Event[Any]) -> list[Event[Any]]:
     ]
     verification = builders.make_verification(cycle=cycle, text="3 replicas are ready, 3 wanted")
     told = [*executions, verification, make_reward(cycle)]
-    return [builders.stamped(one) for one in told]
+    return [builders.stamp_event(one) for one in told]
 
 
 def make_reward(cycle: int, **fields: Any) -> OutcomeReward:

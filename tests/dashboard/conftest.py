@@ -11,14 +11,14 @@ from tests.dashboard.served_page import FilledLog, ServedPage, served_over
 
 
 @pytest.fixture
-def filled() -> FilledLog:
+def filled_log() -> FilledLog:
     """Return an empty log with the machine's clock."""
     return FilledLog()
 
 
 @pytest.fixture
-def served(filled: FilledLog) -> Iterator[ServedPage]:
+def served_page(filled_log: FilledLog) -> Iterator[ServedPage]:
     """Serve the page over a log of a dozen cycles."""
-    filled.fill(cycles(12))
-    with served_over(filled) as page:
+    filled_log.fill(cycles(12))
+    with served_over(filled_log) as page:
         yield page

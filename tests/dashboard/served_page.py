@@ -85,12 +85,12 @@ class ServedPage:
 
 
 @contextmanager
-def served_over(filled: FilledLog) -> Iterator[ServedPage]:
+def served_over(filled_log: FilledLog) -> Iterator[ServedPage]:
     """Serve the page over a log, on a free port."""
     probe = listen(DashboardSettings(port=0))
     port = probe.getsockname()[1]
     probe.close()
-    page = ServedPage(filled, DashboardSettings(port=port), f"http://127.0.0.1:{port}")
+    page = ServedPage(filled_log, DashboardSettings(port=port), f"http://127.0.0.1:{port}")
     page.start()
     try:
         yield page

@@ -21,7 +21,7 @@ END = b"Connection: close\r\n\r\n"
 
 
 @contextmanager
-def connected(page: ServedPage) -> Iterator[socket.socket]:
+def connect(page: ServedPage) -> Iterator[socket.socket]:
     """Connect once the page is served."""
     deadline = SystemClock().monotonic() + 20
     while True:
@@ -33,15 +33,15 @@ def connected(page: ServedPage) -> Iterator[socket.socket]:
         yield client
 
 
-def answered(page: ServedPage, request: bytes) -> bytes:
+def answer_to(page: ServedPage, request: bytes) -> bytes:
     """Send bytes; return everything until the server closes the connection."""
-    with connected(page) as client:
+    with connect(page) as client:
         with suppress(ConnectionError):  # it may close before it has read all
             client.sendall(request)
-        return until_closed(client)
+        return read_until_closed(client)
 
 
-def until_closed(client: socket.socket) -> bytes:
+def read_until_closed(client: socket.socket) -> bytes:
     """Return what comes until the connection ends; a client's own time-out is an error."""
     found = b""
     with suppress(ConnectionError):
@@ -72,17 +72,17 @@ def until_closed(client: socket.socket) -> bytes:
     ids=lambda value: value[:24].decode(errors="replace") if isinstance(value, bytes) else None,
 )
 def test_an_absurd_request_is_answered_and_closed(
-    served: ServedPage, request_bytes: bytes, status: int, capfd: pytest.CaptureFixture[str]
+    served_page: ServedPage, request_bytes: bytes, status: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each gets its status, the connection ends, and no traceback is written."""
-    assert answered(served, request_bytes).startswith(b"HTTP/1.1 %d " % status)
+    assert answer_to(served_page, request_bytes).startswith(b"HTTP/1.1 %d " % status)
     assert "Traceback" not in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize("number", [b"9" * 5_000, b"\xb2", b"-1", b"1e3"])
-def test_an_absurd_last_event_id_begins_anew(served: ServedPage, number: bytes) -> None:
+def test_an_absurd_last_event_id_begins_anew(served_page: ServedPage, number: bytes) -> None:
     """A Last-Event-ID that is no position gets the whole page, as if none had been sent."""
-    with connected(served) as client:
+    with connect(served_page) as client:
         client.sendall(b"GET /api/stream" + HEAD + b"Last-Event-ID: " + number + b"\r\n\r\n")
         found = b""
         while b"event: update" not in found:
@@ -92,44 +92,50 @@ def test_an_absurd_last_event_id_begins_anew(served: ServedPage, number: bytes) 
 
 @pytest.mark.parametrize("begun", [b"", b"GET / HTT", b"GET /healthz" + HEAD + b"\r\nGET / HTT"])
 def test_a_slow_request_is_closed(
-    served: ServedPage, begun: bytes, monkeypatch: pytest.MonkeyPatch
+    served_page: ServedPage, begun: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a whole request in time the connection ends, the first on it or a later one."""
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
-    with connected(served) as client:
+    with connect(served_page) as client:
         client.sendall(begun)
-        assert until_closed(client).count(b"HTTP/1.1 200") == begun.count(b"healthz")
+        assert read_until_closed(client).count(b"HTTP/1.1 200") == begun.count(b"healthz")
 
 
 def test_the_oldest_waiting_connection_gives_way(
-    served: ServedPage, monkeypatch: pytest.MonkeyPatch
+    served_page: ServedPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half-open connections do not keep a new client out: the one that waited longest is closed."""
     monkeypatch.setattr(connections, "MOST_WAITING", 2)
-    with connected(served) as first, connected(served) as second, connected(served) as third:
-        assert b"" == until_closed(first)
+    with (
+        connect(served_page) as first,
+        connect(served_page) as second,
+        connect(served_page) as third,
+    ):
+        assert b"" == read_until_closed(first)
         for client in (second, third):
             client.sendall(b"GET /healthz" + HEAD + END)
-            assert b"200 OK" in until_closed(client)
+            assert b"200 OK" in read_until_closed(client)
 
 
 def test_an_open_page_is_no_slow_request(
-    served: ServedPage, monkeypatch: pytest.MonkeyPatch
+    served_page: ServedPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stream goes on after the time that a request may take."""
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.05)
-    with connected(served) as client:
+    with connect(served_page) as client:
         client.sendall(b"GET /api/stream" + HEAD + b"\r\n")
         client.settimeout(0.4)
         with pytest.raises(TimeoutError):
-            until_closed(client)
+            read_until_closed(client)
 
 
-def test_who_does_not_read_is_closed(served: ServedPage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_does_not_read_is_closed(
+    served_page: ServedPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A client that asks on and on and never reads loses its connection."""
     monkeypatch.setattr(connections, "READ_SECONDS", 0.2)
     asked = (b"GET /api/state" + HEAD + b"\r\n") * 50
-    with connected(served) as client, pytest.raises(ConnectionError):
+    with connect(served_page) as client, pytest.raises(ConnectionError):
         send_for_long(client, asked)
 
 
@@ -145,16 +151,16 @@ def send_for_long(client: socket.socket, data: bytes) -> None:
     [b"[" * 100_000, b"9" * 5_000, b'{"a": NaN}', b"[1e400]", b'"\\ud800"', b"\xff", b"", b"{}"],
     ids=lambda data: repr(data[:10]),
 )
-def test_a_strange_message_is_served(served: ServedPage, data: bytes) -> None:
+def test_a_strange_message_is_served(served_page: ServedPage, data: bytes) -> None:
     """A stored message of any bytes is shown: as JSON where it is JSON, else as text."""
-    log = served.filled.log
+    log = served_page.filled.log
     subject = f"foresail.{ORIGIN.cluster}.control"
-    with connected(served):
+    with connect(served_page):
         log.store([Message(subject, {"ce-type": "x"}, data)], [log.newest_seq(subject)])
-    answer = httpx.get(f"{served.url}/api/events/{log.last_seq}")
+    answer = httpx.get(f"{served_page.url}/api/events/{log.last_seq}")
 
     assert answer.status_code == 200
     assert json.loads(answer.content)["data"] == (
         {} if data == b"{}" else data.decode(errors="replace")
     )
-    assert httpx.get(f"{served.url}/healthz").status_code == 200
+    assert httpx.get(f"{served_page.url}/healthz").status_code == 200

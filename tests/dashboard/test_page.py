@@ -51,15 +51,15 @@ def problems() -> list[str]:
 
 @pytest.fixture
 def page(
-    browser: playwright.Browser, served: ServedPage, problems: list[str]
+    browser: playwright.Browser, served_page: ServedPage, problems: list[str]
 ) -> Iterator[playwright.Page]:
     """Open the page of a dozen cycles."""
-    _wait_for(served.url)
+    _wait_for(served_page.url)
     context = browser.new_context(viewport={"width": 1440, "height": 1000})
     opened = context.new_page()
     opened.on("pageerror", lambda error: problems.append(str(error)))
     opened.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
-    opened.goto(served.url)
+    opened.goto(served_page.url)
     opened.get_by_test_id("action").wait_for()
     yield opened
     context.close()
@@ -99,9 +99,9 @@ def test_the_age_of_the_newest_event_moves_on_and_turns_amber(page: playwright.P
     expect(page.get_by_test_id("layer-decision")).to_have_attribute("data-state", "stale")
 
 
-def test_a_new_cycle_appears_by_itself(page: playwright.Page, served: ServedPage) -> None:
+def test_a_new_cycle_appears_by_itself(page: playwright.Page, served_page: ServedPage) -> None:
     """What is decided while the page is open is shown without a reload, a missing agent too."""
-    proposal = builders.stamped(
+    proposal = builders.stamp_event(
         builders.make_proposal("admission", ActionKind.RESOURCE_CAP, cycle=13, target="node-001")
     )
     decision = builders.make_decision(
@@ -112,7 +112,7 @@ def test_a_new_cycle_appears_by_itself(page: playwright.Page, served: ServedPage
         rule=RefereeRule.ADMISSION_PROTECTS,
         missing=("efficiency",),
     )
-    served.store([proposal, builders.stamped(decision)])
+    served_page.store([proposal, builders.stamp_event(decision)])
     expect(page.get_by_test_id("action")).to_have_attribute("data-label", "AgentC:resource_cap")
     expect(page.get_by_test_id("missing-efficiency")).to_contain_text("no proposal")
     expect(page.get_by_test_id("live")).to_have_attribute("data-state", "live")
@@ -127,12 +127,12 @@ def test_an_earlier_cycle_can_be_read_again(page: playwright.Page) -> None:
     expect(page.locator("#decision-note")).to_contain_text("cycle 12,")
 
 
-def test_the_tail_pauses_and_opens_an_event(page: playwright.Page, served: ServedPage) -> None:
+def test_the_tail_pauses_and_opens_an_event(page: playwright.Page, served_page: ServedPage) -> None:
     """A paused tail stands still, and a selected event is shown whole."""
     first = page.get_by_test_id("tail").locator(".event").first
     before = first.inner_text()
     page.get_by_role("button", name="Pause").click()
-    served.store(one_cycle(13)[-1:])
+    served_page.store(one_cycle(13)[-1:])
     expect(page.locator("#tail-note")).to_contain_text("1 waiting")
     assert first.inner_text() == before
     first.click()
@@ -157,23 +157,25 @@ def test_the_page_breaks_none_of_its_own_rules(page: playwright.Page, problems: 
     assert problems == []
 
 
-def test_a_hidden_page_lets_go_of_its_connection(page: playwright.Page, served: ServedPage) -> None:
+def test_a_hidden_page_lets_go_of_its_connection(
+    page: playwright.Page, served_page: ServedPage
+) -> None:
     """Browsers allow six connections per host, so a page that nobody sees holds none."""
-    assert _pages_become(served.url, 1)
+    assert _pages_become(served_page.url, 1)
     hide = """hidden => {
         Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
         document.dispatchEvent(new Event('visibilitychange'));
     }"""
     page.evaluate(hide, True)
-    assert _pages_become(served.url, 0)
+    assert _pages_become(served_page.url, 0)
     page.evaluate(hide, False)
-    assert _pages_become(served.url, 1)
+    assert _pages_become(served_page.url, 1)
 
 
-def test_five_thousand_nodes_stay_light(browser: playwright.Browser, filled: FilledLog) -> None:
+def test_five_thousand_nodes_stay_light(browser: playwright.Browser, filled_log: FilledLog) -> None:
     """With 5,000 nodes the strip is one canvas, and the page stays at a few thousand elements."""
-    filled.fill(cycles(2, nodes=5_000))
-    with served_over(filled) as served:
+    filled_log.fill(cycles(2, nodes=5_000))
+    with served_over(filled_log) as served:
         _wait_for(served.url)
         opened = browser.new_page()
         opened.goto(served.url)

@@ -35,7 +35,7 @@ def page_after(events: list[Event[Any]], page: Page | None = None) -> Page:
     return state
 
 
-def shown(events: list[Event[Any]]) -> dict[str, Any]:
+def page_sections(events: list[Event[Any]]) -> dict[str, Any]:
     """Return the sections as the browser reads them."""
     sections: dict[str, Any] = json.loads(json.dumps(sections_of(page_after(events), ORIGIN)))
     return sections
@@ -43,7 +43,7 @@ def shown(events: list[Event[Any]]) -> dict[str, Any]:
 
 def test_every_layer_counts_its_events() -> None:
     """Each of the six layers shows how many events came and when the newest was recorded."""
-    layers = {layer["name"]: layer for layer in shown(cycles(2))["layers"]}
+    layers = {layer["name"]: layer for layer in page_sections(cycles(2))["layers"]}
     assert tuple(layers) == LAYERS
     counts = {name: layer["count"] for name, layer in layers.items()}
     assert counts == {
@@ -59,7 +59,7 @@ def test_every_layer_counts_its_events() -> None:
 
 def test_the_decision_names_each_loser_with_its_rule_and_numbers() -> None:
     """A loser shows the rule that beat it, by whom, and its evidence against the thresholds."""
-    decision = shown(cycles(1))["decision"]
+    decision = page_sections(cycles(1))["decision"]
     agents = {agent["agent"]: agent for agent in decision["agents"]}
     assert agents["safety"]["verdict"] == "won"
     lost = agents["admission"]
@@ -74,20 +74,20 @@ def test_the_decision_names_each_loser_with_its_rule_and_numbers() -> None:
 
 def test_a_loser_keeps_the_parameters_it_wanted() -> None:
     """What an agent wanted in detail (queue, not just admission) comes from its proposal."""
-    agents = {agent["agent"]: agent for agent in shown(cycles(1))["decision"]["agents"]}
+    agents = {agent["agent"]: agent for agent in page_sections(cycles(1))["decision"]["agents"]}
     assert agents["admission"]["parameters"] == {"admission": "queue"}
 
 
 def test_a_missing_agent_has_a_place_in_the_argument() -> None:
     """An expected agent without a proposal is shown as missing, not left out."""
     decision = builders.make_decision(missing=("efficiency",), closed_by=ClosedBy.DEADLINE)
-    agents = shown([builders.stamped(decision)])["decision"]["agents"]
+    agents = page_sections([builders.stamp_event(decision)])["decision"]["agents"]
     assert agents == [{"agent": "efficiency", "letter": "B", "verdict": "missing"}]
 
 
 def test_outcomes_join_the_record_after_the_decision() -> None:
     """Execution, verification and reward join the decision of their cycle."""
-    decision = shown(cycles(1))["decision"]
+    decision = page_sections(cycles(1))["decision"]
     assert decision["execution"]["phase"] == "finished"
     assert decision["verification"]["status"] == "verified"
     assert decision["reward"]["observed"]["total"] == pytest.approx(0.52 + 7 / 13, abs=1e-6)
@@ -95,16 +95,16 @@ def test_outcomes_join_the_record_after_the_decision() -> None:
 
 def test_a_refused_execution_shows_its_reason() -> None:
     """A guard rail's refusal is told with its reason."""
-    decision = builders.stamped(builders.make_decision())
+    decision = builders.stamp_event(builders.make_decision())
     refusal = builders.make_execution(phase=ExecutionPhase.REFUSED, reason=Reason.COOL_DOWN)
-    record = page_after([decision, builders.stamped(refusal)]).overview.cycles.newest_decided
+    record = page_after([decision, builders.stamp_event(refusal)]).overview.cycles.newest_decided
     assert record is not None
     assert (cycle_json(record) or {})["execution"]["reason"] == "cool_down"
 
 
 def test_deltas_give_the_whole_cluster() -> None:
     """After keyframe and deltas the page shows every node, with risk in percent per node."""
-    sections = shown(cycles(3))
+    sections = page_sections(cycles(3))
     assert len(sections["node_names"]) == 24
     assert len(sections["node_cells"]) == 48
     assert sections["cluster"]["queue_length"] == 6
@@ -117,7 +117,7 @@ def test_deltas_give_the_whole_cluster() -> None:
 def test_a_page_that_begins_mid_chain_waits_for_a_keyframe() -> None:
     """Deltas without their keyframe show no cluster instead of a wrong one."""
     events = [cycle for cycle in cycles(3) if cycle.cycle > 1]
-    assert shown(events)["cluster"] is None
+    assert page_sections(events)["cluster"] is None
 
 
 def test_cells_tell_sleep_and_failure_from_risk() -> None:
@@ -131,7 +131,7 @@ def test_cells_tell_sleep_and_failure_from_risk() -> None:
 
 def test_signals_show_source_status_and_age() -> None:
     """Each signal of the newest observation shows where it came from and how old it was."""
-    signals = {signal["name"]: signal for signal in shown(cycles(1))["signals"]}
+    signals = {signal["name"]: signal for signal in page_sections(cycles(1))["signals"]}
     assert signals["node_usage"]["source"] == "metrics_server"
     assert signals["node_usage"]["age_seconds"] == 22.0
     assert signals["energy_price"]["status"] == "assumed"
@@ -139,15 +139,15 @@ def test_signals_show_source_status_and_age() -> None:
 
 def test_the_interval_is_measured_in_wall_time() -> None:
     """At any speed the page knows how far apart cycles are recorded."""
-    assert shown(cycles(3))["head"]["interval_ms"] == 15_000
+    assert page_sections(cycles(3))["head"]["interval_ms"] == 15_000
 
 
 def test_the_operator_holds_and_resumes() -> None:
     """Kill shows until resume."""
-    kill = builders.stamped(builders.make_control(Command.KILL))
-    resume = builders.stamped(builders.make_control(Command.RESUME, nonce="2"))
-    assert shown([kill])["head"]["hold"] == "kill"
-    assert shown([kill, resume])["head"]["hold"] == ""
+    kill = builders.stamp_event(builders.make_control(Command.KILL))
+    resume = builders.stamp_event(builders.make_control(Command.RESUME, nonce="2"))
+    assert page_sections([kill])["head"]["hold"] == "kill"
+    assert page_sections([kill, resume])["head"]["hold"] == ""
 
 
 def test_a_cluster_that_cannot_be_read_is_said_with_its_beginning() -> None:
@@ -163,17 +163,17 @@ def test_a_cluster_that_cannot_be_read_is_said_with_its_beginning() -> None:
         )
         for source in lost.sources
     )
-    outage = builders.stamped(lost.model_copy(update={"sources": sources}))
+    outage = builders.stamp_event(lost.model_copy(update={"sources": sources}))
 
-    said = shown([*cycles(1), outage])["head"]["outage"]
+    said = page_sections([*cycles(1), outage])["head"]["outage"]
     assert "cannot be read since 2026-01-01 00:00:03 cluster time" in said
     assert "connection refused" in said
-    assert shown([*cycles(1), outage, *one_cycle(3)])["head"]["outage"] is None
+    assert page_sections([*cycles(1), outage, *one_cycle(3)])["head"]["outage"] is None
 
 
 def test_the_page_gets_every_agents_letter_and_colours() -> None:
     """Names, letters and colours come from the registrations; the page itself names no agent."""
-    agents = {agent["letter"]: agent for agent in shown(cycles(1))["agents"]}
+    agents = {agent["letter"]: agent for agent in page_sections(cycles(1))["agents"]}
     assert {letter: agent["name"] for letter, agent in agents.items()} == {
         "A": "safety",
         "B": "efficiency",
@@ -184,7 +184,7 @@ def test_the_page_gets_every_agents_letter_and_colours() -> None:
 
 def test_rewards_put_observed_beside_predicted() -> None:
     """Each agent's reward is there twice, and totals make a line."""
-    rewards = shown(cycles(4))["rewards"]
+    rewards = page_sections(cycles(4))["rewards"]
     assert [agent["name"] for agent in rewards["agents"]] == ["safety", "admission", "efficiency"]
     assert rewards["agents"][1] == {
         "name": "admission",
@@ -199,15 +199,15 @@ def test_rewards_put_observed_beside_predicted() -> None:
 
 def test_reactions_are_newest_first() -> None:
     """The newest reaction leads, with its lag and the class of what is pending."""
-    reactions = shown(cycles(2))["reactions"]
+    reactions = page_sections(cycles(2))["reactions"]
     assert reactions[0]["object"] == "openb/task-0002-2"
     assert reactions[2]["pending_class"] == "insufficient_cpu"
 
 
 def test_a_stimulus_is_shown() -> None:
     """The exerciser's newest phase is part of the page."""
-    stimulus = builders.stamped(builders.make_stimulus(3))
-    assert shown([stimulus])["stimulus"]["name"] == "phase-3"
+    stimulus = builders.stamp_event(builders.make_stimulus(3))
+    assert page_sections([stimulus])["stimulus"]["name"] == "phase-3"
 
 
 def test_memory_is_bounded() -> None:
@@ -231,7 +231,7 @@ def test_a_message_that_is_no_event_is_listed() -> None:
 
 def test_snapshots_are_not_parsed() -> None:
     """The largest messages are counted by size alone."""
-    snapshot = stored_messages([builders.stamped(builders.make_snapshot(99)[0])])[0]
+    snapshot = stored_messages([builders.stamp_event(builders.make_snapshot(99)[0])])[0]
     arrival = arrival_of(snapshot)
     assert arrival.event is None
     assert row_text(arrival).endswith("KiB")
@@ -241,10 +241,10 @@ def test_row_texts_stay_short() -> None:
     """Every kind of event has a text, and none is longer than a line of the tail."""
     events = [
         *cycles(1),
-        builders.stamped(builders.make_stimulus()),
-        builders.stamped(builders.make_control()),
-        builders.stamped(builders.make_config()),
-        builders.stamped(builders.make_proposal(rule="x" * 500)),
+        builders.stamp_event(builders.make_stimulus()),
+        builders.stamp_event(builders.make_control()),
+        builders.stamp_event(builders.make_config()),
+        builders.stamp_event(builders.make_proposal(rule="x" * 500)),
     ]
     texts = [row_text(arrival_of(message)) for message in stored_messages(events)]
     assert all(0 < len(text) <= LIMIT for text in texts)
@@ -252,7 +252,7 @@ def test_row_texts_stay_short() -> None:
 
 def test_the_state_is_small() -> None:
     """A hundred nodes' page is a few kilobytes, and 5,000 nodes' risk is two bytes a node."""
-    sections = shown(cycles(2, nodes=100))
+    sections = page_sections(cycles(2, nodes=100))
     assert len(json.dumps(sections)) < 20_000
     assert len(sections["node_cells"]) == 200
 
@@ -271,5 +271,5 @@ def test_the_head_says_that_writes_to_a_real_cluster_are_early(
     settings: dict[str, Any], early: str | None
 ) -> None:
     """It names where is written, and says nothing of dry runs and of the simulated cluster."""
-    announced = builders.stamped(builders.make_config("executor", **settings))
-    assert shown([announced])["head"]["early"] == early
+    announced = builders.stamp_event(builders.make_config("executor", **settings))
+    assert page_sections([announced])["head"]["early"] == early

@@ -55,7 +55,7 @@ async def a_log(folder: Path) -> AsyncIterator[tuple[Bus, dict[str, str]]]:
 
 
 @asynccontextmanager
-async def started(
+async def start_process(
     environment: dict[str, str], **settings: Any
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     """Run `python -m services.dashboard`; it is gone afterwards, also when the test fails."""
@@ -81,7 +81,7 @@ async def store(bus: Bus, events: list[Event[Any]]) -> None:
         await bus.publish([message_of(event)])
 
 
-async def answered(http: httpx.AsyncClient, seq: int) -> dict[str, Any]:
+async def state_at(http: httpx.AsyncClient, seq: int) -> dict[str, Any]:
     """Return the state once it holds the event of that seq."""
     async with asyncio.timeout(WAIT_SECONDS):
         while True:
@@ -94,7 +94,7 @@ async def answered(http: httpx.AsyncClient, seq: int) -> dict[str, Any]:
             await asyncio.sleep(POLL_SECONDS)
 
 
-async def ended(process: asyncio.subprocess.Process, seconds: float) -> str:
+async def wait_for_end(process: asyncio.subprocess.Process, seconds: float) -> str:
     """Wait for the end of a process; return what it complained about."""
     _, errors = await asyncio.wait_for(process.communicate(), seconds)
     return errors.decode()
@@ -111,16 +111,16 @@ async def test_it_reads_history_and_tail_and_stops_with_a_page_open(tmp_path: Pa
     port = free_port()
     async with a_log(tmp_path) as (bus, environment):
         await store(bus, events[:30])
-        async with started(environment, port=port) as process, client(port) as http:
-            assert (await answered(http, 30))["sections"]["decision"]["cycle"] == 2
+        async with start_process(environment, port=port) as process, client(port) as http:
+            assert (await state_at(http, 30))["sections"]["decision"]["cycle"] == 2
             await store(bus, events[30:])
-            assert (await answered(http, 45))["sections"]["decision"]["cycle"] == 3
+            assert (await state_at(http, 45))["sections"]["decision"]["cycle"] == 3
             event = (await http.get("/api/events/41")).json()
             assert event["subject"] == f"foresail.{ORIGIN.cluster}.decision"
             async with http.stream("GET", "/api/stream") as stream:
                 assert (await anext(stream.aiter_lines())) == "id: 45"
                 process.send_signal(signal.SIGTERM)
-                errors = await ended(process, 10)
+                errors = await wait_for_end(process, 10)
     assert (process.returncode, errors) == (0, "")
 
 
@@ -129,10 +129,10 @@ async def test_it_stores_nothing(tmp_path: Path) -> None:
     port = free_port()
     async with a_log(tmp_path) as (bus, environment):
         await store(bus, cycles(1))
-        async with started(environment, port=port) as process, client(port) as http:
-            await answered(http, 15)
+        async with start_process(environment, port=port) as process, client(port) as http:
+            await state_at(http, 15)
             process.send_signal(signal.SIGTERM)
-            await ended(process, 10)
+            await wait_for_end(process, 10)
         assert (await bus.info()).last_seq == 15
 
 
@@ -143,8 +143,11 @@ async def test_bad_settings_are_one_line(
     tmp_path: Path, settings: dict[str, Any], named: str
 ) -> None:
     """A wrong value or an unknown key names itself on one line, with exit code 2."""
-    async with a_log(tmp_path) as (_, environment), started(environment, **settings) as process:
-        errors = await ended(process, WAIT_SECONDS)
+    async with (
+        a_log(tmp_path) as (_, environment),
+        start_process(environment, **settings) as process,
+    ):
+        errors = await wait_for_end(process, WAIT_SECONDS)
     assert process.returncode == 2
     assert named in errors
     assert errors.count("\n") == 1
@@ -154,8 +157,11 @@ async def test_a_taken_port_is_one_line(tmp_path: Path) -> None:
     """A port that somebody listens on ends the process with 2 and the remedy."""
     with socket.create_server(("127.0.0.1", 0)) as holder:
         port = holder.getsockname()[1]
-        async with a_log(tmp_path) as (_, environment), started(environment, port=port) as process:
-            errors = await ended(process, WAIT_SECONDS)
+        async with (
+            a_log(tmp_path) as (_, environment),
+            start_process(environment, port=port) as process,
+        ):
+            errors = await wait_for_end(process, WAIT_SECONDS)
     assert process.returncode == 2
     assert "--dashboard-port" in errors
     assert errors.count("\n") == 1

@@ -28,12 +28,16 @@ SETTINGS = DashboardSettings(update_seconds=0.01, heartbeat_seconds=0.05)
 
 
 @asynccontextmanager
-async def running(filled: FilledLog, settings: DashboardSettings = SETTINGS) -> AsyncIterator[Hub]:
+async def running(
+    filled_log: FilledLog, settings: DashboardSettings = SETTINGS
+) -> AsyncIterator[Hub]:
     """Run a hub until it has applied what the log holds."""
-    hub = Hub(settings, filled.bus(), SystemClock(), ORIGIN)
+    hub = Hub(settings, filled_log.bus(), SystemClock(), ORIGIN)
     tasks = [asyncio.create_task(hub.follow()), asyncio.create_task(hub.render())]
     try:
-        while hub._rendered.page.overview.seq < filled.log.last_seq or not hub._rendered.version:
+        while (
+            hub._rendered.page.overview.seq < filled_log.log.last_seq or not hub._rendered.version
+        ):
             await asyncio.sleep(0.001)
         yield hub
     finally:
@@ -58,24 +62,24 @@ def update_of(frame: bytes) -> dict[str, Any]:
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
 @pytest.mark.parametrize("path", ["/", "/api/state", "/static/main.js", "/nowhere"])
-async def test_only_reads_are_answered(filled: FilledLog, method: str, path: str) -> None:
+async def test_only_reads_are_answered(filled_log: FilledLog, method: str, path: str) -> None:
     """Whatever is not GET or HEAD gets 405, on every address."""
-    async with running(filled) as hub, client(hub) as http:
+    async with running(filled_log) as hub, client(hub) as http:
         answer = await http.request(method, path)
     assert answer.status_code == 405
     assert answer.headers["allow"] == "GET, HEAD"
 
 
-async def test_a_foreign_host_is_refused(filled: FilledLog) -> None:
+async def test_a_foreign_host_is_refused(filled_log: FilledLog) -> None:
     """A page of another site that resolves to this address cannot read it."""
-    async with running(filled) as hub, client(hub) as http:
+    async with running(filled_log) as hub, client(hub) as http:
         answer = await http.get("/api/state", headers={"host": "evil.example"})
     assert answer.status_code == 400
 
 
-async def test_every_answer_forbids_what_comes_from_elsewhere(filled: FilledLog) -> None:
+async def test_every_answer_forbids_what_comes_from_elsewhere(filled_log: FilledLog) -> None:
     """The content security policy is on good answers and on refusals."""
-    async with running(filled) as hub, client(hub) as http:
+    async with running(filled_log) as hub, client(hub) as http:
         for answer in (await http.get("/"), await http.get("/nothing"), await http.post("/")):
             policy = answer.headers["content-security-policy"]
             assert policy.startswith("default-src 'self'")
@@ -94,19 +98,19 @@ def test_the_page_names_no_other_site() -> None:
     assert "<script>" not in index
 
 
-async def test_the_state_is_served_whole(filled: FilledLog) -> None:
+async def test_the_state_is_served_whole(filled_log: FilledLog) -> None:
     """GET /api/state tells the newest decision at once."""
-    filled.fill(cycles(3))
-    async with running(filled) as hub, client(hub) as http:
+    filled_log.fill(cycles(3))
+    async with running(filled_log) as hub, client(hub) as http:
         state = (await http.get("/api/state")).json()
-    assert state["seq"] == filled.log.last_seq
+    assert state["seq"] == filled_log.log.last_seq
     assert state["sections"]["decision"]["action"]["label"] == "AgentA:replicate"
 
 
-async def test_one_event_is_served_whole(filled: FilledLog) -> None:
+async def test_one_event_is_served_whole(filled_log: FilledLog) -> None:
     """GET /api/events/<seq> gives attributes and data of a stored event; unknown ones are 404."""
-    filled.fill(cycles(1))
-    async with running(filled) as hub, client(hub) as http:
+    filled_log.fill(cycles(1))
+    async with running(filled_log) as hub, client(hub) as http:
         found = (await http.get("/api/events/11")).json()
         gone = await http.get("/api/events/999")
         word = await http.get("/api/events/first")
@@ -115,10 +119,10 @@ async def test_one_event_is_served_whole(filled: FilledLog) -> None:
     assert (gone.status_code, word.status_code) == (404, 404)
 
 
-async def test_one_cycle_can_be_read(filled: FilledLog) -> None:
+async def test_one_cycle_can_be_read(filled_log: FilledLog) -> None:
     """GET /api/cycles/<cycle> tells an earlier cycle's argument; unknown ones are 404."""
-    filled.fill(cycles(3))
-    async with running(filled) as hub, client(hub) as http:
+    filled_log.fill(cycles(3))
+    async with running(filled_log) as hub, client(hub) as http:
         content = (await http.get("/api/cycles/2")).json()
         gone = await http.get("/api/cycles/77")
     assert content["cycle"] == 2
@@ -126,26 +130,26 @@ async def test_one_cycle_can_be_read(filled: FilledLog) -> None:
     assert gone.status_code == 404
 
 
-async def test_the_stream_begins_whole_and_goes_on_with_changes(filled: FilledLog) -> None:
+async def test_the_stream_begins_whole_and_goes_on_with_changes(filled_log: FilledLog) -> None:
     """The first update holds every section, the next only what changed, each with its seq as id."""
     events = cycles(3)
-    filled.fill([event for event in events if event.cycle < 3])
-    async with running(filled) as hub:
+    filled_log.fill([event for event in events if event.cycle < 3])
+    async with running(filled_log) as hub:
         updates = hub.updates()
         first = await anext(updates)
         assert first.startswith(b"id: 30\n")
         assert len(update_of(first)["sections"]) == 13
-        filled.fill([event for event in events if event.cycle == 3][-1:])
+        filled_log.fill([event for event in events if event.cycle == 3][-1:])
         second = await _next_update(updates)
         await updates.aclose()
     assert set(update_of(second)["sections"]) == {"head", "layers", "rewards"}
     assert [row[2] for row in update_of(second)["rows"]] == ["outcome.reward"]
 
 
-async def test_a_page_that_comes_back_gets_only_newer_rows(filled: FilledLog) -> None:
+async def test_a_page_that_comes_back_gets_only_newer_rows(filled_log: FilledLog) -> None:
     """With Last-Event-ID the tail goes on where it ended; lost rows are counted."""
-    filled.fill(cycles(3))
-    async with running(filled, SETTINGS.model_copy(update={"tail_rows": 10})) as hub:
+    filled_log.fill(cycles(3))
+    async with running(filled_log, SETTINGS.model_copy(update={"tail_rows": 10})) as hub:
         for last_seq, rows, skipped in ((40, 5, 0), (20, 10, 15), (9_999, 10, 0)):
             updates = hub.updates(last_seq)
             update = update_of(await _next_update(updates))
@@ -153,10 +157,10 @@ async def test_a_page_that_comes_back_gets_only_newer_rows(filled: FilledLog) ->
             assert (len(update["rows"]), update["skipped"]) == (rows, skipped)
 
 
-async def test_silence_is_kept_alive(filled: FilledLog) -> None:
+async def test_silence_is_kept_alive(filled_log: FilledLog) -> None:
     """When nothing happens, a comment goes out so that nobody closes the connection."""
-    filled.fill(cycles(1))
-    async with running(filled) as hub:
+    filled_log.fill(cycles(1))
+    async with running(filled_log) as hub:
         updates = hub.updates()
         await anext(updates)
         assert await anext(updates) == b": still here\n\n"
@@ -164,45 +168,45 @@ async def test_silence_is_kept_alive(filled: FilledLog) -> None:
         assert hub.pages == 0
 
 
-async def test_too_many_pages_are_told_to_come_back(filled: FilledLog) -> None:
+async def test_too_many_pages_are_told_to_come_back(filled_log: FilledLog) -> None:
     """One page more than allowed gets 503, not a share of everybody's memory."""
     settings = SETTINGS.model_copy(update={"max_pages": 0})
-    async with running(filled, settings) as hub, client(hub) as http:
+    async with running(filled_log, settings) as hub, client(hub) as http:
         assert (await http.get("/api/stream")).status_code == 503
 
 
-async def test_health_tells_the_age_of_the_newest_event(filled: FilledLog) -> None:
+async def test_health_tells_the_age_of_the_newest_event(filled_log: FilledLog) -> None:
     """GET /healthz says whether the reader is live and how old the newest event is."""
-    filled.fill(cycles(1))
-    async with running(filled) as hub, client(hub) as http:
+    filled_log.fill(cycles(1))
+    async with running(filled_log) as hub, client(hub) as http:
         health = (await http.get("/healthz")).json()
     assert (health["state"], health["seq"]) == ("live", 15)
     assert 0 <= health["newest_age_seconds"] < 5
 
 
-async def test_the_start_is_recent(filled: FilledLog) -> None:
+async def test_the_start_is_recent(filled_log: FilledLog) -> None:
     """Only the newest messages are read at start, however long the log is."""
-    filled.fill(cycles(6, nodes=2))
-    async with running(filled, SETTINGS.model_copy(update={"history_messages": 20})) as hub:
+    filled_log.fill(cycles(6, nodes=2))
+    async with running(filled_log, SETTINGS.model_copy(update={"history_messages": 20})) as hub:
         assert sum(layer.count for layer in hub.page.overview.layers.values()) < 20
         assert hub.page.overview.cycles.newest_decided is not None
 
 
-async def test_a_hold_older_than_the_history_is_still_shown(filled: FilledLog) -> None:
+async def test_a_hold_older_than_the_history_is_still_shown(filled_log: FilledLog) -> None:
     """A page that starts long after `pause` says so, with the operator's reason."""
     pause = builders.make_control(Command.PAUSE)
-    filled.fill([builders.stamped(pause), *cycles(6, nodes=2)])
-    async with running(filled, SETTINGS.model_copy(update={"history_messages": 20})) as hub:
+    filled_log.fill([builders.stamp_event(pause), *cycles(6, nodes=2)])
+    async with running(filled_log, SETTINGS.model_copy(update={"history_messages": 20})) as hub:
         head = hub.now()["sections"]["head"]
     assert head["hold"] == "pause"
     assert head["hold_text"].startswith("PAUSED since")
 
 
-async def test_a_replay_says_how_far_it_is(filled: FilledLog) -> None:
+async def test_a_replay_says_how_far_it_is(filled_log: FilledLog) -> None:
     """The page's head shows it, and is brought up to date although no event comes."""
-    filled.fill(cycles(2, nodes=2))
+    filled_log.fill(cycles(2, nodes=2))
     texts = ["replay at seq 7", "replay paused"]
-    hub = Hub(SETTINGS, filled.bus(), filled.clock, ORIGIN, replay_text=lambda: texts[0])
+    hub = Hub(SETTINGS, filled_log.bus(), filled_log.clock, ORIGIN, replay_text=lambda: texts[0])
     updates = hub.updates()
     assert b"replay at seq 7" in await anext(updates)
     texts.pop(0)
@@ -222,13 +226,13 @@ def test_a_taken_port_is_one_clear_line() -> None:
         holder.close()
 
 
-def test_an_open_stream_does_not_hold_up_the_end(served: ServedPage) -> None:
+def test_an_open_stream_does_not_hold_up_the_end(served_page: ServedPage) -> None:
     """With a page open the process still stops at once."""
-    with httpx.Client(timeout=10) as http, _stream(http, served.url) as lines:
+    with httpx.Client(timeout=10) as http, _stream(http, served_page.url) as lines:
         assert next(lines).startswith("id: ")
-        served.stop()
-        assert served._thread is not None
-        assert not served._thread.is_alive()
+        served_page.stop()
+        assert served_page._thread is not None
+        assert not served_page._thread.is_alive()
 
 
 @pytest.mark.parametrize("file", sorted(STATIC.glob("*.js")), ids=lambda file: file.name)

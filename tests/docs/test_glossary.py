@@ -38,20 +38,20 @@ def _defined_names() -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def defined() -> set[str]:
+def defined_names() -> set[str]:
     """Return the names once for both tests."""
     return _defined_names()
 
 
-def test_every_new_word_exists(defined: set[str]) -> None:
+def test_every_new_word_exists(defined_names: set[str]) -> None:
     """A reader who follows the table finds a definition."""
     new = {name for _, now in _rows() for name in NAME.findall(now)} - {"applied"}
 
     assert len(new) > 100
-    assert [] == sorted(new - defined)
+    assert [] == sorted(new - defined_names)
 
 
-def test_no_retired_word_is_defined_again(defined: set[str]) -> None:
+def test_no_retired_word_is_defined_again(defined_names: set[str]) -> None:
     """A retired name whose row has no remark has no second meaning left, so nothing is called so."""
     now = {name for _, right in _rows() for name in NAME.findall(right)}
     retired = {
@@ -63,4 +63,4 @@ def test_no_retired_word_is_defined_again(defined: set[str]) -> None:
     }
 
     assert "Speaker" in retired
-    assert [] == sorted((retired - now) & defined)
+    assert [] == sorted((retired - now) & defined_names)

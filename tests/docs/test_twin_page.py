@@ -14,33 +14,33 @@ PAGE = ROOT / "docs" / "twin.md"
 
 
 @pytest.fixture
-def made() -> dict[str, Any]:
+def page_generator() -> dict[str, Any]:
     """The page's generator."""
     return runpy.run_path(str(ROOT / "docs" / "make_twin.py"), run_name="make_twin")
 
 
-def test_the_tables_are_those_of_the_code(made: dict[str, Any]) -> None:
+def test_the_tables_are_those_of_the_code(page_generator: dict[str, Any]) -> None:
     """The page is up to date; `python -m docs.make_twin` writes it anew."""
     text = PAGE.read_text(encoding="utf-8")
 
-    assert made["page"](text) == text
-    for name in (*made["GROUPS"], "faults"):
+    assert page_generator["page"](text) == text
+    for name in (*page_generator["GROUPS"], "faults"):
         assert f"<!-- begin {name} -->" in text
 
 
-def test_every_default_has_its_sentence(made: dict[str, Any]) -> None:
+def test_every_default_has_its_sentence(page_generator: dict[str, Any]) -> None:
     """Each field of each group is explained below it."""
-    for group in made["GROUPS"].values():
-        assert set(made["sentences"](group)) >= set(group.__dataclass_fields__)
+    for group in page_generator["GROUPS"].values():
+        assert set(page_generator["sentences"](group)) >= set(group.__dataclass_fields__)
 
 
-def test_a_page_that_differs_is_seen(made: dict[str, Any]) -> None:
+def test_a_page_that_differs_is_seen(page_generator: dict[str, Any]) -> None:
     """The comparison can fail: another number in a table is put right."""
     text = PAGE.read_text(encoding="utf-8")
     wrong = text.replace("| `scrape_seconds` | `15` |", "| `scrape_seconds` | `16` |")
 
     assert wrong != text
-    assert made["page"](wrong) == text
+    assert page_generator["page"](wrong) == text
 
 
 def test_the_files_that_it_names_exist() -> None:

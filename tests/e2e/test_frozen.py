@@ -30,7 +30,7 @@ def pids(cli: Any) -> dict[str, int]:
     return {**stack.processes, **stack.servers} if stack.running else {}
 
 
-def decided(cli: Any) -> int:
+def newest_decided_cycle(cli: Any) -> int:
     """Return the newest decided cycle; -1 while nobody answers or there is none."""
     done = cli.run("explain", "last", "--json")
     return -1 if done.returncode != 0 else int(json.loads(done.stdout)["cycle"])
@@ -47,17 +47,21 @@ def test_what_is_frozen_is_replaced(
         *("up", "--workload", "openb", "--nodes", "10", "--interval", "0.5s", "--seed", "7"),
         *("--dashboard-port", "0", "--record", str(cli.folder / "run.fslog")),
     )
-    wait_until(lambda: decided(cli) >= 2, 90, "some decisions")
+    wait_until(lambda: newest_decided_cycle(cli) >= 2, 90, "some decisions")
     first = pids(cli)
     for name in FROZEN:
-        frozen, before = pids(cli)[name], decided(cli)
+        frozen, before = pids(cli)[name], newest_decided_cycle(cli)
         os.kill(frozen, signal.SIGSTOP)
         wait_until(
             lambda name=name, frozen=frozen: pids(cli).get(name) not in {0, None, frozen},
             REPLACED_SECONDS,
             f"{name} is replaced",
         )
-        wait_until(lambda before=before: decided(cli) > before + 2, 60, "the stack decides again")
+        wait_until(
+            lambda before=before: newest_decided_cycle(cli) > before + 2,
+            60,
+            "the stack decides again",
+        )
     last, ends = pids(cli), StateFolder(cli.state).read().last_ends
 
     stack.send_signal(signal.SIGINT)

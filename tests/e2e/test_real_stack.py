@@ -32,7 +32,7 @@ EXPECTED = {
 }
 
 
-def said(cli: Any, subject: str) -> list[dict[str, Any]]:
+def published(cli: Any, subject: str) -> list[dict[str, Any]]:
     """Return the data of everything said so far on a subject, oldest first."""
     done = cli.run("tap", subject, "--since", "100000", "--no-follow", "--json")
     return [json.loads(line)["data"] for line in done.stdout.splitlines()]
@@ -68,33 +68,39 @@ def test_the_stack_survives_kills_and_obeys_its_operator(
 
     os.kill(cli.pids()["agent-efficiency"], signal.SIGKILL)
     without = wait_until(
-        lambda: [one for one in said(cli, "decision") if one["missing"] == ["efficiency"]],
+        lambda: [one for one in published(cli, "decision") if one["missing"] == ["efficiency"]],
         30,
         "B is named missing",
     )[0]
     assert ["safety", "admission"] == [one["agent"] for one in without["considered"]]
     assert "deadline" == without["closed_by"]
-    wait_until(lambda: said(cli, "decision")[-1]["closed_by"] == "all", 30, "B is back")
+    wait_until(lambda: published(cli, "decision")[-1]["closed_by"] == "all", 30, "B is back")
 
     os.kill(cli.pids()["inference"], signal.SIGKILL)
     blind = wait_until(
-        lambda: [one for one in said(cli, "decision") if one["reason"] == "prediction_missing"],
+        lambda: [
+            one for one in published(cli, "decision") if one["reason"] == "prediction_missing"
+        ],
         30,
         "a noop",
     )[0]
     assert "noop" == blind["action"]["kind"]
     wait_until(
-        lambda: said(cli, "decision")[-1]["reason"] != "prediction_missing", 30, "inference is back"
+        lambda: published(cli, "decision")[-1]["reason"] != "prediction_missing",
+        30,
+        "inference is back",
     )
 
     assert 0 == cli.run("kill").returncode
     wait_until(
-        lambda: said(cli, "outcome.execution")[-1]["reason"] == "kill_switch",
+        lambda: published(cli, "outcome.execution")[-1]["reason"] == "kill_switch",
         30,
         "the kill switch holds",
     )
     assert 0 == cli.run("resume").returncode
-    wait_until(lambda: said(cli, "outcome.execution")[-1]["reason"] != "kill_switch", 30, "resumed")
+    wait_until(
+        lambda: published(cli, "outcome.execution")[-1]["reason"] != "kill_switch", 30, "resumed"
+    )
 
     stack.send_signal(signal.SIGINT)
     output, _ = stack.communicate(timeout=60)

@@ -34,7 +34,7 @@ def server_pid(cli: Any, name: str) -> int:
     return StateFolder(cli.state).read().servers.get(name, 0)
 
 
-def decided(cli: Any) -> int:
+def newest_decided_cycle(cli: Any) -> int:
     """Return the newest decided cycle; -1 while nobody answers or there is none."""
     done = cli.run("explain", "last", "--json")
     return -1 if done.returncode != 0 else int(cli.json("explain", "last")["cycle"])
@@ -55,16 +55,22 @@ def test_a_killed_nats_server_comes_back_and_nothing_is_lost(
     go on, and the recording holds every event once.
     """
     stack = up(cli, "--record", str(cli.folder / "run.fslog"))
-    wait_until(lambda: server_pid(cli, "nats-server") and decided(cli) >= 1, 90, "a decision")
+    wait_until(
+        lambda: server_pid(cli, "nats-server") and newest_decided_cycle(cli) >= 1, 90, "a decision"
+    )
     for _ in range(2):
-        before, killed = decided(cli), server_pid(cli, "nats-server")
+        before, killed = newest_decided_cycle(cli), server_pid(cli, "nats-server")
         os.kill(killed, signal.SIGKILL)
         wait_until(
             lambda killed=killed: server_pid(cli, "nats-server") not in {0, killed},
             30,
             "it is back",
         )
-        wait_until(lambda before=before: decided(cli) > before + 2, 60, "the stack decides again")
+        wait_until(
+            lambda before=before: newest_decided_cycle(cli) > before + 2,
+            60,
+            "the stack decides again",
+        )
     wait_until(lambda: all_live(cli), 30, "every process is live")
     url = StateFolder(cli.state).read().dashboard_url
     with urlopen(url, timeout=10) as page:
@@ -90,11 +96,13 @@ def test_a_killed_twin_continues_its_world(
     world goes on, cluster time never goes back, and no promise of the log is broken.
     """
     stack = up(cli, "--record", str(cli.folder / "run.fslog"))
-    wait_until(lambda: server_pid(cli, "twin") and decided(cli) >= 2, 90, "some decisions")
-    before, killed = decided(cli), server_pid(cli, "twin")
+    wait_until(
+        lambda: server_pid(cli, "twin") and newest_decided_cycle(cli) >= 2, 90, "some decisions"
+    )
+    before, killed = newest_decided_cycle(cli), server_pid(cli, "twin")
     os.kill(killed, signal.SIGKILL)
     wait_until(lambda: server_pid(cli, "twin") not in {0, killed}, 60, "it is back")
-    wait_until(lambda: decided(cli) > before + 3, 60, "the stack decides again")
+    wait_until(lambda: newest_decided_cycle(cli) > before + 3, 60, "the stack decides again")
 
     stack.send_signal(signal.SIGINT)
     output, _ = stack.communicate(timeout=60)

@@ -46,7 +46,7 @@ def commands() -> list[str]:
     return [line for block in blocks for line in block.splitlines() if line.strip()]
 
 
-def shortened(command: str) -> list[str]:
+def shorten(command: str) -> list[str]:
     """Return a command's words with the test's times."""
     for given, ours in SHORTER.items():
         command = command.replace(given, ours)
@@ -85,7 +85,7 @@ def test_every_command_of_the_tutorial_works(
     assert path == 'export PATH="$PWD/.venv/bin:$PATH"'
     (cli.folder / "examples").symlink_to(REPOSITORY / "examples")
     arguments = shlex.split(first.removeprefix('make run ARGS="').removesuffix('"'))
-    played = shortened(shlex.join(arguments))
+    played = shorten(shlex.join(arguments))
     cli.start("up", *played, "--dashboard-port", "0", "--state", ".foresail")
 
     def answered() -> bool:
@@ -95,7 +95,7 @@ def test_every_command_of_the_tutorial_works(
 
     wait_until(answered, 90, "agent A answers the failure")
     for command in rest:
-        words = shortened(command)
+        words = shorten(command)
         assert words[0] == "foresail"
         code, said = foresail(*words[1:])
         assert code == 0, f"{command}\n{said}"

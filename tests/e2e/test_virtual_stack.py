@@ -31,44 +31,47 @@ def run(record: Path, **flags: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """Run openb with the exerciser once for this module."""
     path = tmp_path_factory.mktemp("run") / "run.fslog"
     return path, run(path, workload="openb", exercise=True)
 
 
-def test_a_snapshot_becomes_an_outcome(recorded: tuple[Path, dict[str, Any]]) -> None:
+def test_a_snapshot_becomes_an_outcome(virtual_run: tuple[Path, dict[str, Any]]) -> None:
     """Every decision's causes lead back to a snapshot, and no proposal is lost silently."""
-    found = audit(open_recording(recorded[0]))
+    found = audit(open_recording(virtual_run[0]))
 
     assert [] == found.problems
     assert 29 <= found.decisions == found.complete_chains
     assert 0 == found.proposals["undecided"]
 
 
-def test_every_layer_speaks_in_every_cycle(recorded: tuple[Path, dict[str, Any]]) -> None:
+def test_every_layer_speaks_in_every_cycle(virtual_run: tuple[Path, dict[str, Any]]) -> None:
     """Six layers and reactions are there, one observation, decision and reaction for each cycle."""
-    events = recorded[1]["events"]
+    events = virtual_run[1]["events"]
 
     assert all(events[layer] for layer in LAYERS)
     assert (
-        recorded[1]["cycles"] == events["observation"] == events["decision"] == events["reaction"]
+        virtual_run[1]["cycles"]
+        == events["observation"]
+        == events["decision"]
+        == events["reaction"]
     )
 
 
-def test_every_event_fits_its_published_schema(recorded: tuple[Path, dict[str, Any]]) -> None:
+def test_every_event_fits_its_published_schema(virtual_run: tuple[Path, dict[str, Any]]) -> None:
     """What travels is what schemas/exported says, by a validator that is not ours."""
     validators = {name: Draft202012Validator(json_schema(kind)) for name, kind in BY_TYPE.items()}
-    for message in open_recording(recorded[0]):
+    for message in open_recording(virtual_run[0]):
         validators[attributes_of(message.headers)["type"]].validate(json.loads(message.data))
 
 
-def test_all_three_agents_win(recorded: tuple[Path, dict[str, Any]]) -> None:
+def test_all_three_agents_win(virtual_run: tuple[Path, dict[str, Any]]) -> None:
     """The exerciser brings each agent to its turn, and actions are applied to the twin."""
-    assert {"AgentA", "AgentB", "AgentC"} <= set(recorded[1]["wins"])
-    assert recorded[1]["executions"]["succeeded"]
-    assert recorded[1]["verifications"]["verified"]
-    assert recorded[1]["rewards_scored"]
+    assert {"AgentA", "AgentB", "AgentC"} <= set(virtual_run[1]["wins"])
+    assert virtual_run[1]["executions"]["succeeded"]
+    assert virtual_run[1]["verifications"]["verified"]
+    assert virtual_run[1]["rewards_scored"]
 
 
 def test_the_same_seed_gives_the_same_recording(tmp_path: Path) -> None:

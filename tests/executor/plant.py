@@ -17,7 +17,7 @@ from services.cluster import Transport, TwinTransport
 from services.executor.ledger import Ledger, evolve
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
-from tests.builders import ORIGIN, make_action, make_decision, make_observation, stamped
+from tests.builders import ORIGIN, make_action, make_decision, make_observation, stamp_event
 from twin.engine import Engine
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
@@ -65,11 +65,11 @@ class Plant:
     def see(self, cycle: int, **totals: Any) -> None:
         """Apply an observation."""
         data = make_observation(3, cycle=cycle, totals=totals)
-        self.state = evolve(self.state, stamped(data))
+        self.state = evolve(self.state, stamp_event(data))
 
     def decide(self, action: Action, cycle: int) -> None:
         """Apply a decision."""
-        self.state = evolve(self.state, stamped(make_decision(action, cycle=cycle, score=0.5)))
+        self.state = evolve(self.state, stamp_event(make_decision(action, cycle=cycle, score=0.5)))
 
     async def act(self) -> None:
         """Act, then apply what was published, until nothing more is said."""
@@ -79,13 +79,13 @@ class Plant:
 
     def apply_new_events(self) -> bool:
         """Apply the events published since the last call; return whether there were any."""
-        new = self.said()[self.applied :]
+        new = self.all_events()[self.applied :]
         for event in new:
             self.state = evolve(self.state, event)
         self.applied += len(new)
         return bool(new)
 
-    def said(self) -> list[Event[Any]]:
+    def all_events(self) -> list[Event[Any]]:
         """Return every event of the log."""
         return [
             decode(message.subject, message.headers, message.data) for message in self.log.messages
@@ -93,11 +93,15 @@ class Plant:
 
     def executions(self) -> list[OutcomeExecution]:
         """Return the executions said."""
-        return [event.data for event in self.said() if isinstance(event.data, OutcomeExecution)]
+        return [
+            event.data for event in self.all_events() if isinstance(event.data, OutcomeExecution)
+        ]
 
     def verifications(self) -> list[OutcomeVerification]:
         """Return the verdicts."""
-        return [event.data for event in self.said() if isinstance(event.data, OutcomeVerification)]
+        return [
+            event.data for event in self.all_events() if isinstance(event.data, OutcomeVerification)
+        ]
 
     def shown(self) -> dict[str, Any]:
         """Return the target node as the API shows it."""

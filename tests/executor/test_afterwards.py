@@ -15,7 +15,7 @@ from schemas.outcome import ExecutionPhase, Mode, VerificationStatus
 from schemas.reasons import Reason
 from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.ledger import evolve
-from tests.builders import cycle_time, make_action, make_control, stamped
+from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant, on
 
@@ -47,7 +47,7 @@ async def slept(server: ApiServer, **policy: Any) -> Plant:
     return plant
 
 
-async def started(server: ApiServer, seen: int, *commands: Command) -> Plant:
+async def restarted_plant(server: ApiServer, seen: int, *commands: Command) -> Plant:
     """Return a restarted plant whose predecessor stored the plan of cycle 1 and wrote nothing."""
     server.fail("PATCH", NODE, KeyboardInterrupt())  # type: ignore[arg-type]
     plant = on(server)
@@ -58,7 +58,7 @@ async def started(server: ApiServer, seen: int, *commands: Command) -> Plant:
     plant.apply_new_events()
     for number, command in enumerate(commands):
         control = make_control(command, nonce=str(number))
-        plant.state = evolve(plant.state, stamped(control, cycle=0))
+        plant.state = evolve(plant.state, stamp_event(control, cycle=0))
     plant.see(seen)
     plant.restart()
     await plant.act()
@@ -68,7 +68,7 @@ async def started(server: ApiServer, seen: int, *commands: Command) -> Plant:
 def undo(plant: Plant, cycle: int = 1) -> None:
     """Apply the operator's wish to undo a cycle."""
     control = make_control(Command.UNDO, value=str(cycle), nonce=f"undo-{cycle}")
-    plant.state = evolve(plant.state, stamped(control, cycle=0))
+    plant.state = evolve(plant.state, stamp_event(control, cycle=0))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ async def test_a_stored_plan_is_written_after_a_restart_or_abandoned(
     """Two cycles later it still counts, three later not; and never while the operator says stop."""
     server = cluster()
 
-    plant = await started(server, seen, *commands)
+    plant = await restarted_plant(server, seen, *commands)
 
     ended = plant.executions()[-1]
     assert (ended.phase, ended.succeeded) == (ExecutionPhase.FINISHED, written)
@@ -105,7 +105,7 @@ async def test_every_stored_plan_is_ended() -> None:
     again.see(2)
     for cycle in (1, 2):
         begun = one.model_copy(update={"cycle": cycle})
-        again.state = evolve(again.state, stamped(begun))
+        again.state = evolve(again.state, stamp_event(begun))
     await again.act()
 
     assert [(end.cycle, end.phase) for end in again.executions()] == [
@@ -163,7 +163,7 @@ async def test_the_operators_mode_goes_before_the_settings(
     plant.see(1)
     if command:
         control = make_control(Command.MODE, value=command)
-        plant.state = evolve(plant.state, stamped(control, cycle=0))
+        plant.state = evolve(plant.state, stamp_event(control, cycle=0))
     plant.decide(SLEEP, 1)
     await plant.act()
 
@@ -292,12 +292,12 @@ async def test_nothing_is_taken_back_while_the_kill_switch_is_on() -> None:
     server = cluster()
     plant = await slept(server)
     kill = make_control(Command.KILL)
-    plant.state = evolve(plant.state, stamped(kill, cycle=0))
+    plant.state = evolve(plant.state, stamp_event(kill, cycle=0))
     undo(plant)
     await plant.act()
     assert len(plant.executions()) == 2
 
-    plant.state = evolve(plant.state, stamped(make_control(Command.RESUME), cycle=0))
+    plant.state = evolve(plant.state, stamp_event(make_control(Command.RESUME), cycle=0))
     await plant.act()
     assert not asleep(server)
 

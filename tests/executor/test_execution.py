@@ -20,7 +20,7 @@ from services.executor.settings import ExecutorSettings
 from tests.builders import (
     make_action,
     make_control,
-    stamped,
+    stamp_event,
 )
 from tests.executor.plant import Plant, asleep, nothing_forbidden
 
@@ -102,7 +102,7 @@ async def test_applying_twice_is_applying_once() -> None:
 async def test_a_crash_after_the_write_is_completed_once() -> None:
     """`started` without `finished`: the next process finishes it, and writes no second plan."""
     plant = await asleep()
-    started = plant.said()[0]
+    started = plant.all_events()[0]
     plant.state = Ledger()
     plant.see(1)
     plant.decide(plant.sleep(), 1)
@@ -121,7 +121,7 @@ async def test_a_plan_too_old_is_abandoned() -> None:
     other = await asleep()
     plant.see(1)
     plant.decide(plant.sleep(), 1)
-    plant.state = evolve(plant.state, other.said()[0])
+    plant.state = evolve(plant.state, other.all_events()[0])
     plant.see(4)
     await plant.act()
     assert plant.executions()[0].reason is Reason.ABANDONED_AFTER_RESTART
@@ -133,7 +133,9 @@ async def test_what_holds_is_verified() -> None:
     plant = await asleep()
     plant.see(3)
     await plant.act()
-    verdicts = [event.data for event in plant.said() if isinstance(event.data, OutcomeVerification)]
+    verdicts = [
+        event.data for event in plant.all_events() if isinstance(event.data, OutcomeVerification)
+    ]
     assert [verdict.status for verdict in verdicts] == [VerificationStatus.VERIFIED]
 
 
@@ -145,7 +147,9 @@ async def test_what_makes_it_worse_is_taken_back_even_after_a_crash() -> None:
     plant.apply_new_events()
     plant.restart()
     await plant.act()
-    verdicts = [event.data for event in plant.said() if isinstance(event.data, OutcomeVerification)]
+    verdicts = [
+        event.data for event in plant.all_events() if isinstance(event.data, OutcomeVerification)
+    ]
     assert verdicts[0].status is VerificationStatus.WORSE
     assert plant.executions()[-1].rollback_of
     assert not plant.shown()["spec"].get("unschedulable")
@@ -154,7 +158,7 @@ async def test_what_makes_it_worse_is_taken_back_even_after_a_crash() -> None:
 async def test_the_operator_can_take_an_execution_back() -> None:
     """`undo` of a cycle restores what the execution changed."""
     plant = await asleep()
-    plant.state = evolve(plant.state, stamped(make_control(Command.UNDO, value="1"), cycle=0))
+    plant.state = evolve(plant.state, stamp_event(make_control(Command.UNDO, value="1"), cycle=0))
     await plant.act()
     assert plant.executions()[-1].rollback_of
     assert not plant.shown()["spec"].get("unschedulable")
@@ -178,7 +182,7 @@ async def test_a_plan_of_the_active_mode_is_completed_dry_in_shadow_mode() -> No
     plant = Plant(Mode.SHADOW)
     plant.see(1)
     plant.decide(plant.sleep(), 1)
-    plant.state = evolve(plant.state, other.said()[0])
+    plant.state = evolve(plant.state, other.all_events()[0])
     await plant.act()
 
     (finished,) = plant.executions()
@@ -189,7 +193,7 @@ async def test_a_plan_of_the_active_mode_is_completed_dry_in_shadow_mode() -> No
 async def test_an_undo_waits_for_the_active_mode() -> None:
     """In shadow mode nothing is taken back, not even on record; back in active mode it is."""
     plant = await asleep()
-    plant.state = evolve(plant.state, stamped(make_control(Command.UNDO, value="1"), cycle=0))
+    plant.state = evolve(plant.state, stamp_event(make_control(Command.UNDO, value="1"), cycle=0))
     dry = plant.state.model_copy(update={"mode": Mode.SHADOW})
     await plant.executor.act(dry)
     assert not plant.apply_new_events()

@@ -29,7 +29,7 @@ def due(kind: ActionKind = SLEEP, target: str = "node-0", **fields: Any) -> Pend
     return PendingDecision(**{**default, "action": action, "cluster_time_seconds": NOW, **fields})
 
 
-def done(age_seconds: float, kind: ActionKind = SLEEP, **fields: Any) -> Execution:
+def execution_before(age_seconds: float, kind: ActionKind = SLEEP, **fields: Any) -> Execution:
     """Return an execution of so many seconds ago."""
     default = {
         "cycle": 5,
@@ -65,7 +65,7 @@ def question(
     return Question(asked, ledger, policy or ExecutorSettings(), NOW, planned)
 
 
-def failed(asked: Question) -> list[Reason | None]:
+def failed_reasons(asked: Question) -> list[Reason | None]:
     """Return the reasons of the guards that fail."""
     return [
         check.reason
@@ -77,7 +77,7 @@ def failed(asked: Question) -> list[Reason | None]:
 
 def test_nothing_stands_in_the_way_of_a_first_action() -> None:
     """With an empty history every guard passes."""
-    assert failed(question()) == []
+    assert failed_reasons(question()) == []
 
 
 @pytest.mark.parametrize(
@@ -90,87 +90,98 @@ def test_nothing_stands_in_the_way_of_a_first_action() -> None:
 )
 def test_switches_stop_execution(state: dict[str, Any], reason: Reason) -> None:
     """Kill, pause and a replayed log each refuse with their own reason."""
-    assert failed(question(**state)) == [reason]
+    assert failed_reasons(question(**state)) == [reason]
 
 
 def test_a_replay_is_executed_only_when_told() -> None:
     """The setting for a twin started for a replay lets it pass."""
-    assert failed(question(replayed=True, policy=ExecutorSettings(execute_replays=True))) == []
+    assert (
+        failed_reasons(question(replayed=True, policy=ExecutorSettings(execute_replays=True))) == []
+    )
 
 
 @pytest.mark.parametrize(("cycle", "stale"), [(8, False), (7, True)])
 def test_a_decision_older_than_two_cycles_is_stale(cycle: int, stale: bool) -> None:
     """Two cycles old is fresh enough, three is not."""
-    assert failed(question(of=due(cycle=cycle))) == [Reason.STALE_DECISION] * stale
+    assert failed_reasons(question(of=due(cycle=cycle))) == [Reason.STALE_DECISION] * stale
 
 
 def test_only_the_newest_waiting_decision_is_executed() -> None:
     """After an outage an older decision is refused although it is within the limit."""
     older, newer = due(cycle=9), due(cycle=10)
-    assert failed(question(of=older, due=(older, newer))) == [Reason.STALE_DECISION]
-    assert failed(question(of=newer, due=(older, newer))) == []
+    assert failed_reasons(question(of=older, due=(older, newer))) == [Reason.STALE_DECISION]
+    assert failed_reasons(question(of=newer, due=(older, newer))) == []
 
 
 @pytest.mark.parametrize(("age", "cooling"), [(119.0, True), (120.0, False)])
 def test_cool_down_holds_for_its_seconds(age: float, cooling: bool) -> None:
     """The same kind and direction on the same target waits exactly the cool-down."""
-    asked = question(done(age))
-    assert failed(asked) == [Reason.COOL_DOWN] * cooling
+    asked = question(execution_before(age))
+    assert failed_reasons(asked) == [Reason.COOL_DOWN] * cooling
 
 
 def test_cool_down_is_per_direction_and_target() -> None:
     """Another node, or the other direction, is not cooling down."""
-    assert failed(question(done(1.0, target="node-1"))) == []
+    assert failed_reasons(question(execution_before(1.0, target="node-1"))) == []
     opposite = OperationPlan(operations=(), text="", direction="on")
-    asked = question(done(1.0), of=due(score=0.9), plan=opposite)
-    assert failed(asked) == []
+    asked = question(execution_before(1.0), of=due(score=0.9), plan=opposite)
+    assert failed_reasons(asked) == []
 
 
 @pytest.mark.parametrize(("age", "cooling"), [(179.0, True), (180.0, False)])
 def test_a_failed_target_rests_longer(age: float, cooling: bool) -> None:
     """After a failure any kind waits on that target."""
-    asked = question(done(age, kind=ActionKind.DVFS, succeeded=False, direction="limit"))
-    assert failed(asked) == [Reason.COOL_DOWN_AFTER_FAILURE] * cooling
+    asked = question(
+        execution_before(age, kind=ActionKind.DVFS, succeeded=False, direction="limit")
+    )
+    assert failed_reasons(asked) == [Reason.COOL_DOWN_AFTER_FAILURE] * cooling
 
 
 @pytest.mark.parametrize(("count", "full"), [(2, False), (3, True)])
 def test_cap_per_node(count: int, full: bool) -> None:
     """The fourth execution on one node within the window is refused."""
-    history = [done(300.0 + one, kind=ActionKind.DVFS, direction="limit") for one in range(count)]
-    assert failed(question(*history)) == [Reason.CAP_PER_NODE] * full
+    history = [
+        execution_before(300.0 + one, kind=ActionKind.DVFS, direction="limit")
+        for one in range(count)
+    ]
+    assert failed_reasons(question(*history)) == [Reason.CAP_PER_NODE] * full
 
 
 @pytest.mark.parametrize(("count", "full"), [(9, False), (10, True)])
 def test_cap_per_namespace(count: int, full: bool) -> None:
     """The eleventh execution in one namespace within the window is refused."""
     history = [
-        done(300.0, kind=ActionKind.REPLICATE, target=f"n{one}", namespaces=("a",), direction="up")
+        execution_before(
+            300.0, kind=ActionKind.REPLICATE, target=f"n{one}", namespaces=("a",), direction="up"
+        )
         for one in range(count)
     ]
     operation = Operation(verb=Verb.SCALE, resource="deployments", namespace="a", name="w", text="")
     plan = OperationPlan(operations=(operation,), text="", direction="up")
     asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
-    assert failed(asked) == [Reason.CAP_PER_NAMESPACE] * full
+    assert failed_reasons(asked) == [Reason.CAP_PER_NAMESPACE] * full
 
 
 @pytest.mark.parametrize(("count", "full"), [(2, False), (3, True)])
 def test_cap_per_workload(count: int, full: bool) -> None:
     """The fourth execution on one workload within the window is refused."""
     history = [
-        done(300.0, kind=ActionKind.REPLICATE, target=f"n{one}", workloads=("w",), direction="up")
+        execution_before(
+            300.0, kind=ActionKind.REPLICATE, target=f"n{one}", workloads=("w",), direction="up"
+        )
         for one in range(count)
     ]
     plan = OperationPlan(operations=(), text="", direction="up", workloads=("w",))
     asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
-    assert failed(asked) == [Reason.CAP_PER_WORKLOAD] * full
+    assert failed_reasons(asked) == [Reason.CAP_PER_WORKLOAD] * full
 
 
 @pytest.mark.parametrize(("count", "full"), [(9, False), (10, True)])
 def test_budget_of_nodes(count: int, full: bool) -> None:
     """Ten percent of 100 nodes are ten; the eleventh is refused, one of the ten is not."""
-    history = [done(300.0, target=f"n{one}") for one in range(count)]
-    assert failed(question(*history)) == [Reason.BUDGET_EXHAUSTED] * full
-    assert failed(question(*history, of=due(target="n0"))) == []
+    history = [execution_before(300.0, target=f"n{one}") for one in range(count)]
+    assert failed_reasons(question(*history)) == [Reason.BUDGET_EXHAUSTED] * full
+    assert failed_reasons(question(*history, of=due(target="n0"))) == []
 
 
 def test_budget_rounds_up_and_takes_counts() -> None:
@@ -192,16 +203,16 @@ def test_budget_schedule_covers_its_hours_also_over_midnight() -> None:
 def test_ping_pong_needs_a_higher_score(score: float, refused: bool) -> None:
     """Undoing a recent action is refused unless severity has risen."""
     plan = OperationPlan(operations=(), text="", direction="on")
-    asked = question(done(899.0), of=due(score=score), plan=plan)
-    assert failed(asked) == [Reason.PING_PONG] * refused
-    assert failed(question(done(900.0), of=due(score=score), plan=plan)) == []
+    asked = question(execution_before(899.0), of=due(score=score), plan=plan)
+    assert failed_reasons(asked) == [Reason.PING_PONG] * refused
+    assert failed_reasons(question(execution_before(900.0), of=due(score=score), plan=plan)) == []
 
 
 @pytest.mark.parametrize(("available", "refused"), [(51, False), (50, True)])
 def test_enough_ready_nodes_stay(available: int, refused: bool) -> None:
     """Half of the nodes must stay available after one more sleeps."""
     seen = ClusterSummary(cycle=10, nodes=100, nodes_available=available)
-    assert failed(question(seen=seen)) == [Reason.LAST_READY_NODES] * refused
+    assert failed_reasons(question(seen=seen)) == [Reason.LAST_READY_NODES] * refused
 
 
 def number(asked: Question, guard: str) -> float | None:
@@ -217,40 +228,40 @@ def number(asked: Question, guard: str) -> float | None:
 def test_another_kind_on_the_same_target_is_not_cooling_down() -> None:
     """A limit set a second ago does not keep a node from being limited in another way."""
     plan = OperationPlan(operations=(), text="", direction="limit")
-    throttled = done(1.0, kind=ActionKind.THROTTLE, direction="limit")
+    throttled = execution_before(1.0, kind=ActionKind.THROTTLE, direction="limit")
 
-    assert failed(question(throttled, of=due(ActionKind.DVFS), plan=plan)) == []
+    assert failed_reasons(question(throttled, of=due(ActionKind.DVFS), plan=plan)) == []
     again = question(throttled, of=due(ActionKind.THROTTLE), plan=plan)
-    assert failed(again) == [Reason.COOL_DOWN]
+    assert failed_reasons(again) == [Reason.COOL_DOWN]
 
 
 def test_cool_down_states_the_age_of_the_newest() -> None:
     """Of several executions that still count the newest decides how long is left to wait."""
-    asked = question(done(110.0), done(30.0))
+    asked = question(execution_before(110.0), execution_before(30.0))
 
-    assert failed(asked) == [Reason.COOL_DOWN]
+    assert failed_reasons(asked) == [Reason.COOL_DOWN]
     assert number(asked, "cool_down") == 30.0
 
 
 def test_failed_executions_count_for_budget_and_caps() -> None:
     """A failed execution may have disrupted its node: it frees nothing."""
-    history = [done(300.0, target=f"n{one}", succeeded=False) for one in range(10)]
+    history = [execution_before(300.0, target=f"n{one}", succeeded=False) for one in range(10)]
 
     asked = question(*history)
 
-    assert failed(asked) == [Reason.BUDGET_EXHAUSTED]
+    assert failed_reasons(asked) == [Reason.BUDGET_EXHAUSTED]
     assert number(asked, "budget") == 10
-    on_node = [done(300.0 + one, direction="on", succeeded=False) for one in range(3)]
-    assert Reason.CAP_PER_NODE in failed(question(*on_node))
+    on_node = [execution_before(300.0 + one, direction="on", succeeded=False) for one in range(3)]
+    assert Reason.CAP_PER_NODE in failed_reasons(question(*on_node))
 
 
 def test_an_execution_that_was_taken_back_frees_its_budget() -> None:
     """The node is as it was, so another one may be disrupted."""
-    history = [done(300.0, target=f"n{one}", rolled_back=one == 0) for one in range(10)]
+    history = [execution_before(300.0, target=f"n{one}", rolled_back=one == 0) for one in range(10)]
 
     asked = question(*history)
 
-    assert failed(asked) == []
+    assert failed_reasons(asked) == []
     assert number(asked, "budget") == 9
 
 
@@ -258,11 +269,11 @@ def test_an_execution_that_was_taken_back_frees_its_budget() -> None:
 def test_of_several_budgets_the_strictest_counts(order: int) -> None:
     """One budget that is used up refuses, wherever it stands."""
     budgets = (Budget(nodes="50%"), Budget(nodes="1"))[::order]
-    history = (done(300.0, target="n1"),)
+    history = (execution_before(300.0, target="n1"),)
 
     asked = question(*history, policy=ExecutorSettings(budgets=budgets))
 
-    assert failed(asked) == [Reason.BUDGET_EXHAUSTED]
+    assert failed_reasons(asked) == [Reason.BUDGET_EXHAUSTED]
 
 
 def test_a_budget_covers_its_kinds_and_hours_only() -> None:
@@ -270,18 +281,18 @@ def test_a_budget_covers_its_kinds_and_hours_only() -> None:
     nobody = Budget(nodes="0", reasons=(ActionKind.MIGRATE,))
     at_night = Budget(nodes="0", schedule="22:00-23:00")  # NOW is 02:46 UTC
 
-    assert failed(question(policy=ExecutorSettings(budgets=(nobody, at_night)))) == []
+    assert failed_reasons(question(policy=ExecutorSettings(budgets=(nobody, at_night)))) == []
     limited = question(policy=ExecutorSettings(budgets=(Budget(nodes="0"),)))
-    assert failed(limited) == [Reason.BUDGET_EXHAUSTED]
-    used = done(300.0, target="n1", kind=ActionKind.MIGRATE, direction="move")
+    assert failed_reasons(limited) == [Reason.BUDGET_EXHAUSTED]
+    used = execution_before(300.0, target="n1", kind=ActionKind.MIGRATE, direction="move")
     mine = Budget(nodes="1", reasons=(SLEEP,))
-    assert failed(question(used, policy=ExecutorSettings(budgets=(mine,)))) == []
+    assert failed_reasons(question(used, policy=ExecutorSettings(budgets=(mine,)))) == []
 
 
 def test_of_several_namespaces_the_fullest_counts() -> None:
     """A plan that touches a full namespace is refused, in whatever order it names them."""
     history = [
-        done(300.0, kind=ActionKind.REPLICATE, target=f"n{one}", namespaces=("full",))
+        execution_before(300.0, kind=ActionKind.REPLICATE, target=f"n{one}", namespaces=("full",))
         for one in range(10)
     ]
     operations = tuple(
@@ -292,7 +303,7 @@ def test_of_several_namespaces_the_fullest_counts() -> None:
 
     asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
 
-    assert failed(asked) == [Reason.CAP_PER_NAMESPACE]
+    assert failed_reasons(asked) == [Reason.CAP_PER_NAMESPACE]
     assert number(asked, "cap_per_namespace") == 10
 
 
@@ -301,7 +312,7 @@ def test_waking_a_node_needs_no_ready_nodes() -> None:
     few = ClusterSummary(cycle=10, nodes=100, nodes_available=1)
     plan = OperationPlan(operations=(), text="", direction="on")
 
-    assert failed(question(plan=plan, seen=few)) == []
+    assert failed_reasons(question(plan=plan, seen=few)) == []
 
 
 @pytest.mark.parametrize(
@@ -315,7 +326,7 @@ def test_what_must_stay_ready_is_rounded_up_and_never_none(
     seen = ClusterSummary(cycle=10, nodes=nodes, nodes_available=available)
     policy = ExecutorSettings(least_ready_ratio=ratio)
 
-    assert failed(question(seen=seen, policy=policy)) == [Reason.LAST_READY_NODES] * refused
+    assert failed_reasons(question(seen=seen, policy=policy)) == [Reason.LAST_READY_NODES] * refused
 
 
 ON = OperationPlan(operations=(), text="", direction="on")
@@ -326,13 +337,13 @@ ON = OperationPlan(operations=(), text="", direction="on")
 )
 def test_only_what_would_be_undone_is_ping_pong(other: dict[str, Any]) -> None:
     """Not what was taken back already, not another node, not another direction."""
-    assert failed(question(done(1.0), plan=ON)) == [Reason.PING_PONG]
-    assert failed(question(done(1.0, **other), plan=ON)) == []
+    assert failed_reasons(question(execution_before(1.0), plan=ON)) == [Reason.PING_PONG]
+    assert failed_reasons(question(execution_before(1.0, **other), plan=ON)) == []
 
 
 def test_the_newest_of_what_would_be_undone_is_named() -> None:
     """Its age is what the log shows."""
-    asked = question(done(400.0), done(200.0), plan=ON)
+    asked = question(execution_before(400.0), execution_before(200.0), plan=ON)
 
     assert number(asked, "ping_pong") == 200.0
 
@@ -342,20 +353,22 @@ def test_a_workload_is_not_moved_twice(moved: str, *, again: bool) -> None:
     """Moving the same workload from another node undoes nothing yet disturbs it again; another
     workload may move.
     """
-    before = done(
+    before = execution_before(
         400.0, kind=ActionKind.MIGRATE, target="n1", direction="move", workloads=("shop/Job/a",)
     )
     plan = OperationPlan(operations=(), text="", direction="move", workloads=(moved,))
 
     asked = question(before, of=due(ActionKind.MIGRATE), plan=plan)
 
-    assert failed(asked) == [Reason.PING_PONG] * again
+    assert failed_reasons(asked) == [Reason.PING_PONG] * again
 
 
 def test_closing_and_opening_undo_each_other() -> None:
     """Both ways: what was held is not given back at once, nor the other way round."""
     for first, then in (("close", "open"), ("open", "close")):
-        before = done(400.0, kind=ActionKind.ADMISSION, target="pending", direction=first)
+        before = execution_before(
+            400.0, kind=ActionKind.ADMISSION, target="pending", direction=first
+        )
         plan = OperationPlan(operations=(), text="", direction=then)
         asked = question(before, of=due(ActionKind.ADMISSION, target="pending"), plan=plan)
-        assert failed(asked) == [Reason.PING_PONG]
+        assert failed_reasons(asked) == [Reason.PING_PONG]

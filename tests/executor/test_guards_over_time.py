@@ -14,7 +14,7 @@ from services.executor.ledger import Ledger, evolve
 from services.executor.plans.planned import OperationPlan
 from services.executor.question import Question
 from services.executor.settings import ExecutorSettings
-from tests.builders import make_action, make_decision, make_execution, make_observation, stamped
+from tests.builders import make_action, make_decision, make_execution, make_observation, stamp_event
 
 WITH_A_PLAN = (Stage.BEFORE_READING, Stage.BEFORE_ACTING)
 NODES = 100
@@ -27,9 +27,9 @@ Begun = tuple[str, float, bool]
 
 
 @lru_cache(maxsize=1)
-def watched() -> Ledger:
+def large_cluster_ledger() -> Ledger:
     """Return the ledger after one observation of a large cluster."""
-    return evolve(Ledger(), stamped(make_observation(NODES)))
+    return evolve(Ledger(), stamp_event(make_observation(NODES)))
 
 
 def sleep(node: int) -> Action:
@@ -39,11 +39,11 @@ def sleep(node: int) -> Action:
 
 def run(steps: list[Step]) -> list[Begun]:
     """Decide step by step, execute what the guard rails let pass, and apply every event of it."""
-    state, begun, at = watched(), [], 10_000.0
+    state, begun, at = large_cluster_ledger(), [], 10_000.0
     for cycle, (node, pause, succeeds) in enumerate(steps, start=1):
         at += pause
         action = sleep(node)
-        state = evolve(state, stamped(make_decision(action, cycle=cycle, score=0.5)))
+        state = evolve(state, stamp_event(make_decision(action, cycle=cycle, score=0.5)))
         question = Question(state.due[-1], state, POLICY, at, SLEEP)
         if all(check.passed for stage in WITH_A_PLAN for check in ask_guards(stage, question)):
             begun.append((action.target.name, at, succeeds))
@@ -57,10 +57,10 @@ def run(steps: list[Step]) -> list[Begun]:
                     cluster_time_seconds=at,
                     succeeded=done,
                 )
-                state = evolve(state, stamped(event))
+                state = evolve(state, stamp_event(event))
         else:
             refused = make_execution(action, cycle=cycle, phase=ExecutionPhase.REFUSED)
-            state = evolve(state, stamped(refused))
+            state = evolve(state, stamp_event(refused))
     return begun
 
 

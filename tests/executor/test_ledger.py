@@ -26,7 +26,7 @@ from tests.builders import (
     make_execution,
     make_observation,
     make_verification,
-    stamped,
+    stamp_event,
 )
 
 STARTED, FINISHED, REFUSED = ExecutionPhase
@@ -38,11 +38,11 @@ def ledger(*events: EventData, state: Ledger | None = None) -> Ledger:
     """Return the ledger after events."""
     found = state or Ledger()
     for data in events:
-        found = evolve(found, stamped(data))
+        found = evolve(found, stamp_event(data))
     return found
 
 
-def decided(cycle: int = 1, score: float = 0.7) -> EventData:
+def sleep_decision(cycle: int = 1, score: float = 0.7) -> EventData:
     """Return the decision to put a node to sleep."""
     return make_decision(make_action(kind=ActionKind.POWER_STATE), cycle=cycle, score=score)
 
@@ -54,28 +54,28 @@ def execution(phase: ExecutionPhase, cycle: int = 1, **fields: Any) -> OutcomeEx
     return make_execution(action, cycle=cycle, phase=phase, **{**given, **fields})
 
 
-def seen(cycle: int = 1, **totals: Any) -> EventData:
+def totals_observation(cycle: int = 1, **totals: Any) -> EventData:
     """Return an observation with these totals."""
     return make_observation(3, cycle=cycle, totals=totals)
 
 
 def test_a_node_counts_as_available_when_it_is_ready_and_open() -> None:
     """Of ready and schedulable nodes the smaller number counts."""
-    assert ledger(seen(nodes_ready=2, nodes_schedulable=3)).seen.nodes_available == 2
-    assert ledger(seen(nodes_ready=3, nodes_schedulable=1)).seen.nodes_available == 1
+    assert ledger(totals_observation(nodes_ready=2, nodes_schedulable=3)).seen.nodes_available == 2
+    assert ledger(totals_observation(nodes_ready=3, nodes_schedulable=1)).seen.nodes_available == 1
 
 
 def test_only_pods_without_room_are_pressure() -> None:
     """Pods that wait for an image or a volume are none that more nodes would help."""
     waiting = {"insufficient_cpu": 2, "insufficient_memory": 1, "image": 7, "volume": 4}
 
-    assert ledger(seen(pending_by_class=waiting)).seen.pressure == 3
+    assert ledger(totals_observation(pending_by_class=waiting)).seen.pressure == 3
 
 
 @pytest.mark.parametrize(("cluster", "replayed"), [("replay-1", True), ("my-replay-1", False)])
 def test_a_replayed_log_is_known_by_its_name(cluster: str, *, replayed: bool) -> None:
     """Only a cluster called replay-* is a replay."""
-    event = stamped(seen(), origin=Origin(cluster, "1"))
+    event = stamp_event(totals_observation(), origin=Origin(cluster, "1"))
 
     assert evolve(Ledger(), event).replayed is replayed
 
@@ -112,7 +112,7 @@ def test_mode_and_undo_take_only_what_they_understand() -> None:
 
 def test_a_decision_waits_until_it_is_answered() -> None:
     """Started, finished or refused: each takes the decision of its cycle, and no other."""
-    waiting = ledger(decided(1), decided(2))
+    waiting = ledger(sleep_decision(1), sleep_decision(2))
 
     assert [one.cycle for one in waiting.due] == [1, 2]
     for phase in (STARTED, FINISHED, REFUSED):
@@ -123,9 +123,9 @@ def test_a_decision_waits_until_it_is_answered() -> None:
 
 def test_what_was_started_is_remembered_with_its_circumstances() -> None:
     """Score of its decision, pressure of that moment, namespaces once each, and who is concerned."""
-    pressed = seen(pending_by_class={"insufficient_cpu": 4})
+    pressed = totals_observation(pending_by_class={"insufficient_cpu": 4})
 
-    (one,) = ledger(pressed, decided(score=0.7), execution(STARTED)).executions
+    (one,) = ledger(pressed, sleep_decision(score=0.7), execution(STARTED)).executions
 
     assert (one.score, one.pressure, one.namespaces) == (0.7, 4, ("shop",))
     assert (one.phase, one.direction, one.workloads) == (STARTED, "off", ("shop/Job/j",))
@@ -137,11 +137,13 @@ def test_what_was_started_is_remembered_with_its_circumstances() -> None:
 def test_a_finished_execution_keeps_its_place_and_its_outcome(succeeded: bool) -> None:
     """Also a failed one stays: what it wrote before it failed counts."""
     end = execution(FINISHED, succeeded=succeeded)
-    state = ledger(decided(1), execution(STARTED), decided(2), execution(STARTED, cycle=2), end)
+    state = ledger(
+        sleep_decision(1), execution(STARTED), sleep_decision(2), execution(STARTED, cycle=2), end
+    )
 
     first, second = state.executions
     assert (first.cycle, first.phase, first.succeeded) == (1, FINISHED, succeeded)
-    assert first.execution_id == stamped(end).id
+    assert first.execution_id == stamp_event(end).id
     assert (second.phase, second.succeeded) == (STARTED, None)
 
 
@@ -165,7 +167,7 @@ def test_a_rollback_belongs_to_its_execution() -> None:
     ended = ledger(execution(FINISHED, rollback_of="e"), state=begun)
 
     assert [(execution.rollback_id, execution.rolled_back) for execution in begun.executions] == [
-        (stamped(execution(STARTED, rollback_of="e")).id, False)
+        (stamp_event(execution(STARTED, rollback_of="e")).id, False)
     ]
     assert begun.undo == (1, 2)
     assert [execution.rolled_back for execution in ended.executions] == [True]
@@ -181,6 +183,6 @@ def test_the_newest_250_executions_are_remembered() -> None:
 
 def test_many_decisions_may_wait() -> None:
     """A long outage of the executor loses none of a thousand decisions."""
-    state = ledger(*(decided(cycle) for cycle in range(1, 1_003)))
+    state = ledger(*(sleep_decision(cycle) for cycle in range(1, 1_003)))
 
     assert [one.cycle for one in state.due] == list(range(3, 1_003))

@@ -15,7 +15,7 @@ from schemas.outcome import ExecutionPhase, OutcomeExecution
 from schemas.reasons import Reason
 from services.cluster import JSON, ApiResponse, ClusterRefused, ClusterUnavailable, Json, Method
 from services.executor.ledger import evolve
-from tests.builders import cycle_time, make_action, make_control, stamped
+from tests.builders import cycle_time, make_action, make_control, stamp_event
 from tests.executor.api_server import ApiServer
 from tests.executor.plant import Plant, on
 
@@ -56,7 +56,7 @@ def cluster(server: ApiServer | None = None) -> ApiServer:
     return made
 
 
-async def drained(server: ApiServer) -> tuple[Plant, OutcomeExecution]:
+async def drain_node(server: ApiServer) -> tuple[Plant, OutcomeExecution]:
     """Decide to migrate; return the plant and how the execution ended."""
     plant = on(server)
     plant.see(1)
@@ -74,7 +74,7 @@ async def test_a_drain_evicts_what_it_planned() -> None:
     """With nothing in the way all three operations are applied."""
     server = cluster()
 
-    _, ended = await drained(server)
+    _, ended = await drain_node(server)
 
     assert outcomes(ended) == [("applied", None)] * 3
     assert (ended.succeeded, ended.reason) == (True, None)
@@ -89,7 +89,7 @@ async def test_a_drain_that_stops_in_the_middle_names_what_it_did_and_what_it_le
     server = cluster()
     server.fail("POST", f"{LARGE}/eviction", BUDGET)
 
-    plant, ended = await drained(server)
+    plant, ended = await drain_node(server)
 
     assert outcomes(ended) == [("applied", None), ("refused", Reason.PDB), ("refused", Reason.PDB)]
     assert ended.results[1].http_status == 429
@@ -109,7 +109,7 @@ async def test_the_last_operation_can_fail_alone() -> None:
     server = cluster()
     server.fail("POST", f"{SMALL}/eviction", BUDGET)
 
-    _, ended = await drained(server)
+    _, ended = await drain_node(server)
 
     assert outcomes(ended) == [("applied", None), ("applied", None), ("refused", Reason.PDB)]
     assert (ended.succeeded, ended.reason) == (False, Reason.PDB)
@@ -121,7 +121,7 @@ async def test_an_api_server_that_goes_away_ends_the_plan() -> None:
     server = cluster()
     server.fail("PATCH", NODE, ClusterUnavailable("no answer"))
 
-    _, ended = await drained(server)
+    _, ended = await drain_node(server)
 
     gone = Reason.API_UNREACHABLE
     assert outcomes(ended) == [("failed", gone), ("refused", gone), ("refused", gone)]
@@ -139,7 +139,7 @@ async def test_a_pod_that_went_by_itself_is_no_failure() -> None:
             self.objects.pop(LARGE, None)
             return super()._removed(path, preconditions, dry=dry)
 
-    _, ended = await drained(cluster(Vanishing()))
+    _, ended = await drain_node(cluster(Vanishing()))
 
     assert outcomes(ended) == [("applied", None), ("unchanged", None), ("applied", None)]
     assert ended.succeeded
@@ -177,7 +177,7 @@ async def test_a_failed_drain_counts_and_its_node_rests() -> None:
     """The next decision about that node waits longer than after a success."""
     server = cluster()
     server.fail("POST", f"{LARGE}/eviction", BUDGET)
-    plant, _ = await drained(server)
+    plant, _ = await drain_node(server)
     server.now += 150.0
 
     plant.see(2)
@@ -194,10 +194,10 @@ async def test_what_a_failed_drain_wrote_can_be_taken_back() -> None:
     """The operator's undo removes the taint; pods that stayed are left alone."""
     server = cluster()
     server.fail("POST", f"{LARGE}/eviction", BUDGET)
-    plant, _ = await drained(server)
+    plant, _ = await drain_node(server)
     assert server.objects[NODE]["spec"]["taints"]
 
-    plant.state = evolve(plant.state, stamped(make_control(Command.UNDO, value="1"), cycle=0))
+    plant.state = evolve(plant.state, stamp_event(make_control(Command.UNDO, value="1"), cycle=0))
     await plant.act()
 
     started, ended = plant.executions()[-2:]
@@ -213,7 +213,7 @@ async def test_a_failed_drain_is_not_verified() -> None:
     """There is no end to look for."""
     server = cluster()
     server.fail("POST", f"{LARGE}/eviction", BUDGET)
-    plant, _ = await drained(server)
+    plant, _ = await drain_node(server)
 
     plant.see(9)
     await plant.act()
@@ -262,7 +262,7 @@ class Watched(ApiServer):
     ) -> ApiResponse:
         """Answer, after a look at the log."""
         if method != "GET":
-            self.held.append(len(self.plant.said()))
+            self.held.append(len(self.plant.all_events()))
         return await super().request(method, path, query, body, content_type)
 
 

@@ -53,14 +53,14 @@ def workload(identity: str, **fields: Any) -> WorkloadFacts:
     return WorkloadFacts(**{**default, "resource_version": "3", "replicas": 2, **fields})
 
 
-def planned(kind: ActionKind, facts: Facts, **parameters: Any) -> OperationPlan:
+def expect_plan(kind: ActionKind, facts: Facts, **parameters: Any) -> OperationPlan:
     """Return a plan that must exist."""
     found = PLANS[kind](make_action(kind=kind, **parameters), facts, SETTINGS)
     assert isinstance(found, OperationPlan), found
     return found
 
 
-def refused(kind: ActionKind, facts: Facts, **parameters: Any) -> Reason:
+def expect_refusal(kind: ActionKind, facts: Facts, **parameters: Any) -> Reason:
     """Return the reason of a refusal that must be."""
     found = PLANS[kind](make_action(kind=kind, **parameters), facts, SETTINGS)
     assert isinstance(found, PlanRefusal), found
@@ -72,7 +72,7 @@ def test_limits_are_annotations_with_their_undo(
     kind: ActionKind, parameters: dict[str, float], wanted: dict[str, str]
 ) -> None:
     """A limit on a node states its annotations and can be taken back to none."""
-    operation = planned(kind, Facts(time_seconds=0, node=node()), **parameters).operations[0]
+    operation = expect_plan(kind, Facts(time_seconds=0, node=node()), **parameters).operations[0]
     names = {f"foresail.dev/{name}": value for name, value in wanted.items()}
     assert json.loads(operation.patch)["metadata"]["annotations"] == names
     assert json.loads(operation.undo)["metadata"]["annotations"] == dict.fromkeys(names)
@@ -86,24 +86,26 @@ def test_a_limit_that_is_set_is_not_set_again(
 ) -> None:
     """A node that has the limit already is left alone."""
     there = node(annotations={f"foresail.dev/{name}": value for name, value in wanted.items()})
-    found = refused(kind, Facts(time_seconds=0, node=there), **parameters)
+    found = expect_refusal(kind, Facts(time_seconds=0, node=there), **parameters)
     assert found is Reason.ALREADY_IN_STATE
 
 
 @pytest.mark.parametrize("kind", [row[0] for row in LIMITS] + [ActionKind.MIGRATE])
 def test_a_node_that_is_gone_or_marked_is_left_alone(kind: ActionKind) -> None:
     """A missing node is TARGET_GONE, one marked do-not-disrupt is PROTECTED."""
-    assert refused(kind, Facts(time_seconds=0)) is Reason.TARGET_GONE
+    assert expect_refusal(kind, Facts(time_seconds=0)) is Reason.TARGET_GONE
     marked = Facts(time_seconds=0, node=node(protected=True), pods=(pod("a"),))
-    assert refused(kind, marked) is Reason.PROTECTED
+    assert expect_refusal(kind, marked) is Reason.PROTECTED
 
 
 def test_only_an_empty_node_sleeps() -> None:
     """Pods but DaemonSets' keep a node awake; an empty one is marked and cordoned in one write."""
     busy = Facts(time_seconds=0, node=node(), pods=(pod("a"),))
-    assert refused(ActionKind.POWER_STATE, busy, power_state="sleep") is Reason.NODE_NOT_EMPTY
+    assert (
+        expect_refusal(ActionKind.POWER_STATE, busy, power_state="sleep") is Reason.NODE_NOT_EMPTY
+    )
     empty = Facts(time_seconds=0, node=node(), pods=(pod("a", daemon=True),))
-    plan = planned(ActionKind.POWER_STATE, empty, power_state="sleep")
+    plan = expect_plan(ActionKind.POWER_STATE, empty, power_state="sleep")
     patch = json.loads(plan.operations[0].patch)
     assert patch["spec"] == {"unschedulable": True}
     assert patch["metadata"]["annotations"] == {"foresail.dev/power-state": "sleep"}
@@ -112,7 +114,7 @@ def test_only_an_empty_node_sleeps() -> None:
 def test_waking_takes_the_cordon_away() -> None:
     """`on` removes what `sleep` set."""
     asleep = node(unschedulable=True, annotations={"foresail.dev/power-state": "sleep"})
-    plan = planned(ActionKind.POWER_STATE, Facts(time_seconds=0, node=asleep), power_state="on")
+    plan = expect_plan(ActionKind.POWER_STATE, Facts(time_seconds=0, node=asleep), power_state="on")
     assert json.loads(plan.operations[0].patch)["spec"] == {"unschedulable": None}
 
 
@@ -121,7 +123,7 @@ def test_replicate_states_an_absolute_number() -> None:
     pods = (pod("a", "default/Deployment/few"), pod("b"), pod("c"))
     works = (workload("default/Deployment/few"), workload("default/Deployment/web"))
     facts = Facts(time_seconds=0, node=node(), pods=pods, workloads=works)
-    operation = planned(ActionKind.REPLICATE, facts).operations[0]
+    operation = expect_plan(ActionKind.REPLICATE, facts).operations[0]
     assert (operation.verb, operation.name, operation.replicas) == (Verb.SCALE, "web", 3)
     assert operation.resource_version == "3"
     assert json.loads(operation.undo) == {"spec": {"replicas": 2}}
@@ -130,12 +132,12 @@ def test_replicate_states_an_absolute_number() -> None:
 def test_replicate_refuses_without_a_deployment_or_when_protected() -> None:
     """Nothing to replicate is NO_WORKLOAD; a protected namespace is PROTECTED."""
     bare = Facts(time_seconds=0, node=node(), pods=(pod("a", "default/Job/j"),))
-    assert refused(ActionKind.REPLICATE, bare) is Reason.NO_WORKLOAD
+    assert expect_refusal(ActionKind.REPLICATE, bare) is Reason.NO_WORKLOAD
     system = "kube-system/Deployment/dns"
     kept = Facts(
         time_seconds=0, node=node(), pods=(pod("a", system),), workloads=(workload(system),)
     )
-    assert refused(ActionKind.REPLICATE, kept) is Reason.PROTECTED
+    assert expect_refusal(ActionKind.REPLICATE, kept) is Reason.PROTECTED
 
 
 def test_migrate_evicts_the_largest_movable_pods_by_uid() -> None:
@@ -147,7 +149,7 @@ def test_migrate_evicts_the_largest_movable_pods_by_uid() -> None:
         pod("bare", "", cpu_request_cores=9.0),
         pod("daemon", daemon=True, cpu_request_cores=9.0),
     )
-    plan = planned(ActionKind.MIGRATE, Facts(time_seconds=0, node=node(), pods=pods))
+    plan = expect_plan(ActionKind.MIGRATE, Facts(time_seconds=0, node=node(), pods=pods))
     taint, *evictions = plan.operations
     assert json.loads(taint.patch)["spec"]["taints"][0]["effect"] == "PreferNoSchedule"
     assert [(eviction.verb, eviction.uid) for eviction in evictions] == [
@@ -160,9 +162,9 @@ def test_migrate_moves_no_pod_of_a_protected_workload() -> None:
     """do-not-disrupt on the Deployment covers its pods; bare pods are never moved."""
     marked = workload("default/Deployment/web", protected=True)
     facts = Facts(time_seconds=0, node=node(), pods=(pod("a"),), workloads=(marked,))
-    assert refused(ActionKind.MIGRATE, facts) is Reason.PROTECTED
+    assert expect_refusal(ActionKind.MIGRATE, facts) is Reason.PROTECTED
     bare = Facts(time_seconds=0, node=node(), pods=(pod("a", ""),))
-    assert refused(ActionKind.MIGRATE, bare) is Reason.NO_MOVABLE_POD
+    assert expect_refusal(ActionKind.MIGRATE, bare) is Reason.NO_MOVABLE_POD
 
 
 def test_queue_holds_only_jobs_that_wait_entirely() -> None:
@@ -174,10 +176,10 @@ def test_queue_holds_only_jobs_that_wait_entirely() -> None:
         workload("a/Deployment/web", replicas=1, pending_pods=1),
     )
     facts = Facts(time_seconds=0, workloads=works)
-    plan = planned(ActionKind.ADMISSION, facts, admission="queue")
+    plan = expect_plan(ActionKind.ADMISSION, facts, admission="queue")
     assert [operation.name for operation in plan.operations] == ["new", "old"]
     assert json.loads(plan.operations[0].patch)["spec"] == {"suspend": True}
-    reject = planned(ActionKind.ADMISSION, facts, admission="reject")
+    reject = expect_plan(ActionKind.ADMISSION, facts, admission="reject")
     assert "web" in [operation.name for operation in reject.operations]
 
 
@@ -188,24 +190,24 @@ def test_deprioritize_holds_the_lowest_priority_only() -> None:
         workload("a/Job/high", replicas=1, pending_pods=1, priority=5),
     )
     facts = Facts(time_seconds=0, workloads=works)
-    plan = planned(ActionKind.ADMISSION, facts, admission="deprioritize")
+    plan = expect_plan(ActionKind.ADMISSION, facts, admission="deprioritize")
     assert [operation.name for operation in plan.operations] == ["low"]
 
 
 def test_admit_restores_what_was_held_and_trusts_no_other_annotation() -> None:
     """The former value comes back; a foreign or broken annotation restores nothing."""
     held = workload("a/Deployment/web", replicas=0, annotations={HELD: '{"replicas": 4}'})
-    plan = planned(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=(held,)))
+    plan = expect_plan(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=(held,)))
     assert json.loads(plan.operations[0].patch)["spec"] == {"replicas": 4}
     for text in ("not json", '{"template": {}}', '{"replicas": -1}', "[]"):
         foreign = held.model_copy(update={"annotations": {HELD: text}})
         facts = Facts(time_seconds=0, workloads=(foreign,))
-        assert refused(ActionKind.ADMISSION, facts) is Reason.ALREADY_IN_STATE
+        assert expect_refusal(ActionKind.ADMISSION, facts) is Reason.ALREADY_IN_STATE
 
 
 def test_noop_plans_nothing_and_every_kind_has_a_plan() -> None:
     """A noop is refused as NOOP; the table of plans is complete; the template works."""
-    assert refused(ActionKind.NOOP, Facts(time_seconds=0)) is Reason.NOOP
+    assert expect_refusal(ActionKind.NOOP, Facts(time_seconds=0)) is Reason.NOOP
     assert set(PLANS) == set(ActionKind)
     assert isinstance(
         example.plan(make_action(), Facts(time_seconds=0, node=node()), SETTINGS), OperationPlan
@@ -221,13 +223,15 @@ def test_sleep_and_off_close_a_node_and_on_opens_it() -> None:
     """Both kinds of rest need an empty node and go the same way; `sleep` is what is meant without a word."""
     busy = Facts(time_seconds=0, node=node(), pods=(pod("a"),))
     for state in ("sleep", "off"):
-        plan = planned(ActionKind.POWER_STATE, sleeping(), power_state=state)
+        plan = expect_plan(ActionKind.POWER_STATE, sleeping(), power_state=state)
         assert plan.direction == "off"
         assert json.loads(plan.operations[0].patch)["spec"] == {"unschedulable": True}
-        assert refused(ActionKind.POWER_STATE, busy, power_state=state) is Reason.NODE_NOT_EMPTY
-    assert planned(ActionKind.POWER_STATE, sleeping()).text == "set node-0 to sleep"
+        assert (
+            expect_refusal(ActionKind.POWER_STATE, busy, power_state=state) is Reason.NODE_NOT_EMPTY
+        )
+    assert expect_plan(ActionKind.POWER_STATE, sleeping()).text == "set node-0 to sleep"
     awake = sleeping(unschedulable=True)
-    assert planned(ActionKind.POWER_STATE, awake, power_state="on").direction == "on"
+    assert expect_plan(ActionKind.POWER_STATE, awake, power_state="on").direction == "on"
 
 
 @pytest.mark.parametrize("state", ["sleep", "off", "on"])
@@ -235,15 +239,15 @@ def test_a_marked_node_keeps_its_power_state(state: str) -> None:
     """do-not-disrupt holds for sleep, off and on."""
     marked = sleeping(protected=True)
 
-    assert refused(ActionKind.POWER_STATE, marked, power_state=state) is Reason.PROTECTED
-    assert refused(ActionKind.POWER_STATE, Facts(time_seconds=0)) is Reason.TARGET_GONE
+    assert expect_refusal(ActionKind.POWER_STATE, marked, power_state=state) is Reason.PROTECTED
+    assert expect_refusal(ActionKind.POWER_STATE, Facts(time_seconds=0)) is Reason.TARGET_GONE
 
 
 def test_undo_restores_the_former_value() -> None:
     """A node that had a limit gets that one back, not none."""
     limited = sleeping(annotations={"foresail.dev/cpu-cap": "0.9"})
 
-    plan = planned(ActionKind.THROTTLE, limited, cpu_cap_ratio=0.85)
+    plan = expect_plan(ActionKind.THROTTLE, limited, cpu_cap_ratio=0.85)
 
     undo = json.loads(plan.operations[0].undo)
     assert undo == {"metadata": {"annotations": {"foresail.dev/cpu-cap": "0.9"}}}
@@ -257,14 +261,14 @@ def test_taints_of_others_stay(kind: ActionKind, parameters: dict[str, float]) -
     other = {"key": "gpu", "effect": "NoSchedule"}
     facts = Facts(time_seconds=0, node=node(taints=(other,)), pods=(pod("a"),))
 
-    operation = planned(kind, facts, **parameters).operations[0]
+    operation = expect_plan(kind, facts, **parameters).operations[0]
 
     taints = json.loads(operation.patch)["spec"]["taints"]
     assert (taints[0], len(taints)) == (other, 2)
     assert operation.resource_version == "7"
     assert json.loads(operation.undo)["spec"]["taints"] == [other]
     again = Facts(time_seconds=0, node=node(taints=tuple(taints)), pods=(pod("a"),))
-    assert "taints" not in planned(kind, again, **parameters).operations[0].patch
+    assert "taints" not in expect_plan(kind, again, **parameters).operations[0].patch
 
 
 def test_migrate_passes_over_what_is_protected() -> None:
@@ -275,7 +279,7 @@ def test_migrate_passes_over_what_is_protected() -> None:
         *(pod(f"p{number}") for number in range(4)),
     )
 
-    plan = planned(ActionKind.MIGRATE, Facts(time_seconds=0, node=node(), pods=pods))
+    plan = expect_plan(ActionKind.MIGRATE, Facts(time_seconds=0, node=node(), pods=pods))
 
     assert [operation.name for operation in plan.operations[1:]] == ["p0", "p1"]
     assert (plan.direction, plan.workloads) == ("move", ("default/Deployment/web",))
@@ -292,9 +296,9 @@ def test_replicate_passes_over_what_is_protected() -> None:
         workloads=(workload("default/Deployment/few"), marked),
     )
 
-    assert planned(ActionKind.REPLICATE, facts).operations[0].name == "few"
+    assert expect_plan(ActionKind.REPLICATE, facts).operations[0].name == "few"
     alone = facts.model_copy(update={"workloads": (marked,)})
-    assert refused(ActionKind.REPLICATE, alone) is Reason.PROTECTED
+    assert expect_refusal(ActionKind.REPLICATE, alone) is Reason.PROTECTED
 
 
 def waiting(name: str, **fields: Any) -> WorkloadFacts:
@@ -315,7 +319,7 @@ def test_nothing_is_held_that_may_not_or_need_not_be(word: str) -> None:
 
     facts = Facts(time_seconds=0, workloads=works)
 
-    assert refused(ActionKind.ADMISSION, facts, admission=word) is Reason.NO_WORKLOAD
+    assert expect_refusal(ActionKind.ADMISSION, facts, admission=word) is Reason.NO_WORKLOAD
 
 
 def test_the_least_important_and_newest_is_held_first_and_five_at_most() -> None:
@@ -324,14 +328,16 @@ def test_the_least_important_and_newest_is_held_first_and_five_at_most() -> None
         waiting("important", priority=9, created_time_seconds=99),
         *(waiting(f"j{number}", created_time_seconds=number) for number in range(5)),
     )
-    plan = planned(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=works), admission="queue")
+    plan = expect_plan(
+        ActionKind.ADMISSION, Facts(time_seconds=0, workloads=works), admission="queue"
+    )
     assert [operation.name for operation in plan.operations] == ["j4", "j3", "j2", "j1", "j0"]
     assert plan.direction == "close"
 
     few = Facts(time_seconds=0, workloads=works[:2])
     names = [
         operation.name
-        for operation in planned(ActionKind.ADMISSION, few, admission="queue").operations
+        for operation in expect_plan(ActionKind.ADMISSION, few, admission="queue").operations
     ]
     assert names == ["j0", "important"]
 
@@ -345,7 +351,7 @@ def test_the_most_important_and_oldest_is_given_back_first() -> None:
         waiting("important", priority=9, created_time_seconds=3, **held),
     )
 
-    plan = planned(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=works))
+    plan = expect_plan(ActionKind.ADMISSION, Facts(time_seconds=0, workloads=works))
 
     assert [operation.name for operation in plan.operations] == ["important", "old", "new"]
     assert plan.direction == "open"
@@ -361,4 +367,4 @@ def test_a_held_jobs_annotation_can_only_let_it_run() -> None:
     for text in ('{"suspend": true}', '{"parallelism": 900}', "null"):
         one = waiting("j", annotations={HELD: text}, suspended=True)
         facts = Facts(time_seconds=0, workloads=(one,))
-        assert refused(ActionKind.ADMISSION, facts) is Reason.ALREADY_IN_STATE
+        assert expect_refusal(ActionKind.ADMISSION, facts) is Reason.ALREADY_IN_STATE

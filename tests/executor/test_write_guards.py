@@ -41,7 +41,9 @@ def question(*reaches: Reach, scope: Scope = SHOP, **settings: Any) -> Question:
     return Question(due, Ledger(), policy, 0.0, reaches=reaches, scope=scope)
 
 
-def failed(*reaches: Reach, scope: Scope = SHOP, **settings: Any) -> dict[str, float | None]:
+def failed_numbers(
+    *reaches: Reach, scope: Scope = SHOP, **settings: Any
+) -> dict[str, float | None]:
     """Return the measured number of each guard that fails."""
     asked = question(*reaches, scope=scope, **settings)
     return {
@@ -85,13 +87,13 @@ def beside(name: str = "web-0", namespace: str = "shop", **fields: Any) -> Reach
 
 def test_a_plain_pod_of_a_named_namespace_may_go() -> None:
     """Nothing stands in the way of what is named and unmarked."""
-    assert failed(evicts(pod(), worker())) == {}
+    assert failed_numbers(evicts(pod(), worker())) == {}
 
 
 @pytest.mark.parametrize("namespace", ["shop-test", "sho", "Shop", "other", ""])
 def test_names_are_exact(namespace: str) -> None:
     """A namespace that begins like a named one, or is none, is not the named one."""
-    assert "named_namespaces" in failed(evicts(pod(namespace=namespace)))
+    assert "named_namespaces" in failed_numbers(evicts(pod(namespace=namespace)))
 
 
 def test_every_object_outside_is_counted() -> None:
@@ -109,31 +111,31 @@ def test_kinds_that_are_never_written_are_refused_everywhere() -> None:
     """A Secret of a named namespace is out of bounds, too, even in the embedded cluster."""
     secret = Reach(resource="secrets", namespace="shop", name="token")
     everywhere = Scope(namespaces=None, nodes="")
-    assert failed(secret) == {"named_namespaces": 1}
-    assert failed(secret, scope=everywhere) == {"named_namespaces": 1}
+    assert failed_numbers(secret) == {"named_namespaces": 1}
+    assert failed_numbers(secret, scope=everywhere) == {"named_namespaces": 1}
 
 
 def test_a_node_needs_the_label() -> None:
     """A node without the label is not written, one with another value neither."""
-    assert failed(writes(worker(labels=NAMED))) == {}
-    assert failed(writes(worker())) == {"named_nodes": 1}
-    assert failed(writes(worker(labels={"pool": "x"}))) == {"named_nodes": 1}
+    assert failed_numbers(writes(worker(labels=NAMED))) == {}
+    assert failed_numbers(writes(worker())) == {"named_nodes": 1}
+    assert failed_numbers(writes(worker(labels={"pool": "x"}))) == {"named_nodes": 1}
 
 
 def test_no_node_is_written_without_the_setting() -> None:
     """Where no label is set, no label helps."""
     scope = Scope(namespaces=("shop",), nodes="")
-    assert failed(writes(worker(labels={"": ""})), scope=scope) == {"named_nodes": 1}
+    assert failed_numbers(writes(worker(labels={"": ""})), scope=scope) == {"named_nodes": 1}
 
 
 def test_a_node_is_written_only_while_its_pods_are_of_named_namespaces() -> None:
     """One pod of others is enough; those of DaemonSets and static ones run everywhere."""
     node = worker(labels=NAMED)
-    assert failed(writes(node, beside())) == {}
-    assert failed(writes(node, beside(), beside("x", "other"))) == {"named_nodes": 1}
-    assert failed(writes(node, beside("x", "other", daemon=True))) == {}
-    assert failed(writes(node, beside("x", "kube-system", static=True))) == {}
-    assert failed(writes(node, beside("dns", "kube-system"))) == {"named_nodes": 1}
+    assert failed_numbers(writes(node, beside())) == {}
+    assert failed_numbers(writes(node, beside(), beside("x", "other"))) == {"named_nodes": 1}
+    assert failed_numbers(writes(node, beside("x", "other", daemon=True))) == {}
+    assert failed_numbers(writes(node, beside("x", "kube-system", static=True))) == {}
+    assert failed_numbers(writes(node, beside("dns", "kube-system"))) == {"named_nodes": 1}
 
 
 @pytest.mark.parametrize(
@@ -145,8 +147,8 @@ def test_a_node_is_written_only_while_its_pods_are_of_named_namespaces() -> None
 )
 def test_the_control_plane_stays_as_it_is(reach: Reach) -> None:
     """Neither the node is written nor a pod of it removed, whatever else is allowed."""
-    assert failed(reach) == {"control_plane": 1}
-    assert failed(reach, scope=Scope(namespaces=None, nodes="")) == {"control_plane": 1}
+    assert failed_numbers(reach) == {"control_plane": 1}
+    assert failed_numbers(reach, scope=Scope(namespaces=None, nodes="")) == {"control_plane": 1}
 
 
 @pytest.mark.parametrize(
@@ -163,20 +165,20 @@ def test_the_control_plane_stays_as_it_is(reach: Reach) -> None:
 )
 def test_what_is_marked_is_left_alone(reach: Reach) -> None:
     """A mark anywhere in what is touched refuses the whole operation."""
-    assert failed(reach) == {"do_not_disrupt": 1}
-    assert failed(reach, scope=Scope(namespaces=None, nodes="")) == {"do_not_disrupt": 1}
+    assert failed_numbers(reach) == {"do_not_disrupt": 1}
+    assert failed_numbers(reach, scope=Scope(namespaces=None, nodes="")) == {"do_not_disrupt": 1}
 
 
 def test_kube_system_is_never_touched_even_if_nothing_protects_it() -> None:
     """Leaving it out of the protected ones and naming it does not open it."""
     scope = Scope(namespaces=("kube-system",), nodes="")
     reach = evicts(pod("dns", "kube-system"))
-    assert failed(reach, scope=scope, protected_namespaces=()) == {"system_pods": 2}
+    assert failed_numbers(reach, scope=scope, protected_namespaces=()) == {"system_pods": 2}
 
 
 def test_a_static_pod_is_never_removed() -> None:
     """Only its kubelet could; evicting the copy would only confuse."""
-    assert failed(evicts(pod(static=True))) == {"system_pods": 1}
+    assert failed_numbers(evicts(pod(static=True))) == {"system_pods": 1}
 
 
 @pytest.mark.parametrize(

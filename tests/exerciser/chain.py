@@ -15,25 +15,25 @@ from services.inference.service import build as build_inference
 from services.inference.settings import InferenceSettings
 from services.referee.service import build as build_referee
 from services.referee.settings import RefereeSettings
-from tests.builders import ORIGIN, make_observation, stamped
+from tests.builders import ORIGIN, make_observation, stamp_event
 
 
 def decision_on(nodes: Mapping[str, Mapping[str, Any]], **totals: int) -> Decision:
     """Return what is decided on nodes (cells by name) and totals."""
-    events = [stamped(make_observation(nodes, totals=totals))]
+    events = [stamp_event(make_observation(nodes, totals=totals))]
     handlers: list[Any] = [
         build_inference(InferenceSettings(), ORIGIN),
         *(build_agent(AgentSettings(), ORIGIN, agent) for agent in agent_names()),
         build_referee(RefereeSettings(), ORIGIN),
     ]
     for handler in handlers:
-        events.extend(_said(handler, events))
+        events.extend(_publish_owed(handler, events))
     decision = events[-1].data
     assert isinstance(decision, Decision)
     return decision
 
 
-def _said(handler: Any, events: list[Event[Any]]) -> list[Event[Any]]:
+def _publish_owed(handler: Any, events: list[Event[Any]]) -> list[Event[Any]]:
     patterns = [subjects.pattern(ORIGIN.cluster, tokens) for tokens in handler.reads]
     state = handler.initial()
     for event in events:
@@ -41,6 +41,6 @@ def _said(handler: Any, events: list[Event[Any]]) -> list[Event[Any]]:
             state = handler.evolve(state, event)
     new_events = handler.decide(state, overdue=False)
     return [
-        stamped(new_event.data, causes=new_event.causes, producer=handler.name)
+        stamp_event(new_event.data, causes=new_event.causes, producer=handler.name)
         for new_event in new_events
     ]

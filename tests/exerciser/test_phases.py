@@ -56,7 +56,7 @@ BUSY = [
 ]
 
 
-def _decided(plan: LoadPlan, nodes: Sequence[NodeLoad], waiting: int = 0) -> Any:
+def _decision_after(plan: LoadPlan, nodes: Sequence[NodeLoad], waiting: int = 0) -> Any:
     """Return the decision once every pod of the plan is ready, or waits for good."""
     rows: dict[str, dict[str, Any]] = {}
     for node in nodes:
@@ -86,7 +86,7 @@ def test_each_phase_brings_about_what_it_intends(
     assert (phase.agent, phase.kind, phase.rule) == (agent, kind, rule)
     plan = plan_phase(phase, nodes, 0, FIXED)
     assert plan.reason is None
-    decision = _decided(plan, nodes)
+    decision = _decision_after(plan, nodes)
     assert (decision.action.agent, decision.action.kind) == (agent, kind)
     assert decision.action.full_kind == (f"{kind}:{word}" if word else kind)
     assert decision.rule is rule
@@ -99,7 +99,7 @@ def test_drawn_sizes_bring_about_the_same(index: int) -> None:
     for settings in DRAWN:
         plan = plan_phase(phase, MIXED, 0, settings)
         assert plan.reason is None, plan.text
-        decision = _decided(plan, MIXED)
+        decision = _decision_after(plan, MIXED)
         found = (decision.action.agent, decision.action.kind, decision.rule)
         assert found == (phase.agent, phase.kind, phase.rule)
 
@@ -111,7 +111,7 @@ def test_what_others_request_counts(index: int) -> None:
     waiting = 0 if phase.agent == "efficiency" else 5
     plan = plan_phase(phase, BUSY, waiting, FIXED)
     assert plan.reason is None, plan.text
-    decision = _decided(plan, BUSY, waiting=waiting)
+    decision = _decision_after(plan, BUSY, waiting=waiting)
     assert (decision.action.agent, decision.action.kind) == (phase.agent, phase.kind)
 
 

@@ -20,7 +20,7 @@ Explain = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def played() -> Theatre:
+def three_cycles() -> Theatre:
     """Play three cycles, with a shadow model beside the formula in the second."""
     theatre = Theatre()
 
@@ -48,9 +48,9 @@ def played() -> Theatre:
 
 
 @pytest.fixture
-def explain(played: Theatre, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Explain:
+def explain(three_cycles: Theatre, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Explain:
     """Run `foresail explain` over a recording of the play."""
-    file = write_recording(tmp_path / "run.fslog", played.events)
+    file = write_recording(tmp_path / "run.fslog", three_cycles.events)
 
     def run(*arguments: str, code: int = 0) -> str:
         assert main(["explain", *arguments, "--recording", str(file)]) == code
@@ -85,9 +85,9 @@ def test_a_decision_is_named_by_number_or_time(
         assert explain(*wanted).startswith(f"cycle {cycle} ")
 
 
-def test_a_decision_is_named_by_its_id(explain: Explain, played: Theatre) -> None:
+def test_a_decision_is_named_by_its_id(explain: Explain, three_cycles: Theatre) -> None:
     """The id in any event that a decision caused leads to its screen."""
-    second = [event for event in played.events if isinstance(event.data, Decision)][1]
+    second = [event for event in three_cycles.events if isinstance(event.data, Decision)][1]
     assert explain(second.id).startswith("cycle 2 ")
 
 

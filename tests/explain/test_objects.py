@@ -13,7 +13,7 @@ from bus.errors import InputError
 from foresail.__main__ import main
 from foresail.explain_object import full_name
 from projections.objects.names import ObjectKind, ObjectNames
-from tests.timeline.scripted import played
+from tests.timeline.scripted import play_incident
 
 Explain = Callable[..., str]
 
@@ -35,7 +35,7 @@ def explain(capsys: pytest.CaptureFixture[str]) -> Explain:
 def waiting(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a recording that ends while pods wait for a node."""
     part = tmp_path_factory.mktemp("part") / "waiting.fslog"
-    whole = played("unschedulable-burst").recording
+    whole = play_incident("unschedulable-burst").recording
     assert main(["recording", "cut", "--cycle", "..38", str(whole), str(part)]) == 0
     return part
 
@@ -64,7 +64,7 @@ def test_a_pending_pod_names_the_node_that_we_put_to_sleep(explain: Explain, wai
 
 def test_a_pod_that_got_its_node_says_how_long_it_waited(explain: Explain) -> None:
     """What is over is not called pending; the wait and its class stay."""
-    text = explain(played("unschedulable-burst").recording, "pod", "render-1-10")
+    text = explain(play_incident("unschedulable-burst").recording, "pod", "render-1-10")
     assert "it is not pending: pod default/render-1-10 became ready on farm-2" in text
     assert "It waited 93 s for its node." in text
     assert "waited for insufficient_cpu from 00:05:00 on, for 93 s" in text
@@ -79,7 +79,7 @@ def test_a_workload_names_its_pending_pods(explain: Explain, waiting: Path) -> N
 
 def test_an_autoscaler_says_when_it_scaled_and_how_long_its_pods_took(explain: Explain) -> None:
     """Each increase has its moment and the time until its pods were ready."""
-    text = explain(played("hpa-lag").recording, "hpa", "web")
+    text = explain(play_incident("hpa-lag").recording, "hpa", "web")
     assert "it last scaled default/Deployment/web from 4 to 6 at 00:10:45" in text
     assert "6 of 6 pods are ready" in text
     assert "the 4 pods asked for at 00:10:30 were ready within 2 min 50 s" in text
@@ -87,7 +87,7 @@ def test_an_autoscaler_says_when_it_scaled_and_how_long_its_pods_took(explain: E
 
 def test_a_node_asleep_names_the_execution_and_its_decision(explain: Explain) -> None:
     """What we did to a node is linked with the cycle that decided it, and why."""
-    text = explain(played("node-failure").recording, "node", "rack-1")
+    text = explain(play_incident("node-failure").recording, "node", "rack-1")
     assert "power state sleep instead of on since 00:00:10, by our AgentB:power_state:sleep" in text
     assert "cycle 1 decided: AgentB:power_state:sleep on rack-1: demand 0 < 0.12" in text
     assert "why: foresail explain 1 " in text
@@ -95,7 +95,7 @@ def test_a_node_asleep_names_the_execution_and_its_decision(explain: Explain) ->
 
 def test_a_node_that_nothing_holds_back_says_so(explain: Explain) -> None:
     """A node that was down and is back is not called avoided; its history shows both moments."""
-    text = explain(played("node-failure").recording, "node", "rack-2")
+    text = explain(play_incident("node-failure").recording, "node", "rack-2")
     assert "nothing in the log makes the scheduler avoid it" in text
     assert "node rack-2 is not ready any more" in text
     assert "node rack-2 is ready again (370 s after not ready)" in text
@@ -103,7 +103,7 @@ def test_a_node_that_nothing_holds_back_says_so(explain: Explain) -> None:
 
 def test_what_repeats_itself_is_one_entry(explain: Explain) -> None:
     """Refusals cycle after cycle for one reason are counted, not listed."""
-    text = explain(played("node-failure").recording, "node", "rack-2", "--json")
+    text = explain(play_incident("node-failure").recording, "node", "rack-2", "--json")
     refused = [
         entry["text"] for entry in entries(text) if "not executed (cool_down)" in entry["text"]
     ]
@@ -113,7 +113,7 @@ def test_what_repeats_itself_is_one_entry(explain: Explain) -> None:
 
 def test_json_holds_the_answer_with_positions(explain: Explain) -> None:
     """Every change, reaction and execution names its event; decisions name their cycles."""
-    found = json.loads(explain(played("node-failure").recording, "node", "rack-1", "--json"))
+    found = json.loads(explain(play_incident("node-failure").recording, "node", "rack-1", "--json"))
     assert (found["kind"], found["name"], found["decisions"]) == ("node", "rack-1", [1])
     assert all(entry["seq"] > 0 for entry in found["entries"])
     assert [entry["time_seconds"] for entry in found["entries"]] == sorted(
@@ -135,7 +135,7 @@ def test_a_name_that_is_not_there_is_one_line(
     explain: Explain, arguments: tuple[str, ...], remedy: str
 ) -> None:
     """Exit code 2, one line, with the near name where there is one."""
-    assert remedy in explain(played("node-failure").recording, *arguments, code=2)
+    assert remedy in explain(play_incident("node-failure").recording, *arguments, code=2)
 
 
 def test_a_name_that_several_have_asks_which() -> None:

@@ -34,13 +34,13 @@ from services.scoreboard.service import build as build_scoreboard
 from services.scoreboard.settings import ScoreboardSettings
 from tests.builders import (
     Rows,
+    as_stored,
     cycle_time,
     make_control,
     make_observation,
     make_proposal,
-    stored,
 )
-from tests.readable_goldens import COLUMNS, ROWS, check, shown
+from tests.readable_goldens import COLUMNS, ROWS, check, plain_text
 from twin.engine import Engine
 from twin.inprocess import InProcessTwin
 from twin.workloads.arrival import NodeShape
@@ -135,7 +135,7 @@ class Theatre:
 
     def _store(self, event: Event[Any]) -> None:
         if event.id not in {event.id for event in self.events}:
-            self.events.append(stored(event, seq=len(self.events) + 1))
+            self.events.append(as_stored(event, seq=len(self.events) + 1))
 
     def forget(self, event_id: str) -> None:
         """Lose an event that was never stored, and what everybody had applied of the log."""
@@ -255,7 +255,7 @@ class Theatre:
         for event in self.events:
             if event.cycle == cycle:
                 record = record.after(event)
-        return shown(screen(record))
+        return plain_text(screen(record))
 
     def compare(self, name: str, cycle: int = 1) -> None:
         """Compare the screen with its golden, and see that it fits the terminal."""

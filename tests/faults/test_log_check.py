@@ -53,29 +53,29 @@ def _data(message: StoredMessage) -> dict[str, Any]:
     return event.data.model_dump(mode="json")
 
 
-def numbered(log: Sequence[StoredMessage]) -> Log:
+def renumber(log: Sequence[StoredMessage]) -> Log:
     """Return the messages with contiguous positions, as a log would hold them."""
     return [replace(one, seq=seq) for seq, one in enumerate(log, start=1)]
 
 
 def without(log: Log, index: int) -> Log:
     """Return the log without one message, no hole left."""
-    return numbered([*log[:index], *log[index + 1 :]])
+    return renumber([*log[:index], *log[index + 1 :]])
 
 
-def moved(log: Log, index: int, to: int) -> Log:
+def move_message(log: Log, index: int, to: int) -> Log:
     """Return the log with one message elsewhere."""
     rest = [*log[:index], *log[index + 1 :]]
-    return numbered([*rest[:to], log[index], *rest[to:]])
+    return renumber([*rest[:to], log[index], *rest[to:]])
 
 
-def renamed(message: StoredMessage) -> StoredMessage:
+def with_other_id(message: StoredMessage) -> StoredMessage:
     """Return the message under another id, as a producer would that draws ids."""
     headers = {**message.headers, "ce-id": "drawn", MESSAGE_ID: "drawn"}
     return replace(message, headers=headers)
 
 
-def decided(log: Log, edit: Callable[[dict[str, Any]], None]) -> Log:
+def edit_decision(log: Log, edit: Callable[[dict[str, Any]], None]) -> Log:
     """Return the log with one decision's data edited that overrode somebody."""
     index = next(
         index
@@ -105,19 +105,19 @@ PLANTED: dict[str, tuple[LogDefect, Callable[[Log], Log]]] = {
     ),
     "an event is stored twice": (
         LogDefect.STORED_TWICE,
-        lambda log: numbered([*log, log[where(log, "observation", 2)]]),
+        lambda log: renumber([*log, log[where(log, "observation", 2)]]),
     ),
     "a cycle has two decisions": (
         LogDefect.SAID_TWICE,
-        lambda log: numbered([*log, renamed(log[where(log, "decision", 2)])]),
+        lambda log: renumber([*log, with_other_id(log[where(log, "decision", 2)])]),
     ),
     "a proposal is said twice under two ids": (
         LogDefect.SAID_TWICE,
-        lambda log: numbered([*log, renamed(log[where(log, "proposal", 7)])]),
+        lambda log: renumber([*log, with_other_id(log[where(log, "proposal", 7)])]),
     ),
     "cycles go backwards": (
         LogDefect.CYCLE_ORDER,
-        lambda log: moved(log, where(log, "reaction", 3), len(log) - 1),
+        lambda log: move_message(log, where(log, "reaction", 3), len(log) - 1),
     ),
     "a cause is nowhere": (
         LogDefect.CAUSE_MISSING,
@@ -125,20 +125,23 @@ PLANTED: dict[str, tuple[LogDefect, Callable[[Log], Log]]] = {
     ),
     "an effect comes before its cause": (
         LogDefect.CAUSE_LATER,
-        lambda log: moved(log, where(log, "decision", 5), where(log, "observation", 5)),
+        lambda log: move_message(log, where(log, "decision", 5), where(log, "observation", 5)),
     ),
     "an observed cycle is not decided": (
         LogDefect.UNDECIDED,
         lambda log: without(log, where(log, "decision", 4)),
     ),
-    "a loser is not named": (LogDefect.PROPOSAL_LOST, lambda log: decided(log, _forget_loser)),
+    "a loser is not named": (
+        LogDefect.PROPOSAL_LOST,
+        lambda log: edit_decision(log, _forget_loser),
+    ),
     "a proposal is not considered": (
         LogDefect.PROPOSAL_LOST,
-        lambda log: decided(log, _forget_considered),
+        lambda log: edit_decision(log, _forget_considered),
     ),
     "finished before it started": (
         LogDefect.NOT_STARTED,
-        lambda log: moved(
+        lambda log: move_message(
             log,
             where(log, "outcome.execution", phase="finished"),
             where(log, "outcome.execution", phase="started"),

@@ -68,21 +68,21 @@ ANY_JSON = st.recursive(
 
 
 @st.composite
-def mutated(draw: st.DrawFn, value: Any) -> Any:
+def mutations(draw: st.DrawFn, value: Any) -> Any:
     """Return JSON values that differ from `value` in one to three places."""
     changed = copy.deepcopy(value)
     for _ in range(draw(st.integers(1, 3))):
-        changed = _changed(draw, changed)
+        changed = _change(draw, changed)
     return changed
 
 
-def _changed(draw: st.DrawFn, value: Any) -> Any:
+def _change(draw: st.DrawFn, value: Any) -> Any:
     if not isinstance(value, dict | list) or not value or draw(st.integers(0, 7)) == 0:
         return draw(ODD)
     key = draw(st.sampled_from(sorted(value) if isinstance(value, dict) else range(len(value))))
     match draw(st.sampled_from(("inside", "inside", "inside", "replace", "remove", "add"))):
         case "inside":
-            value[key] = _changed(draw, value[key])
+            value[key] = _change(draw, value[key])
         case "replace":
             value[key] = draw(ODD)
         case "remove":
@@ -114,17 +114,17 @@ def mutated_bytes(draw: st.DrawFn, data: bytes) -> bytes:
     return bytes(changed)
 
 
-def dumped(value: Any) -> bytes:
+def dump_json(value: Any) -> bytes:
     """Write a value as a careless JSON writer would: NaN, lone surrogates and all."""
     return json.dumps(value).encode()
 
 
-def broken(value: Any) -> st.SearchStrategy[bytes]:
+def broken_encodings(value: Any) -> st.SearchStrategy[bytes]:
     """Return encodings of `value` that are broken in its values or in its bytes."""
     return (
-        mutated(value).map(dumped)
-        | mutated_bytes(dumped(value))
-        | ANY_JSON.map(dumped)
+        mutations(value).map(dump_json)
+        | mutated_bytes(dump_json(value))
+        | ANY_JSON.map(dump_json)
         | st.binary(max_size=40)
         | st.just(b"[" * DEEP + b"]" * DEEP)
         | st.just(b'{"a":' * DEEP + b"1" + b"}" * DEEP)

@@ -24,8 +24,8 @@ from schemas.observation import Observation
 from schemas.registry import BY_TYPE, EVENT_TYPES, Encoded, UnknownEvent, decode, encode
 from schemas.run import RunArtifact, RunError, RunTrial
 from schemas.upcast import upcast
-from tests.builders import make_control, stamped
-from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken, mutated
+from tests.builders import make_control, stamp_event
+from tests.fuzz.mutation import DEEP, FUZZ, ODD_TEXTS, broken_encodings, mutations
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -52,7 +52,7 @@ def examples() -> Mapping[str, list[Encoded]]:
         RunError(**about, text="it broke"),
         make_control(),
     ):
-        found[made.TYPE].append(encode(stamped(made)))
+        found[made.TYPE].append(encode(stamp_event(made)))
     return found
 
 
@@ -89,7 +89,7 @@ def test_every_type_has_an_example() -> None:
 def test_broken_data_is_refused_or_fits_the_schema(event_type: str, data: st.DataObject) -> None:
     """UnknownEvent is the only error; what is accepted fits the schema and is read back equal."""
     one = data.draw(st.sampled_from(examples()[event_type][-4:]))
-    sent = data.draw(broken(json.loads(one.data)))
+    sent = data.draw(broken_encodings(json.loads(one.data)))
     event = read(one, sent)
 
     if event is not None:
@@ -132,7 +132,7 @@ def one_of(event: Event[Any]) -> EventData:
 @given(st.data())
 def test_upcasters_get_objects_only(data: st.DataObject) -> None:
     """An old version that is no JSON object is refused before an upcaster sees it."""
-    sent = data.draw(broken({"a": 1}))
+    sent = data.draw(broken_encodings({"a": 1}))
     chain = {"old.v1": ("old.v2", lambda content: {**content, "b": 2})}
     try:
         content = json.loads(sent)
@@ -142,7 +142,7 @@ def test_upcasters_get_objects_only(data: st.DataObject) -> None:
         assert ("old.v2", {**content, "b": 2}) == upcast("old.v1", content, chain)
 
 
-def framed(event_type: str) -> Iterator[tuple[FullState, Any]]:
+def framed_examples(event_type: str) -> Iterator[tuple[FullState, Any]]:
     """Yield (state before, delta event) of a type's examples."""
     state: FullState | None = None
     for example in examples_in_order(event_type):
@@ -162,9 +162,9 @@ def examples_in_order(event_type: str) -> list[Encoded]:
 @given(st.data())
 def test_a_wrong_delta_is_noticed(event_type: str, data: st.DataObject) -> None:
     """A delta gives the state whose hash it names, or FrameMismatch; never another state."""
-    state, delta = data.draw(st.sampled_from(list(framed(event_type))))
+    state, delta = data.draw(st.sampled_from(list(framed_examples(event_type))))
     content = delta.model_dump(mode="json")
-    content["frame"] = data.draw(mutated(content["frame"]))
+    content["frame"] = data.draw(mutations(content["frame"]))
     try:
         changed = type(delta).read(json.dumps(content).encode())
     except ValueError:

@@ -35,7 +35,7 @@ from services.referee.settings import RefereeSettings
 from services.scoreboard.service import build as build_scoreboard
 from services.scoreboard.settings import ScoreboardSettings
 from tests.builders import ORIGIN
-from tests.fuzz.mutation import FUZZ, dumped, mutated
+from tests.fuzz.mutation import FUZZ, dump_json, mutations
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -66,9 +66,9 @@ def messages() -> list[StoredMessage]:
         return list(open_recording(path))
 
 
-def changed(data: st.DataObject, message: StoredMessage) -> StoredMessage:
+def change_message(data: st.DataObject, message: StoredMessage) -> StoredMessage:
     """Return a message whose data differs in one to three places."""
-    content = dumped(data.draw(mutated(json.loads(message.data))))
+    content = dump_json(data.draw(mutations(json.loads(message.data))))
     return StoredMessage(message.seq, message.time_ns, message.subject, message.headers, content)
 
 
@@ -89,7 +89,7 @@ def test_a_handler_goes_on_over_a_strange_event(name: str, data: st.DataObject) 
     stream = messages()
     at = data.draw(st.integers(0, len(stream) - 1))
     start = max(0, at - AFTER)
-    broken = changed(data, stream[at])
+    broken = change_message(data, stream[at])
     state = handler.initial()
     for message in (*stream[start:at], broken, *stream[at : at + AFTER]):
         event = event_of(message)
@@ -110,7 +110,7 @@ def test_the_page_goes_on_over_a_strange_event(data: st.DataObject) -> None:
     page = Page()
     for message in (
         *stream[max(0, at - AFTER) : at],
-        changed(data, stream[at]),
+        change_message(data, stream[at]),
         *stream[at : at + 20],
     ):
         page = evolve_page(page, arrival_of(message))

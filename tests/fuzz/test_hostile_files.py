@@ -37,7 +37,7 @@ from twin.workloads.trace_file import check_trace_file, read_trace_file
 GIGABYTE = 2**30
 
 
-def refused(reader: Any, path: Path, why: str) -> None:
+def expect_refusal(reader: Any, path: Path, why: str) -> None:
     """Check that a file is refused in one short line that says why, with little memory."""
     tracemalloc.start()
     try:
@@ -74,7 +74,7 @@ def test_a_recording_that_unpacks_to_a_gigabyte(tmp_path: Path) -> None:
     path.write_bytes(b"".join([*(packer.compress(block) for _ in range(1_024)), packer.flush()]))
     assert path.stat().st_size < LARGEST_FRAME_BYTES // 100
 
-    refused(lambda file: list(open_recording(file)), path, "recording")
+    expect_refusal(lambda file: list(open_recording(file)), path, "recording")
 
 
 def test_a_frame_that_claims_a_gigabyte(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_frame_that_claims_a_gigabyte(tmp_path: Path) -> None:
     path = tmp_path / "a.fslog"
     claimed = b"\x28\xb5\x2f\xfd\xe0" + GIGABYTE.to_bytes(8, "little") + b"\x01\x00\x00"
     path.write_bytes(claimed)
-    refused(lambda file: list(open_recording(file)), path, "recording")
+    expect_refusal(lambda file: list(open_recording(file)), path, "recording")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_absurd_csv(tmp_path: Path, content: str, why: str) -> None:
     """Columns without number and fields without end are named with their line."""
     path = tmp_path / "w.csv"
     path.write_text(content)
-    refused(read_trace_file, path, why)
+    expect_refusal(read_trace_file, path, why)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_an_absurd_json_line(tmp_path: Path, line: str, why: str) -> None:
     """Depth, digits and length are bounded for each line."""
     path = tmp_path / "w.jsonl"
     path.write_text(f"{line}\n")
-    refused(read_trace_file, path, why)
+    expect_refusal(read_trace_file, path, why)
 
 
 def test_unknown_fields_are_counted_up_to_a_limit(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_workload_file_has_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(row_files, "MOST_BYTES", 100)
     path = tmp_path / "w.csv"
     path.write_text("#" * 101)
-    refused(read_trace_file, path, "more than 100 bytes")
+    expect_refusal(read_trace_file, path, "more than 100 bytes")
 
 
 def test_a_parquet_file_of_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,15 +159,15 @@ def test_absurd_yaml(tmp_path: Path, text: bytes) -> None:
     """Nested aliases in a scenario or a kubeconfig are refused before they are unfolded."""
     path = tmp_path / "s.yaml"
     path.write_bytes(text)
-    refused(read_scenario, path, "unreadable")
-    refused(OfficialClientTransport, path, "readable kubeconfig")
+    expect_refusal(read_scenario, path, "unreadable")
+    expect_refusal(OfficialClientTransport, path, "readable kubeconfig")
 
 
 def test_a_kubeconfig_is_small(tmp_path: Path) -> None:
     """Ten thousand values are far more than a kubeconfig has; the client takes long for each."""
     path = tmp_path / "k.yaml"
     path.write_bytes(KUBECONFIG + b"extra: [" + b"1," * 10_000 + b"]\n")
-    refused(OfficialClientTransport, path, "more than 10000 values")
+    expect_refusal(OfficialClientTransport, path, "more than 10000 values")
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
-def edited(folder: Path, **booster: Any) -> None:
+def edit_booster(folder: Path, **booster: Any) -> None:
     """Change the first booster's entry and make the manifest agree with itself again."""
     content = json.loads((folder / "manifest.json").read_bytes())
     content["boosters"][0] |= booster
@@ -190,26 +190,26 @@ def edited(folder: Path, **booster: Any) -> None:
 @pytest.mark.parametrize("file", ["../booster.ubj", "/etc/passwd", "a/b", "..", "", "x\0"])
 def test_a_manifest_names_files_beside_it(model: Path, file: str) -> None:
     """A path out of the folder is no file's name."""
-    edited(model, file=file)
-    refused(read_model, model, "boosters.0.file")
+    edit_booster(model, file=file)
+    expect_refusal(read_model, model, "boosters.0.file")
 
 
 def test_a_booster_is_a_file_of_bounded_size(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A link to a device is no booster, and a booster beyond the limit is not read to its end."""
     file = model / read_manifest(model).boosters[0].file
     monkeypatch.setattr(model_directory, "BOOSTER_BYTES", 1_000)
-    refused(read_model, model, "more than 1000 bytes")
+    expect_refusal(read_model, model, "more than 1000 bytes")
     file.unlink()
     file.symlink_to("/dev/zero")
-    refused(read_model, model, "no regular file")
+    expect_refusal(read_model, model, "no regular file")
 
 
 def test_a_booster_is_hashed_before_it_is_loaded(model: Path) -> None:
     """Other bytes under the same name never reach the library: pickles neither."""
     file = model / read_manifest(model).boosters[0].file
     file.write_bytes(b"\x80\x04cos\nsystem\n.")
-    refused(read_model, model, "its SHA-256 is")
-    edited(model, sha256=hashlib.sha256(file.read_bytes()).hexdigest())
+    expect_refusal(read_model, model, "its SHA-256 is")
+    edit_booster(model, sha256=hashlib.sha256(file.read_bytes()).hexdigest())
     read_model(model)  # the library's own door, which takes no pickle, is next
 
 
@@ -217,7 +217,7 @@ def test_a_booster_is_hashed_before_it_is_loaded(model: Path) -> None:
 def test_an_absurd_manifest(model: Path, text: str) -> None:
     """Size, depth and digits of a manifest are bounded."""
     (model / "manifest.json").write_text(text)
-    refused(read_manifest, model, "manifest.json")
+    expect_refusal(read_manifest, model, "manifest.json")
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_an_absurd_manifest(model: Path, text: str) -> None:
 def test_an_absurd_stack_file(tmp_path: Path, text: str) -> None:
     """stack.json of any content is the one line that says what to do."""
     (tmp_path / "stack.json").write_bytes(text.encode("latin-1"))
-    refused(lambda folder: StateFolder(folder).read(), tmp_path, "no stack has run here")
+    expect_refusal(lambda folder: StateFolder(folder).read(), tmp_path, "no stack has run here")
 
 
 def test_a_stack_file_of_other_types(tmp_path: Path) -> None:
@@ -251,7 +251,9 @@ def test_a_stack_file_of_other_types(tmp_path: Path) -> None:
         if not changes:
             assert StateFolder(tmp_path).read().pid == 1
         else:
-            refused(lambda folder: StateFolder(folder).read(), tmp_path, "no stack has run here")
+            expect_refusal(
+                lambda folder: StateFolder(folder).read(), tmp_path, "no stack has run here"
+            )
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5_000, "NaN", '"\\ud800"'])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bus.errors import InputError
 from services.cluster import OfficialClientTransport
-from tests.fuzz.mutation import FUZZ, broken, mutated_bytes
+from tests.fuzz.mutation import FUZZ, broken_encodings, mutated_bytes
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -28,7 +28,7 @@ KUBECONFIG = {
 
 @FUZZ
 @given(
-    broken(KUBECONFIG)
+    broken_encodings(KUBECONFIG)
     | mutated_bytes(b"clusters:\n- name: c\n  cluster: {server: x}\ncontexts: &a [*a]\n")
     | st.just(b"")
     | st.just(b"a: !!python/object:os.system x")

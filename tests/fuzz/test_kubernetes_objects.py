@@ -27,7 +27,7 @@ from services.kube_objects import (
     effective_request,
     parse_time,
 )
-from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken, dumped, mutated
+from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken_encodings, dump_json, mutations
 from twin.engine import Engine
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
@@ -78,7 +78,7 @@ class Answering:
 @given(data=st.data())
 async def test_a_list_of_any_form(kind: type[KubeStruct], lists: Any, data: st.DataObject) -> None:
     """ClusterRefused is the only error of a list; its objects answer every question asked of them."""
-    body = data.draw(broken(lists[kind]))
+    body = data.draw(broken_encodings(lists[kind]))
     try:
         listed = await read_list(Answering(body), "/x", list_decoder(kind))
     except (ClusterRefused, ClusterUnavailable):
@@ -151,7 +151,7 @@ async def test_a_cluster_of_any_form(lists: Any, data: st.DataObject) -> None:
     """The collector makes a snapshot of whatever the API server says; what it cannot read is named."""
     bodies = {path: json.dumps(lists[kind]).encode() for kind, path in PATHS.items()}
     for kind in data.draw(st.lists(st.sampled_from(list(PATHS)), min_size=1, max_size=2)):
-        bodies[PATHS[kind]] = data.draw(mutated(lists[kind]).map(dumped))
+        bodies[PATHS[kind]] = data.draw(mutations(lists[kind]).map(dump_json))
     reading = await read_every_list(Serving(bodies), 0.0)
     cuts = SnapshotLimits(since_seconds=0.0, failed_pod_seconds=600.0, listed_pods=100)
     found = assemble(reading, 1_767_229_200.0, cuts, simulated=True)

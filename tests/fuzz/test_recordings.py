@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from bus.errors import InputError
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
-from tests.fuzz.mutation import FUZZ, broken, dumped, mutated, mutated_bytes
-from tests.recordings.files import frames_of, lines_of, packed
+from tests.fuzz.mutation import FUZZ, broken_encodings, dump_json, mutated_bytes, mutations
+from tests.recordings.files import frames_of, lines_of, pack_frame
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -64,7 +64,7 @@ def read(content: bytes) -> tuple[Sequence[StoredMessage], bool, str] | None:
         return messages, recording.sealed, recording.damage
 
 
-def judged(content: bytes) -> None:
+def judge_reading(content: bytes) -> None:
     """Check that what is read is a beginning of what was written, and that a cut is named."""
     found = read(content)
     if found is None:
@@ -80,20 +80,20 @@ def test_a_recording_cut_anywhere_is_read_up_to_there() -> None:
     """At every byte: whole frames are given back, the cut is named, and nothing crashes."""
     assert read(whole()) == (list(MESSAGES), True, "")
     for end in range(len(whole())):
-        judged(whole()[:end])
+        judge_reading(whole()[:end])
 
 
 def test_a_flipped_bit_is_noticed() -> None:
     """At every byte: the frame with the flipped bit is not believed."""
     for at in range(len(whole())):
-        judged(whole()[:at] + bytes([whole()[at] ^ (1 << at % 8)]) + whole()[at + 1 :])
+        judge_reading(whole()[:at] + bytes([whole()[at] ^ (1 << at % 8)]) + whole()[at + 1 :])
 
 
 @FUZZ
 @given(mutated_bytes(whole()))
 def test_a_damaged_file_is_never_believed(content: bytes) -> None:
     """Bytes flipped, cut out, put in or doubled lose messages at the end, and that is said."""
-    judged(content)
+    judge_reading(content)
 
 
 @FUZZ
@@ -102,7 +102,7 @@ def test_forged_lines_crash_nothing(data: st.DataObject) -> None:
     """Lines of any form in a well-formed frame are refused or named as damage."""
     forged = lines()
     at = data.draw(st.integers(0, len(forged) - 1))
-    changed = data.draw(broken(json.loads(forged[at])))
+    changed = data.draw(broken_encodings(json.loads(forged[at])))
     frame = zstandard.ZstdCompressor(write_checksum=True)
     before = b"".join(forged[:at])
     after = b"".join(forged[at + 1 :])
@@ -118,9 +118,9 @@ def test_wrong_counts_are_noticed(data: st.DataObject) -> None:
     frames = [lines_of(frame) for frame in frames_of(whole())]
     at = data.draw(st.integers(0, len(frames) - 1))
     content = json.loads(frames[at][-1])
-    changed = data.draw(mutated(content))
-    frames[at][-1] = dumped(changed) + b"\n"
-    found = read(b"".join(packed(lines) for lines in frames))
+    changed = data.draw(mutations(content))
+    frames[at][-1] = dump_json(changed) + b"\n"
+    found = read(b"".join(pack_frame(lines) for lines in frames))
 
     if changed != content and found is not None:
         assert found[2]

@@ -16,7 +16,7 @@ from bus.errors import ConfigError
 from bus.process import settings_from
 from foresail.flags import add_flags, given_flags, seconds
 from foresail.settings import GROUPS, StackSettings, resolve
-from tests.fuzz.mutation import FUZZ, ODD, ODD_TEXTS, broken
+from tests.fuzz.mutation import FUZZ, ODD, ODD_TEXTS, broken_encodings
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -87,7 +87,7 @@ def test_a_file_of_any_form(content: bytes) -> None:
 @given(st.data())
 def test_handed_settings_of_any_form(group: str, data: st.DataObject) -> None:
     """ConfigError is the only refusal of FORESAIL_SETTINGS; what is accepted is handed on equal."""
-    text = data.draw(broken(DEFAULTS[group])).decode("utf-8", "surrogateescape")
+    text = data.draw(broken_encodings(DEFAULTS[group])).decode("utf-8", "surrogateescape")
     try:
         found = settings_from({"FORESAIL_SETTINGS": text}, GROUPS[group])
     except ConfigError as error:

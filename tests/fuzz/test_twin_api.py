@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken, mutated
+from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken_encodings, mutations
 from twin.api.messages import Request, Response
 from twin.api.router import Router
 from twin.engine import Engine
@@ -192,7 +192,7 @@ def test_a_request_of_any_form(engine: Engine, data: st.DataObject) -> None:
     query = data.draw(st.dictionaries(st.sampled_from(sorted(QUERY)), st.none(), max_size=3))
     chosen = {key: data.draw(st.sampled_from(QUERY[key] + list(ODD_TEXTS))) for key in query}
     method = data.draw(st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "BREW"]))
-    body = data.draw(broken(data.draw(st.sampled_from(OBJECTS + PATCHES))) | st.just(b""))
+    body = data.draw(broken_encodings(data.draw(st.sampled_from(OBJECTS + PATCHES))) | st.just(b""))
     ask(
         engine,
         method,
@@ -209,7 +209,7 @@ def test_a_request_of_any_form(engine: Engine, data: st.DataObject) -> None:
 def test_an_object_of_any_form(engine: Engine, data: st.DataObject) -> None:
     """A created or replaced object is refused, or the cluster simulates it without failing."""
     made = data.draw(st.sampled_from(OBJECTS))
-    content = json.dumps(data.draw(mutated(made))).encode()
+    content = json.dumps(data.draw(mutations(made))).encode()
     path = PATHS[made["kind"]]
     name = made["metadata"]["name"]
     if data.draw(st.booleans()):
@@ -229,7 +229,7 @@ def test_a_patch_of_any_form(engine: Engine, data: st.DataObject) -> None:
     """A patch is refused, or the cluster simulates what it made without failing."""
     target = data.draw(st.sampled_from(["Deployment/web", "Pod/p", "Node/extra", "Job/j"]))
     kind, name = target.split("/")
-    body = json.dumps(data.draw(mutated(data.draw(st.sampled_from(OBJECTS + PATCHES))))).encode()
+    body = json.dumps(data.draw(mutations(data.draw(st.sampled_from(OBJECTS + PATCHES))))).encode()
     sent_as = data.draw(st.sampled_from([KINDS["merge"], KINDS["strategic"], KINDS["patch"]]))
     ask(engine, "PATCH", f"{PATHS[kind]}/{name}", {}, body, sent_as)
     engine.advance(engine.now + 90.0)

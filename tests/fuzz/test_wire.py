@@ -12,7 +12,7 @@ from bus.errors import BusUnavailable
 from bus.nats_wire import nanoseconds, read_ack, status_of, stored_message
 from bus.recording.format import rfc3339_nanoseconds
 from foresail.status import parse_heartbeat
-from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken
+from tests.fuzz.mutation import FUZZ, ODD_TEXTS, broken_encodings
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -34,7 +34,7 @@ HEADERS = {
 
 
 @FUZZ
-@given(broken(ACK))
+@given(broken_encodings(ACK))
 def test_an_acknowledgement_of_any_form(data: bytes) -> None:
     """BusUnavailable is the only refusal; what is accepted has a position and a code as numbers."""
     try:
@@ -82,7 +82,7 @@ def test_a_time_stamp_is_read_back(time_ns: int) -> None:
 
 
 @FUZZ
-@given(broken({"state": "live", "pid": 7, "seq": 3, "trouble": ""}))
+@given(broken_encodings({"state": "live", "pid": 7, "seq": 3, "trouble": ""}))
 def test_a_heartbeat_of_any_form(payload: bytes) -> None:
     """A heartbeat that nobody of ours sent is passed over."""
     heartbeat = parse_heartbeat(payload)

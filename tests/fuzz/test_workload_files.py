@@ -15,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bus.errors import InputError
-from tests.fuzz.mutation import FUZZ, ODD, ODD_TEXTS, broken, dumped, mutated, mutated_bytes
+from tests.fuzz.mutation import (
+    FUZZ,
+    ODD,
+    ODD_TEXTS,
+    broken_encodings,
+    dump_json,
+    mutated_bytes,
+    mutations,
+)
 from twin.workloads.rows import ALL_FIELDS
 from twin.workloads.trace_file import read_trace_file, write_trace_file
 
@@ -29,7 +37,7 @@ ARRIVAL = {
 ROWS = [NODE, ARRIVAL]
 
 
-def judged(name: str, content: bytes) -> None:
+def judge_file(name: str, content: bytes) -> None:
     """Read a file; what is accepted is written and read back equal."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
@@ -56,10 +64,10 @@ def refused_well(error: InputError) -> None:
 @given(st.data())
 def test_json_lines_of_any_form(data: st.DataObject) -> None:
     """InputError is the only refusal of a JSON Lines file."""
-    rows = [data.draw(st.just(dumped(row)) | mutated(row).map(dumped)) for row in ROWS]
-    judged("a.jsonl", b"\n".join(rows))
-    judged("a.jsonl", data.draw(broken(ARRIVAL)))
-    judged("a.jsonl", data.draw(mutated_bytes(b"\n".join(dumped(row) for row in ROWS))))
+    rows = [data.draw(st.just(dump_json(row)) | mutations(row).map(dump_json)) for row in ROWS]
+    judge_file("a.jsonl", b"\n".join(rows))
+    judge_file("a.jsonl", data.draw(broken_encodings(ARRIVAL)))
+    judge_file("a.jsonl", data.draw(mutated_bytes(b"\n".join(dump_json(row) for row in ROWS))))
 
 
 @FUZZ
@@ -77,6 +85,6 @@ def test_csv_of_any_form(data: st.DataObject) -> None:
         )
         writer.writerow(cells)
     content = out.getvalue().encode("utf-8", "surrogatepass")
-    judged("a.csv", content)
-    judged("a.csv", data.draw(mutated_bytes(content)))
-    judged("a.csv", data.draw(st.binary(max_size=60)))
+    judge_file("a.csv", content)
+    judge_file("a.csv", data.draw(mutated_bytes(content)))
+    judge_file("a.csv", data.draw(st.binary(max_size=60)))

@@ -62,7 +62,7 @@ def as_version_0(messages: Iterable[StoredMessage], origin: Origin) -> Iterator[
         attributes = attributes_of(message.headers)
         column = COLUMN.get(attributes["type"])
         if column is None:
-            yield _renamed(message, names)
+            yield _rename_ids(message, names)
             continue
         old = attributes["type"].replace(".v1", ".v0")
         cycle = cycle_of(attributes["correlationid"])
@@ -74,7 +74,7 @@ def as_version_0(messages: Iterable[StoredMessage], origin: Origin) -> Iterator[
             for node, ratio in zip(table["ids"], table[column], strict=True)
         ]
         headers = {**message.headers, "ce-type": old, "ce-dataschema": schema_uri(old)}
-        yield _renamed(replace(message, headers=headers, data=to_json(content)), names)
+        yield _rename_ids(replace(message, headers=headers, data=to_json(content)), names)
 
 
 def with_wrong_decision(messages: Iterable[StoredMessage]) -> Iterator[StoredMessage]:
@@ -86,7 +86,7 @@ def with_wrong_decision(messages: Iterable[StoredMessage]) -> Iterator[StoredMes
         yield replace(message, data=to_json(content))
 
 
-def _renamed(message: StoredMessage, names: dict[str, str]) -> StoredMessage:
+def _rename_ids(message: StoredMessage, names: dict[str, str]) -> StoredMessage:
     headers = json.dumps(dict(message.headers))
     data = message.data.decode()
     for old, new in names.items():

@@ -35,39 +35,39 @@ REFUSAL_GROUPS = {
 
 
 @pytest.fixture(scope="module")
-def tried() -> Matrix:
+def matrix_result() -> Matrix:
     """Try everything once, on one server."""
     return asyncio.run(matrix())
 
 
-def chosen(tried: Matrix, name: str, kind: Kind) -> list[Check]:
+def checks_of(matrix_result: Matrix, name: str, kind: Kind) -> list[Check]:
     """Return the checks of one identity and kind."""
-    return [check for check in tried[0] if (check.identity, check.kind) == (name, kind)]
+    return [check for check in matrix_result[0] if (check.identity, check.kind) == (name, kind)]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_is_allowed_works(tried: Matrix, name: str) -> None:
+def test_what_is_allowed_works(matrix_result: Matrix, name: str) -> None:
     """Each permission has its effect: stored with its expectation checked, as a batch, read, heard."""
-    checks = chosen(tried, name, "permission")
+    checks = checks_of(matrix_result, name, "permission")
 
     assert [] == list(failures(checks))
     assert len(checks) >= 4
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_everything_else_is_refused(tried: Matrix, name: str) -> None:
+def test_everything_else_is_refused(matrix_result: Matrix, name: str) -> None:
     """Nothing that belongs to somebody else can be written, read, called or reached by a detour."""
-    checks = chosen(tried, name, "refusal")
+    checks = checks_of(matrix_result, name, "refusal")
 
     assert [] == list(failures(checks))
     assert {check.group for check in checks} >= REFUSAL_GROUPS
 
 
-def test_the_harness_sees_what_it_looks_for(tried: Matrix) -> None:
+def test_the_harness_sees_what_it_looks_for(matrix_result: Matrix) -> None:
     """With plain permissions inside the log's own account the same reply injections succeed."""
-    assert tried[1] > 40
+    assert matrix_result[1] > 40
 
 
-def test_a_client_without_a_name_only_reads(tried: Matrix) -> None:
+def test_a_client_without_a_name_only_reads(matrix_result: Matrix) -> None:
     """A plain subscriber taps the live feed without a password, and can write nothing."""
-    assert tried[2]
+    assert matrix_result[2]

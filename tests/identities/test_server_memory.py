@@ -42,7 +42,7 @@ async def test_reads_leave_nothing_on_the_server(tmp_path: Path) -> None:
             assert await bus.last(DECISION) is not None
             assert 1 == len([message async for message in bus.history([DECISION])])
         await bus.info()
-        left = await asyncio.to_thread(remembered, port)
+        left = await asyncio.to_thread(open_answers, port)
         await bus.close()
     finally:
         await server.stop()
@@ -50,7 +50,7 @@ async def test_reads_leave_nothing_on_the_server(tmp_path: Path) -> None:
     assert left <= 1  # the inbox of the last read may just be going
 
 
-def remembered(port: int) -> int:
+def open_answers(port: int) -> int:
     """Return how many open answers the log's account has."""
     with urlopen(f"http://127.0.0.1:{port}/accountz?acc={MAIN}") as answer:
         detail: dict[str, Any] = json.loads(answer.read())["account_detail"]

@@ -10,12 +10,12 @@ from features.live.columns import feature_columns
 from services.inference.formula import BaselineFormula
 from services.inference.predictor import Forecast
 from services.inference.state import InferenceState, Outputs, evolve
-from tests.builders import make_observation, stamped
+from tests.builders import make_observation, stamp_event
 
 
 def predict(row: dict[str, Any], *, use_measured: bool = False) -> Forecast:
     """Return what the formula says of one node."""
-    state = evolve(InferenceState(), stamped(make_observation({"node-0": row})), Outputs())
+    state = evolve(InferenceState(), stamp_event(make_observation({"node-0": row})), Outputs())
     assert state.view is not None
     formula = BaselineFormula(60.0, use_measured)
     return formula.predict(feature_columns(state.view, formula.features, formula.signals))

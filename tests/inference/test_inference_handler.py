@@ -16,7 +16,7 @@ from services.inference.models import load
 from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
-from tests.builders import ORIGIN, make_observation, stamped
+from tests.builders import ORIGIN, make_observation, stamp_event
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def data_of(new_event: NewEvent) -> Any:
     return new_event.data
 
 
-def told(new_events: tuple[NewEvent, ...]) -> list[tuple[int, str, str, Reason | None]]:
+def summaries(new_events: tuple[NewEvent, ...]) -> list[tuple[int, str, str, Reason | None]]:
     """Return cycle, subject token, status and reason of each new event."""
     return [
         (
@@ -53,22 +53,22 @@ def told(new_events: tuple[NewEvent, ...]) -> list[tuple[int, str, str, Reason |
 
 def test_an_observation_gives_both_predictions_of_its_cycle(handler: InferenceHandler) -> None:
     """One result of each kind, caused by the observation."""
-    observation = stamped(make_observation(2, cycle=5))
+    observation = stamp_event(make_observation(2, cycle=5))
 
     new_events = handler.decide(state_after(handler, observation), overdue=False)
 
-    assert told(new_events) == [(5, "risk", "result", None), (5, "demand", "result", None)]
+    assert summaries(new_events) == [(5, "risk", "result", None), (5, "demand", "result", None)]
     assert {new_event.causes for new_event in new_events} == {(observation.id,)}
     assert data_of(new_events[0]).nodes.ids == ("node-0", "node-1")
 
 
 def test_older_open_cycles_are_superseded(handler: InferenceHandler) -> None:
     """After an outage only the newest observation is predicted."""
-    events = [stamped(make_observation(1, cycle=cycle)) for cycle in (1, 2, 3)]
+    events = [stamp_event(make_observation(1, cycle=cycle)) for cycle in (1, 2, 3)]
 
     new_events = handler.decide(state_after(handler, *events), overdue=False)
 
-    assert told(new_events) == [
+    assert summaries(new_events) == [
         (1, "risk", "skipped", Reason.SUPERSEDED),
         (1, "demand", "skipped", Reason.SUPERSEDED),
         (2, "risk", "skipped", Reason.SUPERSEDED),
@@ -82,8 +82,8 @@ def test_nothing_is_owed_for_a_cycle_whose_predictions_are_in_the_log(
     handler: InferenceHandler,
 ) -> None:
     """After a restart inference is silent about cycles that hold its own output."""
-    state = state_after(handler, stamped(make_observation(1, cycle=1)))
-    said = [stamped(new_event.data) for new_event in handler.decide(state, overdue=False)]
+    state = state_after(handler, stamp_event(make_observation(1, cycle=1)))
+    said = [stamp_event(new_event.data) for new_event in handler.decide(state, overdue=False)]
 
     for event in said:
         state = handler.evolve(state, event)
@@ -94,12 +94,12 @@ def test_nothing_is_owed_for_a_cycle_whose_predictions_are_in_the_log(
 
 def test_only_the_lost_half_of_a_cycle_is_said_again(handler: InferenceHandler) -> None:
     """A log that holds one prediction of two gets the other."""
-    state = state_after(handler, stamped(make_observation(1, cycle=1)))
+    state = state_after(handler, stamp_event(make_observation(1, cycle=1)))
     risk, _ = handler.decide(state, overdue=False)
 
-    state = handler.evolve(state, stamped(risk.data))
+    state = handler.evolve(state, stamp_event(risk.data))
 
-    assert told(handler.decide(state, overdue=False)) == [(1, "demand", "result", None)]
+    assert summaries(handler.decide(state, overdue=False)) == [(1, "demand", "result", None)]
 
 
 @pytest.mark.parametrize("name", ["node_requests", "pods"])
@@ -110,9 +110,9 @@ def test_a_missing_signal_skips_both_predictions(
     """Without requests or pods nothing is predicted, and the reason says so."""
     observation = make_observation(1, signals={name: change})
 
-    new_events = handler.decide(state_after(handler, stamped(observation)), overdue=False)
+    new_events = handler.decide(state_after(handler, stamp_event(observation)), overdue=False)
 
-    assert told(new_events) == [
+    assert summaries(new_events) == [
         (1, "risk", "skipped", Reason.MISSING_SIGNAL),
         (1, "demand", "skipped", Reason.MISSING_SIGNAL),
     ]
@@ -120,9 +120,11 @@ def test_a_missing_signal_skips_both_predictions(
 
 def test_an_empty_cluster_is_skipped_as_such(handler: InferenceHandler) -> None:
     """No nodes is a reason of its own."""
-    new_events = handler.decide(state_after(handler, stamped(make_observation(0))), overdue=False)
+    new_events = handler.decide(
+        state_after(handler, stamp_event(make_observation(0))), overdue=False
+    )
 
-    assert {reason for *_, reason in told(new_events)} == {Reason.NO_NODES}
+    assert {reason for *_, reason in summaries(new_events)} == {Reason.NO_NODES}
 
 
 def test_a_reader_that_starts_inside_a_chain_waits_for_the_keyframe(
@@ -133,13 +135,13 @@ def test_a_reader_that_starts_inside_a_chain_waits_for_the_keyframe(
     delta = make_observation(2, cycle=2, previous=apply_frame(None, first))
     assert delta.frame.frame == "delta"
 
-    state = state_after(handler, stamped(delta))
-    assert {reason for *_, reason in told(handler.decide(state, overdue=False))} == {
+    state = state_after(handler, stamp_event(delta))
+    assert {reason for *_, reason in summaries(handler.decide(state, overdue=False))} == {
         Reason.MISSING_SIGNAL
     }
 
-    state = handler.evolve(state, stamped(make_observation(2, cycle=3)))
-    assert (3, "risk", "result", None) in told(handler.decide(state, overdue=False))
+    state = handler.evolve(state, stamp_event(make_observation(2, cycle=3)))
+    assert (3, "risk", "result", None) in summaries(handler.decide(state, overdue=False))
 
 
 def test_deltas_are_predicted_like_keyframes(handler: InferenceHandler) -> None:
@@ -149,10 +151,10 @@ def test_deltas_are_predicted_like_keyframes(handler: InferenceHandler) -> None:
     delta = make_observation(changed, cycle=2, previous=apply_frame(None, first))
     whole = make_observation(changed, cycle=2)
 
-    by_delta = handler.decide(state_after(handler, stamped(first), stamped(delta)), overdue=False)[
-        -2:
-    ]
-    by_keyframe = handler.decide(state_after(handler, stamped(whole)), overdue=False)
+    by_delta = handler.decide(
+        state_after(handler, stamp_event(first), stamp_event(delta)), overdue=False
+    )[-2:]
+    by_keyframe = handler.decide(state_after(handler, stamp_event(whole)), overdue=False)
 
     assert delta.frame.frame == "delta"
     assert [new_event.data for new_event in by_delta] == [
@@ -164,7 +166,7 @@ def test_nodes_for_which_the_signal_does_not_hold_are_left_out(handler: Inferenc
     """An excepted node gets no number instead of a made-up one."""
     observation = make_observation(2, signals={"node_requests": {"exceptions": ("node-0",)}})
 
-    risk, demand = handler.decide(state_after(handler, stamped(observation)), overdue=False)
+    risk, demand = handler.decide(state_after(handler, stamp_event(observation)), overdue=False)
 
     assert data_of(risk).nodes.ids == ("node-1",)
     assert data_of(demand).nodes.ids == ("node-1",)
@@ -179,7 +181,9 @@ def test_contributions_explain_the_most_urgent_targets_and_add_up(
         for number in range(30)
     }
 
-    risk, _ = handler.decide(state_after(handler, stamped(make_observation(rows))), overdue=False)
+    risk, _ = handler.decide(
+        state_after(handler, stamp_event(make_observation(rows))), overdue=False
+    )
     data = data_of(risk)
     said = dict(zip(data.nodes.ids, data.nodes.risk_ratio, strict=True))
     targets = list(dict.fromkeys(item.target for item in data.contributions))
@@ -194,7 +198,7 @@ def test_the_features_hash_names_the_numbers_that_were_read(handler: InferenceHa
     """A changed feature changes the hash; a signal the formula does not read does not."""
 
     def hash_of(row: dict[str, Any]) -> str:
-        state = state_after(handler, stamped(make_observation({"node-0": row})))
+        state = state_after(handler, stamp_event(make_observation({"node-0": row})))
         return str(data_of(handler.decide(state, overdue=False)[0]).features_hash)
 
     assert hash_of({"cpu_requested_ratio": 0.51}) != hash_of({})
@@ -209,7 +213,7 @@ def test_an_unknown_model_is_one_clear_line() -> None:
 
 def test_the_state_survives_a_checkpoint(handler: InferenceHandler) -> None:
     """State through JSON and back decides the same."""
-    state = state_after(handler, stamped(make_observation(3, cycle=1, pods=2)))
+    state = state_after(handler, stamp_event(make_observation(3, cycle=1, pods=2)))
 
     restored = InferenceState.model_validate(state.model_dump(mode="json"))
 

@@ -31,11 +31,11 @@ def traces(messages: list[StoredMessage]) -> Traces:
     spans = [span for message in messages for span in builder.build(message)]
     found: Traces = {}
     for span in (*spans, *builder.finish()):
-        found.setdefault(f"{span.context.trace_id:032x}", []).append(_collected(span))
+        found.setdefault(f"{span.context.trace_id:032x}", []).append(_collect(span))
     return found
 
 
-def _collected(span: CycleSpan) -> CollectedSpan:
+def _collect(span: CycleSpan) -> CollectedSpan:
     return CollectedSpan(
         trace=f"{span.context.trace_id:032x}",
         span=f"{span.context.span_id:016x}",

@@ -34,7 +34,7 @@ def test_the_file_is_what_the_generator_writes() -> None:
 
 def test_every_panel_asks_for_a_number_that_exists() -> None:
     """A renamed metric leaves no empty panel behind."""
-    offered = _offered()
+    offered = _offered_metrics()
     asked = {name for panel in PANELS for name in re.findall(r"foresail_\w+", panel.query)}
 
     assert set() == {re.sub(r"_(total|bucket)$", "", name) for name in asked} - offered
@@ -117,7 +117,7 @@ def _labels() -> dict[str, tuple[str, ...]]:
     return {counter._name: counter._labelnames for counter in counters}
 
 
-def _offered() -> set[str]:
+def _offered_metrics() -> set[str]:
     clock, metrics = ManualClock(), ProcessMetrics("p", "c", "i1")
     bus = MeasuredBus(MemoryBus(MemoryLog(), "c"), LinkCounts, metrics, clock)
     register_process_metrics(metrics, ProcessContext("p", bus, clock, Origin("c", "i1"), {}), bus)

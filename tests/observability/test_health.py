@@ -52,7 +52,7 @@ def ask(port: int, path: str, method: str = "GET") -> tuple[int, str]:
         connection.close()
 
 
-async def asked(port: int, path: str, method: str = "GET") -> tuple[int, str]:
+async def ask_in_thread(port: int, path: str, method: str = "GET") -> tuple[int, str]:
     """Ask from a thread, so that this loop goes on."""
     return await asyncio.to_thread(ask, port, path, method)
 
@@ -61,7 +61,7 @@ async def until(port: int, path: str, status: int) -> str:
     """Ask until the answer has this status; return its text."""
     async with asyncio.timeout(30):
         while True:
-            got, text = await asked(port, path)
+            got, text = await ask_in_thread(port, path)
             if got == status:
                 return text
             await asyncio.sleep(0.05)
@@ -72,9 +72,12 @@ async def test_three_questions_are_answered_and_nothing_else() -> None:
     port, metrics = free_port(), ProcessMetrics("p", "c", "i1")
     environment = {"FORESAIL_HEALTH_PORT": str(port)}
     async with health_server(environment, SystemClock(), metrics, lambda: READY):
-        health, ready = await asked(port, "/healthz"), await asked(port, "/readyz")
-        metrics = await asked(port, "/metrics")
-        other, written = await asked(port, "/"), await asked(port, "/metrics", "POST")
+        health, ready = await ask_in_thread(port, "/healthz"), await ask_in_thread(port, "/readyz")
+        metrics = await ask_in_thread(port, "/metrics")
+        other, written = (
+            await ask_in_thread(port, "/"),
+            await ask_in_thread(port, "/metrics", "POST"),
+        )
 
     assert [200, 200, 200, 404, 405] == [one[0] for one in (health, ready, metrics, other, written)]
     assert {"ready": True, "state": "live"} == json.loads(ready[1])
@@ -112,7 +115,7 @@ async def test_what_is_not_ready_says_why() -> None:
         ProcessMetrics("p", "c", "i1"),
         lambda: waiting,
     ):
-        status, text = await asked(port, "/readyz")
+        status, text = await ask_in_thread(port, "/readyz")
         codes = [
             await asyncio.to_thread(check, port, question, complaint)
             for question in ("healthz", "readyz")
@@ -132,7 +135,7 @@ async def test_a_port_that_is_taken_does_not_stop_the_work() -> None:
         health_server(environment, SystemClock(), ProcessMetrics("a", "c", "i1"), lambda: READY),
         health_server(environment, SystemClock(), ProcessMetrics("b", "c", "i1"), lambda: READY),
     ):
-        ran.append(await asked(port, "/healthz"))
+        ran.append(await ask_in_thread(port, "/healthz"))
 
     assert [200] == [status for status, _ in ran]
 
@@ -181,7 +184,10 @@ async def test_a_process_is_ready_while_the_log_answers(server: NatsServer) -> N
         ready = json.loads(await until(port, "/readyz", 200))
         os.kill(server.pid, signal.SIGKILL)
         away = json.loads(await until(port, "/readyz", 503))
-        health, metrics = await asked(port, "/healthz"), await asked(port, "/metrics")
+        health, metrics = (
+            await ask_in_thread(port, "/healthz"),
+            await ask_in_thread(port, "/metrics"),
+        )
         await server.wait()
         await server.restart()
         await until(port, "/readyz", 200)

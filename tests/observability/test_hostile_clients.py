@@ -31,13 +31,13 @@ def port() -> Iterator[int]:
 
 
 @contextmanager
-def connected(port: int) -> Iterator[socket.socket]:
+def connect(port: int) -> Iterator[socket.socket]:
     """Connect."""
     with closing(socket.create_connection(("127.0.0.1", port), timeout=20)) as client:
         yield client
 
 
-def until_closed(client: socket.socket) -> bytes:
+def read_until_closed(client: socket.socket) -> bytes:
     """Return what comes until the connection ends; the client's own time-out is an error."""
     found = b""
     with suppress(ConnectionError):
@@ -64,10 +64,10 @@ def test_an_absurd_question_is_refused(
     port: int, request_bytes: bytes, status: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """One status line, no traceback, and the next probe is answered."""
-    with connected(port) as client:
+    with connect(port) as client:
         with suppress(ConnectionError):
             client.sendall(request_bytes)
-        answer = until_closed(client)
+        answer = read_until_closed(client)
 
     assert status in answer[:600]
     assert ask(port, "/readyz")[0] == 200
@@ -77,7 +77,7 @@ def test_an_absurd_question_is_refused(
 def test_a_question_that_trickles_is_closed(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The time counts for the whole question: a byte now and then does not make it longer."""
     monkeypatch.setattr(health, "ANSWER_SECONDS", 0.3)
-    with connected(port) as client:
+    with connect(port) as client:
         client.settimeout(0.05)
         answer = b""
         deadline = SystemClock().monotonic() + 20
@@ -91,15 +91,15 @@ def test_a_question_that_trickles_is_closed(port: int, monkeypatch: pytest.Monke
 def test_half_open_connections_do_not_hide_a_process(port: int) -> None:
     """With three times as many silent connections as are kept, the probe is still answered."""
     with ExitStack() as held:
-        silent = [held.enter_context(connected(port)) for _ in range(health.MOST_CLIENTS * 3)]
+        silent = [held.enter_context(connect(port)) for _ in range(health.MOST_CLIENTS * 3)]
         assert ask(port, "/readyz")[0] == 200
-        assert b"" == until_closed(silent[0])
+        assert b"" == read_until_closed(silent[0])
 
 
 def test_who_leaves_early_writes_no_traceback(port: int, capfd: pytest.CaptureFixture[str]) -> None:
     """A connection that is reset in the middle is nobody's error."""
     for sent in (b"", b"GET /met", b"GET /metrics HTTP/1.0\r\n\r\n"):
-        with connected(port) as client:
+        with connect(port) as client:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             client.sendall(sent)
     assert ask(port, "/readyz")[0] == 200

@@ -19,7 +19,7 @@ from bus.port import Message
 from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase
 from schemas.registry import encode
-from tests.builders import make_decision, make_execution, make_observation, stamped
+from tests.builders import make_decision, make_execution, make_observation, stamp_event
 
 EVERYTHING = ["foresail.c.>"]
 
@@ -44,9 +44,9 @@ class Counted:
         return registry.get_sample_value(name, labels)
 
 
-def sent(data: Any, cycle: int = 3) -> Message:
+def as_message(data: Any, cycle: int = 3) -> Message:
     """Return an event as a message of cluster `c`."""
-    event: Event[Any] = stamped(data, cycle=cycle)
+    event: Event[Any] = stamp_event(data, cycle=cycle)
     encoded = encode(event)
     tail = event.subject.split(".", 2)[2]
     return Message(f"foresail.c.{tail}", encoded.headers, encoded.data)
@@ -55,7 +55,7 @@ def sent(data: Any, cycle: int = 3) -> Message:
 async def test_what_is_published_and_read_is_counted_by_type() -> None:
     """Each stored event counts once for its writer and once for each reader, with its cycle."""
     counted = Counted()
-    await counted.bus.publish([sent(make_observation(cycle=3))])
+    await counted.bus.publish([as_message(make_observation(cycle=3))])
     async with aclosing(counted.bus.read(EVERYTHING)) as messages:
         await anext(messages)
 
@@ -71,8 +71,8 @@ async def test_decisions_are_counted_by_rule_and_executions_by_outcome() -> None
     counted = Counted()
     decision = make_decision(cycle=3)
     execution = make_execution(cycle=3, phase=ExecutionPhase.FINISHED, succeeded=False)
-    await counted.bus.publish([sent(decision)])
-    await counted.bus.publish([sent(execution)])
+    await counted.bus.publish([as_message(decision)])
+    await counted.bus.publish([as_message(execution)])
 
     rule, action = str(decision.rule), str(decision.action.kind)
     reason = str(execution.reason or "")
@@ -103,7 +103,7 @@ async def test_the_lag_counts_only_what_the_process_reads() -> None:
     counted.link.newest = {"foresail.c.observation": 40, "foresail.c.decision": 90}
     assert 0 == counted.bus.lag(0)
 
-    await counted.bus.publish([sent(make_observation(cycle=3))])
+    await counted.bus.publish([as_message(make_observation(cycle=3))])
     async with aclosing(counted.bus.read(["foresail.c.observation"])) as messages:
         await anext(messages)
 
@@ -114,7 +114,7 @@ async def test_the_lag_counts_only_what_the_process_reads() -> None:
 async def test_catching_up_is_a_lag() -> None:
     """While history is read, the lag is what is left of it."""
     counted = Counted()
-    await counted.bus.publish([sent(make_observation(cycle=3))])
+    await counted.bus.publish([as_message(make_observation(cycle=3))])
     async with aclosing(counted.bus.history(EVERYTHING, end_seq=1)) as messages:
         await anext(messages)
 

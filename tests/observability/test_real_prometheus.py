@@ -27,14 +27,14 @@ from schemas.identity import Origin
 from schemas.outcome import ExecutionPhase
 from schemas.reasons import Reason
 from schemas.registry import encode
-from tests.builders import make_decision, make_execution, make_observation, stamped
+from tests.builders import make_decision, make_execution, make_observation, stamp_event
 
 pytestmark = pytest.mark.skipif(prometheus.find_prometheus() is None, reason=prometheus.MISSING)
 
 
-def sent(data: Any, cycle: int) -> Message:
+def as_message(data: Any, cycle: int) -> Message:
     """Return an event of a cycle as a message."""
-    encoded = encode(stamped(data, cycle=cycle))
+    encoded = encode(stamp_event(data, cycle=cycle))
     return Message(encoded.subject, encoded.headers, encoded.data)
 
 
@@ -47,7 +47,7 @@ async def working(bus: MeasuredBus) -> None:
                 cycle=cycle, phase=ExecutionPhase.REFUSED, reason=Reason.KILL_SWITCH
             )
             for data in (make_observation(cycle=cycle), make_decision(cycle=cycle), refused):
-                await bus.publish([sent(data, cycle)])
+                await bus.publish([as_message(data, cycle)])
             await asyncio.sleep(0.1)
     finally:
         reader.cancel()

@@ -28,7 +28,7 @@ def command(what: Command, at: float = 0.0, value: str = "", text: str = "") -> 
     )
 
 
-def configured(mode: str) -> Config:
+def executor_config(mode: str) -> Config:
     """Return what the executor announces at its start."""
     return Config(process="executor", settings={"mode": mode}, config_hash="x", code_version="1")
 
@@ -52,9 +52,11 @@ def test_a_kill_is_more_than_a_pause() -> None:
 
 def test_the_commanded_mode_goes_before_the_configured_one() -> None:
     """Also after the executor has started again with its settings, as in the executor itself."""
-    assert after(configured("active")).mode == "active"
+    assert after(executor_config("active")).mode == "active"
     shadow = after(
-        configured("active"), command(Command.MODE, value="shadow"), configured("active")
+        executor_config("active"), command(Command.MODE, value="shadow"), executor_config("active")
     )
     assert shadow.mode == "shadow"
-    assert after(configured("active"), command(Command.MODE, value="nonsense")).mode == "active"
+    assert (
+        after(executor_config("active"), command(Command.MODE, value="nonsense")).mode == "active"
+    )

@@ -118,8 +118,8 @@ def test_a_lost_frame_gives_no_state_instead_of_a_wrong_one(lost: set[int]) -> N
 
 def test_the_hold_and_its_reason_are_part_of_the_run() -> None:
     """A pause holds until it is taken back, and only then."""
-    pause = builders.stamped(builders.make_control(Command.PAUSE))
-    resume = builders.stamped(builders.make_control(Command.RESUME, nonce="2"))
+    pause = builders.stamp_event(builders.make_control(Command.PAUSE))
+    resume = builders.stamp_event(builders.make_control(Command.RESUME, nonce="2"))
     held = Overview().after(pause)
     assert held.run.operating.hold == "pause"
     assert held.after(resume).run.operating.hold == ""

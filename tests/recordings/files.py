@@ -27,7 +27,7 @@ MESSAGES = tuple(
 """Two or three of them go into one frame."""
 
 
-def recorded(messages: Sequence[StoredMessage]) -> bytes:
+def sealed_recording(messages: Sequence[StoredMessage]) -> bytes:
     """Return a sealed recording."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "a.fslog"
@@ -41,7 +41,7 @@ def recorded(messages: Sequence[StoredMessage]) -> bytes:
 @cache
 def whole() -> bytes:
     """Return a recording of `MESSAGES`: a frame with the header, six with messages, a footer."""
-    return recorded(MESSAGES)
+    return sealed_recording(MESSAGES)
 
 
 def version_1() -> list[bytes]:
@@ -50,11 +50,11 @@ def version_1() -> list[bytes]:
     for number, frame in enumerate(frames_of(whole())):
         body = b"".join(lines_of(frame)[:-1]).replace(b'"version":2', b'"version":1')
         if not body:
-            frames.append(packed([footer_line(proof.footer())]))
+            frames.append(pack_frame([footer_line(proof.footer())]))
             continue
         seqs = seqs_by_frame()[number]
         said = proof.add_frame(body, len(seqs), max(seqs, default=0))
-        frames.append(packed([body, trailer_line(said)]))
+        frames.append(pack_frame([body, trailer_line(said)]))
         proof.add_trailer(trailer_line(said))
     return frames
 
@@ -76,7 +76,7 @@ def lines_of(frame: bytes) -> list[bytes]:
     return zstandard.ZstdDecompressor().decompress(frame).splitlines(keepends=True)
 
 
-def packed(lines: Sequence[bytes]) -> bytes:
+def pack_frame(lines: Sequence[bytes]) -> bytes:
     """Return lines as a frame with a good checksum."""
     return zstandard.ZstdCompressor(level=6, write_checksum=True).compress(b"".join(lines))
 

@@ -16,8 +16,8 @@ from tests.recordings.files import (
     MESSAGES,
     frames_of,
     lines_of,
-    packed,
-    recorded,
+    pack_frame,
+    sealed_recording,
     seqs_by_frame,
     version_1,
     whole,
@@ -29,7 +29,7 @@ SEQS = seqs_by_frame()
 WITH_MESSAGES = [number for number, seqs in enumerate(SEQS) if len(seqs) > 1]
 
 
-def walked(content: bytes) -> tuple[FileCheck, list[StoredMessage]]:
+def check_content(content: bytes) -> tuple[FileCheck, list[StoredMessage]]:
     """Return what `check` finds in a file of these bytes, and the messages it calls usable."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "a.fslog"
@@ -52,7 +52,7 @@ def stretches(found: FileCheck) -> list[tuple[int, int]]:
 
 def test_a_whole_file_is_called_whole() -> None:
     """Nothing is found where nothing is wrong, and one stretch holds everything."""
-    found, messages = walked(whole())
+    found, messages = check_content(whole())
 
     assert found.whole
     assert list(MESSAGES) == messages
@@ -66,7 +66,7 @@ def test_a_changed_byte_costs_its_frame_alone(at: int, by: int) -> None:
     content = bytearray(whole())
     content[at] ^= by
     number = next(n for n in range(len(FRAMES)) if at < len(b"".join(FRAMES[: n + 1])))
-    found, messages = walked(bytes(content))
+    found, messages = check_content(bytes(content))
 
     assert not found.whole
     assert all_but(number) == messages
@@ -86,7 +86,7 @@ def test_a_changed_byte_costs_its_frame_alone(at: int, by: int) -> None:
 @given(st.integers(0, len(whole()) - 1))
 def test_a_cut_off_file_is_usable_to_its_last_whole_frame(end: int) -> None:
     """However short it is, whole frames are given back and it is not called whole."""
-    found, messages = walked(whole()[:end])
+    found, messages = check_content(whole()[:end])
     count = next(n for n in range(len(FRAMES) + 1) if len(b"".join(FRAMES[: n + 1])) > end)
 
     assert not found.whole
@@ -97,7 +97,7 @@ def test_a_cut_off_file_is_usable_to_its_last_whole_frame(end: int) -> None:
 @given(st.sampled_from(WITH_MESSAGES[:-1]))
 def test_a_missing_frame_is_counted(number: int) -> None:
     """The place is named with how many messages are missing; both sides are usable."""
-    found, messages = walked(b"".join(FRAMES[:number] + FRAMES[number + 1 :]))
+    found, messages = check_content(b"".join(FRAMES[:number] + FRAMES[number + 1 :]))
 
     assert all_but(number) == messages
     assert 1 == len(found.flaws)
@@ -110,7 +110,7 @@ def test_a_missing_frame_is_counted(number: int) -> None:
 def test_swapped_frames_are_named(number: int) -> None:
     """Two frames in the wrong order are usable, and both places are named."""
     swapped = [*FRAMES[:number], FRAMES[number + 1], FRAMES[number], *FRAMES[number + 2 :]]
-    found, messages = walked(b"".join(swapped))
+    found, messages = check_content(b"".join(swapped))
 
     assert sorted(message.seq for message in messages) == [message.seq for message in MESSAGES]
     assert [number + 1, number + 2] == [flaw.frame for flaw in found.flaws][:2]
@@ -135,7 +135,9 @@ def test_lines_dropped_swapped_or_edited_cost_their_frame_alone(
         lines.insert(at, lines[at])
     else:
         lines[at] = lines[at].replace(b"2026-01-01", b"2026-01-02")
-    found, messages = walked(b"".join([*FRAMES[:number], packed(lines), *FRAMES[number + 1 :]]))
+    found, messages = check_content(
+        b"".join([*FRAMES[:number], pack_frame(lines), *FRAMES[number + 1 :]])
+    )
 
     assert all_but(number) == messages
     assert [number + 1] == [flaw.frame for flaw in found.flaws]
@@ -144,7 +146,7 @@ def test_lines_dropped_swapped_or_edited_cost_their_frame_alone(
 
 def test_what_stands_behind_the_footer_is_named() -> None:
     """A sealed recording ends with its footer."""
-    found, _ = walked(whole() + FRAMES[2])
+    found, _ = check_content(whole() + FRAMES[2])
 
     assert not found.whole
     assert "behind the footer" in found.flaws[0].why
@@ -152,7 +154,7 @@ def test_what_stands_behind_the_footer_is_named() -> None:
 
 def test_a_lost_header_leaves_the_rest_usable() -> None:
     """Without its first frame a file still gives back its messages, and says what is lost."""
-    found, messages = walked(b"".join(FRAMES[1:]))
+    found, messages = check_content(b"".join(FRAMES[1:]))
 
     assert found.header is None
     assert list(MESSAGES) == messages
@@ -161,8 +163,10 @@ def test_a_lost_header_leaves_the_rest_usable() -> None:
 
 def test_frames_of_two_recordings_are_not_taken_for_one() -> None:
     """A whole frame of another recording, at a fitting position, breaks the chain."""
-    others = frames_of(recorded([replace(message, headers={"ce-id": "x"}) for message in MESSAGES]))
-    found, _ = walked(b"".join([*FRAMES[:3], others[3], *FRAMES[4:]]))
+    others = frames_of(
+        sealed_recording([replace(message, headers={"ce-id": "x"}) for message in MESSAGES])
+    )
+    found, _ = check_content(b"".join([*FRAMES[:3], others[3], *FRAMES[4:]]))
 
     assert not found.whole
     assert [4, 5] == [flaw.frame for flaw in found.flaws]
@@ -172,8 +176,8 @@ def test_frames_of_two_recordings_are_not_taken_for_one() -> None:
 def test_a_file_of_version_1_is_read_and_its_damage_named(tmp_path: Path) -> None:
     """The running hash of version 1 proves what stands before a flaw; behind it checksums are left."""
     frames = version_1()
-    good, messages = walked(b"".join(frames))
-    found, rest = walked(b"".join([*frames[:3], *frames[4:]]))
+    good, messages = check_content(b"".join(frames))
+    found, rest = check_content(b"".join([*frames[:3], *frames[4:]]))
     (tmp_path / "a").write_bytes(b"".join(frames))
     recording = open_recording(tmp_path / "a")
 

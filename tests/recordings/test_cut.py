@@ -21,7 +21,9 @@ from schemas.observation import Observation
 from schemas.registry import decode
 
 
-def made(run_file: Path, tmp_path: Path, window: Window) -> tuple[CutSummary, list[StoredMessage]]:
+def cut_window(
+    run_file: Path, tmp_path: Path, window: Window
+) -> tuple[CutSummary, list[StoredMessage]]:
     """Return what was cut and the messages of the result."""
     target = tmp_path / "part.fslog"
     found = cut_recording(run_file, target, window)
@@ -32,7 +34,7 @@ def made(run_file: Path, tmp_path: Path, window: Window) -> tuple[CutSummary, li
 def test_a_part_is_the_log_from_its_opening_on(run_file: Path, tmp_path: Path) -> None:
     """From the opening to the window's end every message is there; heads are from before it."""
     log = {message.seq: message for message in open_recording(run_file)}
-    found, messages = made(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
+    found, messages = cut_window(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
     row = [message for message in messages if message.seq >= found.first_seq]
 
     assert list(range(found.first_seq, found.last_seq + 1)) == [message.seq for message in row]
@@ -45,7 +47,7 @@ def test_a_part_is_the_log_from_its_opening_on(run_file: Path, tmp_path: Path) -
 
 def test_every_delta_of_a_part_resolves(run_file: Path, tmp_path: Path) -> None:
     """From the window's first event on, observations resolve from a keyframe inside the part."""
-    found, messages = made(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
+    found, messages = cut_window(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
     state: FullState | None = None
     cycles = []
     for message in messages:
@@ -58,7 +60,7 @@ def test_every_delta_of_a_part_resolves(run_file: Path, tmp_path: Path) -> None:
 
 def test_every_process_has_a_checkpoint_to_begin_with(run_file: Path, tmp_path: Path) -> None:
     """Before the window each process that keeps state has stored one that the part continues."""
-    found, messages = made(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
+    found, messages = cut_window(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
     stored = {
         message.subject.rsplit(".", 1)[-1]
         for message in messages

@@ -14,7 +14,7 @@ from bus.exit_codes import ExitCode
 from bus.recording import RecordingWriter, open_recording
 from bus.recording.format import footer_line
 from foresail.__main__ import main
-from tests.recordings.files import frames_of, lines_of, packed
+from tests.recordings.files import frames_of, lines_of, pack_frame
 
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "info": ("recording", "info", "{file}"),
@@ -105,13 +105,13 @@ def cases(frames: list[bytes]) -> Cases:
         "no JSON": [b"\xff\n", *lines],
         "nothing": [],
     }.items():
-        damaged[name] = [*frames[:middle], packed(changed), *frames[middle + 1 :]]
+        damaged[name] = [*frames[:middle], pack_frame(changed), *frames[middle + 1 :]]
     return found | {name: (b"".join(parts), DAMAGED) for name, parts in damaged.items()}
 
 
 def _footer_of_nothing(frames: list[bytes]) -> bytes:
     said = json.loads(lines_of(frames[0])[-1])["frame_end"]
-    return packed([footer_line({"messages": 0, "last_seq": 0, "chain": said["chain"]})])
+    return pack_frame([footer_line({"messages": 0, "last_seq": 0, "chain": said["chain"]})])
 
 
 @pytest.mark.timeout(300)

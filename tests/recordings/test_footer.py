@@ -13,7 +13,7 @@ from bus.recording import open_recording
 from bus.recording.check import check_file
 from bus.recording.format import footer_line
 from foresail.__main__ import main
-from tests.recordings.files import MESSAGES, frames_of, lines_of, packed, version_1, whole
+from tests.recordings.files import MESSAGES, frames_of, lines_of, pack_frame, version_1, whole
 
 Frames = Callable[[], list[bytes]]
 
@@ -26,7 +26,7 @@ def frames_2() -> list[bytes]:
 VERSIONS = pytest.mark.parametrize("frames", [version_1, frames_2], ids=["version 1", "version 2"])
 
 
-def written(tmp_path: Path, frames: list[bytes]) -> Path:
+def write_frames(tmp_path: Path, frames: list[bytes]) -> Path:
     """Return a file of these frames."""
     path = tmp_path / "a.fslog"
     path.write_bytes(b"".join(frames))
@@ -39,7 +39,7 @@ def test_a_footer_over_a_missing_last_frame_is_not_believed(tmp_path: Path, fram
     is given back.
     """
     *before, _, footer = frames()
-    path = written(tmp_path, [*before, footer])
+    path = write_frames(tmp_path, [*before, footer])
     recording = open_recording(path)
     left = list(recording)
     found = check_file(path)
@@ -60,7 +60,7 @@ def test_every_word_of_the_footer_counts(tmp_path: Path, frames: Frames, name: s
     said = json.loads(lines_of(footer)[0])["sealed"]
     name = "sha256" if name not in said else name
     said[name] = "0" * 64 if isinstance(said[name], str) else said[name] - 1
-    path = written(tmp_path, [*before, packed([footer_line(said)])])
+    path = write_frames(tmp_path, [*before, pack_frame([footer_line(said)])])
     recording = open_recording(path)
 
     assert list(MESSAGES) == list(recording)
@@ -73,5 +73,5 @@ def test_check_ends_with_the_code_for_damage(tmp_path: Path) -> None:
     *before, _, footer = frames_2()
 
     assert ExitCode.DIFFERS == main(
-        ["recording", "check", str(written(tmp_path, [*before, footer]))]
+        ["recording", "check", str(write_frames(tmp_path, [*before, footer]))]
     )

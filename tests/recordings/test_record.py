@@ -31,7 +31,7 @@ async def bus(run_file: Path) -> MemoryBus:
     return bus
 
 
-async def recorded(
+async def record_from(
     bus: MemoryBus, run_file: Path, target: Path, seq: int, layers: tuple[str, ...] | None = None
 ) -> LogPart:
     """Record from a position on, as the verb does."""
@@ -52,7 +52,7 @@ async def test_a_recording_from_the_past_can_be_re_run(
 ) -> None:
     """Begun in the middle of a log, it begins with what the middle needs, and verifies."""
     seq = await first_since(bus, CLUSTER, await bus.info(), cycle=50)
-    part = await recorded(bus, run_file, tmp_path / "a", seq)
+    part = await record_from(bus, run_file, tmp_path / "a", seq)
     report = verify(tmp_path / "a")
 
     assert 1 < part.first_seq < part.from_seq == seq
@@ -66,9 +66,9 @@ async def test_a_beginning_is_the_same_however_far_one_looks_back(
     bus: MemoryBus, run_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Looking back step by step finds what reading the whole log finds."""
-    whole = await recorded(bus, run_file, tmp_path / "a", 800)
+    whole = await record_from(bus, run_file, tmp_path / "a", 800)
     monkeypatch.setattr("foresail.recording.log_part.LOOK_BACK", 5)
-    assert whole == await recorded(bus, run_file, tmp_path / "b", 800)
+    assert whole == await record_from(bus, run_file, tmp_path / "b", 800)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
@@ -76,7 +76,7 @@ async def test_some_layers_are_recorded_with_the_settings(
     bus: MemoryBus, run_file: Path, tmp_path: Path
 ) -> None:
     """Only the wanted layers are there, from a keyframe on where they have any, and settings."""
-    part = await recorded(bus, run_file, tmp_path / "a", 800, ("observation", "decision"))
+    part = await record_from(bus, run_file, tmp_path / "a", 800, ("observation", "decision"))
     messages = list(open_recording(tmp_path / "a"))
     first = next(message for message in messages if message.subject.endswith(".observation"))
 

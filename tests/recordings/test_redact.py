@@ -27,7 +27,7 @@ SALT = b"0123456789abcdef"
 
 
 @pytest.fixture(scope="module")
-def redacted(run_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def redacted_run(run_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the run with other names."""
     path = tmp_path_factory.mktemp("redacted") / "r.fslog"
     redact(run_file, path, SALT)
@@ -42,26 +42,26 @@ def text_of(path: Path) -> str:
     return str(unpacker.read().decode())
 
 
-def test_no_name_is_left(run_file: Path, redacted: Path) -> None:
+def test_no_name_is_left(run_file: Path, redacted_run: Path) -> None:
     """Names of nodes, pods, workloads and namespaces that the run is full of occur nowhere."""
-    before, after = text_of(run_file), text_of(redacted)
+    before, after = text_of(run_file), text_of(redacted_run)
     for name in ("openb-node", "openb-ls", "exercise-", "foresail-exercise", "kube-system"):
         assert name in before
         assert name not in after
 
 
-def test_the_result_passes_check_and_verify(redacted: Path) -> None:
+def test_the_result_passes_check_and_verify(redacted_run: Path) -> None:
     """Every hash fits, and today's code computes every layer from other names to the same bytes."""
-    report = verify(redacted)
+    report = verify(redacted_run)
 
-    assert check_file(redacted).whole
+    assert check_file(redacted_run).whole
     assert report.holds
     assert report.compared > 400
 
 
-def test_joins_and_numbers_are_kept(run_file: Path, redacted: Path) -> None:
+def test_joins_and_numbers_are_kept(run_file: Path, redacted_run: Path) -> None:
     """Positions, times, ids, causes and every number are those of before; every message is an event."""
-    for before, after in zip(open_recording(run_file), open_recording(redacted), strict=True):
+    for before, after in zip(open_recording(run_file), open_recording(redacted_run), strict=True):
         assert (before.seq, before.time_ns, before.subject) == (
             after.seq,
             after.time_ns,
@@ -87,17 +87,19 @@ def shape(message: StoredMessage) -> Any:
     return bare(json.loads(message.data))
 
 
-def test_the_same_salt_gives_the_same_file(run_file: Path, redacted: Path, tmp_path: Path) -> None:
+def test_the_same_salt_gives_the_same_file(
+    run_file: Path, redacted_run: Path, tmp_path: Path
+) -> None:
     """With the salt kept the result can be made again, byte for byte; without it, never."""
     (tmp_path / "salt").write_bytes(SALT)
     given = ["recording", "redact", str(run_file)]
     assert 0 == main([*given, str(tmp_path / "a"), "--salt-file", str(tmp_path / "salt")])
-    assert redacted.read_bytes() == (tmp_path / "a").read_bytes()
+    assert redacted_run.read_bytes() == (tmp_path / "a").read_bytes()
 
 
-def test_redacted_recordings_can_be_cut(redacted: Path, tmp_path: Path) -> None:
+def test_redacted_recordings_can_be_cut(redacted_run: Path, tmp_path: Path) -> None:
     """A part of a redacted recording can be re-run, with the history that a shadow model reads."""
-    cut_recording(redacted, tmp_path / "part", Window(WindowUnit.CYCLE, 50, 52))
+    cut_recording(redacted_run, tmp_path / "part", Window(WindowUnit.CYCLE, 50, 52))
     report = verify(tmp_path / "part")
 
     assert report.holds

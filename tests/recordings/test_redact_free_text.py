@@ -35,7 +35,7 @@ OTHERS_WRITE = {
 PATHS = [(kind, path) for kind in EVENT_TYPES for path in plain_fields(kind) if path]
 
 
-def redacted(kind: type[EventData], content: dict[str, Any]) -> str:
+def redact_content(kind: type[EventData], content: dict[str, Any]) -> str:
     """Return what redacting makes of an event's content, as text."""
     gathered = CollectedNames()
     gathered.take(content)
@@ -57,7 +57,7 @@ def test_no_text_field_lets_a_canary_through(kind: type[EventData], path: tuple[
     """Every field that can hold any text, as the schemas declare it: a new one is among them at once.
     Only what is public by design, or a sentence of ours, keeps its words.
     """
-    said = redacted(kind, with_text(path, CANARY))
+    said = redact_content(kind, with_text(path, CANARY))
 
     if (kind.TYPE, path) in OTHERS_WRITE:
         assert CANARY not in said
@@ -78,7 +78,7 @@ def test_public_fields_are_not_those_of_names_or_texts() -> None:
 def test_a_field_that_nobody_knows_is_hidden() -> None:
     """A new field, in an event or in a column of a table, is hidden until somebody says it is public."""
     content = {"brand_new": CANARY, "frame": {"cells": {"brand_new": {"values": [CANARY]}}}}
-    said = redacted(EVENT_TYPES[0], content)
+    said = redact_content(EVENT_TYPES[0], content)
 
     assert CANARY not in said
     assert said.count(HIDDEN) == 2
@@ -98,7 +98,7 @@ def test_a_patch_keeps_its_form_and_none_of_its_words() -> None:
     }
     for field in ("patch", "undo"):
         content = {"operations": [{field: json.dumps(patch), "text": "cordon"}]}
-        said = redacted(EVENT_TYPES[9], content)
+        said = redact_content(EVENT_TYPES[9], content)
         made = json.loads(json.loads(said)["operations"][0][field])
 
         assert CANARY not in said
@@ -106,7 +106,7 @@ def test_a_patch_keeps_its_form_and_none_of_its_words() -> None:
         assert made["spec"]["unschedulable"] is True
         assert "NoSchedule" == made["spec"]["taints"][0]["effect"]
         assert "foresail.dev/x" in made["metadata"]["annotations"]
-    assert CANARY not in redacted(EVENT_TYPES[9], {"operations": [{"undo": "canarybird {"}]})
+    assert CANARY not in redact_content(EVENT_TYPES[9], {"operations": [{"undo": "canarybird {"}]})
 
 
 def test_what_the_api_server_said_keeps_its_own_words_alone() -> None:
@@ -114,14 +114,14 @@ def test_what_the_api_server_said_keeps_its_own_words_alone() -> None:
     webhook = 'admission webhook "a.example" denied the request: ask canarybird about Canarybird'
     scheduler = "0/6 nodes are available: 1 Insufficient cpu, 5 node(s) didn't match Pod's node affinity/selector."
     for field in ("message", "status_message"):
-        assert CANARY not in redacted(EVENT_TYPES[9], {field: webhook}).lower()
-        assert scheduler in json.loads(redacted(EVENT_TYPES[9], {field: scheduler}))[field]
-    failed = redacted(EVENT_TYPES[9], {"text": f"scale web: {webhook}"})
+        assert CANARY not in redact_content(EVENT_TYPES[9], {field: webhook}).lower()
+        assert scheduler in json.loads(redact_content(EVENT_TYPES[9], {field: scheduler}))[field]
+    failed = redact_content(EVENT_TYPES[9], {"text": f"scale web: {webhook}"})
     waits = {"reactions": [{"object": "a/b", "text": f"pod a/b waits for a node: {webhook}"}]}
     reaction = next(one for one in EVENT_TYPES if one.TYPE == "foresail.reaction.v1")
 
     assert CANARY not in failed.lower()
-    assert CANARY not in redacted(reaction, waits).lower()
+    assert CANARY not in redact_content(reaction, waits).lower()
 
 
 def test_an_operators_words_are_in_no_line_of_the_file(run_file: Path, tmp_path: Path) -> None:

@@ -16,18 +16,18 @@ from schemas.view import OPEN_LIMIT
 from services.referee.service import RefereeHandler, build
 from services.referee.settings import RefereeSettings
 from services.referee.state import RefereeState
-from tests.builders import ORIGIN, make_observation, make_proposal, stamped
+from tests.builders import ORIGIN, make_observation, make_proposal, stamp_event
 
 A, B, C = "safety", "efficiency", "admission"
 HANDLER = build(RefereeSettings(), ORIGIN)
 
 
-def observed(cycle: int, expected: Sequence[AgentName] = (A, B, C)) -> Event[Any]:
+def observation_event(cycle: int, expected: Sequence[AgentName] = (A, B, C)) -> Event[Any]:
     """Return a stamped observation."""
-    return stamped(make_observation(1, cycle=cycle, expected_agents=expected))
+    return stamp_event(make_observation(1, cycle=cycle, expected_agents=expected))
 
 
-def proposed(cycle: int, *agents: AgentName) -> list[Event[Any]]:
+def proposal_events(cycle: int, *agents: AgentName) -> list[Event[Any]]:
     """Return stamped proposals: A replicates, B sleeps a node, C admits."""
     made = {
         A: make_proposal(A, ActionKind.REPLICATE, cycle=cycle, score=0.9),
@@ -36,7 +36,7 @@ def proposed(cycle: int, *agents: AgentName) -> list[Event[Any]]:
         ),
         C: make_proposal(C, ActionKind.ADMISSION, cycle=cycle, parameters={"admission": "admit"}),
     }
-    return [stamped(made[agent]) for agent in agents]
+    return [stamp_event(made[agent]) for agent in agents]
 
 
 def state_after(*events: Event[Any], state: RefereeState | None = None) -> RefereeState:
@@ -61,8 +61,8 @@ def closings(state: RefereeState, *, overdue: bool = False) -> list[tuple[int, C
 
 def test_a_cycle_closes_when_all_expected_agents_have_proposed() -> None:
     """Not before, and without waiting for the deadline."""
-    partial = state_after(observed(1), *proposed(1, A, C))
-    whole = state_after(*proposed(1, B), state=partial)
+    partial = state_after(observation_event(1), *proposal_events(1, A, C))
+    whole = state_after(*proposal_events(1, B), state=partial)
 
     assert decisions(partial) == []
     assert closings(whole) == [(1, ClosedBy.ALL)]
@@ -70,12 +70,14 @@ def test_a_cycle_closes_when_all_expected_agents_have_proposed() -> None:
 
 def test_only_expected_agents_are_waited_for() -> None:
     """The observation names whom to expect."""
-    assert closings(state_after(observed(1, (C,)), *proposed(1, C))) == [(1, ClosedBy.ALL)]
+    assert closings(state_after(observation_event(1, (C,)), *proposal_events(1, C))) == [
+        (1, ClosedBy.ALL)
+    ]
 
 
 def test_the_deadline_closes_a_cycle_and_names_who_is_missing() -> None:
     """With agent B dead, A and C still decide."""
-    (made,) = decisions(state_after(observed(1), *proposed(1, A, C)), overdue=True)
+    (made,) = decisions(state_after(observation_event(1), *proposal_events(1, A, C)), overdue=True)
 
     assert made.closed_by is ClosedBy.DEADLINE
     assert made.missing == (B,)
@@ -85,7 +87,7 @@ def test_the_deadline_closes_a_cycle_and_names_who_is_missing() -> None:
 
 def test_without_any_proposal_the_referee_says_noop_itself() -> None:
     """No proposals by the deadline: noop, everybody missing, in the order A, C, B."""
-    (made,) = decisions(state_after(observed(1)), overdue=True)
+    (made,) = decisions(state_after(observation_event(1)), overdue=True)
 
     assert (made.action.agent, made.action.kind) == (None, ActionKind.NOOP)
     assert (made.reason, made.missing) == (Reason.NO_PROPOSALS, (A, C, B))
@@ -93,7 +95,7 @@ def test_without_any_proposal_the_referee_says_noop_itself() -> None:
 
 def test_the_decision_names_everything_it_rests_on() -> None:
     """Causes are the observation and the considered proposals in canonical order."""
-    observation, proposals = observed(1), proposed(1, B, C, A)
+    observation, proposals = observation_event(1), proposal_events(1, B, C, A)
 
     (new_event,) = HANDLER.decide(state_after(observation, *proposals), overdue=False)
 
@@ -105,7 +107,9 @@ def test_the_decision_names_everything_it_rests_on() -> None:
 
 def test_a_newer_observation_supersedes_an_incomplete_cycle() -> None:
     """The old cycle gets a noop that lists what had been proposed; the new one stays open."""
-    (made,) = decisions(state_after(observed(1), *proposed(1, A, C), observed(2)))
+    (made,) = decisions(
+        state_after(observation_event(1), *proposal_events(1, A, C), observation_event(2))
+    )
 
     assert (made.cycle, made.closed_by) == (1, ClosedBy.SUPERSEDED)
     assert (made.action.kind, made.reason) == (ActionKind.NOOP, Reason.SUPERSEDED)
@@ -115,7 +119,9 @@ def test_a_newer_observation_supersedes_an_incomplete_cycle() -> None:
 
 def test_a_complete_cycle_is_ruled_on_although_a_newer_observation_came() -> None:
     """All its proposals are there and nothing newer can be decided yet."""
-    (made,) = decisions(state_after(observed(1), *proposed(1, A, B, C), observed(2)))
+    (made,) = decisions(
+        state_after(observation_event(1), *proposal_events(1, A, B, C), observation_event(2))
+    )
 
     assert (made.cycle, made.closed_by, made.action.agent) == (1, ClosedBy.ALL, A)
 
@@ -123,7 +129,9 @@ def test_a_complete_cycle_is_ruled_on_although_a_newer_observation_came() -> Non
 def test_after_an_outage_only_the_newest_complete_cycle_is_ruled_on() -> None:
     """Older cycles are superseded even when complete; the newest closes as restart."""
     events = [
-        event for cycle in (1, 2, 3) for event in (observed(cycle), *proposed(cycle, A, B, C))
+        event
+        for cycle in (1, 2, 3)
+        for event in (observation_event(cycle), *proposal_events(cycle, A, B, C))
     ]
 
     made = decisions(state_after(*events))
@@ -139,10 +147,10 @@ def test_after_an_outage_only_the_newest_complete_cycle_is_ruled_on() -> None:
 
 def test_the_referee_is_silent_about_cycles_that_hold_its_decision() -> None:
     """After a restart nothing is decided twice."""
-    state = state_after(observed(1), *proposed(1, A, B, C))
+    state = state_after(observation_event(1), *proposal_events(1, A, B, C))
     (made,) = decisions(state)
 
-    state = state_after(stamped(made), state=state)
+    state = state_after(stamp_event(made), state=state)
 
     assert decisions(state, overdue=True) == []
     assert HANDLER.open_cycle(state) is None
@@ -150,19 +158,19 @@ def test_the_referee_is_silent_about_cycles_that_hold_its_decision() -> None:
 
 def test_a_late_proposal_changes_nothing() -> None:
     """A proposal stored after the decision stays late."""
-    state = state_after(observed(1), *proposed(1, A, C))
+    state = state_after(observation_event(1), *proposal_events(1, A, C))
     (made,) = decisions(state, overdue=True)
 
-    late = state_after(stamped(made), *proposed(1, B), state=state)
+    late = state_after(stamp_event(made), *proposal_events(1, B), state=state)
 
     assert decisions(late, overdue=True) == []
 
 
 def test_a_second_proposal_of_the_same_agent_is_ignored() -> None:
     """One proposal per agent and cycle counts: the first stored."""
-    state = state_after(observed(1), *proposed(1, C))
+    state = state_after(observation_event(1), *proposal_events(1, C))
 
-    assert state_after(*proposed(1, C), state=state) == state
+    assert state_after(*proposal_events(1, C), state=state) == state
 
 
 def test_equal_decisions_are_counted() -> None:
@@ -170,13 +178,15 @@ def test_equal_decisions_are_counted() -> None:
     state = HANDLER.initial()
     counts = []
     for cycle, agents in enumerate([(A, B, C), (A, B, C), (B, C), (A, B, C)], start=1):
-        state = state_after(observed(cycle, agents), *proposed(cycle, *agents), state=state)
+        state = state_after(
+            observation_event(cycle, agents), *proposal_events(cycle, *agents), state=state
+        )
         (made,) = decisions(state)
         counts.append(made.repeat_count)
-        state = state_after(stamped(made), state=state)
+        state = state_after(stamp_event(made), state=state)
 
     assert counts == [1, 2, 1, 1]
-    backlog = state_after(*(observed(cycle) for cycle in (5, 6, 7)), state=state)
+    backlog = state_after(*(observation_event(cycle) for cycle in (5, 6, 7)), state=state)
     assert [decision.repeat_count for decision in decisions(backlog, overdue=True)] == [1, 2, 3]
 
 
@@ -184,28 +194,34 @@ def test_another_target_begins_a_new_row() -> None:
     """The same kind of action on another node is not the same decision again."""
     state, counts = HANDLER.initial(), []
     for cycle, target in enumerate(["n1", "n1", "n2", "n2", "n2"], start=1):
-        proposal = stamped(make_proposal(A, ActionKind.MIGRATE, cycle=cycle, target=target))
-        state = state_after(observed(cycle, (A,)), proposal, state=state)
+        proposal = stamp_event(make_proposal(A, ActionKind.MIGRATE, cycle=cycle, target=target))
+        state = state_after(observation_event(cycle, (A,)), proposal, state=state)
         (made,) = decisions(state)
         counts.append(made.repeat_count)
-        state = state_after(stamped(made), state=state)
+        state = state_after(stamp_event(made), state=state)
 
     assert counts == [1, 2, 1, 2, 3]
 
 
 def test_a_decision_closes_its_own_cycle_only() -> None:
     """Older cycles that the log holds no decision for are still owed one."""
-    state = state_after(observed(1), observed(2), observed(3))
-    made = decisions(state_after(observed(2), *proposed(2, A, B, C)))
+    state = state_after(observation_event(1), observation_event(2), observation_event(3))
+    made = decisions(state_after(observation_event(2), *proposal_events(2, A, B, C)))
 
-    left = state_after(stamped(made[0]), state=state)
+    left = state_after(stamp_event(made[0]), state=state)
 
     assert [cycle.cycle for cycle in left.open] == [1, 3]
 
 
 def test_a_number_that_comes_again_stands_for_the_newest_observation() -> None:
     """A collector that begins anew from an older log repeats numbers: what was open there is void."""
-    state = state_after(observed(1), observed(2), *proposed(2, A), observed(3), observed(2))
+    state = state_after(
+        observation_event(1),
+        observation_event(2),
+        *proposal_events(2, A),
+        observation_event(3),
+        observation_event(2),
+    )
 
     assert [cycle.cycle for cycle in state.open] == [1, 2]
     assert state.open[-1].proposals == ()
@@ -213,7 +229,7 @@ def test_a_number_that_comes_again_stands_for_the_newest_observation() -> None:
 
 def test_the_newest_open_cycles_are_kept() -> None:
     """However long nobody decides, the state stays small and holds the newest."""
-    state = state_after(*(observed(cycle) for cycle in range(1, OPEN_LIMIT + 4)))
+    state = state_after(*(observation_event(cycle) for cycle in range(1, OPEN_LIMIT + 4)))
 
     assert [cycle.cycle for cycle in state.open] == list(range(4, OPEN_LIMIT + 4))
 
@@ -228,11 +244,11 @@ def any_log(draw: st.DrawFn) -> list[Event[Any]]:
     """Draw a log of up to four cycles with some proposals and some decisions."""
     events: list[Event[Any]] = []
     for cycle in range(1, draw(st.integers(1, 4)) + 1):
-        events.append(observed(cycle))
-        events += proposed(cycle, *draw(st.lists(st.sampled_from([A, B, C]), unique=True)))
+        events.append(observation_event(cycle))
+        events += proposal_events(cycle, *draw(st.lists(st.sampled_from([A, B, C]), unique=True)))
         if draw(st.booleans()):
             made = decisions(state_after(*events), overdue=True)
-            events += [stamped(one) for one in made]
+            events += [stamp_event(one) for one in made]
     return events
 
 

@@ -15,7 +15,7 @@ from schemas.reasons import Reason
 from services.referee.candidate import Candidate, candidate_of, canonical
 from services.referee.rules import RULES, example
 from services.referee.ruling import rule_on, superseded_ruling
-from tests.builders import make_proposal, stamped
+from tests.builders import make_proposal, stamp_event
 
 A, B, C = "safety", "efficiency", "admission"
 NOOP = ActionKind.NOOP
@@ -29,7 +29,7 @@ def candidate(
     parameters = {name: word} if word else {}
     if kind is NOOP:
         fields.setdefault("reason", Reason.NOTHING_TO_DO)
-    return candidate_of(stamped(make_proposal(agent, kind, parameters=parameters, **fields)))
+    return candidate_of(stamp_event(make_proposal(agent, kind, parameters=parameters, **fields)))
 
 
 def blind(agent: AgentName, reason: Reason = Reason.PREDICTION_MISSING) -> Candidate:
@@ -133,7 +133,7 @@ def test_canonical_order_is_agent_then_score_then_id() -> None:
     low, high = (candidate(A, ActionKind.THROTTLE, score=score) for score in (0.5, 0.9))
     others = [candidate(B, ActionKind.DVFS, score=1.0), candidate(C, ActionKind.RESOURCE_CAP)]
     twins = [
-        candidate_of(stamped(make_proposal(A, ActionKind.MIGRATE, cycle=cycle, score=0.1)))
+        candidate_of(stamp_event(make_proposal(A, ActionKind.MIGRATE, cycle=cycle, score=0.1)))
         for cycle in (1, 2)
     ]
 

@@ -19,7 +19,7 @@ Change = Callable[[StoredMessage], StoredMessage | None]
 
 
 @pytest.fixture(scope="session")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Record 40 cycles of 12 busy nodes, with the exerciser, on virtual time."""
     path = tmp_path_factory.mktemp("rerun") / "run.fslog"
     flags = "--virtual-time --for 200s --nodes 12 --seed 3 --exercise --speed 2 --interval 5 --json"
@@ -34,13 +34,13 @@ def rewritten(path: Path, to: Path, change: Change, header: dict[str, Any] | Non
         key: value for key, value in recording.header.items() if key not in {"format", "version"}
     }
     writer = RecordingWriter(to, {**kept, **(header or {})})
-    for message in changed(recording, change):
+    for message in change_messages(recording, change):
         writer.write(message)
     writer.seal()
     return to
 
 
-def changed(messages: Iterable[StoredMessage], change: Change) -> Iterable[StoredMessage]:
+def change_messages(messages: Iterable[StoredMessage], change: Change) -> Iterable[StoredMessage]:
     """Yield messages after `change`."""
     for message in messages:
         one = change(message)

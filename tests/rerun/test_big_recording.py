@@ -26,7 +26,9 @@ DIFFERED: dict[str, Any] = {
 }
 
 
-def done(answer: dict[str, Any], code: int = 0, peak_bytes: int = 100) -> FinishedCommand:
+def finished_command(
+    answer: dict[str, Any], code: int = 0, peak_bytes: int = 100
+) -> FinishedCommand:
     """Return a command that ended."""
     return FinishedCommand(code, 1.0, 1.0, peak_bytes, answer)
 
@@ -49,31 +51,31 @@ def test_the_altered_copy_differs_in_its_last_decision_alone(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("whole", "holds"),
     [
-        (done(VERIFIED), True),
-        (done(VERIFIED, code=1), False),
-        (done(VERIFIED, peak_bytes=151), False),
-        (done({**VERIFIED, "layers": {"decision": {"equal": 59}}}), False),
-        (done({}), False),
+        (finished_command(VERIFIED), True),
+        (finished_command(VERIFIED, code=1), False),
+        (finished_command(VERIFIED, peak_bytes=151), False),
+        (finished_command({**VERIFIED, "layers": {"decision": {"equal": 59}}}), False),
+        (finished_command({}), False),
     ],
 )
 def test_verify_holds_when_all_is_equal_in_bounded_memory(
     whole: FinishedCommand, holds: bool
 ) -> None:
     """A difference, growing memory, or nothing compared breaks the row."""
-    assert holds is verify_row(whole, done({})).holds
+    assert holds is verify_row(whole, finished_command({})).holds
 
 
 @pytest.mark.parametrize(
     ("whole", "holds"),
     [
-        (done(DIFFERED, code=1), True),
-        (done(DIFFERED, code=0), False),
-        (done(DIFFERED, code=1, peak_bytes=151), False),
-        (done({**DIFFERED, "differing": []}, code=1), False),
-        (done({**DIFFERED, "differing": [{"cycle": 9}]}, code=1), False),
+        (finished_command(DIFFERED, code=1), True),
+        (finished_command(DIFFERED, code=0), False),
+        (finished_command(DIFFERED, code=1, peak_bytes=151), False),
+        (finished_command({**DIFFERED, "differing": []}, code=1), False),
+        (finished_command({**DIFFERED, "differing": [{"cycle": 9}]}, code=1), False),
     ],
 )
 def test_diff_holds_when_it_finds_the_one_change(whole: FinishedCommand, holds: bool) -> None:
     """A change that is missed, or seen elsewhere, breaks the row."""
-    assert holds is diff_row(whole, done({}), cycle=10).holds
-    assert not diff_row(replace(whole, answer={}), done({}), cycle=10).holds
+    assert holds is diff_row(whole, finished_command({}), cycle=10).holds
+    assert not diff_row(replace(whole, answer={}), finished_command({}), cycle=10).holds

@@ -18,17 +18,17 @@ from twin.workloads import open_workload
 
 
 def test_the_plant_begins_with_the_recorded_state_and_gets_the_recorded_demand(
-    recorded: Path, tmp_path: Path
+    recorded_run: Path, tmp_path: Path
 ) -> None:
     """Nodes and pods are those of the cycle; what was there later arrives, what went ends."""
     newest = rewritten(
-        recorded,
+        recorded_run,
         tmp_path / "until.fslog",
-        lambda one: one if one.seq <= _seq_of(recorded, cycle=12) else None,
+        lambda one: one if one.seq <= _seq_of(recorded_run, cycle=12) else None,
     )
     _, tables, _ = from_recording(newest)
 
-    plant = write_plant(recorded, 12, tmp_path / "plant.jsonl")
+    plant = write_plant(recorded_run, 12, tmp_path / "plant.jsonl")
 
     workload = open_workload(str(plant.workload), nodes=1, seed=1)
     arrivals = list(workload.arrivals)
@@ -51,10 +51,10 @@ def _seq_of(path: Path, cycle: int) -> int:
 
 
 def test_a_change_that_cannot_take_effect_is_refused(
-    recorded: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The run sets the executor's mode itself; a change of it would be listed and do nothing."""
-    given = ["what-if", str(recorded), "--plant", "twin", "--set", "executor.mode=shadow"]
+    given = ["what-if", str(recorded_run), "--plant", "twin", "--set", "executor.mode=shadow"]
 
     assert ExitCode.BAD_INPUT == main(given)
     (line,) = capsys.readouterr().err.splitlines()
@@ -62,10 +62,10 @@ def test_a_change_that_cannot_take_effect_is_refused(
 
 
 def test_both_sides_are_simulated_and_the_changes_alone_tell_them_apart(
-    recorded: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing changed: the same decisions. Something changed: a closed-loop result that says so."""
-    command = ["what-if", str(recorded), "--plant", "twin", "--at", "25", "--json"]
+    command = ["what-if", str(recorded_run), "--plant", "twin", "--at", "25", "--json"]
 
     assert 0 == main(command)
     same = json.loads(capsys.readouterr().out)
@@ -79,7 +79,7 @@ def test_both_sides_are_simulated_and_the_changes_alone_tell_them_apart(
     assert any(note.startswith("simulated:") for note in other["notes"])
 
 
-def test_a_cycle_that_is_not_there_is_named(recorded: Path, tmp_path: Path) -> None:
+def test_a_cycle_that_is_not_there_is_named(recorded_run: Path, tmp_path: Path) -> None:
     """The start must lie before the recording's end."""
     with pytest.raises(InputError, match="--at"):
-        write_plant(recorded, 4_000, tmp_path / "plant.jsonl")
+        write_plant(recorded_run, 4_000, tmp_path / "plant.jsonl")

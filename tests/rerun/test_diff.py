@@ -13,9 +13,9 @@ from lab.rerun.diff import diff
 from tests.rerun.conftest import rewritten, with_data
 
 
-def test_a_recording_is_the_same_as_itself(recorded: Path) -> None:
+def test_a_recording_is_the_same_as_itself(recorded_run: Path) -> None:
     """Nothing differs, and both sides have the same figures."""
-    found = diff(recorded, recorded)
+    found = diff(recorded_run, recorded_run)
 
     assert found.same
     assert found.settings == []
@@ -23,7 +23,7 @@ def test_a_recording_is_the_same_as_itself(recorded: Path) -> None:
 
 
 def test_cycles_are_aligned_by_number(
-    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A decision that is missing on one side is alone on the other; a different one is shown."""
 
@@ -38,15 +38,17 @@ def test_cycles_are_aligned_by_number(
         quiet = {"agent": None, "kind": "noop", "target": {"kind": "none", "name": ""}}
         return with_data(message, lambda data: data["action"].update(quiet))
 
-    other = rewritten(recorded, tmp_path / "b.fslog", change, {"settings": {"run": {"seed": 9}}})
+    other = rewritten(
+        recorded_run, tmp_path / "b.fslog", change, {"settings": {"run": {"seed": 9}}}
+    )
 
-    assert 1 == main(["diff", str(recorded), str(other), "--json"])
+    assert 1 == main(["diff", str(recorded_run), str(other), "--json"])
     found = json.loads(capsys.readouterr().out)
     assert [(one["cycle"], one["kind"]) for one in found["differing"]] == [(9, "vanished")]
     assert [side["cycles_alone"] for side in found["sides"]] == [1, 0]
     assert {"name": "run.seed", "a": 3, "b": 9} in found["settings"]
-    assert 1 == main(["diff", str(recorded), str(other)])
+    assert 1 == main(["diff", str(recorded_run), str(other)])
     assert "first divergence: cycle 9" in capsys.readouterr().out
-    swapped = diff(other, recorded)
+    swapped = diff(other, recorded_run)
     assert [(one.cycle, one.kind) for one in swapped.listed] == [(9, "appeared")]
     assert [side.alone for side in swapped.sides] == [0, 1]

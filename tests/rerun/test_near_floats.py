@@ -34,7 +34,7 @@ def floats(value: Any, path: str = "") -> Iterator[tuple[str, Place]]:
             yield from floats(one, where)
 
 
-def nudged(data: dict[str, Any], turn: int, by: float, only: re.Pattern[str] | None) -> str:
+def nudge_float(data: dict[str, Any], turn: int, by: float, only: re.Pattern[str] | None) -> str:
     """Change one float of an event, in turn another one; return its path, empty where there is none."""
     found = [(path, at) for path, at in floats(data) if only is None or only.fullmatch(path)]
     paths = sorted({path for path, _ in found})
@@ -46,8 +46,8 @@ def nudged(data: dict[str, Any], turn: int, by: float, only: re.Pattern[str] | N
     return wanted
 
 
-def changed(
-    recorded: Path, to: Path, ending: str, by: float, only: re.Pattern[str] | None = None
+def write_changed(
+    recorded_run: Path, to: Path, ending: str, by: float, only: re.Pattern[str] | None = None
 ) -> tuple[Path, list[str]]:
     """Write a recording with one float changed in each event of a subject; return the paths changed."""
     done: list[str] = []
@@ -58,14 +58,14 @@ def changed(
         return with_data(message, one)
 
     def one(data: dict[str, Any]) -> None:
-        path = nudged(data, len(done), by, only)
+        path = nudge_float(data, len(done), by, only)
         if path:
             done.append(path)
 
-    return rewritten(recorded, to, change), done
+    return rewritten(recorded_run, to, change), done
 
 
-def counted(path: Path, layer: str) -> LayerCount:
+def layer_count(path: Path, layer: str) -> LayerCount:
     """Return what verifying comes to in one layer."""
     return verify(path).layers[layer]
 
@@ -85,24 +85,26 @@ def counted(path: Path, layer: str) -> LayerCount:
     ],
 )
 def test_a_last_digit_is_a_difference(
-    recorded: Path, tmp_path: Path, layer: str, ending: str
+    recorded_run: Path, tmp_path: Path, layer: str, ending: str
 ) -> None:
     """Each event with one float changed in its sixth decimal differs, whichever float it is: of an
     observation, a formula's prediction, a proposal, a decision, a reward or a forecast score.
     """
     only = OUTSIDE_TABLES if layer == "observation" else None
-    path, done = changed(recorded, tmp_path / "near.fslog", ending, LAST_DIGIT, only)
-    found = counted(path, layer)
+    path, done = write_changed(recorded_run, tmp_path / "near.fslog", ending, LAST_DIGIT, only)
+    found = layer_count(path, layer)
 
     assert len(done) > 5
     assert (len(done), 0) == (found.different, found.environment)
 
 
-def test_a_last_digit_in_a_table_is_a_difference(recorded: Path, tmp_path: Path) -> None:
+def test_a_last_digit_in_a_table_is_a_difference(recorded_run: Path, tmp_path: Path) -> None:
     """A cell of an observation's delta differs; what builds on that delta is not compared, or differs."""
     cells = re.compile(r"frame\.deltas\..*")
-    path, done = changed(recorded, tmp_path / "near.fslog", ".observation", LAST_DIGIT, cells)
-    found = counted(path, "observation")
+    path, done = write_changed(
+        recorded_run, tmp_path / "near.fslog", ".observation", LAST_DIGIT, cells
+    )
+    found = layer_count(path, "observation")
 
     assert {"nodes"} <= {one.split(".")[2] for one in done}
     assert found.different > 0
@@ -111,36 +113,38 @@ def test_a_last_digit_in_a_table_is_a_difference(recorded: Path, tmp_path: Path)
 
 
 def test_what_a_trained_model_computes_may_differ_in_last_digits(
-    recorded: Path, tmp_path: Path
+    recorded_run: Path, tmp_path: Path
 ) -> None:
     """Its ratios and contributions, up to a thousandth, are an environment difference; beyond it they are
     a difference.
     """
-    near, done = changed(recorded, tmp_path / "a", ".prediction.shadow.1", 0.0009, COMPUTED)
-    far, _ = changed(recorded, tmp_path / "b", ".prediction.shadow.1", 0.02, COMPUTED)
+    near, done = write_changed(
+        recorded_run, tmp_path / "a", ".prediction.shadow.1", 0.0009, COMPUTED
+    )
+    far, _ = write_changed(recorded_run, tmp_path / "b", ".prediction.shadow.1", 0.02, COMPUTED)
 
     assert len(done) > 2
     assert (0, len(done)) == (
-        counted(near, "prediction").different,
-        counted(near, "prediction").environment,
+        layer_count(near, "prediction").different,
+        layer_count(near, "prediction").environment,
     )
-    assert counted(far, "prediction").different > 0
+    assert layer_count(far, "prediction").different > 0
 
 
-def test_what_a_trained_model_was_given_may_not_differ(recorded: Path, tmp_path: Path) -> None:
+def test_what_a_trained_model_was_given_may_not_differ(recorded_run: Path, tmp_path: Path) -> None:
     """Horizon, times, thresholds, the age and the value of inputs are no model's output."""
     others = re.compile(rf"(?!{COMPUTED.pattern}).*")
-    path, done = changed(
-        recorded, tmp_path / "near.fslog", ".prediction.shadow.1", LAST_DIGIT, others
+    path, done = write_changed(
+        recorded_run, tmp_path / "near.fslog", ".prediction.shadow.1", LAST_DIGIT, others
     )
-    found = counted(path, "prediction")
+    found = layer_count(path, "prediction")
 
     assert {"cluster_time_seconds", "horizon_seconds", "alarm_ratio"} <= set(done)
     assert (len(done), 0) == (found.different, found.environment)
 
 
 def test_a_difference_behind_many_near_ones_is_seen(
-    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recorded_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More near floats than are listed do not hide what stands behind them."""
     monkeypatch.setattr(compare, "SHOWN_FIELDS", 5)
@@ -158,7 +162,7 @@ def test_a_difference_behind_many_near_ones_is_seen(
             last + 1,
         ]
 
-    found = counted(rewritten(recorded, tmp_path / "near.fslog", change), "prediction")
+    found = layer_count(rewritten(recorded_run, tmp_path / "near.fslog", change), "prediction")
 
     assert found.different > 0
     assert found.environment == 0

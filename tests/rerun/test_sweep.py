@@ -40,10 +40,10 @@ def test_parameters_are_ranges_or_lists() -> None:
 
 
 def test_a_sweep_finds_what_single_runs_find_and_goes_on_where_it_stopped(
-    recorded: Path, tmp_path: Path
+    recorded_run: Path, tmp_path: Path
 ) -> None:
     """Stopped after one point and begun again, nothing is computed twice and nothing is missing."""
-    sweep = sweep_of(recorded, Parameter(REPLICATE, (0.75, 0.9)), Parameter(SLEEP, (0.05, 0.5)))
+    sweep = sweep_of(recorded_run, Parameter(REPLICATE, (0.75, 0.9)), Parameter(SLEEP, (0.05, 0.5)))
     results = tmp_path / "results.jsonl"
 
     begun = run(sweep, results, 1)
@@ -58,20 +58,20 @@ def test_a_sweep_finds_what_single_runs_find_and_goes_on_where_it_stopped(
     assert counted[0][0] == first
     points = [row["point"] for row, _ in counted]
     assert points == list(sweep.points)
-    alone = json.loads(json.dumps(what_if(recorded, dict(sweep.points[0])).names()))
+    alone = json.loads(json.dumps(what_if(recorded_run, dict(sweep.points[0])).names()))
     assert first == {"point": dict(sweep.points[0]), **alone} | EVERYTHING_COMPUTED
     assert "refused" in counted[1][0]  # sleep 0.5 lies above dvfs 0.3
     assert [row for row, _ in run(sweep, results, 1)] == [row for row, _ in counted]
 
 
-def test_results_of_another_sweep_are_not_taken(recorded: Path, tmp_path: Path) -> None:
+def test_results_of_another_sweep_are_not_taken(recorded_run: Path, tmp_path: Path) -> None:
     """A results file belongs to one recording and one set of held changes."""
     results = tmp_path / "results.jsonl"
-    held = Sweep(recorded, (Parameter(SLEEP, (0.1,)),), {REPLICATE: 0.9}, None, WINDOW_SECONDS)
+    held = Sweep(recorded_run, (Parameter(SLEEP, (0.1,)),), {REPLICATE: 0.9}, None, WINDOW_SECONDS)
     list(run(held, results, 1))
 
     with pytest.raises(InputError, match="another sweep"):
-        next(run(sweep_of(recorded, Parameter(SLEEP, (0.1,))), results, 1))
+        next(run(sweep_of(recorded_run, Parameter(SLEEP, (0.1,))), results, 1))
 
 
 def test_the_front_holds_what_nothing_else_beats() -> None:
@@ -90,12 +90,12 @@ def test_the_front_holds_what_nothing_else_beats() -> None:
 
 
 def test_the_command_prints_a_table_and_draws_the_same_plot_each_time(
-    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One table with the recording's own row, the front drawn in characters and as SVG; two processes."""
     command = [
         "sweep",
-        str(recorded),
+        str(recorded_run),
         *("--param", "agents.safety.replicate=0.72,0.99"),
         *("--jobs", "2", "--out", str(tmp_path / "out.jsonl")),
     ]

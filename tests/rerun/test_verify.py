@@ -17,9 +17,9 @@ from lab.rerun.verify import verify
 from tests.rerun.conftest import rewritten, with_data
 
 
-def test_a_recording_of_this_code_is_computed_again_byte_for_byte(recorded: Path) -> None:
+def test_a_recording_of_this_code_is_computed_again_byte_for_byte(recorded_run: Path) -> None:
     """Every observation, prediction, proposal, decision, reward and score is equal."""
-    report = verify(recorded)
+    report = verify(recorded_run)
 
     assert report.holds
     assert all(layer.equal > 0 for layer in report.layers.values())
@@ -28,7 +28,9 @@ def test_a_recording_of_this_code_is_computed_again_byte_for_byte(recorded: Path
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-def test_a_changed_event_is_found_where_it_is(recorded: Path, layer: str, tmp_path: Path) -> None:
+def test_a_changed_event_is_found_where_it_is(
+    recorded_run: Path, layer: str, tmp_path: Path
+) -> None:
     """One changed number is the first difference, in its own layer; it does not spread over the rest."""
     changes = {
         "observation": ("observation", ("totals", "queue_length"), 1),
@@ -47,7 +49,7 @@ def test_a_changed_event_is_found_where_it_is(recorded: Path, layer: str, tmp_pa
         seen += 1
         return with_data(message, lambda data: _add(data, path, by)) if seen == 20 else message
 
-    report = verify(rewritten(recorded, tmp_path / "changed.fslog", change))
+    report = verify(rewritten(recorded_run, tmp_path / "changed.fslog", change))
 
     assert report.first is not None
     assert report.first.layer == layer
@@ -64,7 +66,7 @@ def _add(data: dict[str, Any], path: tuple[str, ...], by: float) -> None:
 
 
 def test_the_first_difference_is_shown_with_its_causes(
-    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A decision that nobody would make fails with exit code 1, the field and the chain to the snapshot."""
 
@@ -73,7 +75,7 @@ def test_the_first_difference_is_shown_with_its_causes(
             return message
         return with_data(message, lambda data: data.update(score=0.123))
 
-    path = rewritten(recorded, tmp_path / "changed.fslog", change)
+    path = rewritten(recorded_run, tmp_path / "changed.fslog", change)
 
     assert 1 == main(["verify", str(path), "--json"])
 
@@ -87,7 +89,7 @@ def test_the_first_difference_is_shown_with_its_causes(
     assert "first difference" in capsys.readouterr().out
 
 
-def test_causes_and_ids_are_compared_too(recorded: Path, tmp_path: Path) -> None:
+def test_causes_and_ids_are_compared_too(recorded_run: Path, tmp_path: Path) -> None:
     """An event with the right data and another id or cause is another event."""
 
     def change(message: StoredMessage) -> StoredMessage:
@@ -96,22 +98,22 @@ def test_causes_and_ids_are_compared_too(recorded: Path, tmp_path: Path) -> None
         headers = {**message.headers, "ce-causationid": "somebody-else"}
         return replace(message, headers=headers)
 
-    report = verify(rewritten(recorded, tmp_path / "changed.fslog", change))
+    report = verify(rewritten(recorded_run, tmp_path / "changed.fslog", change))
 
     assert report.first is not None
     assert [field.path for field in report.first.fields] == ["causes"]
 
 
-def test_a_layer_can_be_left_as_recorded(recorded: Path) -> None:
+def test_a_layer_can_be_left_as_recorded(recorded_run: Path) -> None:
     """`--from decision` computes decisions and outcomes only."""
-    report = verify(recorded, frozenset({"decision", "outcome"}))
+    report = verify(recorded_run, frozenset({"decision", "outcome"}))
 
     assert set(report.layers) == {"decision", "outcome"}
     assert report.holds
 
 
 def test_a_model_that_is_not_there_is_one_clear_line(
-    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A recording made with a model that this machine lacks ends with exit code 2 and its name."""
 
@@ -120,7 +122,7 @@ def test_a_model_that_is_not_there_is_one_clear_line(
             return message
         return with_data(message, lambda data: data["settings"].update(model="borg-risk/0123"))
 
-    path = rewritten(recorded, tmp_path / "other.fslog", change)
+    path = rewritten(recorded_run, tmp_path / "other.fslog", change)
 
     assert 2 == main(["verify", str(path)])
     said = capsys.readouterr().err
@@ -129,22 +131,24 @@ def test_a_model_that_is_not_there_is_one_clear_line(
 
 
 def test_settings_that_are_not_in_the_recording_are_named(
-    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without the referee's announcement nothing is guessed."""
 
     def change(message: StoredMessage) -> StoredMessage | None:
         return None if message.subject.endswith(".config.agent-safety") else message
 
-    path = rewritten(recorded, tmp_path / "other.fslog", change)
+    path = rewritten(recorded_run, tmp_path / "other.fslog", change)
 
     assert 2 == main(["verify", str(path)])
     assert "config.agent-safety" in capsys.readouterr().err
 
 
-def test_announcements_may_come_after_what_they_are_about(recorded: Path, tmp_path: Path) -> None:
+def test_announcements_may_come_after_what_they_are_about(
+    recorded_run: Path, tmp_path: Path
+) -> None:
     """Processes start when they can: what a slow one read before it announced itself still counts."""
-    recording = open_recording(recorded)
+    recording = open_recording(recorded_run)
     messages = list(recording)
     slow = ("config.inference", "config.agent-safety", "config.scoreboard", "config.referee")
     late = [message for message in messages if message.subject.endswith(slow)]
@@ -162,11 +166,11 @@ def test_announcements_may_come_after_what_they_are_about(recorded: Path, tmp_pa
 
 
 def test_a_part_of_a_recording_is_computed_from_its_checkpoints(
-    recorded: Path, tmp_path: Path
+    recorded_run: Path, tmp_path: Path
 ) -> None:
     """A cut that begins inside the log verifies from its first checkpoints on, without a difference."""
     part = tmp_path / "part.fslog"
-    assert 0 == main(["recording", "cut", str(recorded), str(part), "--cycle", "28..38"])
+    assert 0 == main(["recording", "cut", str(recorded_run), str(part), "--cycle", "28..38"])
 
     report = verify(part)
 
@@ -175,7 +179,7 @@ def test_a_part_of_a_recording_is_computed_from_its_checkpoints(
 
 
 def test_floats_of_another_cpu_are_an_environment_difference(
-    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A trained model's prediction that differs in nothing but last digits does not fail the run."""
 
@@ -184,7 +188,7 @@ def test_floats_of_another_cpu_are_an_environment_difference(
             return message
         return with_data(message, _last_digits)
 
-    path = rewritten(recorded, tmp_path / "elsewhere.fslog", change)
+    path = rewritten(recorded_run, tmp_path / "elsewhere.fslog", change)
 
     assert 0 == main(["verify", str(path), "--json"])
     found = json.loads(capsys.readouterr().out)

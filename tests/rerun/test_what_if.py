@@ -37,12 +37,12 @@ def data_of(path: Path, kind: type[Any]) -> Iterator[Any]:
             yield event.data
 
 
-def test_nothing_changed_gives_an_empty_diff(recorded: Path) -> None:
+def test_nothing_changed_gives_an_empty_diff(recorded_run: Path) -> None:
     """Every layer computed again from the snapshots on, with nothing changed, decides the same."""
-    result = what_if(recorded, {}, from_layer="observation")
+    result = what_if(recorded_run, {}, from_layer="observation")
 
     assert result.empty
-    assert result.classes["same"] == sum(1 for _ in data_of(recorded, Decision))
+    assert result.classes["same"] == sum(1 for _ in data_of(recorded_run, Decision))
     assert result.baseline.as_json() == result.changed.as_json()
     assert result.baseline.rewarded > 0
 
@@ -50,18 +50,18 @@ def test_nothing_changed_gives_an_empty_diff(recorded: Path) -> None:
 @FEW
 @given(threshold=st.floats(0.701, 1.0))
 def test_a_risk_threshold_moves_the_decisions_whose_risk_lies_between(
-    recorded: Path, threshold: float
+    recorded_run: Path, threshold: float
 ) -> None:
     """Old and new threshold of replicate enclose the highest risk of exactly the cycles that differ."""
     low, high = sorted((0.83, round(threshold, 6)))
     highest = {
         risk.cycle: max(risk.nodes.risk_ratio)
-        for risk in data_of(recorded, PredictionRisk)
+        for risk in data_of(recorded_run, PredictionRisk)
         if risk.nodes.ids
     }
     expected = {cycle for cycle, risk in highest.items() if low <= risk < high}
 
-    result = what_if(recorded, {"agents.safety.replicate_risk_ratio": round(threshold, 6)})
+    result = what_if(recorded_run, {"agents.safety.replicate_risk_ratio": round(threshold, 6)})
 
     assert {one.cycle for one in result.listed} == expected
     assert result.classes["changed"] == len(expected)
@@ -70,7 +70,7 @@ def test_a_risk_threshold_moves_the_decisions_whose_risk_lies_between(
 @FEW
 @given(threshold=st.floats(0.01, 0.299))
 def test_a_demand_threshold_moves_decisions_of_its_agent_alone(
-    recorded: Path, threshold: float
+    recorded_run: Path, threshold: float
 ) -> None:
     """What agent B would do otherwise matters only in the cycles that B won."""
     low, high = sorted((0.12, round(threshold, 6)))
@@ -78,23 +78,23 @@ def test_a_demand_threshold_moves_decisions_of_its_agent_alone(
         proposal.cycle: next(
             item.value for item in proposal.evidence if item.name == "demand_ratio"
         )
-        for proposal in data_of(recorded, Proposal)
+        for proposal in data_of(recorded_run, Proposal)
         if proposal.agent == "efficiency"
         and any(x.name == "demand_ratio" for x in proposal.evidence)
     }
     won = {
         decision.cycle
-        for decision in data_of(recorded, Decision)
+        for decision in data_of(recorded_run, Decision)
         if decision.action.agent == "efficiency"
     }
     expected = {cycle for cycle, value in demand.items() if low <= value < high} & won
 
-    result = what_if(recorded, {"agents.efficiency.sleep_demand_ratio": round(threshold, 6)})
+    result = what_if(recorded_run, {"agents.efficiency.sleep_demand_ratio": round(threshold, 6)})
 
     assert {one.cycle for one in result.listed} == expected
 
 
-def test_the_rules_can_be_tried_in_another_order(recorded: Path, tmp_path: Path) -> None:
+def test_the_rules_can_be_tried_in_another_order(recorded_run: Path, tmp_path: Path) -> None:
     """With admission before safety, every cycle in which both wanted something goes to admission."""
     rules = tmp_path / "rules.toml"
     order = (
@@ -109,7 +109,7 @@ def test_the_rules_can_be_tried_in_another_order(recorded: Path, tmp_path: Path)
     rules.write_text(f"order = {json.dumps(order)}\n", encoding="utf-8")
 
     assert 0 == main(
-        ["what-if", str(recorded), "--rules", str(rules), "--html", str(tmp_path / "page.html")]
+        ["what-if", str(recorded_run), "--rules", str(rules), "--html", str(tmp_path / "page.html")]
     )
 
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -117,7 +117,7 @@ def test_the_rules_can_be_tried_in_another_order(recorded: Path, tmp_path: Path)
     found = json.loads(content)
     held = {
         candidate.cycle
-        for candidate in data_of(recorded, Decision)
+        for candidate in data_of(recorded_run, Decision)
         if candidate.rule == "safety_first"
         and any(
             other.agent == "admission" and other.kind != "noop" for other in candidate.considered
@@ -129,10 +129,10 @@ def test_the_rules_can_be_tried_in_another_order(recorded: Path, tmp_path: Path)
 
 
 def test_assertions_decide_the_exit_code(
-    recorded: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A CI job fails exactly when what was asked does not hold, and says which."""
-    command = ["what-if", str(recorded), "--set", "agents.safety.replicate=0.95", "--json"]
+    command = ["what-if", str(recorded_run), "--set", "agents.safety.replicate=0.95", "--json"]
     holds = "churn <= baseline and reward >= baseline - 1000"
     fails = "actions < baseline * 0.1"
 
@@ -162,10 +162,10 @@ def test_assertions_decide_the_exit_code(
     ],
 )
 def test_bad_input_is_one_clear_line(
-    recorded: Path, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What cannot be tried ends with exit code 2 and names what was wrong."""
-    assert 2 == main(["what-if", str(recorded), *words])
+    assert 2 == main(["what-if", str(recorded_run), *words])
 
     error = capsys.readouterr().err
     assert said in error

@@ -17,7 +17,7 @@ from services.cluster import OfficialClientTransport
 from services.executor.ledger import Ledger, evolve
 from services.executor.service import Executor
 from services.executor.settings import ExecutorSettings
-from tests.builders import ORIGIN, cycle_time, make_action, make_control, make_decision, stamped
+from tests.builders import ORIGIN, cycle_time, make_action, make_control, make_decision, stamp_event
 from tests.builders import make_observation as observation
 from tests.safety.world import NAMED, World
 
@@ -51,11 +51,11 @@ class Ground:
 
     def see(self, cycle: int) -> None:
         """Apply an observation."""
-        self.state = evolve(self.state, stamped(observation(7, cycle=cycle)))
+        self.state = evolve(self.state, stamp_event(observation(7, cycle=cycle)))
 
     async def decide(self, action: Action, cycle: int = 1) -> OutcomeExecution:
         """Let the executor act on a decision; return the last it said of it."""
-        self.state = evolve(self.state, stamped(make_decision(action, cycle=cycle, score=0.9)))
+        self.state = evolve(self.state, stamp_event(make_decision(action, cycle=cycle, score=0.9)))
         return await self.act()
 
     async def act(self) -> OutcomeExecution:
@@ -63,21 +63,23 @@ class Ground:
         await self.executor.act(self.state)
         while self.apply_new_events():
             await self.executor.act(self.state)
-        return [event for event in self.said() if isinstance(event.data, OutcomeExecution)][-1].data
+        return [event for event in self.all_events() if isinstance(event.data, OutcomeExecution)][
+            -1
+        ].data
 
     async def resume(self, operation: Operation) -> OutcomeExecution:
         """Begin with a plan that an earlier process stored and did not complete."""
-        self._apply(self._started(operation, ExecutionPhase.STARTED))
+        self._apply(self._started_event(operation, ExecutionPhase.STARTED))
         return await self.act()
 
     async def undo(self, operation: Operation) -> OutcomeExecution:
         """Begin with an execution that is done, and which the operator wants taken back."""
         for phase in (ExecutionPhase.STARTED, ExecutionPhase.FINISHED):
-            self._apply(self._started(operation, phase))
-        self._apply(stamped(make_control(Command.UNDO, value="1"), cycle=0))
+            self._apply(self._started_event(operation, phase))
+        self._apply(stamp_event(make_control(Command.UNDO, value="1"), cycle=0))
         return await self.act()
 
-    def _started(self, operation: Operation, phase: ExecutionPhase) -> Event[Any]:
+    def _started_event(self, operation: Operation, phase: ExecutionPhase) -> Event[Any]:
         finished = phase is ExecutionPhase.FINISHED
         data = OutcomeExecution(
             cycle=1,
@@ -91,20 +93,20 @@ class Ground:
             succeeded=True if finished else None,
             text="of an earlier process",
         )
-        return stamped(data)
+        return stamp_event(data)
 
     def _apply(self, event: Event[Any]) -> None:
         self.state = evolve(self.state, event)
 
     def apply_new_events(self) -> bool:
         """Apply the events published since the last call; return whether there were any."""
-        new = self.said()[self.applied :]
+        new = self.all_events()[self.applied :]
         for event in new:
             self._apply(event)
         self.applied += len(new)
         return bool(new)
 
-    def said(self) -> list[Event[Any]]:
+    def all_events(self) -> list[Event[Any]]:
         """Return every event of the log."""
         return [
             decode(message.subject, message.headers, message.data) for message in self.log.messages

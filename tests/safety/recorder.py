@@ -47,12 +47,12 @@ class Recorder:
     """Called with method and path before a request is passed on; for what others do meanwhile."""
 
     @property
-    def written(self) -> list[Asked]:
+    def writes(self) -> list[Asked]:
         """Requests that change the cluster, whatever was answered."""
         return [one for one in self.asked if one.writes]
 
     @property
-    def tried(self) -> list[Asked]:
+    def attempts(self) -> list[Asked]:
         """Requests that would change it, dry runs among them."""
         return [one for one in self.asked if one.method != "GET"]
 

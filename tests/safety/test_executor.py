@@ -30,7 +30,7 @@ LIMITS: dict[ActionKind, dict[str, Any]] = {
 }
 
 
-def aimed(kind: ActionKind, node: str) -> Any:
+def action_at(kind: ActionKind, node: str) -> Any:
     """Return an action of a kind at a node."""
     return make_action(kind=kind, target=node, **LIMITS.get(kind, {}))
 
@@ -45,11 +45,11 @@ def refusing(outcome: OutcomeExecution) -> dict[str, Any]:
 async def test_what_is_allowed_is_written(world: World) -> None:
     """Two plain pods of a named namespace are evicted, and nothing else is written: the ground is real."""
     before = {pod["metadata"]["name"] for pod in world.pods(world.nodes[OWN])}
-    outcome = await Ground(world).decide(aimed(ActionKind.MIGRATE, world.nodes[OWN]))
+    outcome = await Ground(world).decide(action_at(ActionKind.MIGRATE, world.nodes[OWN]))
 
     assert outcome.phase is ExecutionPhase.FINISHED
     assert outcome.succeeded, outcome.text
-    paths = sorted(one.path for one in world.recorder.written)
+    paths = sorted(one.path for one in world.recorder.writes)
     assert paths == sorted(f"/api/v1/namespaces/shop/pods/{name}/eviction" for name in before)
     world.settle(15)
 
@@ -58,9 +58,9 @@ async def test_the_issue_s_eviction_is_refused(world: World) -> None:
     """`--namespaces shop`: neither the marked StatefulSet's pod of another namespace is evicted, nor its
     unmarked neighbours, one of them in a namespace whose name begins alike.
     """
-    outcome = await Ground(world).decide(aimed(ActionKind.MIGRATE, world.nodes[OTHERS]))
+    outcome = await Ground(world).decide(action_at(ActionKind.MIGRATE, world.nodes[OTHERS]))
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
     assert outcome.reason in {Reason.NAMESPACE_NOT_NAMED, Reason.PROTECTED}
     assert refusing(outcome)["named_namespaces"] == (Reason.NAMESPACE_NOT_NAMED, 2)
 
@@ -72,26 +72,26 @@ async def test_the_control_plane_is_never_written(world: World, kind: ActionKind
     """
     node = world.nodes[TAINTED]
     own = {"writable_nodes": f"kubernetes.io/hostname={node}"}
-    outcome = await Ground(world, options=own).decide(aimed(kind, node))
+    outcome = await Ground(world, options=own).decide(action_at(kind, node))
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
     assert refusing(outcome) == {"control_plane": (Reason.CONTROL_PLANE, 1)}
 
 
 async def test_nothing_is_evicted_from_the_control_plane(world: World) -> None:
     """A plain pod of a named namespace stays where it is if that is a control-plane node."""
-    outcome = await Ground(world).decide(aimed(ActionKind.MIGRATE, world.nodes[RULES]))
+    outcome = await Ground(world).decide(action_at(ActionKind.MIGRATE, world.nodes[RULES]))
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
     assert refusing(outcome)["control_plane"] == (Reason.CONTROL_PLANE, 1)
 
 
 @pytest.mark.parametrize("kind", LIMITS)
 async def test_a_node_that_nobody_named_is_not_written(world: World, kind: ActionKind) -> None:
     """Even an empty worker serves every namespace: without its label it stays as it is."""
-    outcome = await Ground(world).decide(aimed(kind, world.nodes[EMPTY]))
+    outcome = await Ground(world).decide(action_at(kind, world.nodes[EMPTY]))
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
     assert refusing(outcome)["named_nodes"] == (Reason.NODE_NOT_NAMED, 1)
 
 
@@ -103,19 +103,19 @@ async def test_a_named_node_with_pods_of_others_is_not_written(
     node = world.nodes[OTHERS]
     outcome = await Ground(
         world, options={"writable_nodes": f"kubernetes.io/hostname={node}"}
-    ).decide(aimed(kind, node))
+    ).decide(action_at(kind, node))
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
     assert refusing(outcome)["named_nodes"] == (Reason.NODE_NOT_NAMED, 3)
 
 
 async def test_a_named_node_with_own_pods_is_written(world: World) -> None:
     """Where the node is named and all its pods are of named namespaces, a limit is set and taken back."""
     ground = Ground(world, options=EVERY_NODE)
-    outcome = await ground.decide(aimed(ActionKind.DVFS, world.nodes[OWN]))
+    outcome = await ground.decide(action_at(ActionKind.DVFS, world.nodes[OWN]))
 
     assert outcome.succeeded, outcome.text
-    assert [one.path for one in world.recorder.written] == [f"/api/v1/nodes/{world.nodes[OWN]}"]
+    assert [one.path for one in world.recorder.writes] == [f"/api/v1/nodes/{world.nodes[OWN]}"]
     world.change(
         f"/api/v1/nodes/{world.nodes[OWN]}",
         {"metadata": {"annotations": {"foresail.dev/clock-scale": None}}},
@@ -126,9 +126,9 @@ async def test_nothing_protected_is_evicted(world: World) -> None:
     """On a node crowded with what protects itself (the pod, each owner up the chain, the namespace, the
     control plane's namespace, a static pod) nothing is evicted.
     """
-    outcome = await Ground(world).decide(aimed(ActionKind.MIGRATE, world.nodes[CROWDED]))
+    outcome = await Ground(world).decide(action_at(ActionKind.MIGRATE, world.nodes[CROWDED]))
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
     assert outcome.phase is ExecutionPhase.REFUSED
     assert outcome.reason is Reason.PROTECTED
 
@@ -151,7 +151,7 @@ async def test_a_stored_plan_evicts_nothing_protected(world: World, owner: str, 
     (pod,) = [pod for pod in world.pods() if pod["metadata"]["name"].startswith(owner)]
     outcome = await Ground(world).resume(evict(pod))
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
     assert outcome.phase is ExecutionPhase.FINISHED
     assert outcome.results[0].reason is Reason.PROTECTED
     assert f"{mark} " in outcome.results[0].message
@@ -256,7 +256,7 @@ async def test_a_stored_plan_is_judged_again(world: World, what: str) -> None:
     operation, reason = HOSTILE[what][0](world), HOSTILE[what][1]
     outcome = await Ground(world).resume(operation)
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
     assert outcome.results[0].reason is reason, outcome.results
     assert any(guard.measured and not guard.passed for guard in outcome.guards)
 
@@ -279,7 +279,7 @@ async def test_an_undo_is_judged_again(world: World) -> None:
 
     assert outcome.rollback_of
     assert outcome.results[0].reason is Reason.CONTROL_PLANE
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
 
 
 async def test_a_mark_set_between_plan_and_write_counts(world: World) -> None:
@@ -291,12 +291,12 @@ async def test_a_mark_set_between_plan_and_write_counts(world: World) -> None:
 
     try:
         outcome = await Ground(world, meanwhile=protect).decide(
-            aimed(ActionKind.MIGRATE, world.nodes[OWN])
+            action_at(ActionKind.MIGRATE, world.nodes[OWN])
         )
     finally:
         world.change(path, {"metadata": {"annotations": dict.fromkeys(KARPENTER)}})
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
     assert outcome.phase is ExecutionPhase.FINISHED
     assert outcome.results[0].reason is Reason.PROTECTED
 
@@ -312,11 +312,11 @@ async def test_a_mark_that_comes_with_a_conflict_counts(world: World) -> None:
 
     world.recorder.before = protect
     try:
-        outcome = await Ground(world).decide(aimed(ActionKind.REPLICATE, world.nodes[OWN]))
+        outcome = await Ground(world).decide(action_at(ActionKind.REPLICATE, world.nodes[OWN]))
     finally:
         world.change(path, {"metadata": {"annotations": dict.fromkeys(KARPENTER)}})
 
-    assert [one.status for one in world.recorder.written] == [409]
+    assert [one.status for one in world.recorder.writes] == [409]
     assert outcome.results[0].reason is Reason.PROTECTED
 
 
@@ -327,10 +327,10 @@ async def test_shadow_mode_sends_dry_runs_only(world: World) -> None:
     for node in (OTHERS, RULES, EMPTY, CROWDED, OWN):
         for kind in (ActionKind.MIGRATE, ActionKind.POWER_STATE, ActionKind.DVFS):
             ground = Ground(world, mode=Mode.SHADOW, options={"namespaces": ()})
-            await ground.decide(aimed(kind, world.nodes[node]))
+            await ground.decide(action_at(kind, world.nodes[node]))
 
-    assert world.recorder.written == []
-    tried = [one.path for one in world.recorder.tried]
+    assert world.recorder.writes == []
+    tried = [one.path for one in world.recorder.attempts]
     assert f"/api/v1/nodes/{world.nodes[EMPTY]}" in tried
     assert not any(world.nodes[RULES] in path or "/db-0/" in path for path in tried)
 
@@ -339,11 +339,11 @@ async def test_active_mode_without_names_writes_nothing(world: World) -> None:
     """An executor that was told no names writes nothing in a cluster of the user's own."""
     for node in (OTHERS, EMPTY, OWN):
         ground = Ground(world, options={"namespaces": ()})
-        await ground.decide(aimed(ActionKind.MIGRATE, world.nodes[node]))
+        await ground.decide(action_at(ActionKind.MIGRATE, world.nodes[node]))
         ground = Ground(world, options={"namespaces": ()})
-        await ground.decide(aimed(ActionKind.POWER_STATE, world.nodes[node]))
+        await ground.decide(action_at(ActionKind.POWER_STATE, world.nodes[node]))
 
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
 
 
 async def test_the_queue_is_opened_and_closed_in_named_namespaces_only(world: World) -> None:
@@ -360,7 +360,7 @@ async def test_the_queue_is_opened_and_closed_in_named_namespaces_only(world: Wo
             path = f"/apis/apps/v1/namespaces/{namespace}/deployments/late-{namespace}"
             world.face.ask("DELETE", path, {"propagationPolicy": "Background"})
 
-    assert [one.path for one in world.recorder.written] == [
+    assert [one.path for one in world.recorder.writes] == [
         "/apis/apps/v1/namespaces/shop/deployments/late-shop"
     ]
 

@@ -57,7 +57,7 @@ async def test_the_issue_s_trials_write_nothing(world: World, tmp_path: Path) ->
     summary = json.loads(done.stdout)
     assert summary["cycles"] > 3
     assert summary["executions"].get("refused: node_not_named", 0) > 0, summary["executions"]
-    assert world.recorder.written == []
+    assert world.recorder.writes == []
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ async def test_one_named_node_is_all_that_sleeps(world: World, tmp_path: Path) -
         world.change(path, {"spec": {"unschedulable": None}, "metadata": meta})
 
     assert done.returncode == 0, done.stderr
-    assert {one.path for one in world.recorder.written} == {path}
+    assert {one.path for one in world.recorder.writes} == {path}
 
 
 @pytest.mark.slow
@@ -88,8 +88,8 @@ async def test_shadow_mode_writes_nothing(world: World, tmp_path: Path) -> None:
     done = run(world, tmp_path)
 
     assert done.returncode == 0, done.stderr
-    assert world.recorder.written == []
-    assert world.recorder.tried != []
+    assert world.recorder.writes == []
+    assert world.recorder.attempts != []
 
 
 def test_the_start_says_what_is_early() -> None:

@@ -22,7 +22,7 @@ from schemas.model import (
 )
 from schemas.registry import UnknownEvent, decode, encode
 from schemas.snapshot import SnapshotWorkloads
-from tests.builders import make_control, stamped
+from tests.builders import make_control, stamp_event
 
 MESSAGE_BYTES = 1_000_000
 
@@ -109,7 +109,7 @@ def test_the_reason_names_the_first_field() -> None:
 
 def test_the_error_of_a_message_is_one_line() -> None:
     """UnknownEvent never carries the message's own megabyte into a log."""
-    one = encode(stamped(make_control()))
+    one = encode(stamp_event(make_control()))
     with pytest.raises(UnknownEvent) as refused:
         decode(one.subject, one.headers, b'{"command": "' + b"x" * MESSAGE_BYTES + b'"}')
     assert len(str(refused.value)) < 500

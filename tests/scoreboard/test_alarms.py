@@ -20,16 +20,16 @@ from tests.builders import (
     make_demand,
     make_observation,
     make_risk,
-    stamped,
+    stamp_event,
 )
 
 HANDLER = build(ScoreboardSettings(), ORIGIN)
 AHEAD: dict[str, Any] = {"horizon_seconds": 20.0}
 
 
-def observed(cycle: int, rows: Any = 2, **fields: Any) -> Event[Any]:
+def observation_event(cycle: int, rows: Any = 2, **fields: Any) -> Event[Any]:
     """Return a stamped observation."""
-    return stamped(make_observation(rows, cycle=cycle, **fields))
+    return stamp_event(make_observation(rows, cycle=cycle, **fields))
 
 
 def state_after(*events: Event[Any], state: ScoreboardState | None = None) -> ScoreboardState:
@@ -65,7 +65,7 @@ def shadow(cycle: int, ratios: dict[str, float], **fields: Any) -> Event[Any]:
         "alarm_ratio": 0.5,
         **AHEAD,
     }
-    return stamped(PredictionShadow(**{**given, **fields}))
+    return stamp_event(PredictionShadow(**{**given, **fields}))
 
 
 def test_alarms_are_hits_misses_and_false_alarms_with_a_lead_time() -> None:
@@ -73,9 +73,14 @@ def test_alarms_are_hits_misses_and_false_alarms_with_a_lead_time() -> None:
     risks = {"node-0": 0.9, "node-1": 0.1, "node-2": 0.9, "node-3": 0.1}
     sick = {name: {"unhealthy_pods": 1} for name in ("node-0", "node-1")}
     calm: dict[str, Any] = {name: {} for name in ("node-2", "node-3")}
-    risk = stamped(make_risk(risks, alarm_ratio=0.5, **AHEAD))
+    risk = stamp_event(make_risk(risks, alarm_ratio=0.5, **AHEAD))
 
-    state = state_after(observed(1, 4), risk, observed(2, {**sick, **calm}), observed(3, 4))
+    state = state_after(
+        observation_event(1, 4),
+        risk,
+        observation_event(2, {**sick, **calm}),
+        observation_event(3, 4),
+    )
     score = scores(state)[0].risk
 
     assert score is not None
@@ -85,9 +90,9 @@ def test_alarms_are_hits_misses_and_false_alarms_with_a_lead_time() -> None:
 
 def test_a_risk_at_the_threshold_is_an_alarm() -> None:
     """Where the action begins, the alarm begins: at the threshold itself, not above it."""
-    risk = stamped(make_risk({"node-0": 0.5, "node-1": 0.499999}, alarm_ratio=0.5, **AHEAD))
+    risk = stamp_event(make_risk({"node-0": 0.5, "node-1": 0.499999}, alarm_ratio=0.5, **AHEAD))
 
-    score = scores(state_after(observed(1), risk, observed(3)))[0].risk
+    score = scores(state_after(observation_event(1), risk, observation_event(3)))[0].risk
 
     assert score is not None
     assert score.false_alarms == 1
@@ -96,11 +101,14 @@ def test_a_risk_at_the_threshold_is_an_alarm() -> None:
 def test_the_running_lead_is_the_mean_over_hits() -> None:
     """Nodes without a hit have no lead and do not shorten it."""
     sick: dict[str, Any] = {"node-0": {"unhealthy_pods": 1}, "node-1": {}}
-    state = state_after(observed(1))
+    state = state_after(observation_event(1))
     for cycle in (1, 3):
         risk = make_risk({"node-0": 0.9, "node-1": 0.1}, cycle=cycle, alarm_ratio=0.5, **AHEAD)
         state = state_after(
-            stamped(risk), observed(cycle + 1, sick), observed(cycle + 2, 2), state=state
+            stamp_event(risk),
+            observation_event(cycle + 1, sick),
+            observation_event(cycle + 2, 2),
+            state=state,
         )
 
     score = scores(state)[-1].risk
@@ -112,7 +120,9 @@ def test_the_running_lead_is_the_mean_over_hits() -> None:
 
 def test_without_a_threshold_there_is_no_alarm() -> None:
     """A prediction that names no action threshold is scored by Brier alone."""
-    state = state_after(observed(1), stamped(make_risk({"node-0": 0.9}, **AHEAD)), observed(3))
+    state = state_after(
+        observation_event(1), stamp_event(make_risk({"node-0": 0.9}, **AHEAD)), observation_event(3)
+    )
     score = scores(state)[0].risk
 
     assert score is not None
@@ -126,7 +136,9 @@ def test_a_failed_attempt_is_seen_in_the_pods_and_not_in_the_health() -> None:
     starting = {"node-0": {}, "node-1": {"unhealthy_pods": 1}}
     told = shadow(1, {"node-0": 0.9, "node-1": 0.1})
 
-    state = state_after(observed(1, pods=pods), told, observed(3, starting, pods=again))
+    state = state_after(
+        observation_event(1, pods=pods), told, observation_event(3, starting, pods=again)
+    )
     (one,) = scores(state)
 
     assert (one.slot, one.model_id) == (1, "tiny/000000000000")
@@ -136,12 +148,14 @@ def test_a_failed_attempt_is_seen_in_the_pods_and_not_in_the_health() -> None:
 
 def test_a_shadow_is_scored_beside_the_active_models() -> None:
     """Both scores of one cycle come, each once, and saying one does not silence the other."""
-    risk = stamped(make_risk({"node-0": 0.5}, **AHEAD))
-    state = state_after(observed(1), risk, shadow(1, {"node-0": 0.2}), observed(3))
+    risk = stamp_event(make_risk({"node-0": 0.5}, **AHEAD))
+    state = state_after(
+        observation_event(1), risk, shadow(1, {"node-0": 0.2}), observation_event(3)
+    )
     both = scores(state)
     assert [one.slot for one in both] == [0, 1]
 
-    after = state_after(stamped(both[0]), state=state)
+    after = state_after(stamp_event(both[0]), state=state)
 
     assert [score.slot for score in scores(after)] == [1]
 
@@ -150,19 +164,22 @@ def test_a_skipped_shadow_is_not_scored() -> None:
     """A shadow that could not speak is no event on its own."""
     nothing = {"status": "skipped", "risk_table": RiskTable(), "nodes": 0}
 
-    assert scores(state_after(observed(1), shadow(1, {}, **nothing), observed(3))) == []
+    assert (
+        scores(state_after(observation_event(1), shadow(1, {}, **nothing), observation_event(3)))
+        == []
+    )
 
 
 def test_running_scores_add_up_over_cycles_and_begin_anew_with_another_model() -> None:
     """The running Brier is the mean over every certain target so far of this model."""
     state = state_after(
-        observed(1),
-        stamped(make_risk({"node-0": 0.5}, **AHEAD)),
-        observed(3),
-        stamped(make_risk({"node-0": 0.1}, cycle=3, **AHEAD)),
-        observed(5),
-        stamped(make_risk({"node-0": 0.1}, cycle=5, model_id="other/1", **AHEAD)),
-        observed(7),
+        observation_event(1),
+        stamp_event(make_risk({"node-0": 0.5}, **AHEAD)),
+        observation_event(3),
+        stamp_event(make_risk({"node-0": 0.1}, cycle=3, **AHEAD)),
+        observation_event(5),
+        stamp_event(make_risk({"node-0": 0.1}, cycle=5, model_id="other/1", **AHEAD)),
+        observation_event(7),
     )
     running = [score.risk.running for score in scores(state) if score.risk is not None]
 
@@ -176,10 +193,12 @@ def test_running_scores_add_up_over_cycles_and_begin_anew_with_another_model() -
 def test_a_quantile_is_scored_by_pinball_loss_of_the_peak() -> None:
     """p90 of the greatest use within the horizon: too low costs nine times too high."""
     table = {"node-0": 0.5, "node-1": 0.9}
-    told = stamped(make_demand(table, quantile=0.9, demand="peak_use", **AHEAD))
+    told = stamp_event(make_demand(table, quantile=0.9, demand="peak_use", **AHEAD))
     peak = {"node-0": {"cpu_used_ratio": 0.7, "memory_used_ratio": 0.1}, "node-1": {}}
 
-    score = scores(state_after(observed(1), told, observed(2, peak), observed(3)))[0].demand
+    score = scores(
+        state_after(observation_event(1), told, observation_event(2, peak), observation_event(3))
+    )[0].demand
 
     assert score is not None
     assert score.pinball_ratio == pytest.approx((0.9 * 0.2 + 0.1 * 0.4) / 2)
@@ -188,12 +207,14 @@ def test_a_quantile_is_scored_by_pinball_loss_of_the_peak() -> None:
 
 def test_horizons_of_their_own_are_scored_each_at_its_end() -> None:
     """Risk and demand of one cycle that look differently far are two outcomes."""
-    risk = stamped(make_risk({"node-0": 0.5}, **AHEAD))
-    demand = stamped(make_demand({"node-0": 0.5}, horizon_seconds=40.0))
+    risk = stamp_event(make_risk({"node-0": 0.5}, **AHEAD))
+    demand = stamp_event(make_demand({"node-0": 0.5}, horizon_seconds=40.0))
 
-    first = state_after(observed(1), risk, demand, observed(3))
+    first = state_after(observation_event(1), risk, demand, observation_event(3))
     assert [(score.part, score.demand) for score in scores(first)] == [("", None)]
-    second = state_after(*(stamped(score) for score in scores(first)), observed(5), state=first)
+    second = state_after(
+        *(stamp_event(score) for score in scores(first)), observation_event(5), state=first
+    )
 
     assert [(score.part, score.risk) for score in scores(second)] == [("demand", None)]
 
@@ -205,8 +226,8 @@ def test_a_far_horizon_is_scored_on_every_nth_cycle() -> None:
     small = build(ScoreboardSettings(forecast_cycles=2), ORIGIN)
     state = small.initial()
     for cycle in range(1, 12):
-        state = small.evolve(state, observed(cycle))
-        told = stamped(make_risk({"node-0": 0.5}, cycle=cycle, horizon_seconds=60.0))
+        state = small.evolve(state, observation_event(cycle))
+        told = stamp_event(make_risk({"node-0": 0.5}, cycle=cycle, horizon_seconds=60.0))
         state = small.evolve(state, told)
 
     assert {forecast.cycle % 3 for forecast in state.forecasts} == {0}
@@ -219,7 +240,7 @@ def test_a_demand_shadow_is_scored_as_demand() -> None:
     table = {"risk_table": None, "demand_table": table_of(DemandTable, rows), "quantile": 0.9}
     told = shadow(1, {"node-0": 0.0}, **table, demand="peak_use", failure="unhealthy")
 
-    (one,) = scores(state_after(observed(1), told, observed(3)))
+    (one,) = scores(state_after(observation_event(1), told, observation_event(3)))
 
     assert one.risk is None
     assert one.demand is not None

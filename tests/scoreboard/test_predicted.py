@@ -10,7 +10,7 @@ from agent_registry.reward import Situation
 from schemas.actions import Action, ActionKind
 from schemas.view import update_view
 from services.scoreboard.predicted import predict_situation, situation_of
-from tests.builders import make_action, make_observation, stamped
+from tests.builders import make_action, make_observation, stamp_event
 
 A, B, C = "safety", "efficiency", "admission"
 BUSY = {"cpu_requested_ratio": 0.8, "memory_requested_ratio": 0.6}
@@ -25,7 +25,9 @@ DEMAND = 0.55 * 0.8 + 0.35 * 0.6
 
 def after(action: Action, **totals: Any) -> tuple[Situation, Situation]:
     """Return the situations before and after an action on three nodes."""
-    view = update_view(None, stamped(make_observation(ROWS, totals={"queue_length": 1, **totals})))
+    view = update_view(
+        None, stamp_event(make_observation(ROWS, totals={"queue_length": 1, **totals}))
+    )
     assert view is not None
     before = situation_of(view)
     return before, predict_situation(before, view.nodes, action)
@@ -92,7 +94,7 @@ def test_a_late_decision_moves_the_queue_only() -> None:
 def test_a_failed_pod_is_a_dead_task() -> None:
     """Only pods that are no longer alive count as dead."""
     pods = {"default/a": {"alive": False, "phase": "Failed"}, "default/b": {}}
-    view = update_view(None, stamped(make_observation(1, pods=pods)))
+    view = update_view(None, stamp_event(make_observation(1, pods=pods)))
     assert view is not None
     assert situation_of(view).dead_tasks == 1
 
@@ -101,7 +103,7 @@ def test_a_failed_pod_is_a_dead_task() -> None:
 def test_pods_go_to_no_node_that_would_not_take_them(state: dict[str, bool]) -> None:
     """With nobody open to take them, what leaves a node arrives nowhere."""
     rows = {"busy": BUSY, "closed": {**CALM, **state}}
-    view = update_view(None, stamped(make_observation(rows)))
+    view = update_view(None, stamp_event(make_observation(rows)))
     assert view is not None
     before = situation_of(view)
 

@@ -22,7 +22,7 @@ from tests.builders import (
     make_execution,
     make_observation,
     make_risk,
-    stamped,
+    stamp_event,
 )
 
 HANDLER = build(ScoreboardSettings(), ORIGIN)
@@ -30,21 +30,21 @@ CALM = {"cpu_requested_ratio": 0.2, "memory_requested_ratio": 0.2}
 HORIZON = {"horizon_seconds": 20.0}
 
 
-def observed(cycle: int, rows: Any = 1, **fields: Any) -> Event[Any]:
+def observation_event(cycle: int, rows: Any = 1, **fields: Any) -> Event[Any]:
     """Return a stamped observation."""
-    return stamped(make_observation(rows, cycle=cycle, **fields))
+    return stamp_event(make_observation(rows, cycle=cycle, **fields))
 
 
-def decided(cycle: int, **fields: Any) -> Event[Any]:
+def decision_event(cycle: int, **fields: Any) -> Event[Any]:
     """Return a stamped decision; a noop unless an action is given."""
-    return stamped(make_decision(cycle=cycle, **fields))
+    return stamp_event(make_decision(cycle=cycle, **fields))
 
 
 def predictions(cycle: int, risk: dict[str, float], demand: dict[str, float]) -> list[Event[Any]]:
     """Return both predictions of a cycle, 20 seconds ahead."""
     return [
-        stamped(make_risk(risk, cycle=cycle, **HORIZON)),
-        stamped(make_demand(demand, cycle=cycle, **HORIZON)),
+        stamp_event(make_risk(risk, cycle=cycle, **HORIZON)),
+        stamp_event(make_demand(demand, cycle=cycle, **HORIZON)),
     ]
 
 
@@ -72,9 +72,9 @@ def forecasts(state: ScoreboardState) -> list[OutcomeForecast]:
 
 def test_a_decision_waits_for_the_next_observation() -> None:
     """Nothing is said of a decision before the observation after it."""
-    state = state_after(observed(1), decided(1))
+    state = state_after(observation_event(1), decision_event(1))
     assert HANDLER.decide(state, overdue=False) == ()
-    (one,) = rewards(state_after(observed(2), state=state))
+    (one,) = rewards(state_after(observation_event(2), state=state))
     assert (one.cycle, one.observed_cycle, one.reason) == (1, 2, None)
 
 
@@ -89,10 +89,12 @@ def test_observed_and_predicted_stand_side_by_side() -> None:
     dead = {"default/a": {"alive": False}}
     (one,) = rewards(
         state_after(
-            observed(1, rows, totals={"energy_watts": 200.0}),
-            stamped(make_risk({"node-0": 0.9, "node-1": 0.2})),
-            decided(1, action=action),
-            observed(2, rows, pods=dead, totals={"energy_watts": 450.0, "completed_tasks": 30}),
+            observation_event(1, rows, totals={"energy_watts": 200.0}),
+            stamp_event(make_risk({"node-0": 0.9, "node-1": 0.2})),
+            decision_event(1, action=action),
+            observation_event(
+                2, rows, pods=dead, totals={"energy_watts": 450.0, "completed_tasks": 30}
+            ),
         )
     )
     assert one.observed is not None
@@ -109,7 +111,7 @@ def test_observed_and_predicted_stand_side_by_side() -> None:
 
 def test_the_causes_are_the_decision_and_both_observations() -> None:
     """A reward names the decision, what it judged and what was seen afterwards."""
-    events = [observed(1), decided(1), observed(2)]
+    events = [observation_event(1), decision_event(1), observation_event(2)]
     (new_event,) = HANDLER.decide(state_after(*events), overdue=False)
     assert new_event.causes == (events[1].id, events[0].id, events[2].id)
     assert (new_event.cycle, new_event.time_seconds) == (1, events[2].data.cluster_time_seconds)
@@ -119,11 +121,11 @@ def test_the_mean_runs_over_observed_totals() -> None:
     """The mean covers every decision observed so far: 2.4 of a noop, then 2.4 - 100."""
     watts = {"energy_watts": 900.0}
     state = state_after(
-        observed(1),
-        decided(1),
-        observed(2, totals=watts),
-        decided(2),
-        observed(3, totals=watts, pods={"default/a": {"alive": False}}),
+        observation_event(1),
+        decision_event(1),
+        observation_event(2, totals=watts),
+        decision_event(2),
+        observation_event(3, totals=watts, pods={"default/a": {"alive": False}}),
     )
     assert [(reward.mean_total, reward.scored) for reward in rewards(state)] == [
         (2.4, 1),
@@ -133,10 +135,10 @@ def test_the_mean_runs_over_observed_totals() -> None:
 
 def test_an_observation_that_comes_too_late_pays_nothing() -> None:
     """Up to three cycles later still counts; from four on the decision is not observed."""
-    state = state_after(observed(1), decided(1))
-    (in_time,) = rewards(state_after(observed(4), state=state))
+    state = state_after(observation_event(1), decision_event(1))
+    (in_time,) = rewards(state_after(observation_event(4), state=state))
     assert (in_time.observed_cycle, in_time.reason) == (4, None)
-    (late,) = rewards(state_after(observed(5), state=state))
+    (late,) = rewards(state_after(observation_event(5), state=state))
     assert (late.observed, late.observed_cycle, late.scored) == (None, None, 0)
     assert late.reason is Reason.NOT_OBSERVED
     assert late.predicted_parts
@@ -144,28 +146,28 @@ def test_an_observation_that_comes_too_late_pays_nothing() -> None:
 
 def test_a_late_decision_waits_for_an_observation_after_it() -> None:
     """An observation stored before the decision cannot show its effect."""
-    state = state_after(observed(1), observed(2), decided(1))
+    state = state_after(observation_event(1), observation_event(2), decision_event(1))
     assert rewards(state) == []
-    assert [reward.observed_cycle for reward in rewards(state_after(observed(3), state=state))] == [
-        3
-    ]
+    assert [
+        reward.observed_cycle for reward in rewards(state_after(observation_event(3), state=state))
+    ] == [3]
 
 
 def test_a_decision_about_an_unseen_cycle_is_not_scored() -> None:
     """Who joined later does not know what the decision started from."""
-    assert rewards(state_after(observed(2), decided(1), observed(3))) == []
+    assert rewards(state_after(observation_event(2), decision_event(1), observation_event(3))) == []
 
 
 def test_a_risk_forecast_is_scored_when_its_horizon_has_passed() -> None:
     """Brier over two nodes, one of which failed midway: (0.2^2 + 0.1^2) / 2."""
     ill = {"node-0": {"unhealthy_pods": 1}, "node-1": {}}
     state = state_after(
-        observed(1, 2),
+        observation_event(1, 2),
         *predictions(1, {"node-0": 0.8, "node-1": 0.1}, {"node-0": 0.5, "node-1": 0.4}),
-        observed(2, ill),
+        observation_event(2, ill),
     )
     assert forecasts(state) == []
-    (one,) = forecasts(state_after(observed(3, 2), state=state))
+    (one,) = forecasts(state_after(observation_event(3, 2), state=state))
     assert one.risk is not None
     assert (one.risk.targets, one.risk.positives, one.risk.brier) == (2, 1, 0.025)
     assert (one.cycle, one.observed_cycle, one.uncertain_targets) == (1, 3, ())
@@ -174,23 +176,30 @@ def test_a_risk_forecast_is_scored_when_its_horizon_has_passed() -> None:
 def test_a_prediction_that_comes_after_its_score_is_not_scored_again() -> None:
     """A demand prediction stored after its cycle was scored for risk makes no second score."""
     risk, demand = predictions(1, {"n1": 0.9}, {"n1": 0.5})
-    later = [observed(cycle) for cycle in range(2, 7)]
-    settled = state_after(observed(1), risk, *later)
+    later = [observation_event(cycle) for cycle in range(2, 7)]
+    settled = state_after(observation_event(1), risk, *later)
     assert [forecast.cycle for forecast in forecasts(settled)] == [1]
 
-    late = state_after(demand, *(observed(cycle) for cycle in range(7, 12)), state=settled)
+    late = state_after(demand, *(observation_event(cycle) for cycle in range(7, 12)), state=settled)
 
     assert [forecast.cycle for forecast in forecasts(late)] == [1]
 
 
 def test_a_long_horizon_does_not_reopen_what_a_shorter_one_settled() -> None:
     """An older forecast that closes later leaves the newest settled cycle as it was."""
-    far = stamped(make_risk({"node-0": 0.9}, cycle=1, horizon_seconds=30.0))
-    near = stamped(make_demand({"node-0": 0.5}, cycle=2, horizon_seconds=10.0))
-    settled = state_after(observed(1), far, observed(2), near, observed(3), observed(4))
+    far = stamp_event(make_risk({"node-0": 0.9}, cycle=1, horizon_seconds=30.0))
+    near = stamp_event(make_demand({"node-0": 0.5}, cycle=2, horizon_seconds=10.0))
+    settled = state_after(
+        observation_event(1),
+        far,
+        observation_event(2),
+        near,
+        observation_event(3),
+        observation_event(4),
+    )
     assert sorted(forecast.cycle for forecast in forecasts(settled)) == [1, 2]
 
-    late = stamped(make_risk({"node-0": 0.9}, cycle=2, horizon_seconds=10.0))
+    late = stamp_event(make_risk({"node-0": 0.9}, cycle=2, horizon_seconds=10.0))
 
     assert state_after(late, state=settled).forecasts == ()
 
@@ -198,9 +207,9 @@ def test_a_long_horizon_does_not_reopen_what_a_shorter_one_settled() -> None:
 def test_what_failed_before_the_prediction_is_no_outcome() -> None:
     """The observation that was predicted from does not count as the outcome."""
     state = state_after(
-        observed(1, {"node-0": {"ready": False}}), *predictions(1, {"node-0": 0.9}, {})
+        observation_event(1, {"node-0": {"ready": False}}), *predictions(1, {"node-0": 0.9}, {})
     )
-    (one,) = forecasts(state_after(observed(2), observed(3), state=state))
+    (one,) = forecasts(state_after(observation_event(2), observation_event(3), state=state))
     assert one.risk is not None
     assert (one.risk.positives, one.risk.brier) == (0, 0.81)
 
@@ -209,10 +218,10 @@ def test_a_demand_forecast_is_scored_at_the_horizons_end() -> None:
     """Errors are observed minus predicted: 0.18 - 0.2 and 0.45 - 0.4 at the third observation."""
     (one,) = forecasts(
         state_after(
-            observed(1, 2),
+            observation_event(1, 2),
             *predictions(1, {}, {"node-0": 0.2, "node-1": 0.4}),
-            observed(2, 2),
-            observed(3, {"node-0": CALM, "node-1": {}}),
+            observation_event(2, 2),
+            observation_event(3, {"node-0": CALM, "node-1": {}}),
         )
     )
     assert one.demand is not None
@@ -235,10 +244,10 @@ def test_what_was_acted_upon_is_left_out(
     action = make_action("safety", ActionKind.THROTTLE, "node-0")
     (one,) = forecasts(
         state_after(
-            observed(1, 2),
+            observation_event(1, 2),
             *predictions(1, {"node-0": 0.9, "node-1": 0.1}, {"node-0": 0.5}),
-            stamped(make_execution(action, **fields)),
-            observed(3, 2),
+            stamp_event(make_execution(action, **fields)),
+            observation_event(3, 2),
         )
     )
     assert one.risk is not None
@@ -251,8 +260,10 @@ def test_what_was_acted_upon_is_left_out(
 
 def test_a_node_that_has_gone_is_left_out() -> None:
     """Nobody knows how a removed node would have done."""
-    state = state_after(observed(1, 2), *predictions(1, {"node-0": 0.1, "node-1": 0.3}, {}))
-    (one,) = forecasts(state_after(observed(3, 1), state=state))
+    state = state_after(
+        observation_event(1, 2), *predictions(1, {"node-0": 0.1, "node-1": 0.3}, {})
+    )
+    (one,) = forecasts(state_after(observation_event(3, 1), state=state))
     assert one.uncertain_targets == ("node-1",)
 
 
@@ -261,10 +272,10 @@ def test_a_skipped_prediction_is_said_to_be_skipped() -> None:
     skipped: dict[str, Any] = {"status": "skipped", "reason": Reason.STALE_SIGNAL, **HORIZON}
     (one,) = forecasts(
         state_after(
-            observed(1),
-            stamped(make_risk({}, **skipped)),
-            stamped(make_demand({}, **skipped)),
-            observed(3),
+            observation_event(1),
+            stamp_event(make_risk({}, **skipped)),
+            stamp_event(make_demand({}, **skipped)),
+            observation_event(3),
         )
     )
     assert (one.risk, one.demand, one.reason) == (None, None, Reason.PREDICTION_SKIPPED)
@@ -275,7 +286,7 @@ def test_a_large_cluster_is_sampled() -> None:
     small = build(ScoreboardSettings(forecast_targets=2), ORIGIN)
     state = small.initial()
     ratios = {f"node-{number}": 0.1 for number in range(5)}
-    for event in [observed(1, 5), *predictions(1, ratios, ratios)]:
+    for event in [observation_event(1, 5), *predictions(1, ratios, ratios)]:
         state = small.evolve(state, event)
     (pending,) = state.forecasts
     assert pending.risk is not None
@@ -291,9 +302,9 @@ def chain() -> list[Event[Any]]:
         rows = {"node-0": {}, "node-1": {"cpu_requested_ratio": 0.1 * cycle}}
         data = make_observation(rows, cycle=cycle, previous=full)
         full = apply_frame(full, data)
-        events += [stamped(data), *predictions(cycle, {"node-0": 0.3}, {"node-1": 0.2})]
-        events.append(decided(cycle, action=action))
-        events.append(stamped(make_execution(action, cycle=cycle)))
+        events += [stamp_event(data), *predictions(cycle, {"node-0": 0.3}, {"node-1": 0.2})]
+        events.append(decision_event(cycle, action=action))
+        events.append(stamp_event(make_execution(action, cycle=cycle)))
     return events
 
 
@@ -304,7 +315,7 @@ def test_what_the_log_holds_is_not_said_again() -> None:
         state = HANDLER.evolve(state, event)
         for new_event in HANDLER.decide(state, overdue=False):
             said.append((new_event.data.TYPE, new_event.cycle))
-            state = HANDLER.evolve(state, stamped(new_event.data, cycle=new_event.cycle))
+            state = HANDLER.evolve(state, stamp_event(new_event.data, cycle=new_event.cycle))
         assert HANDLER.decide(state, overdue=False) == ()
         assert HANDLER.open_cycle(state) is None
     assert sorted(said) == [
@@ -326,11 +337,11 @@ def test_what_waits_is_bounded() -> None:
     small = build(ScoreboardSettings(keep_cycles=3), ORIGIN)
     state = small.initial()
     for cycle in range(1, 20):
-        state = small.evolve(state, observed(cycle))
+        state = small.evolve(state, observation_event(cycle))
         for event in predictions(cycle, {"node-0": 0.1}, {"node-0": 0.1}):
             state = small.evolve(state, event)
         if cycle % 2:
-            state = small.evolve(state, decided(cycle))
+            state = small.evolve(state, decision_event(cycle))
     waiting = (state.befores, state.decisions, state.forecasts)
     assert all(len(rows) <= 3 for rows in waiting)
     assert len(state.owed) <= 6

@@ -54,7 +54,7 @@ class Scripted:
         return True
 
 
-async def watched(scripted: Scripted, clock: ManualClock, patience: float = 8.0) -> list[str]:
+async def watch_until(scripted: Scripted, clock: ManualClock, patience: float = 8.0) -> list[str]:
     """Watch until it was asked often enough; return what was told."""
     told: list[str] = []
     async with (
@@ -73,7 +73,7 @@ async def test_silence_is_answered_once_and_said() -> None:
     """
     one = Scripted(lambda asked: WELL if asked < 10 else None)
 
-    assert ["p frozen: no sign of life for 8.0 s; killed"] == await watched(one, ManualClock())
+    assert ["p frozen: no sign of life for 8.0 s; killed"] == await watch_until(one, ManualClock())
     assert 1 == len(one.whys)
 
 
@@ -85,7 +85,7 @@ async def test_a_refused_question_is_silence() -> None:
             return WELL
         raise ConnectionRefusedError
 
-    assert 1 == len(await watched(Scripted(answer), ManualClock()))
+    assert 1 == len(await watch_until(Scripted(answer), ManualClock()))
 
 
 async def test_patience_of_zero_is_for_ever() -> None:
@@ -107,7 +107,7 @@ async def test_when_the_machine_slept_nobody_is_killed() -> None:
 
     one = Scripted(lambda asked: WELL if asked < 2 else LivenessReport(3_600.0, ready=True))
 
-    assert [] == await watched(one, Slept())
+    assert [] == await watch_until(one, Slept())
 
 
 async def test_only_the_process_itself_answers_for_itself() -> None:

@@ -39,7 +39,7 @@ def snapshot_event(*, readable: bool) -> Event[Any]:
         "failing_since_seconds": None if readable else builders.START_SECONDS + 7,
     }
     sources = tuple(source.model_copy(update=changes) for source in data.sources)
-    return builders.stamped(data.model_copy(update={"sources": sources}))
+    return builders.stamp_event(data.model_copy(update={"sources": sources}))
 
 
 def status_after(event: Event[Any]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from tests.builders import (
     make_proposal,
     make_reaction,
     make_risk,
-    stamped,
+    stamp_event,
 )
 
 SECOND_NS = 1_000_000_000
@@ -59,7 +59,7 @@ def events_of_layers() -> list[Event[Any]]:
         make_execution(action, cycle=2),
         make_reaction(cycle=3, reactions=(gone,)),
     ]
-    return [stamped(one, seq=number) for number, one in enumerate(data, start=1)]
+    return [stamp_event(one, seq=number) for number, one in enumerate(data, start=1)]
 
 
 def write_recording(path: Path, events: Sequence[Event[Any]], *foreign: StoredMessage) -> Path:

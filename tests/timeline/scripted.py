@@ -40,7 +40,7 @@ class Played:
         """Return the steps of a lane that say a word."""
         return [step for step in self.incident.steps if step.lane is lane and word in step.text]
 
-    def told(self, reason: str, name: str = "") -> dict[str, float]:
+    def kube_event_times(self, reason: str, name: str = "") -> dict[str, float]:
         """Return the first time of each object about which the twin wrote a KubeEvent."""
         found: dict[str, float] = {}
         for event in self.twin.engine.store.list("events"):
@@ -50,7 +50,7 @@ class Played:
                 found[about] = min(at, found.get(about, at))
         return found
 
-    def created(self) -> dict[str, float]:
+    def creation_times(self) -> dict[str, float]:
         """Return when each pod was created, as the controllers said."""
         found = {}
         for event in self.twin.engine.store.list("events"):
@@ -61,7 +61,7 @@ class Played:
 
     def waits(self) -> dict[str, float]:
         """Return how long each pod waited for its node, as the controllers and scheduler said."""
-        scheduled, created = self.told("Scheduled"), self.created()
+        scheduled, created = self.kube_event_times("Scheduled"), self.creation_times()
         return {pod: scheduled[pod] - at for pod, at in created.items() if pod in scheduled}
 
 
@@ -71,7 +71,7 @@ def seconds_of(stamp: Any) -> float:
 
 
 @cache
-def played(name: str) -> Played:
+def play_incident(name: str) -> Played:
     """Play an incident once for all tests."""
     path = Path(mkdtemp(prefix="timeline-")) / f"{name}.fslog"
     kept: list[InProcessTwin] = []

@@ -9,18 +9,22 @@ from docs.make_screens import DOCS, EXPLAINED, TOLD, explain_screen, timeline_sc
 from foresail.explanation import screen
 from foresail.log_source import RecordingSource
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecords
-from tests.readable_goldens import COLUMNS, ROWS, shown
-from tests.timeline.scripted import played
+from tests.readable_goldens import COLUMNS, ROWS, plain_text
+from tests.timeline.scripted import play_incident
 
 
 def test_the_picture_of_an_explanation_is_current() -> None:
     """`python -m docs.make_screens` writes it anew."""
-    assert explain_screen(played(EXPLAINED).recording) == (DOCS / "explain.svg").read_text("utf-8")
+    assert explain_screen(play_incident(EXPLAINED).recording) == (DOCS / "explain.svg").read_text(
+        "utf-8"
+    )
 
 
 def test_the_picture_of_a_timeline_is_current() -> None:
     """`python -m docs.make_screens` writes it anew."""
-    assert timeline_screen(played(TOLD).recording) == (DOCS / "timeline.svg").read_text("utf-8")
+    assert timeline_screen(play_incident(TOLD).recording) == (DOCS / "timeline.svg").read_text(
+        "utf-8"
+    )
 
 
 def test_pictures_load_nothing() -> None:
@@ -36,14 +40,14 @@ def test_the_screens_of_a_run_fit_the_terminal() -> None:
 
     async def read_all() -> CycleRecords:
         records = CycleRecords(limit=1_000)
-        messages = RecordingSource(played(EXPLAINED).recording).messages(CYCLE_SUBJECTS)
+        messages = RecordingSource(play_incident(EXPLAINED).recording).messages(CYCLE_SUBJECTS)
         async for entry in read_events(messages):
             assert entry.event is not None
             records = records.after(entry.event)
         return records
 
     decided = [one for one in asyncio.run(read_all()).by_cycle.values() if one.decision]
-    screens = [shown(screen(record, recording="run.fslog")).splitlines() for record in decided]
+    screens = [plain_text(screen(record, recording="run.fslog")).splitlines() for record in decided]
     assert len(screens) > 70
     longer = [len(lines) for lines in screens if len(lines) > ROWS]
     assert len(longer) <= 0.05 * len(screens)

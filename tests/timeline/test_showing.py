@@ -13,7 +13,7 @@ import pytest
 from foresail.__main__ import main
 from foresail.timeline.html import page_of
 from foresail.timeline.terminal import lag, lasted
-from tests.timeline.scripted import played
+from tests.timeline.scripted import play_incident
 
 Timeline = Callable[..., str]
 
@@ -21,7 +21,7 @@ Timeline = Callable[..., str]
 @pytest.fixture
 def timeline(capsys: pytest.CaptureFixture[str]) -> Timeline:
     """Run `foresail timeline` over the recording of the failing node."""
-    file = played("node-failure").recording
+    file = play_incident("node-failure").recording
     capsys.readouterr()  # what the play itself said, if this test is the first to want it
 
     def run(*arguments: str, code: int = 0) -> str:
@@ -103,7 +103,7 @@ class Page(HTMLParser):
 @pytest.mark.parametrize("name", ["hpa-lag", "node-failure", "unschedulable-burst"])
 def test_the_page_stands_alone(name: str) -> None:
     """It loads nothing, forbids itself to, and holds a mark and a row for every step."""
-    incident = played(name).incident
+    incident = play_incident(name).incident
     text = page_of(incident)
     page = Page(text)
 
@@ -116,7 +116,7 @@ def test_the_page_stands_alone(name: str) -> None:
 
 def test_names_cannot_become_markup() -> None:
     """Names come from a cluster, so they are escaped everywhere."""
-    incident = played("hpa-lag").incident
+    incident = play_incident("hpa-lag").incident
     step = incident.steps[0].model_copy(update={"text": "<script>alert(1)</script>"})
     curve = incident.curves[0].model_copy(update={"name": "\"><img src=x onerror='x'>"})
     hostile = incident.model_copy(

@@ -74,7 +74,7 @@ class OtlpReceiver:
         for group in request.resource_spans:
             resource = _values(group.resource.attributes)
             for scope in group.scope_spans:
-                self.spans += [_received(resource["service.name"], span) for span in scope.spans]
+                self.spans += [_receive(resource["service.name"], span) for span in scope.spans]
 
     def traces(self) -> dict[str, list[ReceivedSpan]]:
         """Return the spans by trace."""
@@ -84,7 +84,7 @@ class OtlpReceiver:
         return found
 
 
-def _received(service: str, span: Any) -> ReceivedSpan:
+def _receive(service: str, span: Any) -> ReceivedSpan:
     return ReceivedSpan(
         service=service,
         name=span.name,

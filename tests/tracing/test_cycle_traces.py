@@ -23,7 +23,7 @@ from schemas.registry import LAYERS, encode
 from services.tracing.export import SpanSender
 from services.tracing.service import trace
 from services.tracing.settings import TracingSettings
-from tests.builders import ORIGIN, make_decision, make_observation, stamped
+from tests.builders import ORIGIN, make_decision, make_observation, stamp_event
 from tests.tracing.otlp_receiver import OtlpReceiver, ReceivedSpan
 
 REPOSITORY = Path(__file__).parents[2]
@@ -121,11 +121,11 @@ async def test_a_receiver_that_refuses_costs_spans_and_nothing_else(recording: P
 
 def test_a_span_lasts_from_its_newest_cause_to_its_own_storing() -> None:
     """The referee's span is the time the referee took; an event without causes is a point."""
-    observation = stamped(make_observation(cycle=2))
-    decision = stamped(make_decision(cycle=2), causes=[observation.id])
+    observation = stamp_event(make_observation(cycle=2))
+    decision = stamp_event(make_decision(cycle=2), causes=[observation.id])
     builder = SpanBuilder()
-    (observed,) = builder.build(_stored(observation, 1, 1_000))
-    (decided,) = builder.build(_stored(decision, 2, 1_700))
+    (observed,) = builder.build(_stored_message(observation, 1, 1_000))
+    (decided,) = builder.build(_stored_message(decision, 2, 1_700))
     (root,) = builder.finish()
 
     assert (1_000, 1_000) == (observed.start_ns, observed.end_ns)
@@ -139,10 +139,12 @@ def test_a_span_lasts_from_its_newest_cause_to_its_own_storing() -> None:
 def test_what_comes_late_joins_its_cycle_whose_root_is_sent_once() -> None:
     """A reward three cycles later is part of the old trace; the root is not sent again."""
     builder = SpanBuilder()
-    first = stamped(make_observation(cycle=1))
-    builder.build(_stored(first, 1, 1_000))
-    closed = builder.build(_stored(stamped(make_observation(cycle=4)), 2, 2_000))
-    late = builder.build(_stored(stamped(make_decision(cycle=1), causes=[first.id]), 3, 3_000))
+    first = stamp_event(make_observation(cycle=1))
+    builder.build(_stored_message(first, 1, 1_000))
+    closed = builder.build(_stored_message(stamp_event(make_observation(cycle=4)), 2, 2_000))
+    late = builder.build(
+        _stored_message(stamp_event(make_decision(cycle=1), causes=[first.id]), 3, 3_000)
+    )
 
     assert ["cycle 1", "observation"] == [span.name for span in closed]
     assert ["decision"] == [span.name for span in late]
@@ -173,7 +175,7 @@ async def test_the_live_log_is_traced_by_a_process_of_its_own(tmp_path: Path) ->
             stdout=asyncio.subprocess.DEVNULL,
         )
         try:
-            encoded = encode(stamped(make_observation(cycle=1)))
+            encoded = encode(stamp_event(make_observation(cycle=1)))
             await bus.publish([Message(encoded.subject, encoded.headers, encoded.data)])
             async with asyncio.timeout(30):
                 while not receiver.spans:
@@ -189,7 +191,7 @@ async def test_the_live_log_is_traced_by_a_process_of_its_own(tmp_path: Path) ->
     assert (1, 0) == (info.messages, process.returncode)
 
 
-def _stored(event: object, seq: int, time_ns: int) -> StoredMessage:
+def _stored_message(event: object, seq: int, time_ns: int) -> StoredMessage:
     encoded = encode(event)  # type: ignore[arg-type]
     return StoredMessage(seq, time_ns, encoded.subject, encoded.headers, encoded.data)
 

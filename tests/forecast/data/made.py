@@ -28,7 +28,7 @@ class Event(NamedTuple):
     segment: int = 0
 
 
-def drawn(seed: int, events: int = 60, tasks: int = 5) -> list[Event]:
+def draw_events(seed: int, events: int = 60, tasks: int = 5) -> list[Event]:
     """Draw events of any kinds in any succession, in time order, with ties, in up to two segments."""
     chance = random.Random(seed)
     times = sorted(chance.randrange(0, 90) * MINUTE_US + chance.randrange(2) for _ in range(events))

@@ -34,7 +34,7 @@ def _with(number: int, field: int, value: object) -> list[str]:
     return [*GOOD[:number], ",".join(cells), *GOOD[number + 1 :]]
 
 
-def _truncated(folder: Path) -> Path:
+def _truncated_file(folder: Path) -> Path:
     path = _csv(folder, [line for _ in range(300) for line in GOOD[:1]])
     path.write_bytes(path.read_bytes()[:-20])
     return path
@@ -96,7 +96,7 @@ def _lines(lines: Sequence[str]) -> Callable[[Path], Path]:
 
 PART = "part-00000-of-00500.csv.gz"
 CASES: dict[str, tuple[Callable[[Path], Path], str]] = {
-    "truncated gzip": (_truncated, f"{PART} = Compressed file ended"),
+    "truncated gzip": (_truncated_file, f"{PART} = Compressed file ended"),
     "damaged parquet": (_no_parquet, "task_events.parquet = "),
     "wrong column count": (_lines([line + ",7" for line in GOOD]), f"{PART} row 1 = 14: column-count"),
     "one row too short": (_lines([GOOD[0], "600000001,,1", *GOOD[2:]]), f"{PART} row 2, columns = 3: column-count"),

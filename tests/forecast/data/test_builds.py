@@ -17,13 +17,13 @@ from lab.forecast.dataset_build import DatasetPlan, build_dataset
 from lab.forecast.labels import LabelChoice
 from lab.forecast.workspace import Workspace, workspace_of
 from lab.traces.event_reader import EventReader
-from tests.forecast.data.made import drawn, made_reader
+from tests.forecast.data.made import draw_events, made_reader
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> EventReader:
+def made_history(monkeypatch: pytest.MonkeyPatch) -> EventReader:
     """Let builds read a made history."""
-    reader = made_reader(drawn(seed=11, events=400, tasks=20), at_a_time=50)
+    reader = made_reader(draw_events(seed=11, events=400, tasks=20), at_a_time=50)
     monkeypatch.setattr(dataset_build, "event_reader", lambda trace: reader)
     return reader
 
@@ -46,7 +46,9 @@ def _bytes(folder: Path) -> Mapping[str, bytes]:
 
 
 @pytest.mark.parametrize("anchor", ["schedule", "grid"])
-def test_a_repeated_build_is_byte_identical(made: EventReader, tmp_path: Path, anchor: str) -> None:
+def test_a_repeated_build_is_byte_identical(
+    made_history: EventReader, tmp_path: Path, anchor: str
+) -> None:
     """Two workspaces, one command: the same files with the same bytes, the manifest among them."""
     for place in ("a", "b"):
         build_dataset(_plan(tmp_path, anchor=anchor), tmp_path / place, _quiet)
@@ -58,7 +60,7 @@ def test_a_repeated_build_is_byte_identical(made: EventReader, tmp_path: Path, a
 
 
 def test_an_interrupted_build_goes_on_where_it_was(
-    made: EventReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    made_history: EventReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After Ctrl-C in a late stage, earlier stages are not done again, and the result is the same."""
     build_dataset(_plan(tmp_path), tmp_path / "whole", _quiet)
@@ -104,7 +106,7 @@ def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_name_is_not_taken_over_silently(made: EventReader, tmp_path: Path) -> None:
+def test_a_name_is_not_taken_over_silently(made_history: EventReader, tmp_path: Path) -> None:
     """The same build is found again; another one under its name is refused, unless told to replace."""
     plan, other = _plan(tmp_path), _plan(tmp_path, anchor="grid")
     build_dataset(plan, tmp_path, _quiet)
@@ -117,7 +119,7 @@ def test_a_name_is_not_taken_over_silently(made: EventReader, tmp_path: Path) ->
     assert finished_build(tmp_path / "none", {}, replace=False) is None
 
 
-def test_anchors_and_features_are_in_one_order(made: EventReader, tmp_path: Path) -> None:
+def test_anchors_and_features_are_in_one_order(made_history: EventReader, tmp_path: Path) -> None:
     """Rows of a slice, of chunks and of the whole are the same rows, on disk or computed."""
     build_dataset(_plan(tmp_path), tmp_path, _quiet)
     build_dataset(
@@ -137,7 +139,7 @@ def test_anchors_and_features_are_in_one_order(made: EventReader, tmp_path: Path
     assert LabelChoice((Kind.FAIL,), 15) == stored.choice
 
 
-def test_counts_sum_to_the_rows(made: EventReader, tmp_path: Path) -> None:
+def test_counts_sum_to_the_rows(made_history: EventReader, tmp_path: Path) -> None:
     """Positives, negatives, censored and excluded rows are all the rows, at each horizon."""
     manifest, _ = build_dataset(_plan(tmp_path, feature_set="none"), tmp_path, _quiet)
 
@@ -156,7 +158,7 @@ def test_an_attempt_that_was_acted_upon_has_no_label(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Uncertain attempts stay in the dataset as history, without a label, and are counted."""
-    events = drawn(seed=11, events=400, tasks=20)
+    events = draw_events(seed=11, events=400, tasks=20)
     reader = made_reader(events, at_a_time=50, uncertain_jobs=[1])
     monkeypatch.setattr(dataset_build, "event_reader", lambda trace: reader)
     manifest, _ = build_dataset(_plan(tmp_path, feature_set="none"), tmp_path, _quiet)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from features.history import Kind
 from lab.forecast.anchors import GRID_US, Grid, write_attempts
 from lab.forecast.labels import LabelChoice
-from tests.forecast.data.made import MINUTE_US, Event, drawn, write_events
+from tests.forecast.data.made import MINUTE_US, Event, draw_events, write_events
 
 CHOICE = LabelChoice((Kind.FAIL,), 15)
 
@@ -43,7 +43,7 @@ def _slow(
 @given(st.integers(0, 10**6), st.sampled_from([1, 10, 1_000]))
 def test_the_grid_holds_every_running_attempt_at_every_moment(seed: int, at_least: int) -> None:
     """Each attempt stands at each multiple of 5 minutes between its start and end, in order, once."""
-    grid = _grid(drawn(seed))
+    grid = _grid(draw_events(seed))
 
     frames = list(grid.frames(at_least))
 

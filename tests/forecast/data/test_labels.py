@@ -14,7 +14,7 @@ from features.history import Kind
 from lab.forecast.anchors import schedule_anchors, write_attempts
 from lab.forecast.labels import LabelChoice
 from lab.traces.events import ENDS
-from tests.forecast.data.made import MINUTE_US, Event, drawn, write_events
+from tests.forecast.data.made import MINUTE_US, Event, draw_events, write_events
 
 CHOICE = LabelChoice((Kind.EVICT, Kind.FAIL), 15)
 OUTCOMES = ["end_kind", "end_us", *(f"label_{minutes}m" for minutes in CHOICE.horizons)]
@@ -62,7 +62,7 @@ def _slow(events: Sequence[Event]) -> list[tuple[int, int, int, int, list[int], 
 @given(st.integers(0, 10**6), st.sampled_from([3, 11, 100]))
 def test_labels_are_what_looking_ahead_row_by_row_finds(seed: int, at_a_time: int) -> None:
     """Ends, labels, censoring and job facts agree with a plain search, however the events are cut."""
-    events = drawn(seed)
+    events = draw_events(seed)
 
     found = _anchors(events, at_a_time)
 
@@ -86,7 +86,7 @@ def test_labels_are_what_looking_ahead_row_by_row_finds(seed: int, at_a_time: in
 @given(st.integers(0, 10**6), st.integers(10, 80))
 def test_deleting_the_future_changes_no_column_but_the_outcome(seed: int, minute: int) -> None:
     """Without the events at or after a moment, every row before it keeps all but end and labels."""
-    events = drawn(seed)
+    events = draw_events(seed)
     moment_us = minute * MINUTE_US
 
     before = [event for event in events if event.time_us < moment_us]
@@ -156,7 +156,7 @@ def test_the_choice_of_failures_decides_the_label() -> None:
 @given(st.integers(0, 10**6), st.sampled_from([3, 100]))
 def test_an_end_knows_when_its_attempt_began(seed: int, at_a_time: int) -> None:
     """The start of an end is the task's last SCHEDULE with no end between, in the same segment."""
-    events = list(dict.fromkeys(drawn(seed)))
+    events = list(dict.fromkeys(draw_events(seed)))
     running: dict[tuple[int, ...], int] = {}
     expected = []
     for event in events:

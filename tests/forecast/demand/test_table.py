@@ -45,7 +45,7 @@ def options() -> DemandOptions:
 
 
 @pytest.fixture(scope="module")
-def done(folder: Path, options: DemandOptions) -> DemandRun:
+def demand_run(folder: Path, options: DemandOptions) -> DemandRun:
     """Return one run."""
     return run_demand(folder, options, lambda text: None)
 
@@ -140,13 +140,13 @@ def test_scores_by_hand(jobs: tuple[Family, Origins]) -> None:
     assert (gain.units, gain.unit) == (len(set(rows.owner[test])), "series")
 
 
-def test_the_table_holds_every_method_on_every_family(done: DemandRun) -> None:
+def test_the_table_holds_every_method_on_every_family(demand_run: DemandRun) -> None:
     """Each family has all rules and the model, and the model's quantiles do not cross."""
-    assert [table.family for table in done.tables] == [
+    assert [table.family for table in demand_run.tables] == [
         "google2011 job-days cpu",
         "google2019 cell cpu",
     ]
-    for table in done.tables:
+    for table in demand_run.tables:
         assert [row.method for row in table.methods] == [*RULES, MODEL]
         rates = [row.plain_violation for row in table.quantiles]
         assert rates == sorted(rates, reverse=True)
@@ -155,11 +155,11 @@ def test_the_table_holds_every_method_on_every_family(done: DemandRun) -> None:
 
 
 def test_equal_runs_write_equal_bytes(
-    folder: Path, options: DemandOptions, done: DemandRun, tmp_path: Path
+    folder: Path, options: DemandOptions, demand_run: DemandRun, tmp_path: Path
 ) -> None:
     """Two runs give the same model directory and the same report, byte for byte."""
     again = run_demand(folder, options, lambda text: None)
-    for name, one in (("a", done), ("b", again)):
+    for name, one in (("a", demand_run), ("b", again)):
         one.model.write(tmp_path / name)
     first, second = (
         {path.name: path.read_bytes() for path in sorted((tmp_path / name).iterdir())}
@@ -168,15 +168,17 @@ def test_equal_runs_write_equal_bytes(
     assert first == second
     assert {"manifest.json", "card.md", "demand-3600s-p90.ubj"} <= first.keys()
     about = {"name": "tiny"}
-    assert as_markdown(done.tables, 0.05, about) == as_markdown(again.tables, 0.05, about)
-    assert json.dumps(as_json(done.tables, 0.05, about)) == json.dumps(
+    assert as_markdown(demand_run.tables, 0.05, about) == as_markdown(again.tables, 0.05, about)
+    assert json.dumps(as_json(demand_run.tables, 0.05, about)) == json.dumps(
         as_json(again.tables, 0.05, about)
     )
 
 
-def test_the_model_directory_can_be_read_and_predicts(done: DemandRun, tmp_path: Path) -> None:
+def test_the_model_directory_can_be_read_and_predicts(
+    demand_run: DemandRun, tmp_path: Path
+) -> None:
     """What was written is a demand model of four quantiles with a factor each but the median's."""
-    done.model.write(tmp_path / "model")
+    demand_run.model.write(tmp_path / "model")
     manifest = read_model(tmp_path / "model").manifest
     assert (manifest.kind, manifest.quantiles) == ("demand", (0.5, 0.9, 0.95, 0.99))
     kinds = {booster.quantile: booster.calibration.kind for booster in manifest.boosters}

@@ -133,7 +133,7 @@ def _attempts(events: Events) -> list[Seen]:
     return seen
 
 
-def _remembered(seen: list[Seen], key: str, value: Any, before_us: int | None) -> list[Seen]:
+def _events_since_new(seen: list[Seen], key: str, value: Any, before_us: int | None) -> list[Seen]:
     """Return a key's events before a time, from the last one on at which it was new."""
     idle_us = IDLE_US.get(key, WEEK_US)
     kept: list[Seen] = []
@@ -155,7 +155,7 @@ def _mark_firsts(seen: list[Seen], key: str) -> None:
     for value in {one.keys[key] for one in seen}:
         mine = [one for one in seen if one.keys[key] == value]
         for place, one in enumerate(mine):
-            kept = _remembered(mine[: place + 1], key, value, None)
+            kept = _events_since_new(mine[: place + 1], key, value, None)
             for kind, name in ((Kind.SCHEDULE, "new"), (Kind.FAIL, "failed")):
                 count = [other.kind for other in kept].count(kind)
                 if count == 1 and one.kind == kind:
@@ -172,7 +172,7 @@ def _row(
     values: dict[str, float] = {}
     for key in keys:
         known = jobs if key.endswith("_jobs") else tasks
-        mine = _remembered(known, key, keys[key], row["time_us"])
+        mine = _events_since_new(known, key, keys[key], row["time_us"])
         values |= {
             f"{key}_{name}": (NAN if keys[key] == -1 else value)
             for name, value in _block(mine, row["time_us"]).items()
@@ -269,7 +269,7 @@ def _own(row: dict[str, Any], tasks: list[Seen], events: Events) -> dict[str, fl
         if table.kind[place] == MachineKind.REMOVE:
             removals += 1
             removed = time_us if time_us > 0 else removed
-    here = [] if machine < 0 else _remembered(tasks, "machine", machine, now_us)
+    here = [] if machine < 0 else _events_since_new(tasks, "machine", machine, now_us)
     free_cpus = cpus - sum(one.cpu for one in here) / 1e6
     free_memory = memory - sum(one.memory for one in here) / 1e6
     asked = [_millionths(row[f"{name}_request"]) for name in ("cpu", "memory")]

@@ -17,7 +17,7 @@ CHECK = ("forecast", "check-leaks", "--dataset", "made", "--rows", "400")
 
 
 @pytest.fixture
-def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def built_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Build a dataset without stored features in a workspace of its own."""
     monkeypatch.setenv("BORG_XGBOOST_WORKSPACE", str(tmp_path))
     monkeypatch.delenv("BORG_DATA_DIR", raising=False)
@@ -27,7 +27,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert main(["forecast", *build, "--features", "none"]) == 0
 
 
-@pytest.mark.usefixtures("built")
+@pytest.mark.usefixtures("built_dataset")
 def test_the_command_passes_honest_features_and_fails_a_leak(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ NAMES = st.sampled_from(sorted(FEATURE_SETS))
 CUTS = st.lists(st.integers(0, ROWS), max_size=8)
 
 
-def _resolved(events: Events) -> Events:
+def _resolve(events: Events) -> Events:
     _, tasks = Attempts.none().resolve(events.tasks)
     return Events(tasks, events.jobs, events.machines)
 
@@ -40,7 +40,7 @@ def test_pieces_trims_and_checkpoints_change_no_bit(
     """Every value is the same however events are cut, with trims and checkpoints in between."""
     chosen, events = FEATURE_SETS[name], history(seed, ROWS)
     anchors = questions(seed, events, QUESTIONS)
-    whole = History.begin(chosen).extend(_resolved(events)).features(anchors)
+    whole = History.begin(chosen).extend(_resolve(events)).features(anchors)
 
     live, attempts, found, now_us = History.begin(chosen), Attempts.none(), [], -1
     places = sorted({0, *cuts, ROWS})
@@ -65,7 +65,7 @@ def test_pieces_trims_and_checkpoints_change_no_bit(
 @given(name=NAMES, seed=st.integers(0, 10**6), place=st.integers(0, QUESTIONS - 1))
 def test_what_lies_at_or_after_a_row_is_invisible_to_it(name: str, seed: int, place: int) -> None:
     """Deleting the future, ties included, changes no value of a row; nor do later failures."""
-    chosen, events = FEATURE_SETS[name], _resolved(history(seed, ROWS))
+    chosen, events = FEATURE_SETS[name], _resolve(history(seed, ROWS))
     anchors = questions(seed, events, QUESTIONS)
     moment_us = int(anchors.time_us[place])
     early = anchors.rows(anchors.time_us <= moment_us)
@@ -95,7 +95,7 @@ def test_a_tie_is_invisible_and_one_microsecond_later_it_is_not(name: str) -> No
 
 def test_the_order_of_questions_does_not_matter() -> None:
     """Rows may be asked for in any order and together: each gets the values it gets alone."""
-    chosen, events = FEATURE_SETS["full"], _resolved(history(7, ROWS))
+    chosen, events = FEATURE_SETS["full"], _resolve(history(7, ROWS))
     anchors = questions(7, events, QUESTIONS)
     past = History.begin(chosen).extend(events)
     whole = past.features(anchors)

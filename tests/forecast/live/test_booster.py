@@ -17,38 +17,38 @@ from tests.forecast.live.one_split import one_split
 
 
 @pytest.fixture(scope="module")
-def shipped() -> bytes:
+def shipped_booster() -> bytes:
     """Return the shipped model's booster."""
     return (folder_of("small-risk") / "risk-900s.ubj").read_bytes()
 
 
 @pytest.fixture(scope="module")
-def rows(shipped: bytes) -> Any:
+def rows(shipped_booster: bytes) -> Any:
     """Return rows of small whole numbers, large ones and holes."""
     dice = np.random.default_rng(1)
-    shape = (200, Booster(shipped, "shipped").features)
+    shape = (200, Booster(shipped_booster, "shipped").features)
     values = np.where(
         dice.random(shape) < 0.5, dice.poisson(2, shape), dice.exponential(1e3, shape)
     )
     return np.where(dice.random(shape) < 0.2, np.nan, values).astype(np.float32)
 
 
-def test_margins_are_the_packages(shipped: bytes, rows: Any) -> None:
+def test_margins_are_the_packages(shipped_booster: bytes, rows: Any) -> None:
     """Every bit of every margin."""
     theirs = xgboost.Booster({"nthread": 1})
-    theirs.load_model(bytearray(shipped))
+    theirs.load_model(bytearray(shipped_booster))
 
-    ours = Booster(shipped, "shipped").margins(rows)
+    ours = Booster(shipped_booster, "shipped").margins(rows)
 
     assert np.array_equal(ours, theirs.inplace_predict(rows, predict_type="margin"))
     assert len(np.unique(ours)) > 20
 
 
-def test_contributions_are_the_packages_and_add_up(shipped: bytes, rows: Any) -> None:
+def test_contributions_are_the_packages_and_add_up(shipped_booster: bytes, rows: Any) -> None:
     """What the features add, with the bias, is the margin."""
     theirs = xgboost.Booster({"nthread": 1})
-    theirs.load_model(bytearray(shipped))
-    booster = Booster(shipped, "shipped")
+    theirs.load_model(bytearray(shipped_booster))
+    booster = Booster(shipped_booster, "shipped")
 
     ours = booster.contributions(rows)
 
@@ -62,10 +62,10 @@ def test_bytes_that_are_no_booster_are_refused() -> None:
         Booster(b"nothing of the kind", "broken")
 
 
-def test_rows_in_another_form_are_refused(shipped: bytes) -> None:
+def test_rows_in_another_form_are_refused(shipped_booster: bytes) -> None:
     """The library reads memory in place, so the form must be right."""
     with pytest.raises(TypeError, match="float32"):
-        Booster(shipped, "shipped").margins(np.zeros((1, 3)))  # type: ignore[arg-type]
+        Booster(shipped_booster, "shipped").margins(np.zeros((1, 3)))  # type: ignore[arg-type]
 
 
 def test_a_booster_says_what_it_was_trained_for() -> None:

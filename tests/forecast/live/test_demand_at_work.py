@@ -20,9 +20,9 @@ from schemas.manifest import Calibration, TrainingData
 from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
-from tests.builders import ORIGIN, make_observation, stamped
+from tests.builders import ORIGIN, make_observation, stamp_event
 from tests.forecast.live.one_split import HIGH, one_split
-from tests.forecast.live.world import folded, said
+from tests.forecast.live.world import newest_owed, state_after
 
 WINDOW_CYCLES = 30
 """Observations of ten seconds in a window of five minutes."""
@@ -54,7 +54,9 @@ def model(tmp_path: Path) -> Path:
 def cycles(first: int, count: int, **cells: Any) -> list[Event[Any]]:
     """Return observations of two nodes; the cells are those of n1."""
     rows = {"n1": cells, "n2": {"cpu_requested_ratio": 0.05, "memory_requested_ratio": 0.05}}
-    return [stamped(make_observation(rows, cycle=cycle)) for cycle in range(first, first + count)]
+    return [
+        stamp_event(make_observation(rows, cycle=cycle)) for cycle in range(first, first + count)
+    ]
 
 
 def active(model: Path) -> InferenceHandler:
@@ -67,7 +69,9 @@ def test_demand_is_the_busier_resource_by_quantile(model: Path) -> None:
     handler = active(model)
     busy = {"cpu_used_ratio": 0.25, "memory_used_ratio": 0.5}
 
-    told = said(handler, folded(handler, cycles(1, 3 * WINDOW_CYCLES, **busy)))["prediction.demand"]
+    told = newest_owed(handler, state_after(handler, cycles(1, 3 * WINDOW_CYCLES, **busy)))[
+        "prediction.demand"
+    ]
     found = dict(zip(told.nodes.ids, told.nodes.demand_ratio, strict=True))
 
     assert 0.5 <= found["n1"] < 0.7
@@ -82,7 +86,7 @@ def test_a_node_of_which_nothing_is_known_is_not_called_idle(model: Path) -> Non
     """Before its first window has closed no node has a demand."""
     handler = active(model)
 
-    told = said(handler, folded(handler, cycles(1, 2)))["prediction.demand"]
+    told = newest_owed(handler, state_after(handler, cycles(1, 2)))["prediction.demand"]
 
     assert (told.status, told.nodes.ids) == ("result", ())
 
@@ -93,27 +97,27 @@ def test_risk_stays_the_formulas(model: Path) -> None:
     events = cycles(1, 2)
 
     assert (
-        said(handler, folded(handler, events))["prediction.risk"]
-        == said(plain, folded(plain, events))["prediction.risk"]
+        newest_owed(handler, state_after(handler, events))["prediction.risk"]
+        == newest_owed(plain, state_after(plain, events))["prediction.risk"]
     )
     assert handler.model_ids == (
         "seed-formula/1",
-        said(handler, folded(handler, events))["prediction.demand"].model_id,
+        newest_owed(handler, state_after(handler, events))["prediction.demand"].model_id,
     )
 
 
 def test_windows_survive_a_checkpoint(model: Path) -> None:
     """Packed in the middle of a window and unpacked, the next predictions are the same."""
     handler = active(model)
-    state = folded(
+    state = state_after(
         handler, cycles(1, 3 * WINDOW_CYCLES + 7, cpu_used_ratio=0.3, memory_used_ratio=0.2)
     )
     restored = InferenceState.model_validate(state.model_dump(mode="json"))
     more = cycles(3 * WINDOW_CYCLES + 8, WINDOW_CYCLES, cpu_used_ratio=0.6)
 
-    assert said(handler, restored) == said(handler, state)
-    assert said(handler, folded(handler, more, restored)) == said(
-        handler, folded(handler, more, state)
+    assert newest_owed(handler, restored) == newest_owed(handler, state)
+    assert newest_owed(handler, state_after(handler, more, restored)) == newest_owed(
+        handler, state_after(handler, more, state)
     )
 
 

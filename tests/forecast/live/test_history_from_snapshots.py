@@ -59,14 +59,14 @@ def world() -> World:
 
 def test_a_pod_that_fails_is_one_start_and_one_failure(world: World) -> None:
     """Seen pending, running and Failed over three cycles it counts once."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     world.start("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
     assert (reader.value("job_starts"), reader.value("job_running")) == (1.0, 1.0)
 
     world.fail("a")
-    reader.read(world.told())
-    reader.read(world.told())
+    reader.read(world.next_cycle())
+    reader.read(world.next_cycle())
 
     assert reader.value("job_fails_60m") == reader.value("job_quick_fails_60m") == 1.0
     assert reader.value("job_running") == 0.0
@@ -75,9 +75,9 @@ def test_a_pod_that_fails_is_one_start_and_one_failure(world: World) -> None:
 
 def test_a_pod_that_starts_and_ends_between_two_looks_counts(world: World) -> None:
     """It never was in a placement, and is known by its row alone."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     world.start("a", phase="Succeeded", ended=2)
-    reader.read(world.told())
+    reader.read(world.next_cycle())
 
     assert reader.value("job_starts") == reader.value("job_finishes") == 1.0
     assert reader.value("job_running") == 0.0
@@ -85,12 +85,12 @@ def test_a_pod_that_starts_and_ends_between_two_looks_counts(world: World) -> No
 
 def test_a_restarted_container_is_a_failure_and_a_start(world: World) -> None:
     """The pod stays, the attempt does not."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     world.start("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
     world.change("a", restarts=2)
-    reader.read(world.told())
-    reader.read(world.told())
+    reader.read(world.next_cycle())
+    reader.read(world.next_cycle())
 
     assert (reader.value("job_fails"), reader.value("job_starts")) == (2.0, 3.0)
     assert reader.value("job_running") == 1.0
@@ -98,38 +98,38 @@ def test_a_restarted_container_is_a_failure_and_a_start(world: World) -> None:
 
 def test_a_pod_that_goes_unseen_was_killed(world: World) -> None:
     """Nothing lists it any more, and the sum on its node is one less."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     world.start("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
     world.vanish("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
 
     assert (reader.value("job_kills"), reader.value("job_running")) == (1.0, 0.0)
 
 
 def test_a_pod_lost_with_its_node_was_evicted(world: World) -> None:
     """The node is not ready: that is no decision about the pod."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     world.start("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
     world.ready["n1"] = False
     world.vanish("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
 
     assert (reader.value("job_evicts"), reader.value("job_kills")) == (1.0, 0.0)
 
 
 def test_a_deleted_pod_counts_once(world: World) -> None:
     """Listed as ending for some cycles, then gone: one KILL."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     world.start("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
     for _ in range(2):
         world.change("a", deleting=True)
-        reader.read(world.told())
+        reader.read(world.next_cycle())
     assert reader.value("job_running") == 1.0
     world.vanish("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
 
     assert (reader.value("job_kills"), reader.value("job_starts")) == (1.0, 1.0)
     assert reader.value("job_running") == 0.0
@@ -139,7 +139,7 @@ def test_pods_that_ran_before_anybody_looked_run(world: World) -> None:
     """They count as running, and as started long ago."""
     world.start("a")
     world.start("b")
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
 
     assert reader.value("job_running") == 2.0
     assert reader.value("job_starts_60m") == 0.0
@@ -147,28 +147,28 @@ def test_pods_that_ran_before_anybody_looked_run(world: World) -> None:
 
 def test_a_cycle_without_pods_changes_nothing(world: World) -> None:
     """A failed read is no mass death; what happened meanwhile is caught up."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     world.start("a")
-    reader.read(world.told())
-    reader.read(world.told(pods_missing=True))
+    reader.read(world.next_cycle())
+    reader.read(world.next_cycle(pods_missing=True))
     assert (reader.value("job_running"), reader.value("job_kills")) == (1.0, 0.0)
     world.fail("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
 
     assert (reader.value("job_fails"), reader.value("job_kills")) == (1.0, 0.0)
 
 
 def test_a_lost_frame_is_noticed_and_mended_by_the_next_keyframe(world: World) -> None:
     """Between the two nothing is counted; afterwards everything that is left."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     world.start("a")
-    world.told()
+    world.next_cycle()
     world.start("b")
-    lost = reader.read(world.told())
+    lost = reader.read(world.next_cycle())
     assert lost.live.placed is None
     assert lost.value("job_starts") == 0.0
     world.frames.clear()
-    reader.read(world.told())
+    reader.read(world.next_cycle())
 
     assert reader.value("job_running") == 2.0
 
@@ -189,7 +189,7 @@ def busy(world: World, cycles: int) -> list[list[Any]]:
                 world.change(before, restarts=1)
             else:
                 world.vanish(before)
-        told.append(world.told())
+        told.append(world.next_cycle())
     return told
 
 
@@ -243,7 +243,7 @@ def test_a_restored_history_goes_on_as_if_nothing_had_been() -> None:
 
 def test_events_lie_before_the_snapshot_that_showed_them(world: World) -> None:
     """A feature never counts what was recorded at its own moment or later."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     for events in busy(world, 12):
         reader.read(events, asked=False)
 
@@ -255,15 +255,15 @@ def test_events_lie_before_the_snapshot_that_showed_them(world: World) -> None:
 
 def test_a_clock_that_goes_back_loses_nothing(world: World) -> None:
     """What happens while the cluster's clock repeats itself counts, at the newest moment."""
-    reader = EventReader().read(world.told())
+    reader = EventReader().read(world.next_cycle())
     world.start("a")
     world.start("b")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
     reader.live = replace(
         reader.live, history=reader.live.history.trim(round(1e6 * cycle_time(50)))
     )
     world.fail("a")
-    reader.read(world.told())
+    reader.read(world.next_cycle())
     later = Anchors.of(
         time_us=[round(1e6 * cycle_time(60))],
         job=[code_of(JOB)],

@@ -23,7 +23,7 @@ from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, Mode, Operation, Verb
 from schemas.registry import encode
 from services.inference.state import InferenceState, Outputs, evolve
-from tests.builders import cycle_time, make_action, make_execution, stamped
+from tests.builders import cycle_time, make_action, make_execution, stamp_event
 from tests.forecast.live.world import World
 
 CYCLES = 60
@@ -44,7 +44,7 @@ def lively() -> list[list[Event[Any]]]:
                 world.change(before, restarts=1)
             else:
                 world.vanish(before)
-        told.append(world.told())
+        told.append(world.next_cycle())
     return told
 
 
@@ -63,7 +63,7 @@ def messages(events: list[Event[Any]]) -> list[StoredMessage]:
     ]
 
 
-def recorded(folder: Path, events: list[Event[Any]]) -> Path:
+def write_recording(folder: Path, events: list[Event[Any]]) -> Path:
     """Write events as a recording."""
     path = folder / "run.fslog"
     writer = RecordingWriter(path, {"cluster": "twin", "incarnation": "i1"})
@@ -77,7 +77,7 @@ def acted_on(node: str, cycle: int) -> Event[Any]:
     """Return an execution that changed a node."""
     action = make_action("efficiency", ActionKind.DVFS, node)
     write = Operation(verb=Verb.PATCH, resource="nodes", name=node, text="slow down")
-    return stamped(
+    return stamp_event(
         make_execution(
             action=action,
             phase=ExecutionPhase.FINISHED,
@@ -145,7 +145,7 @@ def recording(tmp_path: Path) -> Path:
     events = [event for cycle in cycles[:30] for event in cycle]
     events.append(acted_on("n2", 30))
     events += [event for cycle in cycles[30:] for event in cycle]
-    return recorded(tmp_path, events)
+    return write_recording(tmp_path, events)
 
 
 def test_a_dataset_is_built_from_a_recording(recording: Path, tmp_path: Path) -> None:

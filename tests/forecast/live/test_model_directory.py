@@ -19,12 +19,12 @@ from services.model_folders import read_manifest
 from tests.forecast.live.one_split import one_split
 
 
-def loaded(folder: Path) -> None:
+def load_model(folder: Path) -> None:
     """Load a model as inference does."""
     load(InferenceSettings(model=str(folder), shadow_models=()))
 
 
-def edited(folder: Path, **changes: Any) -> None:
+def edit_manifest(folder: Path, **changes: Any) -> None:
     """Change fields of a manifest by hand."""
     path = folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
@@ -64,7 +64,7 @@ def test_a_missing_file_is_named(make_model: Any) -> None:
     (folder / "risk-900s.ubj").unlink()
 
     with pytest.raises(InputError, match=r"tiny/\w+ booster = risk-900s\.ubj: the file is missing"):
-        loaded(folder)
+        load_model(folder)
 
 
 def test_a_wrong_hash_is_named(make_model: Any) -> None:
@@ -73,25 +73,25 @@ def test_a_wrong_hash_is_named(make_model: Any) -> None:
     (folder / "risk-900s.ubj").write_bytes(b"something else")
 
     with pytest.raises(InputError, match=r"risk-900s\.ubj: its SHA-256 is \w+\.\.\., the manifest"):
-        loaded(folder)
+        load_model(folder)
 
 
 def test_an_edited_manifest_is_refused(make_model: Any) -> None:
     """A threshold changed by hand would be another model under the old name."""
     folder = make_model()
-    edited(folder, thresholds={"safety": {"throttle_risk_ratio": 0.9}})
+    edit_manifest(folder, thresholds={"safety": {"throttle_risk_ratio": 0.9}})
 
     with pytest.raises(InputError, match=r"manifest\.json version = \w+: .* it was edited"):
-        loaded(folder)
+        load_model(folder)
 
 
 def test_another_format_is_refused(make_model: Any) -> None:
     """A directory of a later version is not guessed at."""
     folder = make_model()
-    edited(folder, format=2)
+    edit_manifest(folder, format=2)
 
     with pytest.raises(InputError, match="format = 2: this version reads format 1"):
-        loaded(folder)
+        load_model(folder)
 
 
 def test_a_manifest_that_is_no_json_is_refused(make_model: Any) -> None:
@@ -100,7 +100,7 @@ def test_a_manifest_that_is_no_json_is_refused(make_model: Any) -> None:
     (folder / "manifest.json").write_text("{")
 
     with pytest.raises(InputError, match=r"tiny/manifest\.json = no JSON"):
-        loaded(folder)
+        load_model(folder)
 
 
 def test_a_feature_missing_live_is_named(make_model: Any) -> None:
@@ -108,7 +108,7 @@ def test_a_feature_missing_live_is_named(make_model: Any) -> None:
     folder = make_model(changes={"features": [("task_index", "index"), ("job_fails", "events")]})
 
     with pytest.raises(InputError, match="feature = task_index: it does not exist live"):
-        loaded(folder)
+        load_model(folder)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_features_computed_otherwise_are_refused(
     folder = make_model(changes=one_column | changes, raw=one_split(1, 0, 0.5))
 
     with pytest.raises(InputError, match=line):
-        loaded(folder)
+        load_model(folder)
 
 
 def test_thresholds_follow_from_budgets() -> None:

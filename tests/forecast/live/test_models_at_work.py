@@ -17,8 +17,8 @@ from services.agents.settings import AgentSettings
 from services.inference.service import InferenceHandler, build
 from services.inference.settings import InferenceSettings
 from services.inference.state import InferenceState
-from tests.builders import ORIGIN, stamped
-from tests.forecast.live.world import World, folded, said
+from tests.builders import ORIGIN, stamp_event
+from tests.forecast.live.world import World, newest_owed, state_after
 
 LOW_RISK, HIGH_RISK = 0.017986, 0.731059
 
@@ -31,21 +31,21 @@ def active(folder: Path, **fields: Any) -> InferenceHandler:
 def one_failure() -> list[Event[Any]]:
     """Return three cycles: a pod starts on n1, then its container fails once and is restarted."""
     world = World()
-    events = world.told()
+    events = world.next_cycle()
     world.start("a")
-    events += world.told()
+    events += world.next_cycle()
     world.change("a", restarts=1)
-    return events + world.told()
+    return events + world.next_cycle()
 
 
-def proposed(folder: Path, events: list[Event[Any]]) -> tuple[Proposal, PredictionRisk]:
+def safety_proposal(folder: Path, events: list[Event[Any]]) -> tuple[Proposal, PredictionRisk]:
     """Return what the safety agent wants under a model's own thresholds, and why."""
     handler = active(folder)
-    told = said(handler, folded(handler, events))["prediction.risk"]
+    told = newest_owed(handler, state_after(handler, events))["prediction.risk"]
     settings = AgentSettings.model_validate({"profile": "forecast", "risk_model": str(folder)})
     agent = build_agent(settings, ORIGIN, "safety")
     state = agent.initial()
-    for event in (*events, stamped(told)):
+    for event in (*events, stamp_event(told)):
         state = agent.evolve(state, event)
     new_event = agent.decide(state, overdue=False)[-1]
     assert isinstance(new_event.data, Proposal)
@@ -56,8 +56,8 @@ def test_two_models_that_differ_in_one_split_act_differently(make_model: Any) ->
     """The same recorded cycle, two models: one migrates, one does nothing; each names its model."""
     events = one_failure()
 
-    acts, because = proposed(make_model("once", 0.5), events)
-    waits, why_not = proposed(make_model("twice", 1.5), events)
+    acts, because = safety_proposal(make_model("once", 0.5), events)
+    waits, why_not = safety_proposal(make_model("twice", 1.5), events)
 
     assert (acts.action.kind, acts.action.target.name) == (ActionKind.MIGRATE, "n1")
     assert waits.action.kind is ActionKind.NOOP
@@ -70,7 +70,7 @@ def test_a_prediction_says_what_it_is_and_what_it_read(make_model: Any) -> None:
     """Model, horizon, threshold, meaning, ages and the weightiest features travel with it."""
     handler = active(make_model())
 
-    told = said(handler, folded(handler, one_failure()))["prediction.risk"]
+    told = newest_owed(handler, state_after(handler, one_failure()))["prediction.risk"]
 
     assert dict(zip(told.nodes.ids, told.nodes.risk_ratio, strict=True)) == {
         "n1": HIGH_RISK,
@@ -89,12 +89,14 @@ def test_a_prediction_says_what_it_is_and_what_it_read(make_model: Any) -> None:
 def test_the_risk_of_a_node_grows_with_its_pods(make_model: Any) -> None:
     """risk = 1 - prod(1 - p) over the node's pods."""
     world = World()
-    events = world.told()
+    events = world.next_cycle()
     for number in range(3):
         world.start(f"p{number}")
     handler = active(make_model())
 
-    told = said(handler, folded(handler, events + world.told()))["prediction.risk"]
+    told = newest_owed(handler, state_after(handler, events + world.next_cycle()))[
+        "prediction.risk"
+    ]
 
     assert told.nodes.risk_ratio[0] == pytest.approx(1 - (1 - LOW_RISK) ** 3, abs=2e-6)
 
@@ -102,12 +104,15 @@ def test_the_risk_of_a_node_grows_with_its_pods(make_model: Any) -> None:
 def test_only_targets_above_the_lowest_threshold_are_explained(make_model: Any) -> None:
     """A calm node costs no explanation."""
     world = World()
-    events = world.told()
+    events = world.next_cycle()
     world.start("a")
     handler = active(make_model())
 
     assert (
-        said(handler, folded(handler, events + world.told()))["prediction.risk"].contributions == ()
+        newest_owed(handler, state_after(handler, events + world.next_cycle()))[
+            "prediction.risk"
+        ].contributions
+        == ()
     )
 
 
@@ -121,12 +126,12 @@ def test_features_of_a_stale_source_are_missing(make_model: Any) -> None:
         else signal
         for signal in observation.data.signals
     )
-    late = stamped(
+    late = stamp_event(
         observation.data.model_copy(update={"signals": signals}), cycle=observation.cycle
     )
     handler = active(make_model())
 
-    told = said(handler, folded(handler, [*world_events, late]))["prediction.risk"]
+    told = newest_owed(handler, state_after(handler, [*world_events, late]))["prediction.risk"]
 
     assert told.nodes.risk_ratio[0] == LOW_RISK
     assert {source.name: source.age_seconds for source in told.feature_sources}["attempts"] == 99.0
@@ -137,7 +142,7 @@ def test_without_snapshots_it_says_that_it_cannot(make_model: Any) -> None:
     observation = one_failure()[-1]
     handler = active(make_model())
 
-    told = said(handler, folded(handler, [observation]))
+    told = newest_owed(handler, state_after(handler, [observation]))
 
     assert told["prediction.risk"].reason is Reason.MISSING_SIGNAL
     assert told["prediction.demand"].status == "result"
@@ -151,8 +156,8 @@ def test_a_shadow_speaks_on_a_subject_of_its_own_and_changes_nothing(make_model:
     alone = build(InferenceSettings(shadow_models=()), ORIGIN)
     events = one_failure()
 
-    told = said(with_shadows, folded(with_shadows, events))
-    active_only = said(alone, folded(alone, events))
+    told = newest_owed(with_shadows, state_after(with_shadows, events))
+    active_only = newest_owed(alone, state_after(alone, events))
 
     assert set(told) - set(active_only) == {"prediction.shadow.1", "prediction.shadow.2"}
     assert {name: told[name] for name in active_only} == active_only
@@ -170,14 +175,14 @@ def test_a_shadow_predicts_every_few_cycles_from_the_whole_history(make_model: A
     handler = build(settings, ORIGIN)
     world, events = World(), one_failure()
     world.cycle = 3
-    state = folded(handler, events)
-    assert "prediction.shadow.1" not in said(handler, state)
+    state = state_after(handler, events)
+    assert "prediction.shadow.1" not in newest_owed(handler, state)
     world.pods = {}
     world.frames = {}
     world.start("b")
-    state = folded(handler, world.told() + world.told(), state)
+    state = state_after(handler, world.next_cycle() + world.next_cycle(), state)
 
-    shadow = said(handler, state)["prediction.shadow.1"]
+    shadow = newest_owed(handler, state)["prediction.shadow.1"]
 
     assert shadow.cycle == 5
     assert shadow.risk_table.risk_ratio[0] == HIGH_RISK
@@ -190,7 +195,7 @@ def test_a_large_cluster_lists_a_sample(make_model: Any) -> None:
     )
     handler = build(settings, ORIGIN)
 
-    shadow = said(handler, folded(handler, one_failure()))["prediction.shadow.1"]
+    shadow = newest_owed(handler, state_after(handler, one_failure()))["prediction.shadow.1"]
 
     assert (shadow.nodes, shadow.risk_table.ids) == (2, ("n1",))
 
@@ -199,17 +204,17 @@ def test_the_state_of_a_trained_model_survives_a_checkpoint(make_model: Any) -> 
     """State through JSON and back says the same, now and after more cycles."""
     handler = active(make_model())
     world = World()
-    events = world.told()
+    events = world.next_cycle()
     world.start("a")
-    state = folded(handler, events + world.told())
+    state = state_after(handler, events + world.next_cycle())
 
     restored = InferenceState.model_validate(state.model_dump(mode="json"))
 
-    assert said(handler, restored) == said(handler, state)
+    assert newest_owed(handler, restored) == newest_owed(handler, state)
     world.change("a", restarts=1)
-    more = world.told()
-    assert said(handler, folded(handler, more, restored)) == said(
-        handler, folded(handler, more, state)
+    more = world.next_cycle()
+    assert newest_owed(handler, state_after(handler, more, restored)) == newest_owed(
+        handler, state_after(handler, more, state)
     )
 
 
@@ -219,7 +224,7 @@ def test_a_history_too_large_for_a_checkpoint_is_left_out(
     """The rest of the state is stored; after a restart the next snapshots begin the history anew."""
     handler = active(make_model())
     world = World()
-    state = folded(handler, world.told() + world.told())
+    state = state_after(handler, world.next_cycle() + world.next_cycle())
     monkeypatch.setattr("services.inference.state.CHECKPOINT_BYTES", 1_000)
 
     restored = InferenceState.model_validate(state.model_dump(mode="json"))
@@ -227,8 +232,8 @@ def test_a_history_too_large_for_a_checkpoint_is_left_out(
     assert (restored.live, restored.view) == (None, state.view)
     monkeypatch.undo()
     world.frames.clear()
-    again = folded(handler, world.told(), restored)
-    assert said(handler, again)["prediction.risk"].status == "result"
+    again = state_after(handler, world.next_cycle(), restored)
+    assert newest_owed(handler, again)["prediction.risk"].status == "result"
 
 
 def test_the_announcement_names_models_by_id_and_never_by_folder(make_model: Any) -> None:

@@ -17,7 +17,7 @@ from schemas.snapshot import (
 from schemas.tables import table_of
 from services.inference.service import InferenceHandler
 from services.inference.state import InferenceState
-from tests.builders import cycle_time, make_observation, stamped
+from tests.builders import cycle_time, make_observation, stamp_event
 
 NODES = ("n1", "n2")
 CORES, MEMORY = 0.5, 2**30
@@ -91,15 +91,15 @@ class World:
         del self.pods[name]
         self.looked_at.discard(name)
 
-    def told(self, *, pods_missing: bool = False) -> list[Event[Any]]:
+    def next_cycle(self, *, pods_missing: bool = False) -> list[Event[Any]]:
         """Return the next cycle's snapshot and observation."""
         self.cycle += 1
         shown = {} if pods_missing else self.pods
-        placements = self._framed(
+        placements = self._frame(
             SnapshotPlacements, {"placements": table_of(PlacementTable, _placements(shown))}
         )
         listed = {f"default/{name}": shown[name].row() for name in self.looked_at if name in shown}
-        workloads = self._framed(
+        workloads = self._frame(
             SnapshotWorkloads,
             {"workloads": WorkloadTable(), "pods": table_of(PodTable, listed)},
             pods_running=len(shown),
@@ -114,9 +114,11 @@ class World:
         )
         if not pods_missing:
             self.looked_at = {name for name in self.looked_at if self.pods[name].restarts}
-        return [stamped(data, cycle=self.cycle) for data in (placements, workloads, observation)]
+        return [
+            stamp_event(data, cycle=self.cycle) for data in (placements, workloads, observation)
+        ]
 
-    def _framed(self, kind: Any, tables: dict[str, Any], **fields: Any) -> Any:
+    def _frame(self, kind: Any, tables: dict[str, Any], **fields: Any) -> Any:
         data = frame_of(
             kind,
             tables,
@@ -152,7 +154,7 @@ def _placements(pods: dict[str, Pod]) -> dict[str, dict[str, Any]]:
     return rows
 
 
-def folded(
+def state_after(
     handler: InferenceHandler, events: list[Event[Any]], state: InferenceState | None = None
 ) -> InferenceState:
     """Return the state after some events."""
@@ -162,7 +164,7 @@ def folded(
     return after
 
 
-def said(handler: InferenceHandler, state: InferenceState) -> dict[str, Any]:
+def newest_owed(handler: InferenceHandler, state: InferenceState) -> dict[str, Any]:
     """Return what is owed for the newest cycle, by subject."""
     newest = handler.open_cycle(state)
     new_events = [one for one in handler.decide(state, overdue=False) if one.cycle == newest]

@@ -13,7 +13,9 @@ from lab.forecast.risk.bootstrap import Ladder, paired_average_precision, resamp
 from lab.forecast.risk.metrics import average_precision
 
 
-def _drawn(seed: int, size: int = 300, jobs: int = 12) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _draw_rows(
+    seed: int, size: int = 300, jobs: int = 12
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     chance = random.Random(seed)
     job = np.array([chance.randrange(jobs) for _ in range(size)])
     label = np.array([int(chance.random() < 0.1 + 0.2 * (one == 3)) for one in job])
@@ -24,7 +26,7 @@ def _drawn(seed: int, size: int = 300, jobs: int = 12) -> tuple[np.ndarray, np.n
 @pytest.mark.parametrize("seed", range(4))
 def test_a_ladder_is_average_precision_under_job_weights(seed: int) -> None:
     """Counting by step and job gives what sorting the weighted rows gives, to rounding."""
-    label, score, job = _drawn(seed)
+    label, score, job = _draw_rows(seed)
     weights = resamples(12, seed, 6)
     found = Ladder(label, score, job).average_precision(weights)
 
@@ -45,7 +47,7 @@ def test_a_resample_draws_as_many_jobs_as_there_are() -> None:
 
 def test_equal_models_differ_by_exactly_nothing() -> None:
     """Models share their resamples: a copy of a model differs by 0 in each, not by noise."""
-    label, score, job = _drawn(9)
+    label, score, job = _draw_rows(9)
     paired = paired_average_precision(label, {"one": score, "copy": score * 2 + 1}, job, 0)
     step = paired.difference("one", "copy")
 
@@ -56,7 +58,7 @@ def test_equal_models_differ_by_exactly_nothing() -> None:
 
 def test_a_better_model_is_told_from_a_worse_one() -> None:
     """The paired interval of a clear difference excludes 0 although the two intervals overlap."""
-    label, score, job = _drawn(2)
+    label, score, job = _draw_rows(2)
     noise = np.array([random.Random(5 + place).random() for place in range(len(label))])
     step = paired_average_precision(label, {"good": score, "bad": noise}, job, 0).difference(
         "good", "bad"

@@ -29,7 +29,7 @@ from tests.forecast.risk.made import SECOND_US, TRACE_START_US, made_rows, rows_
 HORIZON_SECONDS = 900
 
 
-def _cut(rows: Rows, share: float = 0.6) -> Cut:
+def _cut_at(rows: Rows, share: float = 0.6) -> Cut:
     bounds = (TRACE_START_US, int(rows.time_us.max()))
     return cut_of(rows, bounds, 0, HORIZON_SECONDS, share)
 
@@ -38,7 +38,7 @@ def _cut(rows: Rows, share: float = 0.6) -> Cut:
 def test_no_job_and_no_time_is_on_both_sides(seed: int) -> None:
     """Split 1 shares no job with training, and training labels settle before the test begins."""
     rows, past = made_rows(seed)
-    cut = _cut(rows)
+    cut = _cut_at(rows)
     splits = time_splits(rows, cut, past)
     one, seen = splits[UNSEEN], splits[SEEN]
 
@@ -71,7 +71,7 @@ def test_an_unseen_job_has_no_event_at_all_before_the_test() -> None:
 def test_a_leaking_split_is_refused() -> None:
     """The guard sees a shared job and a label that looks into the test time."""
     rows, _ = made_rows(1)
-    cut = _cut(rows)
+    cut = _cut_at(rows)
     late = rows.time_us >= cut.cut_us
     early = rows.time_us <= cut.cut_us - cut.purge_us
 
@@ -89,7 +89,7 @@ def test_the_illusion_is_named_so() -> None:
     assert (split.train ^ split.test).all()
     assert split.is_illusion
     assert split.title.startswith("ILLUSION")
-    assert ILLUSION not in time_splits(rows, _cut(rows), past)
+    assert ILLUSION not in time_splits(rows, _cut_at(rows), past)
     assert 0.55 < split.train.mean() < 0.65
 
 
@@ -98,7 +98,7 @@ def test_a_cut_without_rows_on_one_side_is_refused(share: float) -> None:
     """A share that leaves nothing to learn from or to test on is one clear line."""
     rows, _ = made_rows(3)
     with pytest.raises(InputError, match="--train-share"):
-        _cut(rows, share)
+        _cut_at(rows, share)
 
 
 def test_the_main_segment_has_the_most_rows() -> None:

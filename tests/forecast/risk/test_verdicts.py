@@ -16,7 +16,7 @@ from lab.forecast.risk.verdicts import Check, checks_of, words_on
 from tests.forecast.risk.made import made_rows
 
 
-def _checked(model: Any) -> tuple[dict[str, Any], dict[str, Check]]:
+def _figures_and_checks(model: Any) -> tuple[dict[str, Any], dict[str, Check]]:
     """Figures and checks of a model that scores made rows as `model(rows)` says."""
     rows, past = made_rows(3, size=1_200)
     score = np.asarray(model(rows), dtype=np.float64)
@@ -29,7 +29,7 @@ def _checked(model: Any) -> tuple[dict[str, Any], dict[str, Check]]:
 
 def test_a_constant_predictor_fails() -> None:
     """The base rate is perfectly calibrated in total, and fails for being a constant."""
-    _, checks = _checked(lambda rows: np.full(len(rows), rows.label.mean()))
+    _, checks = _figures_and_checks(lambda rows: np.full(len(rows), rows.label.mean()))
 
     assert not checks["split 1: not a constant"].holds
     assert not checks["split 1: better than the job rule"].holds
@@ -39,7 +39,9 @@ def test_a_constant_predictor_fails() -> None:
 
 def test_a_leaking_feature_is_caught() -> None:
     """Scores that know the label reach what no honest model reaches, and are called a leak."""
-    _, checks = _checked(lambda rows: 0.9 * rows.label + 0.05 * fractions(rows.position, 1))
+    _, checks = _figures_and_checks(
+        lambda rows: 0.9 * rows.label + 0.05 * fractions(rows.position, 1)
+    )
     leak = checks["split 1: no sign of a leak"]
 
     assert not leak.holds
@@ -50,7 +52,7 @@ def test_a_useful_model_holds() -> None:
     """Scores that know which jobs are bad, and no more, pass every check but calibration's."""
     rows, _ = made_rows(3, size=1_200)
     rate = {job: rows.label[rows.job == job].mean() for job in np.unique(rows.job)}
-    _, checks = _checked(lambda rows: [0.5 * rate[job] + 0.01 for job in rows.job])
+    _, checks = _figures_and_checks(lambda rows: [0.5 * rate[job] + 0.01 for job in rows.job])
 
     assert checks["split 1: not a constant"].holds
     assert checks["split 1: better than the job rule"].holds
@@ -59,7 +61,7 @@ def test_a_useful_model_holds() -> None:
 
 def test_words_say_where_a_model_does_not_help() -> None:
     """A model turned round is called worse than the rule, and its report says so in words."""
-    figures, _ = _checked(lambda rows: 0.5 - 0.4 * rows.label)
+    figures, _ = _figures_and_checks(lambda rows: 0.5 - 0.4 * rows.label)
     text = " ".join(figures["words"])
 
     assert "WORSE than the job rule" in text
@@ -69,7 +71,7 @@ def test_words_say_where_a_model_does_not_help() -> None:
 
 def test_figures_are_json_and_complete() -> None:
     """Every figure that the report promises is there and survives JSON."""
-    figures, _ = _checked(lambda rows: fractions(rows.position, 1))
+    figures, _ = _figures_and_checks(lambda rows: fractions(rows.position, 1))
     json.dumps(figures)
 
     assert RESAMPLES == figures["resamples"]

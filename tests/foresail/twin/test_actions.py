@@ -19,7 +19,7 @@ CSV = (
 )
 
 
-def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
+def run_json(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> Any:
     """Run one action with --json and return what it says."""
     capsys.readouterr()
     assert main(["twin", *arguments, "--json"]) == code
@@ -31,14 +31,14 @@ def test_sources_name_licence_and_size(
 ) -> None:
     """Every shipped model is listed with licence, attribution and the rows it was fitted from."""
     monkeypatch.delenv("FORESAIL_DATA", raising=False)
-    listed = said(capsys, "workloads")
+    listed = run_json(capsys, "workloads")
 
     assert tuple(line["name"] for line in listed) == FITTED
     assert all(line["licence"] and line["attribution"] and line["rows"] > 1000 for line in listed)
     assert not any(line["real"] for line in listed)
     (tmp_path / "replay").mkdir()
     (tmp_path / "replay" / "philly_gpu_jobs.parquet").touch()
-    found = said(capsys, "workloads", "--data", str(tmp_path))
+    found = run_json(capsys, "workloads", "--data", str(tmp_path))
     assert [line["name"] for line in found if line["real"]] == ["philly"]
 
 
@@ -58,7 +58,7 @@ def test_validation_lists_every_bad_row(tmp_path: Path, capsys: pytest.CaptureFi
         "arrival,c,,,0,task,99000,100\n",
         encoding="utf-8",
     )
-    first, second = said(capsys, "validate", str(good), str(bad), code=2)
+    first, second = run_json(capsys, "validate", str(good), str(bad), code=2)
 
     assert (first["ok"], first["holds"]) == (True, "0 nodes, 1 arrivals")
     assert [error["field"] for error in second["errors"]] == [
@@ -76,8 +76,8 @@ def test_validation_reads_scenarios(tmp_path: Path, capsys: pytest.CaptureFixtur
         "faults:\n  - fault: node_death\n    nodes: {pick: 1}\n    at_seconds: 60\n",
         encoding="utf-8",
     )
-    assert said(capsys, "validate", str(path))[0]["ok"]
-    assert said(capsys, "scenario", str(path), "--check")["ok"]
+    assert run_json(capsys, "validate", str(path))[0]["ok"]
+    assert run_json(capsys, "scenario", str(path), "--check")["ok"]
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ def test_a_recording_becomes_a_start_state(
 ) -> None:
     """The newest snapshot's nodes and pods are a workload that opens, pods on their nodes."""
     out = tmp_path / "start.jsonl"
-    told = said(capsys, "export", "--from", str(recording), "--output", str(out),
+    told = run_json(capsys, "export", "--from", str(recording), "--output", str(out),
                 "--task-seconds", "10m")  # fmt: skip
     workload = open_workload(str(out), nodes=1, seed=1)
     arrivals = list(workload.arrivals)

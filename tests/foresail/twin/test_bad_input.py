@@ -28,7 +28,7 @@ def taken_port() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def refusal_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Run one command line; return its one line on stderr."""
     assert main(["twin", *arguments]) == 2
     said = capsys.readouterr()
@@ -66,7 +66,7 @@ def test_a_bad_workload_row(
     path = tmp_path / "own.csv"
     path.write_text(f"# mine\n{HEADER}\n{NODE}\n{row}\n", encoding="utf-8")
     for arguments in (("validate", str(path)), _up(tmp_path, "--workload", str(path))):
-        line = refused(capsys, *arguments)
+        line = refusal_line(capsys, *arguments)
         assert "own.csv line 4" in line
         assert words in line
 
@@ -94,7 +94,7 @@ def test_a_bad_scenario(
         ("scenario", str(path), "--check"),
         _up(tmp_path, "--scenario", str(path)),
     ):
-        line = refused(capsys, *arguments)
+        line = refusal_line(capsys, *arguments)
         assert "bad.yaml" in line
         assert words in line
 
@@ -116,12 +116,12 @@ def test_a_wrong_flag_of_up(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
 ) -> None:
     """Flags are checked before anything starts."""
-    assert words in refused(capsys, *_up(tmp_path, *arguments))
+    assert words in refusal_line(capsys, *_up(tmp_path, *arguments))
 
 
 def test_a_taken_port(tmp_path: Path, capsys: pytest.CaptureFixture[str], taken_port: int) -> None:
     """A port in use is named."""
-    line = refused(capsys, *_up(tmp_path, "--port", str(taken_port)))
+    line = refusal_line(capsys, *_up(tmp_path, "--port", str(taken_port)))
     assert f"--port = {taken_port}: choose another port" in line
 
 
@@ -131,11 +131,11 @@ def test_a_kubeconfig_of_somebody_else_is_never_written_over(
     """Neither an existing file of other content nor the user's own place is taken."""
     other = tmp_path / "config"
     other.write_text("current-context: production\n", encoding="utf-8")
-    assert "never changed" in refused(capsys, *_up(tmp_path, "--kubeconfig-out", str(other)))
+    assert "never changed" in refusal_line(capsys, *_up(tmp_path, "--kubeconfig-out", str(other)))
     assert other.read_text(encoding="utf-8") == "current-context: production\n"
     monkeypatch.setenv("HOME", str(tmp_path))
     own = tmp_path / ".kube" / "config"
-    assert "never changed" in refused(capsys, *_up(tmp_path, "--kubeconfig-out", str(own)))
+    assert "never changed" in refusal_line(capsys, *_up(tmp_path, "--kubeconfig-out", str(own)))
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_other_actions(
 ) -> None:
     """Missing files and places where nothing runs are one line, too."""
     monkeypatch.chdir(tmp_path)
-    assert words in refused(capsys, *arguments)
+    assert words in refusal_line(capsys, *arguments)
 
 
 def _up(folder: Path, *arguments: str) -> tuple[str, ...]:

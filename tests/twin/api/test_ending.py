@@ -79,7 +79,7 @@ def test_sigterm_ends_a_process_that_hangs(tmp_path: Path) -> None:
         assert stuck.stdout is not None
         try:
             port = int(stuck.stdout.readline())
-            with _asked(port):
+            with _connect_and_ask(port):
                 assert stuck.stdout.readline() == "stuck\n"
                 stuck.send_signal(signal.SIGTERM)
                 stuck.communicate(timeout=50)
@@ -89,7 +89,7 @@ def test_sigterm_ends_a_process_that_hangs(tmp_path: Path) -> None:
     assert stuck.returncode == 1
 
 
-def _asked(port: int) -> socket.socket:
+def _connect_and_ask(port: int) -> socket.socket:
     for _ in range(600):
         time.sleep(0.1)
         with suppress(ConnectionError):

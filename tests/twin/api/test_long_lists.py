@@ -33,7 +33,7 @@ def many(api: Api, names: list[str]) -> Api:
     return api
 
 
-def listed(api: Api, accept: str = "application/json", **query: str) -> Any:
+def list_objects(api: Api, accept: str = "application/json", **query: str) -> Any:
     """Return a list, however it is sent."""
     answer = api.router.handle(Request("GET", MAPS, query, {"accept": accept}))
     if isinstance(answer, StreamedResponse):
@@ -49,9 +49,9 @@ def pages(
     api: Api, member: str = "items", accept: str = "application/json", **query: str
 ) -> list[Any]:
     """Return all pages of a list."""
-    found = [listed(api, accept, **query)]
+    found = [list_objects(api, accept, **query)]
     while token := found[-1]["metadata"].get("continue"):
-        found.append(listed(api, accept, **{**query, "continue": token}))
+        found.append(list_objects(api, accept, **{**query, "continue": token}))
         assert found[-1][member]
     return found
 
@@ -86,13 +86,13 @@ def test_pages_of_a_selection_add_up(many: Api, names: list[str], limit: str) ->
 
 def test_a_long_list_without_pages(many: Api, names: list[str]) -> None:
     """Without a limit everything comes at once; a selection of nothing is an empty list."""
-    assert names_of(listed(many)["items"]) == names
-    assert listed(many, labelSelector="tenth=no")["items"] == []
+    assert names_of(list_objects(many)["items"]) == names
+    assert list_objects(many, labelSelector="tenth=no")["items"] == []
 
 
 def test_a_long_table(many: Api, names: list[str]) -> None:
     """A Table has its columns and a row for each object, whole or page by page."""
-    whole = listed(many, TABLE)
+    whole = list_objects(many, TABLE)
     found = pages(many, "rows", TABLE, limit=str(PAGE + 50))
 
     assert (whole["kind"], names_of(whole["rows"])) == ("Table", names)
@@ -111,7 +111,7 @@ def test_pages_show_one_version(many: Api, names: list[str]) -> None:
     many.ask("DELETE", f"{MAPS}/m01000")
     first = json.loads(b"".join([*parts, *answer.chunks]))
     answer.close()
-    rest = listed(many, limit="100000", **{"continue": first["metadata"]["continue"]})
+    rest = list_objects(many, limit="100000", **{"continue": first["metadata"]["continue"]})
 
     assert names_of([*first["items"], *rest["items"]]) == names
     assert first["metadata"]["resourceVersion"] == rest["metadata"]["resourceVersion"]

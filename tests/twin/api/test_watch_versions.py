@@ -13,7 +13,7 @@ from twin.api.messages import Request, WatchResponse
 MAPS = "/api/v1/namespaces/default/configmaps"
 
 
-def watched(api: Api, **query: str) -> WatchResponse:
+def begin_watch(api: Api, **query: str) -> WatchResponse:
     """Begin a watch of ConfigMaps."""
     answer = api.router.handle(Request("GET", MAPS, {"watch": "true", **query}))
     assert isinstance(answer, WatchResponse)
@@ -38,7 +38,7 @@ def lines(content: bytes) -> list[dict[str, Any]]:
 def test_the_first_bookmark_names_the_version_of_what_was_listed(api: Api) -> None:
     """A change that happens while initial objects are sent comes after the bookmark's version."""
     *_, listed = make(api, "a", "b")
-    streaming = watched(
+    streaming = begin_watch(
         api,
         sendInitialEvents="true",
         resourceVersionMatch="NotOlderThan",
@@ -61,7 +61,7 @@ def test_the_first_bookmark_names_the_version_of_what_was_listed(api: Api) -> No
 def test_a_watch_from_the_future_begins_there(api: Api) -> None:
     """From a version that is not there yet only what comes after it arrives, as upstream."""
     (now,) = make(api, "a")
-    ahead = watched(api, resourceVersion=str(now + 3))
+    ahead = begin_watch(api, resourceVersion=str(now + 3))
     seen: list[bytes] = []
 
     def take(change: Any) -> None:
@@ -83,7 +83,7 @@ def test_a_watch_from_the_future_begins_there(api: Api) -> None:
 def test_initial_objects_of_the_future_are_refused(api: Api) -> None:
     """A streaming list from a version that is not there yet gets one ERROR event: Timeout, 504."""
     (now,) = make(api, "a")
-    refused = watched(
+    refused = begin_watch(
         api,
         sendInitialEvents="true",
         resourceVersionMatch="NotOlderThan",
@@ -99,7 +99,7 @@ def test_initial_objects_of_the_future_are_refused(api: Api) -> None:
 def test_a_watch_resumes_behind_its_version(api: Api, behind: int) -> None:
     """From the version of a change on, exactly what came after that change arrives."""
     versions = make(api, "a", "b", "c")
-    resumed = watched(api, resourceVersion=str(versions[behind]))
+    resumed = begin_watch(api, resourceVersion=str(versions[behind]))
     found = lines(b"".join(resumed.initial))
 
     assert [int(one["object"]["metadata"]["resourceVersion"]) for one in found] == versions[

@@ -17,7 +17,7 @@ Create = Callable[..., PodRecord]
 DEAD = "registry.invalid/app:1"
 
 
-def started(engine: Engine, pod: PodRecord) -> float:
+def start_seconds(engine: Engine, pod: PodRecord) -> float:
     """Return the seconds from creation to running."""
     engine.advance(engine.now + 60)
     assert pod.container_state == "running"
@@ -64,7 +64,7 @@ def test_policies(build: Build, create: Create) -> None:
     create(engine, "first", "100m")
     engine.advance(engine.now + 30)
     took = {
-        policy: started(engine, create(engine, policy.lower(), "100m",
+        policy: start_seconds(engine, create(engine, policy.lower(), "100m",
                                        container={"imagePullPolicy": policy}))
         for policy in ("IfNotPresent", "Always", "Never")
     }  # fmt: skip

@@ -12,7 +12,7 @@ Build = Callable[..., Engine]
 Create = Callable[..., PodRecord]
 
 
-def initialized(engine: Engine, name: str) -> dict[str, Any]:
+def initialized_condition(engine: Engine, name: str) -> dict[str, Any]:
     """Return a pod's Initialized condition."""
     conditions = engine.store.get("pods", "default", name)["status"]["conditions"]
     return next(condition for condition in conditions if condition["type"] == "Initialized")
@@ -25,14 +25,14 @@ def test_init_containers_delay_the_start_and_show_it(build: Build, create: Creat
     inits = [{"name": f"i{i}", "image": "app:1"} for i in range(2)]
     pod = create(engine, "a", initContainers=inits)
     engine.advance(engine.now + 1)
-    early = initialized(engine, "a")
+    early = initialized_condition(engine, "a")
     assert (early["status"], early["reason"]) == ("False", "ContainersNotInitialized")
     assert early["message"] == "containers with incomplete status: [i0 i1]"
     statuses = engine.store.get("pods", "default", "a")["status"]["initContainerStatuses"]
     assert [status["state"]["waiting"]["reason"] for status in statuses] == ["PodInitializing"] * 2
     engine.advance(engine.now + 10)
 
-    assert initialized(engine, "a")["status"] == "True"
+    assert initialized_condition(engine, "a")["status"] == "True"
     assert 1.9 < pod.container_since - plain.container_since < 2.3
     statuses = engine.store.get("pods", "default", "a")["status"]["initContainerStatuses"]
     assert [status["state"]["terminated"]["exitCode"] for status in statuses] == [0, 0]

@@ -16,14 +16,14 @@ KERNEL_ALONE = MemoryConfig(pressure_evictions=False)
 USES = "foresail.dev/memory-usage-ratio"
 
 
-def killed(engine: Engine) -> list[str]:
+def killed_pods(engine: Engine) -> list[str]:
     """Return the pods that were OOM-killed, in order of the first time."""
     events = [event for event in engine.store.list("events") if event["reason"] == "OOMKilling"]
     events.sort(key=lambda event: event["metadata"]["creationTimestamp"])
     return [event["involvedObject"]["name"] for event in events]
 
 
-def grown(build: Build, create: Create) -> Engine:
+def fill_node(build: Build, create: Create) -> Engine:
     """Fill a node of 8 GiB with pods of each class that want 9 GiB together."""
     engine = build(memory=KERNEL_ALONE)
     limits = {"cpu": "1", "memory": "3Gi"}
@@ -35,10 +35,10 @@ def grown(build: Build, create: Create) -> Engine:
 
 def test_the_highest_oom_score_goes_first(build: Build, create: Create) -> None:
     """Of two Burstable pods the one with the smaller request is killed, Guaranteed pods are not."""
-    engine = grown(build, create)
+    engine = fill_node(build, create)
     engine.advance(engine.now + 900)
 
-    assert set(killed(engine)) == {"small-request"}
+    assert set(killed_pods(engine)) == {"small-request"}
 
 
 def test_best_effort_goes_before_pods_that_use_what_they_asked_for(
@@ -53,7 +53,7 @@ def test_best_effort_goes_before_pods_that_use_what_they_asked_for(
     create(engine, "best-effort", "", "", notes={USAGE_WINDOWS: "60:1:16"})
     engine.advance(engine.now + 900)
 
-    assert set(killed(engine)) == {"best-effort"}
+    assert set(killed_pods(engine)) == {"best-effort"}
 
 
 def test_a_node_short_of_memory_evicts(build: Build, create: Create) -> None:

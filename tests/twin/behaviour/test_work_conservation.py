@@ -48,7 +48,7 @@ FAULTS = st.one_of(
 )
 
 
-def crowded(seed: int, faults: list[dict[str, Any]]) -> Engine:
+def crowded_cluster(seed: int, faults: list[dict[str, Any]]) -> Engine:
     """Build two nodes whose tasks want twice the CPU that there is."""
     engine = Engine(seed=seed)
     engine.add_nodes([NodeShape(f"n{i}", 2_000, 8 * GIB, 0, {}) for i in range(2)])
@@ -77,7 +77,7 @@ def test_work_done_is_work_accounted(seed: int, faults: list[dict[str, Any]]) ->
     """At every step: done + left is the whole work, done never exceeds the time that passed, and no
     pod succeeds before it has done all of it.
     """
-    engine = crowded(seed, faults)
+    engine = crowded_cluster(seed, faults)
     skewed = any(fault["fault"] == "clock_skew" for fault in faults)
     for _ in range(60):
         engine.advance(engine.now + 30)
@@ -99,7 +99,7 @@ def test_work_done_is_work_accounted(seed: int, faults: list[dict[str, Any]]) ->
 @given(st.integers(0, 1_000), st.lists(FAULTS, min_size=1, max_size=3))
 def test_all_work_is_done_in_the_end(seed: int, faults: list[dict[str, Any]]) -> None:
     """Whatever goes wrong for a while, every task has succeeded once when it is over."""
-    engine = crowded(seed, faults)
+    engine = crowded_cluster(seed, faults)
     succeeded: set[str] = set()
     for _ in range(400):
         engine.advance(engine.now + 30)

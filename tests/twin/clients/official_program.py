@@ -65,8 +65,8 @@ def main(kubeconfig: str) -> dict[str, Any]:
         for name in names.split()
     }
     seen["conflict"] = conflict(core)
-    seen["evicted"] = evicted(core)
-    seen["paged"] = paged(core)
+    seen["evicted"] = evict_pods(core)
+    seen["paged"] = list_in_pages(core)
     seen["dynamic"] = by_dynamic_client(dynamic)
     seen["metrics"] = len(
         client.CustomObjectsApi().list_cluster_custom_object("metrics.k8s.io", "v1beta1", "nodes")[
@@ -144,10 +144,10 @@ def conflict(core: Any) -> int:
     first = core.read_namespaced_config_map("least", NAMESPACE)
     core.patch_namespaced_config_map("least", NAMESPACE, {"data": {"a": "c"}})
     first.data = {"a": "d"}
-    return _refused(lambda: core.replace_namespaced_config_map("least", NAMESPACE, first))
+    return _refusal_status(lambda: core.replace_namespaced_config_map("least", NAMESPACE, first))
 
 
-def evicted(core: Any) -> list[int]:
+def evict_pods(core: Any) -> list[int]:
     """Evict pod after pod without waiting; return what each answer was."""
     names = [
         pod.metadata.name
@@ -157,12 +157,14 @@ def evicted(core: Any) -> list[int]:
     for name in names:
         body = client.V1Eviction(metadata=client.V1ObjectMeta(name=name, namespace=NAMESPACE))
         answers.append(
-            _refused(lambda n=name, b=body: core.create_namespaced_pod_eviction(n, NAMESPACE, b))
+            _refusal_status(
+                lambda n=name, b=body: core.create_namespaced_pod_eviction(n, NAMESPACE, b)
+            )
         )
     return answers
 
 
-def paged(core: Any) -> bool:
+def list_in_pages(core: Any) -> bool:
     """List all pods in pages of three; say whether they add up."""
     names, token = [], None
     while True:
@@ -198,12 +200,12 @@ def by_dynamic_client(dynamic: Any) -> dict[str, Any]:
         )
     ]
     maps.delete(name="applied", namespace=NAMESPACE)
-    gone = _refused(lambda: maps.get(name="applied", namespace=NAMESPACE))
+    gone = _refusal_status(lambda: maps.get(name="applied", namespace=NAMESPACE))
     data = patched.to_dict()["data"]
     return {"applied": applied.data.a, "patched": data, "events": events, "gone": gone}
 
 
-def _refused(ask: Any) -> int:
+def _refusal_status(ask: Any) -> int:
     try:
         ask()
     except ApiException as error:

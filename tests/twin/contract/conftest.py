@@ -60,7 +60,7 @@ def over_http(place: Place) -> Place:
 
 
 @pytest.fixture
-def simulated(place: Place) -> Place:
+def simulated_place(place: Place) -> Place:
     """Return a new namespace where controllers and kubelets are at work."""
     if not place.face.simulated:
         pytest.skip("an API server alone has no controllers and no kubelets")
@@ -68,7 +68,7 @@ def simulated(place: Place) -> Place:
 
 
 @pytest.fixture
-def collected(place: Place) -> Place:
+def collected_place(place: Place) -> Place:
     """Return a new namespace where garbage and namespaces are collected."""
     if not place.face.collects:
         pytest.skip("this API server has no kube-controller-manager beside it")

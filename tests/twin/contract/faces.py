@@ -112,11 +112,11 @@ class OverHttp:
 
     has_headers = True
 
-    def __init__(self, kubeconfig: Path, name: str, *, simulated: bool) -> None:
+    def __init__(self, kubeconfig: Path, name: str, *, simulated_place: bool) -> None:
         """Read the kubeconfig."""
         self.name = name
-        self.simulated = simulated
-        self.collects = simulated
+        self.simulated = simulated_place
+        self.collects = simulated_place
         content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
         cluster, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
         self.server = cluster["server"]
@@ -232,7 +232,9 @@ class Place:
         """Return the newest version."""
         return self.ask("GET", "configmaps").version
 
-    def seen(self, resource: str, since: str, most: int = 0, **query: str) -> list[tuple[str, str]]:
+    def watch_changes(
+        self, resource: str, since: str, most: int = 0, **query: str
+    ) -> list[tuple[str, str]]:
         """Return (type, name) of what a watch from a version says."""
         found = self.face.events(self.path(resource), {"resourceVersion": since, **query}, most)
         return [(one["type"], one["object"]["metadata"].get("name", "")) for one in found]

@@ -21,11 +21,11 @@ def _until(place: Place, condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def _gone(place: Place, resource: str, name: str) -> bool:
+def _is_gone(place: Place, resource: str, name: str) -> bool:
     return place.ask("GET", resource, name).status == 404
 
 
-def _owned(name: str, owner: dict[str, Any]) -> dict[str, Any]:
+def _owned_object(name: str, owner: dict[str, Any]) -> dict[str, Any]:
     body = config_map(name)
     metadata = owner["metadata"]
     body["metadata"]["ownerReferences"] = [
@@ -71,8 +71,8 @@ def test_finalizers_hold_an_object(place: Place) -> None:
     released = {"metadata": {"finalizers": None}}
     since = place.version()
     assert place.ask("PATCH", "configmaps", "a", body=released, content_type=MERGE).status == 200
-    assert _gone(place, "configmaps", "a")
-    assert place.seen("configmaps", since)[-1] == ("DELETED", "a")
+    assert _is_gone(place, "configmaps", "a")
+    assert place.watch_changes("configmaps", since)[-1] == ("DELETED", "a")
 
 
 def test_a_collection_is_deleted_by_selection(place: Place) -> None:
@@ -97,14 +97,14 @@ def test_a_pod_has_grace(place: Place) -> None:
     longer = place.ask("DELETE", "pods", "p", body={"gracePeriodSeconds": 50})
     assert longer.body["metadata"]["deletionGracePeriodSeconds"] == 5
     assert place.ask("DELETE", "pods", "p", query={"gracePeriodSeconds": "0"}).status == 200
-    assert _gone(place, "pods", "p")
+    assert _is_gone(place, "pods", "p")
 
 
 def test_a_pod_without_a_node_goes_at_once(place: Place) -> None:
     """There is nobody to wait for when a pod never had a node."""
     place.make("pods", pod("p", nodeSelector={"no": "such-node"}))
     assert place.ask("DELETE", "pods", "p").body["kind"] == "Pod"
-    assert _gone(place, "pods", "p")
+    assert _is_gone(place, "pods", "p")
 
 
 @pytest.mark.parametrize(
@@ -125,63 +125,68 @@ def test_options_that_do_not_fit(place: Place, policy: str, body: dict[str, Any]
         assert place.ask("GET", "configmaps", "a").status == 200
 
 
-def test_background_deletion_collects_dependents(collected: Place) -> None:
+def test_background_deletion_collects_dependents(collected_place: Place) -> None:
     """By default the owner goes first and its dependents follow."""
-    owner = collected.make("configmaps", config_map("owner"))
-    collected.make("configmaps", _owned("child", owner))
-    assert collected.ask("DELETE", "configmaps", "owner").status == 200
-    assert _gone(collected, "configmaps", "owner")
-    _until(collected, lambda: _gone(collected, "configmaps", "child"))
+    owner = collected_place.make("configmaps", config_map("owner"))
+    collected_place.make("configmaps", _owned_object("child", owner))
+    assert collected_place.ask("DELETE", "configmaps", "owner").status == 200
+    assert _is_gone(collected_place, "configmaps", "owner")
+    _until(collected_place, lambda: _is_gone(collected_place, "configmaps", "child"))
 
 
-def test_foreground_deletion_waits_for_dependents(collected: Place) -> None:
+def test_foreground_deletion_waits_for_dependents(collected_place: Place) -> None:
     """In the foreground the owner stays, marked, until its dependents are gone."""
-    owner = collected.make("configmaps", config_map("owner"))
-    child = _owned("child", owner)
+    owner = collected_place.make("configmaps", config_map("owner"))
+    child = _owned_object("child", owner)
     child["metadata"]["finalizers"] = ["example.com/hold"]
-    collected.make("configmaps", child)
+    collected_place.make("configmaps", child)
     query = {"propagationPolicy": "Foreground"}
-    marked = collected.ask("DELETE", "configmaps", "owner", query=query)
+    marked = collected_place.ask("DELETE", "configmaps", "owner", query=query)
     assert marked.body["metadata"]["finalizers"] == ["foregroundDeletion"]
     _until(
-        collected,
-        lambda: "deletionTimestamp" in collected.ask("GET", "configmaps", "child").body["metadata"],
+        collected_place,
+        lambda: (
+            "deletionTimestamp"
+            in collected_place.ask("GET", "configmaps", "child").body["metadata"]
+        ),
     )
-    assert not _gone(collected, "configmaps", "owner")
+    assert not _is_gone(collected_place, "configmaps", "owner")
     released = {"metadata": {"finalizers": None}}
-    collected.ask("PATCH", "configmaps", "child", body=released, content_type=MERGE)
-    _until(collected, lambda: _gone(collected, "configmaps", "owner"))
+    collected_place.ask("PATCH", "configmaps", "child", body=released, content_type=MERGE)
+    _until(collected_place, lambda: _is_gone(collected_place, "configmaps", "owner"))
 
 
-def test_orphans_stay(collected: Place) -> None:
+def test_orphans_stay(collected_place: Place) -> None:
     """With Orphan the dependents stay and forget their owner."""
-    owner = collected.make("configmaps", config_map("owner"))
-    collected.make("configmaps", _owned("child", owner))
+    owner = collected_place.make("configmaps", config_map("owner"))
+    collected_place.make("configmaps", _owned_object("child", owner))
     query = {"propagationPolicy": "Orphan"}
-    assert collected.ask("DELETE", "configmaps", "owner", query=query).status == 200
-    _until(collected, lambda: _gone(collected, "configmaps", "owner"))
-    child = collected.ask("GET", "configmaps", "child").body
+    assert collected_place.ask("DELETE", "configmaps", "owner", query=query).status == 200
+    _until(collected_place, lambda: _is_gone(collected_place, "configmaps", "owner"))
+    child = collected_place.ask("GET", "configmaps", "child").body
     assert not child["metadata"].get("ownerReferences")
 
 
-def test_a_deleted_namespace_takes_its_content_along(collected: Place) -> None:
+def test_a_deleted_namespace_takes_its_content_along(collected_place: Place) -> None:
     """A namespace is Terminating, takes nothing new, and goes when it is empty."""
     body = config_map("a")
     body["metadata"]["finalizers"] = ["example.com/hold"]
-    collected.make("configmaps", body)
-    path = f"/api/v1/namespaces/{collected.namespace}"
-    marked = collected.face.ask("DELETE", path)
+    collected_place.make("configmaps", body)
+    path = f"/api/v1/namespaces/{collected_place.namespace}"
+    marked = collected_place.face.ask("DELETE", path)
     assert marked.status == 200
     assert marked.body["status"]["phase"] == "Terminating"
-    refused = collected.ask("POST", "configmaps", body=config_map("b"))
+    refused = collected_place.ask("POST", "configmaps", body=config_map("b"))
     assert (refused.status, refused.reason) == (403, "Forbidden")
     _until(
-        collected,
-        lambda: "deletionTimestamp" in collected.ask("GET", "configmaps", "a").body["metadata"],
+        collected_place,
+        lambda: (
+            "deletionTimestamp" in collected_place.ask("GET", "configmaps", "a").body["metadata"]
+        ),
     )
     released = {"metadata": {"finalizers": None}}
-    collected.ask("PATCH", "configmaps", "a", body=released, content_type=MERGE)
-    _until(collected, lambda: collected.face.ask("GET", path).status == 404)
+    collected_place.ask("PATCH", "configmaps", "a", body=released, content_type=MERGE)
+    _until(collected_place, lambda: collected_place.face.ask("GET", path).status == 404)
 
 
 def _budget(name: str, labels: dict[str, str], **spec: Any) -> dict[str, Any]:
@@ -302,9 +307,9 @@ def test_an_eviction_of_nobody(place: Place) -> None:
     assert (found.status, found.reason) == (404, "NotFound")
 
 
-def test_drain_waits_until_the_budget_lets_it(simulated: Place) -> None:
+def test_drain_waits_until_the_budget_lets_it(simulated_place: Place) -> None:
     """What drain does: it tries again after each 429 until replacements are ready."""
-    place = simulated
+    place = simulated_place
     place.make("deployments", deployment("web", 2))
     place.make("poddisruptionbudgets", _budget("b", {"app": "web"}, minAvailable=1))
 

@@ -20,7 +20,7 @@ def seven(place: Place) -> Place:
     return place
 
 
-def _named(place: Place) -> dict[str, str]:
+def _own_names(place: Place) -> dict[str, str]:
     """Return a selector that leaves out what a cluster adds to a namespace by itself."""
     return {"fieldSelector": "metadata.name!=kube-root-ca.crt"}
 
@@ -70,7 +70,7 @@ def test_a_selection_is_paged_without_a_count(seven: Place) -> None:
 
 def test_pages_show_one_version_while_objects_change(seven: Place) -> None:
     """Later pages show what there was at the first one: not what came, changed or went since."""
-    first = seven.ask("GET", "configmaps", query={"limit": "2", **_named(seven)}).body
+    first = seven.ask("GET", "configmaps", query={"limit": "2", **_own_names(seven)}).body
     seven.make("configmaps", config_map("ab"))
     seven.make("configmaps", config_map("cc"))
     assert seven.ask("DELETE", "configmaps", "d").status == 200
@@ -79,12 +79,21 @@ def test_pages_show_one_version_while_objects_change(seven: Place) -> None:
     rest = seven.ask(
         "GET",
         "configmaps",
-        query={"limit": "9", "continue": first["metadata"]["continue"], **_named(seven)},
+        query={"limit": "9", "continue": first["metadata"]["continue"], **_own_names(seven)},
     ).body
     assert [item["metadata"]["name"] for item in rest["items"]] == ["c", "d", "e", "f", "g"]
     assert rest["items"][2]["metadata"]["labels"]["size"] == "4"
     assert rest["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
-    assert seven.names("configmaps", **_named(seven)) == ["a", "ab", "b", "c", "cc", "e", "f", "g"]
+    assert seven.names("configmaps", **_own_names(seven)) == [
+        "a",
+        "ab",
+        "b",
+        "c",
+        "cc",
+        "e",
+        "f",
+        "g",
+    ]
 
 
 def test_a_page_may_go_on_with_another_limit(seven: Place) -> None:
@@ -95,22 +104,22 @@ def test_a_page_may_go_on_with_another_limit(seven: Place) -> None:
     assert "continue" not in rest["metadata"]
 
 
-def test_an_old_token_is_refused_with_one_that_works(simulated: Place) -> None:
+def test_an_old_token_is_refused_with_one_that_works(simulated_place: Place) -> None:
     """When the changes since a token are gone it gets 410 Expired, and a token that goes on."""
     for name in ("a", "b", "c"):
-        simulated.make("configmaps", config_map(name))
-    first = simulated.ask("GET", "configmaps", query={"limit": "1"}).body
+        simulated_place.make("configmaps", config_map(name))
+    first = simulated_place.ask("GET", "configmaps", query={"limit": "1"}).body
     body = config_map("a")
-    for number in range(25_100 if not simulated.face.has_headers else 0):
+    for number in range(25_100 if not simulated_place.face.has_headers else 0):
         body["data"] = {"n": str(number)}
-        assert simulated.ask("PUT", "configmaps", "a", body=body).status == 200
-    if simulated.face.has_headers:
+        assert simulated_place.ask("PUT", "configmaps", "a", body=body).status == 200
+    if simulated_place.face.has_headers:
         pytest.skip("25,000 writes over HTTP take too long; the same code answers in process")
     token = {"continue": first["metadata"]["continue"]}
-    refused = simulated.ask("GET", "configmaps", query=token)
+    refused = simulated_place.ask("GET", "configmaps", query=token)
     assert (refused.status, refused.reason) == (410, "Expired")
     rest = {"continue": refused.body["metadata"]["continue"]}
-    assert simulated.names("configmaps", **rest) == ["b", "c"]
+    assert simulated_place.names("configmaps", **rest) == ["b", "c"]
 
 
 @pytest.mark.parametrize("token", ["nonsense", "AAAA", "bm90IGpzb24="])
@@ -153,10 +162,10 @@ def test_an_exact_version_is_shown_again(seven: Place) -> None:
     then = seven.version()
     assert seven.ask("DELETE", "configmaps", "b").status == 200
     seven.make("configmaps", config_map("z"))
-    query = {"resourceVersion": then, "resourceVersionMatch": "Exact", **_named(seven)}
+    query = {"resourceVersion": then, "resourceVersionMatch": "Exact", **_own_names(seven)}
     assert seven.names("configmaps", **query) == list(LETTERS)
     assert seven.ask("GET", "configmaps", query=query).version == then
-    later = {"resourceVersion": then, "resourceVersionMatch": "NotOlderThan", **_named(seven)}
+    later = {"resourceVersion": then, "resourceVersionMatch": "NotOlderThan", **_own_names(seven)}
     assert seven.names("configmaps", **later) == ["a", "c", "d", "e", "f", "g", "z"]
 
 

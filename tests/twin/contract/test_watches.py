@@ -20,10 +20,10 @@ def test_a_watch_resumes_where_it_was(place: Place) -> None:
     place.make("configmaps", config_map("b"))
     place.ask("DELETE", "configmaps", "a")
     expected = [("ADDED", "a"), ("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "a")]
-    assert place.seen("configmaps", since, 4) == expected
+    assert place.watch_changes("configmaps", since, 4) == expected
     other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "elsewhere"}}
     place.face.ask("POST", "/api/v1/namespaces/default/configmaps", body=other)
-    assert place.seen("configmaps", since, 4) == expected
+    assert place.watch_changes("configmaps", since, 4) == expected
     place.face.ask("DELETE", "/api/v1/namespaces/default/configmaps/elsewhere")
 
 
@@ -35,7 +35,7 @@ def test_versions_of_events_can_be_resumed_from(place: Place) -> None:
     query = {"resourceVersion": since}
     events = place.face.events(place.path("configmaps"), query, 3)
     second = events[1]["object"]["metadata"]["resourceVersion"]
-    assert place.seen("configmaps", second, 1) == [("ADDED", "c")]
+    assert place.watch_changes("configmaps", second, 1) == [("ADDED", "c")]
     versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
     assert versions == sorted(set(versions))
 
@@ -75,9 +75,9 @@ def test_selectors_turn_changes_into_coming_and_going(place: Place) -> None:
         assert found.status == 200
     query = {"labelSelector": "mine in (yes,yes2)"}
     expected = [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "b"), ("DELETED", "a")]
-    assert place.seen("configmaps", since, 4, **query) == expected
+    assert place.watch_changes("configmaps", since, 4, **query) == expected
     only = {"fieldSelector": "metadata.name=b"}
-    assert place.seen("configmaps", since, 1, **only) == [("MODIFIED", "b")]
+    assert place.watch_changes("configmaps", since, 1, **only) == [("MODIFIED", "b")]
 
 
 def test_what_leaves_a_selection_says_goodbye_as_it_was(place: Place) -> None:
@@ -107,7 +107,7 @@ def test_initial_events_end_with_a_bookmark(place: Place) -> None:
     assert (last["object"]["kind"], last["object"]["apiVersion"]) == ("ConfigMap", "v1")
     since = last["object"]["metadata"]["resourceVersion"]
     place.make("configmaps", config_map("b"))
-    assert place.seen("configmaps", since, 1) == [("ADDED", "b")]
+    assert place.watch_changes("configmaps", since, 1) == [("ADDED", "b")]
 
 
 @pytest.mark.parametrize(
@@ -134,18 +134,18 @@ def test_a_watch_from_no_version_is_refused(place: Place) -> None:
     assert place.ask("GET", "configmaps", query=query).status in {400, 500}
 
 
-def test_a_version_whose_past_is_gone(simulated: Place) -> None:
+def test_a_version_whose_past_is_gone(simulated_place: Place) -> None:
     """A version from before the kept changes gives one ERROR event, a Status with code 410."""
-    if simulated.face.has_headers:
+    if simulated_place.face.has_headers:
         pytest.skip("25,000 writes over HTTP take too long; the same code answers in process")
-    since = simulated.version()
-    simulated.make("configmaps", config_map("a"))
+    since = simulated_place.version()
+    simulated_place.make("configmaps", config_map("a"))
     body = config_map("a")
     for number in range(25_100):
         body["data"] = {"n": str(number)}
-        assert simulated.ask("PUT", "configmaps", "a", body=body).status == 200
+        assert simulated_place.ask("PUT", "configmaps", "a", body=body).status == 200
     query = {"resourceVersion": since}
-    (event,) = simulated.face.events(simulated.path("configmaps"), query)
+    (event,) = simulated_place.face.events(simulated_place.path("configmaps"), query)
     assert event["type"] == "ERROR"
     status = event["object"]
     assert (status["kind"], status["code"], status["reason"]) == ("Status", 410, "Expired")
@@ -170,10 +170,10 @@ def test_a_living_watch_follows(over_http: Place) -> None:
 
     writer = threading.Timer(0.2, write)
     writer.start()
-    seen = over_http.seen("configmaps", since, 1)
+    seen = over_http.watch_changes("configmaps", since, 1)
     writer.join()
     assert seen == [("ADDED", "late")]
-    assert over_http.seen("configmaps", over_http.version()) == []
+    assert over_http.watch_changes("configmaps", over_http.version()) == []
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_watch_of_one_object(place: Place) -> None:
     place.ask("DELETE", "configmaps", "b")
     place.ask("DELETE", "configmaps", "a")
     query = {"fieldSelector": "metadata.name=a"}
-    assert place.seen("configmaps", since, 1, **query) == [("DELETED", "a")]
+    assert place.watch_changes("configmaps", since, 1, **query) == [("DELETED", "a")]
 
 
 def test_a_watch_of_metadata_alone(over_http: Place) -> None:

@@ -114,7 +114,7 @@ def test_a_write_of_what_is_there_changes_nothing(place: Place) -> None:
     found = place.ask("PATCH", "configmaps", "a", body=same, content_type=MERGE)
     assert found.version == made["metadata"]["resourceVersion"]
     place.make("configmaps", config_map("b"))
-    assert place.seen("configmaps", since, 1) == [("ADDED", "b")]
+    assert place.watch_changes("configmaps", since, 1) == [("ADDED", "b")]
 
 
 def test_a_write_meant_for_another_object_conflicts(place: Place) -> None:
@@ -175,7 +175,7 @@ def test_a_dry_run_answers_and_changes_nothing(
     assert found.status in {200, 201}, found.text
     assert place.ask("GET", "configmaps", "a").body == made
     place.make("configmaps", config_map("z"))
-    assert place.seen("configmaps", since, 1) == [("ADDED", "z")]
+    assert place.watch_changes("configmaps", since, 1) == [("ADDED", "z")]
 
 
 def test_a_dry_run_is_checked_like_a_write(place: Place) -> None:

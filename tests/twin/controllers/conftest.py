@@ -83,7 +83,7 @@ class Cluster:
         found = self.status(resource, name).get("conditions") or []
         return {entry["type"]: (entry["status"], entry["reason"]) for entry in found}
 
-    def told(self, name: str) -> list[tuple[str, str]]:
+    def kube_events(self, name: str) -> list[tuple[str, str]]:
         """Return (reason, message) of the KubeEvents about an object, oldest first."""
         events = [
             obj
@@ -95,7 +95,7 @@ class Cluster:
 
     def reasons(self, name: str) -> list[str]:
         """Return the reasons of the KubeEvents about an object."""
-        return [reason for reason, _ in self.told(name)]
+        return [reason for reason, _ in self.kube_events(name)]
 
 
 @pytest.fixture

@@ -35,7 +35,7 @@ def busy(workload: Build, replicas: int, ratio: str, **options: Any) -> Object:
     return workload("web", replicas, notes=notes, cpu="200m", **options)
 
 
-def wanted(cluster: Any) -> int:
+def desired_replicas(cluster: Any) -> int:
     """Return the replicas of the Deployment."""
     return int(cluster.get("deployments", "web")["spec"]["replicas"])
 
@@ -47,20 +47,24 @@ def test_load_above_the_target_scales_up(cluster: Any, workload: Build) -> None:
     cluster.run(14)
     assert cluster.status("horizontalpodautoscalers", "web")["desiredReplicas"] == 0
     cluster.run(2)
-    assert wanted(cluster) == 2
+    assert desired_replicas(cluster) == 2
     conditions = cluster.conditions("horizontalpodautoscalers", "web")
     assert conditions["ScalingActive"] == ("False", "FailedGetResourceMetric")
     cluster.run(200)
     status = cluster.status("horizontalpodautoscalers", "web")
     conditions = cluster.conditions("horizontalpodautoscalers", "web")
 
-    assert (wanted(cluster), status["currentReplicas"], status["desiredReplicas"]) == (6, 6, 6)
+    assert (desired_replicas(cluster), status["currentReplicas"], status["desiredReplicas"]) == (
+        6,
+        6,
+        6,
+    )
     assert conditions["ScalingActive"] == ("True", "ValidMetricFound")
     assert conditions["ScalingLimited"] == ("True", "TooManyReplicas")
     current = status["currentMetrics"][0]["resource"]["current"]
     assert current["averageUtilization"] > 80
     assert current["averageValue"].endswith("m")
-    told = [text for reason, text in cluster.told("web") if reason == "SuccessfulRescale"]
+    told = [text for reason, text in cluster.kube_events("web") if reason == "SuccessfulRescale"]
     why = "reason: cpu resource utilization (percentage of request) above target"
     assert [text.partition("; ")[2] for text in told] == [why] * len(told)
     assert told[-1].startswith("New size: 6")
@@ -72,15 +76,16 @@ def test_a_decrease_waits_five_minutes(cluster: Any, workload: Build) -> None:
     cluster.create("deployments", "web", busy(workload, 6, "0.1"))
     cluster.create("horizontalpodautoscalers", "web", target(minReplicas=2))
     cluster.run(300)
-    assert wanted(cluster) == 6
+    assert desired_replicas(cluster) == 6
     able = cluster.conditions("horizontalpodautoscalers", "web")["AbleToScale"]
     assert able == ("True", "ScaleDownStabilized")
     cluster.run(60)
 
-    assert wanted(cluster) == 2
-    assert ("SuccessfulRescale", "New size: 2; reason: All metrics below target") in cluster.told(
-        "web"
-    )
+    assert desired_replicas(cluster) == 2
+    assert (
+        "SuccessfulRescale",
+        "New size: 2; reason: All metrics below target",
+    ) in cluster.kube_events("web")
 
 
 def test_behavior_slows_the_decrease(cluster: Any, workload: Build) -> None:
@@ -91,8 +96,8 @@ def test_behavior_slows_the_decrease(cluster: Any, workload: Build) -> None:
     spec = target(minReplicas=2, behavior={"scaleDown": rules})
     cluster.create("horizontalpodautoscalers", "web", spec)
     cluster.run(60)
-    seen = [wanted(cluster)]
-    cluster.watch(300, lambda: seen.append(wanted(cluster)), every=15.0)
+    seen = [desired_replicas(cluster)]
+    cluster.watch(300, lambda: seen.append(desired_replicas(cluster)), every=15.0)
 
     assert all(0 <= before - after <= 1 for before, after in pairwise(seen))
     assert seen[-1] == 2
@@ -104,9 +109,9 @@ def test_bounds_hold_without_metrics(cluster: Any, workload: Build) -> None:
     cluster.create("deployments", "web", busy(workload, 9, "0.5"))
     cluster.create("horizontalpodautoscalers", "web", target(most=3))
     cluster.run(16)
-    assert wanted(cluster) == 3
+    assert desired_replicas(cluster) == 3
     text = "New size: 3; reason: Current number of replicas above Spec.MaxReplicas"
-    assert ("SuccessfulRescale", text) in cluster.told("web")
+    assert ("SuccessfulRescale", text) in cluster.kube_events("web")
 
 
 def test_zero_replicas_switch_it_off(cluster: Any, workload: Build) -> None:
@@ -116,7 +121,7 @@ def test_zero_replicas_switch_it_off(cluster: Any, workload: Build) -> None:
     cluster.run(60)
     active = cluster.conditions("horizontalpodautoscalers", "web")["ScalingActive"]
 
-    assert (wanted(cluster), active) == (0, ("False", "ScalingDisabled"))
+    assert (desired_replicas(cluster), active) == (0, ("False", "ScalingDisabled"))
 
 
 def test_a_missing_target_is_named(cluster: Any) -> None:
@@ -126,7 +131,7 @@ def test_a_missing_target_is_named(cluster: Any) -> None:
     able = cluster.conditions("horizontalpodautoscalers", "web")["AbleToScale"]
 
     assert able == ("False", "FailedGetScale")
-    assert ("FailedGetScale", 'deployments.apps "web" not found') in cluster.told("web")
+    assert ("FailedGetScale", 'deployments.apps "web" not found') in cluster.kube_events("web")
 
 
 def test_stateful_sets_scale_too(cluster: Any, workload: Build) -> None:
@@ -151,7 +156,7 @@ def test_one_that_is_switched_off_does_nothing(
     cluster.create("horizontalpodautoscalers", "web", target(most=3))
     cluster.run(60)
 
-    assert wanted(cluster) == 9
+    assert desired_replicas(cluster) == 9
 
 
 @pytest.mark.parametrize(("spec", "field"), [
@@ -189,7 +194,7 @@ def test_a_clone_remembers_recommendations(cluster: Any, workload: Build) -> Non
     spec = target(minReplicas=2, behavior={"scaleDown": {"policies": policies}})
     cluster.create("horizontalpodautoscalers", "web", spec)
     cluster.run(380)
-    assert wanted(cluster) < 6
+    assert desired_replicas(cluster) < 6
     other = cluster.engine.clone()
     for engine in (cluster.engine, other):
         engine.advance(engine.now + 200)

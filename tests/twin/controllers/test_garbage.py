@@ -19,7 +19,7 @@ def kinds(cluster: Any) -> tuple[int, int, int]:
     return store.count("deployments"), store.count("replicasets"), store.count("pods")
 
 
-def owned(cluster: Any, name: str, owner: Object, **reference: Any) -> None:
+def create_owned(cluster: Any, name: str, owner: Object, **reference: Any) -> None:
     """Create a ConfigMap that belongs to another object."""
     head = owner["metadata"]
     entry = {
@@ -79,7 +79,7 @@ def test_only_blocking_dependents_are_waited_for(cluster: Any, blocks: bool, wai
     """A dependent with a finalizer holds its owner only with blockOwnerDeletion."""
     store = cluster.engine.store
     owner = store.create("configmaps", "default", {"metadata": {"name": "owner"}})
-    owned(cluster, "child", owner, blockOwnerDeletion=blocks)
+    create_owned(cluster, "child", owner, blockOwnerDeletion=blocks)
     child = store.get("configmaps", "default", "child")
     held = {**child, "metadata": {**child["metadata"], "finalizers": ["example.com/hold"]}}
     store.replace("configmaps", "default", "child", held)
@@ -94,7 +94,7 @@ def test_a_second_owner_keeps_an_object(cluster: Any) -> None:
     """Only the last owner takes its dependents along; the reference to the first is dropped."""
     store = cluster.engine.store
     one = store.create("configmaps", "default", {"metadata": {"name": "one"}})
-    owned(cluster, "child", one)
+    create_owned(cluster, "child", one)
     two = store.create("secrets", "default", {"metadata": {"name": "two"}})
     child = store.get("configmaps", "default", "child")
     entry = {"apiVersion": "v1", "kind": "Secret", "name": "two", "uid": two["metadata"]["uid"]}
@@ -116,7 +116,7 @@ def test_an_object_of_a_dead_owner_goes(cluster: Any) -> None:
     store = cluster.engine.store
     owner = store.create("configmaps", "default", {"metadata": {"name": "owner"}})
     cluster.delete("configmaps", "owner")
-    owned(cluster, "late", owner)
+    create_owned(cluster, "late", owner)
     cluster.run(1)
 
     assert store.find("configmaps", "default", "late") is None
@@ -128,7 +128,7 @@ def test_a_namesake_of_an_owner_is_no_owner(cluster: Any) -> None:
     owner = store.create("configmaps", "default", {"metadata": {"name": "owner"}})
     cluster.delete("configmaps", "owner")
     store.create("configmaps", "default", {"metadata": {"name": "owner"}})
-    owned(cluster, "late", owner)
+    create_owned(cluster, "late", owner)
     cluster.run(5)
 
     assert store.find("configmaps", "default", "late") is None
@@ -141,7 +141,7 @@ def test_a_second_owner_that_is_gone_keeps_nothing(cluster: Any) -> None:
     one = store.create("configmaps", "default", {"metadata": {"name": "one"}})
     cluster.delete("secrets", "gone")
     cluster.run(5)
-    owned(cluster, "child", one)
+    create_owned(cluster, "child", one)
     child = store.get("configmaps", "default", "child")
     entry = {"apiVersion": "v1", "kind": "Secret", "name": "gone", "uid": gone["metadata"]["uid"]}
     both = [*child["metadata"]["ownerReferences"], entry]

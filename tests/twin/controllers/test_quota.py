@@ -49,7 +49,7 @@ def test_a_deployment_says_why_it_is_short(cluster: Any, workload: Build) -> Non
     assert len(cluster.pods(app="web")) == 2
     assert all(pod.node_name for pod in cluster.pods(app="web"))
     name = cluster.pods(app="web")[0].name.rpartition("-")[0]
-    text = dict(cluster.told(name))["FailedCreate"]
+    text = dict(cluster.kube_events(name))["FailedCreate"]
     assert text.startswith(f'Error creating: pods "{name}-')
     assert text.endswith(
         '" is forbidden: exceeded quota: q, requested: pods=1, used: pods=2, limited: pods=2'

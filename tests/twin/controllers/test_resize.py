@@ -40,7 +40,7 @@ def state(cluster: Any, name: str) -> tuple[str, str]:
     return next(((k, r) for k, r in found if k.startswith("PodResize")), ("", ""))
 
 
-def allocated(cluster: Any, name: str) -> Object:
+def allocated_resources(cluster: Any, name: str) -> Object:
     """Return the allocated resources that the status shows."""
     return dict(cluster.status("pods", name)["containerStatuses"][0]["allocatedResources"])
 
@@ -68,14 +68,14 @@ def test_a_resize_that_fits_needs_no_restart(cluster: Any, template: Build) -> N
     before = cluster.get("pods", "a")["status"]["containerStatuses"][0]
     assert free_cpu(cluster, "n0") == 7_000
     resize(cluster, "a", "3", memory="2Gi")
-    assert allocated(cluster, "a") == {"cpu": "1", "memory": "1Gi"}
+    assert allocated_resources(cluster, "a") == {"cpu": "1", "memory": "1Gi"}
     cluster.run(0.5)
     assert state(cluster, "a") == ("PodResizeInProgress", "")
     cluster.run(5)
     after = cluster.get("pods", "a")["status"]["containerStatuses"][0]
 
     assert state(cluster, "a") == ("", "")
-    assert allocated(cluster, "a") == {"cpu": "3", "memory": "2Gi"}
+    assert allocated_resources(cluster, "a") == {"cpu": "3", "memory": "2Gi"}
     assert (after["restartCount"], after["state"]) == (0, before["state"])
     assert free_cpu(cluster, "n0") == 5_000
     assert cluster.reasons("a")[-2:] == ["ResizeStarted", "ResizeCompleted"]
@@ -96,7 +96,7 @@ def test_what_never_fits_is_infeasible(cluster: Any, template: Build) -> None:
     assert entry["message"] == (
         "Node didn't have enough capacity: cpu, requested: 9000, capacity: 8000"
     )
-    assert (allocated(cluster, "a")["cpu"], free_cpu(cluster, "n0")) == ("1", 7_000)
+    assert (allocated_resources(cluster, "a")["cpu"], free_cpu(cluster, "n0")) == ("1", 7_000)
     resize(cluster, "a", "1")
     assert state(cluster, "a") == ("", "")
 
@@ -113,7 +113,7 @@ def test_what_does_not_fit_now_waits_for_room(cluster: Any, template: Build) -> 
     cluster.run(10)
 
     assert state(cluster, "a") == ("", "")
-    assert (allocated(cluster, "a")["cpu"], free_cpu(cluster, "n0")) == ("4", 4_000)
+    assert (allocated_resources(cluster, "a")["cpu"], free_cpu(cluster, "n0")) == ("4", 4_000)
 
 
 def test_a_shrinking_neighbour_makes_room(cluster: Any, template: Build) -> None:
@@ -125,7 +125,10 @@ def test_a_shrinking_neighbour_makes_room(cluster: Any, template: Build) -> None
     resize(cluster, "b", "1")
     cluster.run(10)
 
-    assert (allocated(cluster, "a")["cpu"], allocated(cluster, "b")["cpu"]) == ("4", "1")
+    assert (allocated_resources(cluster, "a")["cpu"], allocated_resources(cluster, "b")["cpu"]) == (
+        "4",
+        "1",
+    )
     assert free_cpu(cluster, "n0") == 3_000
 
 
@@ -164,7 +167,7 @@ def test_quotas_and_quality_are_checked(cluster: Any, template: Build) -> None:
     cluster.run(5)
 
     assert cluster.status("resourcequotas", "q")["used"] == {"requests.cpu": "2"}
-    assert allocated(cluster, "a")["cpu"] == "2"
+    assert allocated_resources(cluster, "a")["cpu"] == "2"
 
 
 def test_a_clone_goes_on_with_a_deferred_resize(cluster: Any, template: Build) -> None:
@@ -179,4 +182,4 @@ def test_a_clone_goes_on_with_a_deferred_resize(cluster: Any, template: Build) -
         engine.advance(engine.now + 20)
 
     assert other.state_hash() == cluster.engine.state_hash()
-    assert allocated(cluster, "a")["cpu"] == "4"
+    assert allocated_resources(cluster, "a")["cpu"] == "4"

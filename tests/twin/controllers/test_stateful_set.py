@@ -41,9 +41,10 @@ def test_pods_come_one_after_the_other(cluster: Any, workload: Build) -> None:
     status = cluster.status("statefulsets", "db")
     assert (status["replicas"], status["readyReplicas"], status["updatedReplicas"]) == (3, 3, 3)
     assert status["currentRevision"] == status["updateRevision"]
-    assert ("SuccessfulCreate", "create Pod db-0 in StatefulSet db successful") in cluster.told(
-        "db"
-    )
+    assert (
+        "SuccessfulCreate",
+        "create Pod db-0 in StatefulSet db successful",
+    ) in cluster.kube_events("db")
 
 
 def test_parallel_does_not_wait(cluster: Any, workload: Build) -> None:

@@ -66,12 +66,12 @@ def write() -> Write:
     """Send one drawn request to a cluster: write(engine, random); refusals count as well."""
 
     def sent(engine: Engine, random: Random) -> None:
-        Router(engine).handle(drawn(engine, random))
+        Router(engine).handle(draw_request(engine, random))
 
     return sent
 
 
-def drawn(engine: Engine, random: Random) -> Request:
+def draw_request(engine: Engine, random: Random) -> Request:
     """Return a request that a client might send to this cluster now."""
     node = f"/api/v1/nodes/n{random.randrange(NODES)}"
     number = random.randrange(5)

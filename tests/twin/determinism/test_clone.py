@@ -33,7 +33,7 @@ def live(engine: Engine, write: Write, random: Random, steps: int) -> None:
         write(engine, random)
 
 
-def restored(engine: Engine, build: Build, seed: int, folder: Path) -> Engine:
+def restore_engine(engine: Engine, build: Build, seed: int, folder: Path) -> Engine:
     """Send an engine's state through a file."""
     path = folder / "checkpoint"
     Checkpoint.of(engine, WORLD).write(path)
@@ -69,7 +69,7 @@ def test_a_checkpoint_at_any_event_has_the_same_future(
     """Stored after any number of events and restored elsewhere, both end in the same state."""
     engine = build(seed)
     engine.step(events)
-    other = restored(engine, build, seed, tmp_path)
+    other = restore_engine(engine, build, seed, tmp_path)
     for each in (engine, other):
         live(each, write, Random(seed), 8)
 
@@ -107,7 +107,7 @@ def test_versions_go_on_and_older_watches_list_again(build: Build, write: Write)
         clone.store.changes("pods", None, version - 1)
 
 
-def damaged(data: bytes) -> bytes:
+def damage_file(data: bytes) -> bytes:
     """Return a file with one byte changed in the middle."""
     middle = len(data) // 2
     return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
@@ -116,7 +116,7 @@ def damaged(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (damaged, "it is damaged"),
+        (damage_file, "it is damaged"),
         (lambda data: data[:-20], "it is damaged"),
         (lambda _: b"", "it is damaged"),
         (lambda _: b"not a checkpoint", "it is damaged"),

@@ -40,22 +40,22 @@ def other(value: Any) -> Any:
 def mutations(owner: Any, name: str, value: Any) -> Iterator[tuple[str, Undo]]:
     """Change one thing after the other within a kept value; each is undone by the caller."""
     if isinstance(value, np.ndarray | dict | list | deque | set):
-        yield from emptied(name, value)
+        yield from change_container(name, value)
     elif isinstance(value, Record):
         for slot in SLOTS[type(value)]:
-            yield from changed(value, slot, name)
+            yield from change_attribute(value, slot, name)
     elif is_dataclass(value) and not value.__dataclass_params__.frozen:  # type: ignore[union-attr]
         for field in fields(value):
-            yield from changed(value, field.name, name)
+            yield from change_attribute(value, field.name, name)
     elif isinstance(value, tuple):
         for entry in value:
             if isinstance(entry, Record):
                 yield from mutations(None, name, entry)
     elif hasattr(owner, name):
-        yield from changed(owner, name, type(owner).__name__)
+        yield from change_attribute(owner, name, type(owner).__name__)
 
 
-def emptied(name: str, value: Any) -> Iterator[tuple[str, Undo]]:
+def change_container(name: str, value: Any) -> Iterator[tuple[str, Undo]]:
     """Change a container: an entry less, another order, or another number."""
     if len(value) == 0:
         return
@@ -86,7 +86,7 @@ def emptied(name: str, value: Any) -> Iterator[tuple[str, Undo]]:
         yield from mutations(None, f"{name}[..]", value[-1])
 
 
-def changed(owner: Any, name: str, where: str) -> Iterator[tuple[str, Undo]]:
+def change_attribute(owner: Any, name: str, where: str) -> Iterator[tuple[str, Undo]]:
     """Change one attribute."""
     old = getattr(owner, name)
     new = other(old)

@@ -28,7 +28,7 @@ def task(name: str, *, replicas: int = 1, start_nodes: tuple[str, ...] = ()) -> 
     )
 
 
-def played(config: TwinConfig, *arrivals: WorkloadArrival) -> Engine:
+def play_arrivals(config: TwinConfig, *arrivals: WorkloadArrival) -> Engine:
     """Play arrivals on one node for three minutes."""
     engine = Engine(config, seed=3)
     engine.add_nodes([NODE])
@@ -45,7 +45,7 @@ def pods(engine: Engine) -> dict[str, PodRecord]:
 
 def test_a_bare_task_is_a_pod_that_works_and_stays() -> None:
     """Without a Job a task runs once for its whole duration, succeeds, and is not removed."""
-    engine = played(TwinConfig(bare_tasks=True), task("a", replicas=2))
+    engine = play_arrivals(TwinConfig(bare_tasks=True), task("a", replicas=2))
 
     assert 0 == engine.store.count("jobs")
     assert {"a", "a-1"} == set(pods(engine))
@@ -59,15 +59,15 @@ def test_a_bare_task_is_a_pod_that_works_and_stays() -> None:
 def test_a_bare_task_starts_where_it_ran_unless_that_node_is_gone() -> None:
     """A start state's node is kept; a node that is not there any more leaves the pod to the scheduler."""
     there, gone = task("a", start_nodes=("n-0",)), task("b", start_nodes=("n-9",))
-    engine = played(TwinConfig(bare_tasks=True), there, gone)
+    engine = play_arrivals(TwinConfig(bare_tasks=True), there, gone)
 
     assert {"a": "n-0", "b": "n-0"} == {name: pod.node_name for name, pod in pods(engine).items()}
 
 
 def test_kube_events_can_be_left_out_and_change_nothing_else() -> None:
     """Without KubeEvents the same pods run on the same nodes for the same times."""
-    told = played(TwinConfig(bare_tasks=True), task("a"), task("b"))
-    silent = played(TwinConfig(bare_tasks=True, kube_events=False), task("a"), task("b"))
+    told = play_arrivals(TwinConfig(bare_tasks=True), task("a"), task("b"))
+    silent = play_arrivals(TwinConfig(bare_tasks=True, kube_events=False), task("a"), task("b"))
 
     assert told.store.count("events") > 0
     assert 0 == silent.store.count("events")

@@ -47,7 +47,7 @@ def busy(arrival: Callable[..., WorkloadArrival], request: pytest.FixtureRequest
     return engine
 
 
-def named(owner: object) -> tuple[str, ...]:
+def declared_attributes(owner: object) -> tuple[str, ...]:
     """Return the attributes that a part has declared."""
     return (*owner.KEEPS, *owner.LEAVES) if isinstance(owner, Part) else ()
 
@@ -67,7 +67,7 @@ def forgotten(root: object, streams: set[int]) -> list[str]:
         f"{type(owner).__name__}.{name} ({type(value).__name__})"
         for owner in objects_of(root)
         for name, value in attributes(owner).items()
-        if name not in named(owner)
+        if name not in declared_attributes(owner)
         and (type(owner).__name__, name) not in NOT_STATE
         and not is_wiring(value)
         and id(value) not in streams
@@ -80,7 +80,7 @@ def undeclared_values(root: object) -> dict[tuple[str, str], Any]:
         (type(owner).__name__, name): value
         for owner in objects_of(root)
         for name, value in attributes(owner).items()
-        if name not in named(owner)
+        if name not in declared_attributes(owner)
     }
 
 
@@ -110,7 +110,7 @@ def test_kept_attributes_exist_and_are_kept(busy: Engine) -> None:
     """What a part names it has, and `kept` returns all of it."""
     busy.advance(busy.now + 100.0)
     for name, part in parts_of(busy).items():
-        assert set(named(part)) <= set(attributes(part)), name
+        assert set(declared_attributes(part)) <= set(attributes(part)), name
         assert tuple(part.kept()) == part.KEEPS, name
 
 

@@ -150,7 +150,7 @@ def test_image_pull_failure(play: Play) -> None:
     assert sum(pod.phase == "Running" for pod in pods(engine)) == 12
 
 
-def asked(twin: InProcessTwin, method: str, count: int) -> Counter[int]:
+def count_answers(twin: InProcessTwin, method: str, count: int) -> Counter[int]:
     """Send so many requests, one each second, and count the answers by status."""
     found: Counter[int] = Counter()
     for number in range(count):
@@ -165,18 +165,18 @@ def test_api_brownout(play: Play) -> None:
     """About a third of the reads is refused with 429, all writes with 503 in the middle."""
     engine = play("api-brownout", services=0)
     twin = InProcessTwin(engine)
-    assert asked(twin, "GET", 50) == {200: 50}
+    assert count_answers(twin, "GET", 50) == {200: 50}
     engine.advance(engine.now + 12)
-    reads = asked(twin, "GET", 150)
+    reads = count_answers(twin, "GET", 150)
     assert set(reads) == {200, 429}
     assert 25 <= reads[429] <= 75
     engine.advance(engine.now + 40)
-    writes = asked(twin, "POST", 60)
+    writes = count_answers(twin, "POST", 60)
     assert set(writes) <= {429, 503}
     assert writes[503] >= 20
     engine.advance(engine.now + 500)
 
-    assert asked(twin, "GET", 20) == {200: 20}
+    assert count_answers(twin, "GET", 20) == {200: 20}
 
 
 def test_broken_watches(play: Play) -> None:

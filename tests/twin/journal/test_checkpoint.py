@@ -26,7 +26,7 @@ BEGAN = SETTINGS.start_time_seconds
 MERGE = "application/merge-patch+json"
 
 
-def resumed(path: Path) -> tuple[Engine, Journal]:
+def resume_twin(path: Path) -> tuple[Engine, Journal]:
     """Start on a journal, as the twin's process does."""
     return resume(path, KEY, BEGAN, lambda: build_engine(SETTINGS))
 
@@ -50,7 +50,7 @@ def live(path: Path, random: Random, steps: int) -> Engine:
     """Live on after a kill, with writes and now and then a checkpoint; return the engine as it is
     when the next kill comes.
     """
-    engine, journal = resumed(path)
+    engine, journal = resume_twin(path)
     router = Router(engine)
     for number in range(steps):
         until = engine.now + random.choice((0.05, 0.4, 7.3, 61.7))
@@ -77,7 +77,7 @@ def test_a_twin_killed_again_and_again_is_one_world(tmp_path: Path, seed: int) -
     path, random = tmp_path / "journal", Random(seed)
     for _ in range(5):
         last = live(path, random, random.randrange(1, 25))
-        engine, journal = resumed(path)
+        engine, journal = resume_twin(path)
         whole = build_engine(SETTINGS)
         journal.replay(whole)
         journal.close()
@@ -100,7 +100,7 @@ def test_a_checkpoint_that_does_not_fit_is_passed_over(
     else:
         checkpoint_path(path).write_bytes(damage)
     capsys.readouterr()
-    engine, journal = resumed(path)
+    engine, journal = resume_twin(path)
     journal.close()
     last.advance(engine.now)
 
@@ -122,7 +122,7 @@ async def test_checkpoints_come_by_the_clock(tmp_path: Path) -> None:
             return super().monotonic() + self.shift
 
     path, clock = tmp_path / "journal", Ahead()
-    engine, journal = resumed(path)
+    engine, journal = resume_twin(path)
     kept = Checkpoints(path, KEY, clock)
     engine.advance(engine.now + 30.0)
     journal.reserve(engine.now, 0.0)

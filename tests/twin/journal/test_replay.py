@@ -59,7 +59,7 @@ def live(path: Path, seed: int, steps: int) -> Engine:
     return engine
 
 
-def resumed(path: Path, *, until: float | None = None) -> Engine:
+def rerun_journal(path: Path, *, until: float | None = None) -> Engine:
     """Return a fresh engine after the journal was re-run."""
     engine, journal = build_engine(WORLD), Journal(path, KEY)
     journal.replay(engine) if until is None else journal.replay(engine, until=until)
@@ -73,8 +73,8 @@ def test_a_restarted_world_is_the_same_world(tmp_path: Path, seed: int) -> None:
     path = tmp_path / "journal"
     first = live(path, seed, 40)
 
-    assert first.state_hash() == resumed(path, until=first.now).state_hash()
-    second = resumed(path)
+    assert first.state_hash() == rerun_journal(path, until=first.now).state_hash()
+    second = rerun_journal(path)
     assert second.now >= first.now
     assert second.store.resource_version >= first.store.resource_version
     first.advance(second.now)
@@ -86,17 +86,17 @@ def test_a_world_can_die_again_and_again(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     engines = [live(path, seed, 8) for seed in range(5)]
 
-    assert engines[-1].state_hash() == resumed(path, until=engines[-1].now).state_hash()
+    assert engines[-1].state_hash() == rerun_journal(path, until=engines[-1].now).state_hash()
 
 
 def test_a_torn_last_line_is_ignored(tmp_path: Path) -> None:
     """A line that a kill cut off was never answered: it is dropped, and writing goes on after it."""
     path = tmp_path / "journal"
     live(path, 1, 10)
-    whole, before = path.read_bytes(), resumed(path).state_hash()
+    whole, before = path.read_bytes(), rerun_journal(path).state_hash()
     path.write_bytes(whole + b'{"t":1767225999.5,"m":"PO')
 
-    assert before == resumed(path).state_hash()
+    assert before == rerun_journal(path).state_hash()
     assert whole == path.read_bytes()
 
 
@@ -108,7 +108,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"".join([*lines[:3], b"{]\n", *lines[4:]]))
 
     with pytest.raises(ConfigError, match="line 4 is damaged"):
-        resumed(path)
+        rerun_journal(path)
 
 
 @pytest.mark.parametrize("other", [{"seed": 6}, {"nodes": 7}, {"workload": "idle"}])

@@ -20,7 +20,7 @@ SPEED = 20
 TIMEOUT_SECONDS = 150
 
 
-def packaged() -> Path:
+def packaged_kubectl() -> Path:
     """Return the kubectl that the dev extra installs beside Python."""
     return Path(sys.executable).with_name("kubectl")
 
@@ -28,7 +28,7 @@ def packaged() -> Path:
 def binaries() -> list[Path]:
     """Return the packaged kubectl and those that the environment names."""
     more = [Path(word) for word in os.environ.get(MORE, "").split(os.pathsep) if word]
-    return [one for one in (packaged(), *more) if shutil.which(one)]
+    return [one for one in (packaged_kubectl(), *more) if shutil.which(one)]
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ def near(facts: Facts, node: Object, key: str, other: Object) -> bool:
     return value is not None and value == there
 
 
-def counted(facts: Facts, pod: Object, constraint: Object, node: str) -> int:
+def count_pods(facts: Facts, pod: Object, constraint: Object, node: str) -> int:
     """Pods of a node that a spreading constraint counts."""
     return sum(
         other["metadata"]["namespace"] == pod["metadata"]["namespace"]
@@ -136,7 +136,7 @@ def counted(facts: Facts, pod: Object, constraint: Object, node: str) -> int:
     )
 
 
-def included(pod: Object, constraint: Object, node: Object) -> bool:
+def is_included(pod: Object, constraint: Object, node: Object) -> bool:
     """Node inclusion policies."""
     if constraint.get("nodeAffinityPolicy", "Honor") == "Honor" and not affine(pod, node):
         return False
@@ -162,8 +162,8 @@ def spread_reason(facts: Facts, pod: Object, node: Object) -> str:
         sums: Counter[str] = Counter()
         for name, other in facts.nodes.items():
             labels = other["metadata"]["labels"]
-            if all(key in labels for key in keys) and included(pod, entry, other):
-                sums[labels[key]] += counted(facts, pod, entry, name)
+            if all(key in labels for key in keys) and is_included(pod, entry, other):
+                sums[labels[key]] += count_pods(facts, pod, entry, name)
         least = min(sums.values(), default=2**31 - 1)
         if len(sums) < (entry.get("minDomains") or 1):
             least = 0

@@ -10,8 +10,8 @@ from tests.twin.scheduler.reference import (
     REQUIRED,
     Facts,
     Object,
-    counted,
-    included,
+    count_pods,
+    is_included,
     near,
     offer,
     request,
@@ -63,7 +63,7 @@ def image_score(facts: Facts, pod: Object, node: Object) -> int:
     return 100 * (min(max(total, 23 * mib), most) - 23 * mib) // (most - 23 * mib)
 
 
-def scaled(raw: list[int], *, reverse: bool = False) -> list[int]:
+def normalize(raw: list[int], *, reverse: bool = False) -> list[int]:
     """helper/normalize_score.go."""
     most = max(raw)
     if most == 0:
@@ -81,14 +81,14 @@ def taint_scores(pod: Object, nodes: list[Object]) -> list[int]:
         )
         for node in nodes
     ]
-    return scaled(raw, reverse=True)
+    return normalize(raw, reverse=True)
 
 
 def preferred_node_scores(pod: Object, nodes: list[Object]) -> list[int]:
     """NodeAffinity."""
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     wishes = affinity.get(PREFERRED) or []
-    return scaled(
+    return normalize(
         [
             sum(wish["weight"] for wish in wishes if term_holds(wish["preference"], node))
             for node in nodes
@@ -117,7 +117,7 @@ def spread_scores(facts: Facts, pod: Object, nodes: list[Object]) -> list[int]:
                 continue
             if key == HOST:
                 size = sum(complete)
-                count = counted(facts, pod, entry, node["metadata"]["name"])
+                count = count_pods(facts, pod, entry, node["metadata"]["name"])
             else:
                 domains = {
                     other["metadata"]["labels"][key]
@@ -126,11 +126,11 @@ def spread_scores(facts: Facts, pod: Object, nodes: list[Object]) -> list[int]:
                 }
                 size = len(domains)
                 count = sum(
-                    counted(facts, pod, entry, name)
+                    count_pods(facts, pod, entry, name)
                     for name, other in facts.nodes.items()
                     if other["metadata"]["labels"].get(key) == labels[key]
                     and all(key in other["metadata"]["labels"] for key in keys)
-                    and included(pod, entry, other)
+                    and is_included(pod, entry, other)
                 )
             total += count * math.log(size + 2) + (entry["maxSkew"] - 1)
         raw.append(math.floor(total + 0.5))

@@ -25,7 +25,7 @@ def spread(key: str = ZONE, skew: int = 1, **fields: Any) -> Object:
     }
 
 
-def zoned(*counts: int) -> Cluster:
+def zoned_cluster(*counts: int) -> Cluster:
     """Nodes z0-0, z0-1 ... in zones z0, z1 ...; the first of each zone holds `counts` web pods."""
     cluster = Cluster()
     for zone, count in enumerate(counts):
@@ -200,7 +200,7 @@ def test_host_ports(mine: Object, free: list[str]) -> None:
 )
 def test_hard_spreading(counts: tuple[int, ...], constraint: Object, zones: list[str]) -> None:
     """podtopologyspread/filtering.go: matching + self - least of all domains <= maxSkew."""
-    cluster = zoned(*counts)
+    cluster = zoned_cluster(*counts)
     pod = cluster.pod("p", labels={"app": "web"}, topologySpreadConstraints=[constraint])
     refused = 6 - 2 * len(zones)
 
@@ -211,7 +211,7 @@ def test_hard_spreading(counts: tuple[int, ...], constraint: Object, zones: list
 
 def test_spreading_needs_the_label_and_says_so() -> None:
     """A node without the topology label is out, and preemption cannot change that."""
-    cluster = zoned(0, 0)
+    cluster = zoned_cluster(0, 0)
     cluster.node("bare")
     pod = cluster.pod("p", labels={"app": "web"}, topologySpreadConstraints=[spread()])
     text = "node(s) didn't match pod topology spread constraints (missing required label)"
@@ -223,7 +223,7 @@ def test_which_nodes_and_pods_a_spreading_counts() -> None:
     """Nodes that the pod cannot select do not count by default, tainted ones do unless asked;
     pods of other namespaces and those being deleted do not.
     """
-    cluster = zoned(1, 1)
+    cluster = zoned_cluster(1, 1)
     cluster.node("z2-0", labels={ZONE: "z2"}, taints=[{"key": "k", "effect": "NoSchedule"}])
     cluster.namespace("other")
     cluster.pod("elsewhere", labels={"app": "web"}, namespace="other", on="z1-1")
@@ -240,7 +240,7 @@ def test_which_nodes_and_pods_a_spreading_counts() -> None:
 
 def test_spreading_by_keys_of_the_pod() -> None:
     """matchLabelKeys counts only pods with the pod's own value: each revision spreads alone."""
-    cluster = zoned(0, 0)
+    cluster = zoned_cluster(0, 0)
     cluster.pod("old", labels={"app": "web", "rev": "1"}, on="z0-0")
     constraint = spread(matchLabelKeys=["rev"])
     pod = cluster.pod(
@@ -281,7 +281,7 @@ def far(*terms: Object) -> Object:
 )  # fmt: skip
 def test_pod_affinity(affinity: Object, nodes: list[str], reason: str) -> None:
     """interpodaffinity/filtering.go, with one web pod on z0-0 and no other."""
-    cluster = zoned(1, 0)
+    cluster = zoned_cluster(1, 0)
     pod = cluster.pod("p", affinity=affinity)
 
     assert cluster.feasible(pod) == nodes
@@ -290,7 +290,7 @@ def test_pod_affinity(affinity: Object, nodes: list[str], reason: str) -> None:
 
 def test_the_first_of_pods_that_want_to_be_together_may_start_anywhere() -> None:
     """A pod that matches its own affinity passes while no pod matches; the next has to follow."""
-    cluster = zoned(0, 0)
+    cluster = zoned_cluster(0, 0)
     cluster.node("bare")
     first = cluster.pod("a", labels={"app": "db"}, affinity=near(term("db")))
     assert cluster.feasible(first) == ["z0-0", "z0-1", "z1-0", "z1-1"]
@@ -303,7 +303,7 @@ def test_the_first_of_pods_that_want_to_be_together_may_start_anywhere() -> None
 
 def test_anti_affinity_is_symmetric() -> None:
     """A pod that is there keeps away the pods that its own anti-affinity selects."""
-    cluster = zoned(0, 0)
+    cluster = zoned_cluster(0, 0)
     cluster.pod("hermit", affinity=far(term("web")), on="z0-0")
     pod = cluster.pod("p", labels={"app": "web"})
 
@@ -314,7 +314,7 @@ def test_anti_affinity_is_symmetric() -> None:
 
 def test_both_terms_have_to_be_satisfied_by_the_same_pods() -> None:
     """A pod that matches only one of two affinity terms counts for neither."""
-    cluster = zoned(1, 0)
+    cluster = zoned_cluster(1, 0)
     both = near(term("web"), {**term("web", HOST), "labelSelector": {"matchLabels": {"tier": "x"}}})
     assert cluster.feasible(cluster.pod("p", affinity=both)) == []
 

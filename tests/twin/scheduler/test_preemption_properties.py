@@ -28,7 +28,7 @@ def without(facts: Facts, uids: set[str]) -> Facts:
     return Facts(facts.nodes, rest, facts.namespaces)
 
 
-def refused(facts: Facts, pod: Object, node: str, gone: set[str]) -> bool:
+def is_refused(facts: Facts, pod: Object, node: str, gone: set[str]) -> bool:
     """True when a node is out for a pod even if some others were gone."""
     return bool(reference.reasons(without(facts, gone), pod, facts.nodes[node]))
 
@@ -66,12 +66,12 @@ def test_victims_are_enough_and_none_is_too_many(seed: int) -> None:
     if found is None:
         attracted = reference.terms_of(pod, "podAffinity", reference.REQUIRED)
         for node, uids in lower.items():
-            helped = uids and not refused(facts, pod, node, uids)
+            helped = uids and not is_refused(facts, pod, node, uids)
             assert attracted or not helped, node
         return
     node, victims = cluster.nodes.names[found.row], {victim.uid for victim in found.victims}
     assert victims <= lower[node]
-    assert not refused(facts, pod, node, victims)
+    assert not is_refused(facts, pod, node, victims)
     if not reference.terms_of(pod, "podAffinity", reference.REQUIRED):
         for uid in victims:
-            assert refused(facts, pod, node, victims - {uid})
+            assert is_refused(facts, pod, node, victims - {uid})

@@ -25,7 +25,7 @@ def create(cluster: Cluster, name: str, value: Any = 100, **fields: Any) -> Obje
     return cluster.store.create("priorityclasses", "", obj)
 
 
-def resolved(cluster: Cluster, name: str) -> tuple[str | None, int, str]:
+def resolve_class(cluster: Cluster, name: str) -> tuple[str | None, int, str]:
     """Return class name, priority and policy of a pod."""
     spec = cluster.store.get("pods", "default", name)["spec"]
     return spec.get("priorityClassName"), spec["priority"], spec["preemptionPolicy"]
@@ -36,7 +36,7 @@ def test_a_pod_gets_value_and_policy_of_its_class() -> None:
     cluster = Cluster()
     create(cluster, "polite", 7, preemptionPolicy="Never")
     cluster.pod("p", priorityClassName="polite")
-    assert resolved(cluster, "p") == ("polite", 7, "Never")
+    assert resolve_class(cluster, "p") == ("polite", 7, "Never")
     cluster.store.delete("priorityclasses", "", "polite")
     served = copy.deepcopy(cluster.store.get("pods", "default", "p"))
     for field in ("priority", "preemptionPolicy"):  # a client need not send them back
@@ -44,7 +44,7 @@ def test_a_pod_gets_value_and_policy_of_its_class() -> None:
     served["metadata"]["labels"] = {"new": "label"}
     cluster.store.replace("pods", "default", "p", served)
 
-    assert resolved(cluster, "p") == ("polite", 7, "Never")
+    assert resolve_class(cluster, "p") == ("polite", 7, "Never")
 
 
 def test_the_default_class_is_for_pods_without_one() -> None:
@@ -54,8 +54,8 @@ def test_the_default_class_is_for_pods_without_one() -> None:
     create(cluster, "normal", 5, globalDefault=True)
     cluster.pod("after")
 
-    assert resolved(cluster, "before") == (None, 0, "PreemptLowerPriority")
-    assert resolved(cluster, "after") == ("normal", 5, "PreemptLowerPriority")
+    assert resolve_class(cluster, "before") == (None, 0, "PreemptLowerPriority")
+    assert resolve_class(cluster, "after") == ("normal", 5, "PreemptLowerPriority")
 
 
 def test_the_system_classes_are_there_and_count() -> None:
@@ -71,7 +71,7 @@ def test_the_system_classes_are_there_and_count() -> None:
     }
     cluster.pod("p", priorityClassName="system-node-critical")
 
-    assert resolved(cluster, "p")[1] == 2_000_001_000
+    assert resolve_class(cluster, "p")[1] == 2_000_001_000
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def change(cluster: Cluster, node: str, **spec: Any) -> None:
     cluster.store.replace("nodes", "", node, {**obj, "spec": {**obj["spec"], **spec}})
 
 
-def gone(cluster: Cluster, name: str) -> None:
+def remove_pod(cluster: Cluster, name: str) -> None:
     """Let a pod vanish from its node."""
     cluster.store.remove("pods", cluster.store.record("pods", "default", name))
 
@@ -63,7 +63,7 @@ def test_a_vain_attempt_sends_a_pod_to_the_end_of_its_priority() -> None:
     cluster.advance(100)
     cluster.pod("later", "1")
     cluster.advance(205)  # the flush has tried the early one once more
-    gone(cluster, "there")
+    remove_pod(cluster, "there")
     cluster.advance(30)
 
     assert (cluster.where("later"), cluster.where("early")) == ("n", "")
@@ -106,7 +106,7 @@ def test_five_minutes_are_the_longest_wait() -> None:
         (lambda c: c.node("small", cpu="1"), {"fit": False, "affine": False, "taint": True}),
         (lambda c: c.node("ssd", cpu="64", labels={"disk": "ssd"}),
          {"fit": True, "affine": True, "taint": True}),
-        (lambda c: gone(c, "there"), {"fit": True, "affine": False, "taint": False}),
+        (lambda c: remove_pod(c, "there"), {"fit": True, "affine": False, "taint": False}),
         (lambda c: c.pod("another", on="full"), {"fit": False, "affine": False, "taint": False}),
     ],
 )  # fmt: skip
@@ -149,7 +149,7 @@ def test_pods_wait_for_pods() -> None:
     cluster.pod("port", ports=[{"containerPort": 1, "hostPort": 1}])
     cluster.advance(5)
     assert [cluster.where(name) for name in ("follower", "hermit", "port")] == ["n", "", ""]
-    gone(cluster, "db")
+    remove_pod(cluster, "db")
     cluster.advance(5)
 
     assert [cluster.where(name) for name in ("hermit", "port")] == ["n", "n"]

@@ -217,7 +217,7 @@ def test_default_spreading_by_services_only_and_switched_off() -> None:
         assert scores == ({"a": 66, "b": 100} if defaults is None else None)
 
 
-def weighted(app: str, weight: int, key: str = HOST) -> Object:
+def weighted_term(app: str, weight: int, key: str = HOST) -> Object:
     """A preferred pod affinity term."""
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
     return {"weight": weight, "podAffinityTerm": term}
@@ -235,9 +235,11 @@ def test_pod_affinity_scores() -> None:
         cluster.pod(f"cache{index}", labels={"app": "cache"}, on="a")
     cluster.pod("noisy", labels={"app": "noisy"}, on="b")
     wishes = {
-        "podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [weighted("cache", 10)]},
+        "podAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [weighted_term("cache", 10)]
+        },
         "podAntiAffinity": {
-            "preferredDuringSchedulingIgnoredDuringExecution": [weighted("noisy", 5)]
+            "preferredDuringSchedulingIgnoredDuringExecution": [weighted_term("noisy", 5)]
         },
     }
     pod = cluster.pod("p", affinity=wishes)
@@ -252,15 +254,17 @@ def test_pods_that_are_there_have_a_say_in_the_score() -> None:
     """
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     preferred = "preferredDuringSchedulingIgnoredDuringExecution"
-    term = weighted("web", 1)["podAffinityTerm"]
+    term = weighted_term("web", 1)["podAffinityTerm"]
     for ignore in (False, True):
         cluster = Cluster(SchedulerConfig(ignore_preferred_terms_of_existing_pods=ignore))
         for name in "abc":
             cluster.node(name)
         cluster.pod("a", labels={"app": "web"}, affinity={"podAffinity": {required: [term]}},
                     on="a")  # fmt: skip
-        cluster.pod("b", affinity={"podAffinity": {preferred: [weighted("web", 3)]}}, on="b")
-        cluster.pod("c", affinity={"podAntiAffinity": {preferred: [weighted("web", 2)]}}, on="c")
+        cluster.pod("b", affinity={"podAffinity": {preferred: [weighted_term("web", 3)]}}, on="b")
+        cluster.pod(
+            "c", affinity={"podAntiAffinity": {preferred: [weighted_term("web", 2)]}}, on="c"
+        )
         scores = cluster.score("InterPodAffinity", cluster.pod("p", labels={"app": "web"}))
         assert scores == (None if ignore else {"a": 60, "b": 100, "c": 0})
 

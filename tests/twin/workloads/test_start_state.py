@@ -30,7 +30,7 @@ POD = {
 }  # fmt: skip
 
 
-def placed(pods: int, cores: float, memory: int, gpus: int = 0) -> dict[str, object]:
+def placement_row(pods: int, cores: float, memory: int, gpus: int = 0) -> dict[str, object]:
     """One row of the placement table."""
     return {
         "pods": pods,
@@ -42,7 +42,7 @@ def placed(pods: int, cores: float, memory: int, gpus: int = 0) -> dict[str, obj
     }
 
 
-def wanted(replicas: int, *, suspended: bool = False) -> dict[str, object]:
+def workload_row(replicas: int, *, suspended: bool = False) -> dict[str, object]:
     """One row of the workload table."""
     return {
         "wanted": replicas,
@@ -72,19 +72,19 @@ def tables() -> ClusterTables:
         placements=table_of(
             PlacementTable,
             {
-                "n1|shop/Deployment/web": placed(2, 2.0, 4 * GIB),
-                "n1|shop/Job/web": placed(1, 1.0, 4 * GIB),
-                "n2|shop/Deployment/web": placed(1, 1.0, 2 * GIB),
-                "n3|shop/Pod/alone": placed(1, 0.5, GIB, gpus=1),
+                "n1|shop/Deployment/web": placement_row(2, 2.0, 4 * GIB),
+                "n1|shop/Job/web": placement_row(1, 1.0, 4 * GIB),
+                "n2|shop/Deployment/web": placement_row(1, 1.0, 2 * GIB),
+                "n3|shop/Pod/alone": placement_row(1, 0.5, GIB, gpus=1),
             },
         ),
         workloads=table_of(
             WorkloadTable,
             {
-                "shop/Deployment/web": wanted(4),
-                "shop/Job/web": wanted(1),
-                "shop/Deployment/blind": wanted(2),
-                "shop/Job/later": wanted(3, suspended=True),
+                "shop/Deployment/web": workload_row(4),
+                "shop/Job/web": workload_row(1),
+                "shop/Deployment/blind": workload_row(2),
+                "shop/Job/later": workload_row(3, suspended=True),
             },
         ),
         pods=table_of(
@@ -171,7 +171,7 @@ def test_summed_rows_keep_each_nodes_load() -> None:
     whole = tables()
     summed = table_of(
         PlacementTable,
-        {"n1|*/*/*": placed(4, 2.0, 8 * GIB), "n2|shop/*/*": placed(2, 3.0, 2 * GIB)},
+        {"n1|*/*/*": placement_row(4, 2.0, 8 * GIB), "n2|shop/*/*": placement_row(2, 3.0, 2 * GIB)},
     )
     made = start_state(
         ClusterTables(whole.nodes, summed, WorkloadTable(), PodTable()), task_seconds=None
