@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 
 from bus.errors import ForesailError, InputError, Temporary
 from bus.exit_codes import ExitCode
+from foresail import stopping
 from foresail.first_steps import first_steps
 from foresail.near import remedy_for
 from foresail.output import print_error
@@ -44,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
 
 def _run(parsed: argparse.Namespace) -> ExitCode:
     try:
-        with _interrupted_by_sigterm():
+        with stopping.stopping_by_signal():
             code = _verb(parsed)
         sys.stdout.flush()
     except InputError as error:
@@ -67,22 +66,8 @@ def _run(parsed: argparse.Namespace) -> ExitCode:
 def _verb(parsed: argparse.Namespace) -> ExitCode:
     verb = verb_module(parsed.verb)
     # Verbs that own their loop, or need none, have a `main`.
-    code: ExitCode = verb.main(parsed) if hasattr(verb, "main") else asyncio.run(verb.run(parsed))
+    code: ExitCode = verb.main(parsed) if hasattr(verb, "main") else stopping.run(verb.run(parsed))
     return code
-
-
-@contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM do what Ctrl-C does, so that a verb that is stopped leaves nothing half written."""
-    try:
-        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
-    except ValueError:  # not the main thread: whoever runs us there owns the signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _leave_stdout() -> None:

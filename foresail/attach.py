@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bus.clock import Clock, SystemClock
 from bus.errors import InputError
+from foresail import stopping
 from foresail.log_source import connected
 from foresail.output import console
 from foresail.stack.showing import show
@@ -29,7 +30,7 @@ def attach(path: Path, for_seconds: float | None) -> str:
     Raises:
         InputError: no stack runs in this state folder.
     """
-    return asyncio.run(_attach(path, for_seconds))
+    return stopping.run(_attach(path, for_seconds))
 
 
 async def _attach(path: Path, for_seconds: float | None) -> str:

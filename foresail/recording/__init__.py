@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from importlib import import_module
 
 from bus.exit_codes import ExitCode
+from foresail import stopping
 from foresail.verbs import Verb
 
 VERB = Verb(30, "record the log to a file; check, cut, redact and convert recordings")
@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     """
     action = import_module(_module(arguments.action))
     code: ExitCode = (
-        action.main(arguments) if hasattr(action, "main") else asyncio.run(action.run(arguments))
+        action.main(arguments) if hasattr(action, "main") else stopping.run(action.run(arguments))
     )
     return code
 

@@ -29,6 +29,7 @@ from bus.recording import open_recording
 from bus.recording.cut import CutSource, LocatedWindow, locate_window
 from bus.recording.format import rfc3339_nanoseconds
 from bus.recording.window import Window, WindowUnit
+from foresail import stopping
 from foresail.output import console, print_json
 from foresail.replay.keys import HELP, pressed
 from foresail.replay.player import FASTER, Player
@@ -77,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> ExitCode:
     """Replay. The recording is proven first, in the main thread, where Ctrl-C interrupts at once."""
     speed = _speed(arguments.speed)
-    return asyncio.run(_replay(arguments, speed, _part(arguments)))
+    return stopping.run(_replay(arguments, speed, _part(arguments)))
 
 
 async def _replay(

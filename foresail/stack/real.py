@@ -21,6 +21,7 @@ from bus.errors import BusUnavailable, Permanent
 from bus.nats_adapter import NatsBus
 from bus.nats_server import free_port
 from bus.recording import RecordingWriter
+from foresail import stopping
 from foresail.output import console, print_error
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant
@@ -87,7 +88,7 @@ def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     Raises:
         InputError: something given does not work; nothing is left running.
     """
-    return asyncio.run(_run(settings, quiet=quiet))
+    return stopping.run(_run(settings, quiet=quiet))
 
 
 async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
