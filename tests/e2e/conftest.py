@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -14,6 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from bus.errors import ForesailError
+from bus.events import cycle_of_message
+from bus.port import StoredMessage
+from foresail.log_source import LogSource, connected
+from foresail.stack.state_folder import StateFolder
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -76,6 +83,24 @@ class Cli:
         done = self.run(*arguments, "--json")
         return json.loads(done.stdout)
 
+    def newest_decided_cycle(self) -> int:
+        """Return the newest decided cycle of the running stack; -1 while there is none or nobody answers.
+
+        Read from the log by this process: starting the command line for each look costs a core.
+        """
+        decisions = self._messages("decision")
+        return cycle_of_message(decisions[-1]) if decisions else -1
+
+    def stored(self, subject: str) -> list[dict[str, Any]]:
+        """Return the data of all events of one subject, oldest first; none while nobody answers."""
+        return [json.loads(message.data) for message in self._messages(subject)]
+
+    def _messages(self, subject: str) -> list[StoredMessage]:
+        try:
+            return asyncio.run(asyncio.wait_for(_stored(self.state, subject), 10.0))
+        except (ForesailError, TimeoutError):
+            return []
+
     def pids(self) -> dict[str, int]:
         """Return the running stack's process ids by name, as the processes themselves tell."""
         return {
@@ -83,6 +108,16 @@ class Cli:
             for name, process in self.json("status")["processes"].items()
             if process.get("pid")
         }
+
+
+async def _stored(state: Path, subject: str) -> list[StoredMessage]:
+    folder = StateFolder(state)
+    stack = folder.read()
+    if not stack.running:
+        return []
+    async with connected(stack, folder) as bus:
+        log = LogSource(bus, stack.cluster, running=True, now_ns=0)
+        return [message async for message in log.messages((subject,))]
 
 
 def wait_until(reached: Callable[[], Any], seconds: float, what: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections import Counter
@@ -30,12 +29,6 @@ def pids(cli: Any) -> dict[str, int]:
     return {**stack.processes, **stack.servers} if stack.running else {}
 
 
-def newest_decided_cycle(cli: Any) -> int:
-    """Return the newest decided cycle; -1 while nobody answers or there is none."""
-    done = cli.run("explain", "last", "--json")
-    return -1 if done.returncode != 0 else int(json.loads(done.stdout)["cycle"])
-
-
 def test_what_is_frozen_is_replaced(
     cli: Any, wait_until: Callable[..., Any], children_of: Callable[..., list[str]]
 ) -> None:
@@ -47,10 +40,10 @@ def test_what_is_frozen_is_replaced(
         *("up", "--workload", "openb", "--nodes", "10", "--interval", "0.5s", "--seed", "7"),
         *("--dashboard-port", "0", "--record", str(cli.folder / "run.fslog")),
     )
-    wait_until(lambda: newest_decided_cycle(cli) >= 2, 90, "some decisions")
+    wait_until(lambda: cli.newest_decided_cycle() >= 2, 90, "some decisions")
     first = pids(cli)
     for name in FROZEN:
-        frozen, before = pids(cli)[name], newest_decided_cycle(cli)
+        frozen, before = pids(cli)[name], cli.newest_decided_cycle()
         os.kill(frozen, signal.SIGSTOP)
         wait_until(
             lambda name=name, frozen=frozen: pids(cli).get(name) not in {0, None, frozen},
@@ -58,7 +51,7 @@ def test_what_is_frozen_is_replaced(
             f"{name} is replaced",
         )
         wait_until(
-            lambda before=before: newest_decided_cycle(cli) > before + 2,
+            lambda before=before: cli.newest_decided_cycle() > before + 2,
             60,
             "the stack decides again",
         )

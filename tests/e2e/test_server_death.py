@@ -34,12 +34,6 @@ def server_pid(cli: Any, name: str) -> int:
     return StateFolder(cli.state).read().servers.get(name, 0)
 
 
-def newest_decided_cycle(cli: Any) -> int:
-    """Return the newest decided cycle; -1 while nobody answers or there is none."""
-    done = cli.run("explain", "last", "--json")
-    return -1 if done.returncode != 0 else int(cli.json("explain", "last")["cycle"])
-
-
 def all_live(cli: Any) -> bool:
     """Say whether every process of the stack sends heartbeats and is live."""
     done = cli.run("status", "--json")
@@ -56,10 +50,10 @@ def test_a_killed_nats_server_comes_back_and_nothing_is_lost(
     """
     stack = up(cli, "--record", str(cli.folder / "run.fslog"))
     wait_until(
-        lambda: server_pid(cli, "nats-server") and newest_decided_cycle(cli) >= 1, 90, "a decision"
+        lambda: server_pid(cli, "nats-server") and cli.newest_decided_cycle() >= 1, 90, "a decision"
     )
     for _ in range(2):
-        before, killed = newest_decided_cycle(cli), server_pid(cli, "nats-server")
+        before, killed = cli.newest_decided_cycle(), server_pid(cli, "nats-server")
         os.kill(killed, signal.SIGKILL)
         wait_until(
             lambda killed=killed: server_pid(cli, "nats-server") not in {0, killed},
@@ -67,7 +61,7 @@ def test_a_killed_nats_server_comes_back_and_nothing_is_lost(
             "it is back",
         )
         wait_until(
-            lambda before=before: newest_decided_cycle(cli) > before + 2,
+            lambda before=before: cli.newest_decided_cycle() > before + 2,
             60,
             "the stack decides again",
         )
@@ -97,12 +91,12 @@ def test_a_killed_twin_continues_its_world(
     """
     stack = up(cli, "--record", str(cli.folder / "run.fslog"))
     wait_until(
-        lambda: server_pid(cli, "twin") and newest_decided_cycle(cli) >= 2, 90, "some decisions"
+        lambda: server_pid(cli, "twin") and cli.newest_decided_cycle() >= 2, 90, "some decisions"
     )
-    before, killed = newest_decided_cycle(cli), server_pid(cli, "twin")
+    before, killed = cli.newest_decided_cycle(), server_pid(cli, "twin")
     os.kill(killed, signal.SIGKILL)
     wait_until(lambda: server_pid(cli, "twin") not in {0, killed}, 60, "it is back")
-    wait_until(lambda: newest_decided_cycle(cli) > before + 3, 60, "the stack decides again")
+    wait_until(lambda: cli.newest_decided_cycle() > before + 3, 60, "the stack decides again")
 
     stack.send_signal(signal.SIGINT)
     output, _ = stack.communicate(timeout=60)

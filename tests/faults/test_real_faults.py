@@ -37,7 +37,7 @@ async def test_a_killed_stack_leaves_nothing_and_starts_again(tmp_path: Path) ->
     """After kill -9 of `foresail up` no process is left after 5 s, its log can be believed, and the
     next start in the same folder is clean.
     """
-    expect_held(*await kills.killed_stacks(tmp_path, SEED, 2))
+    expect_held(*await kills.killed_stacks(tmp_path, SEED, 1))
 
 
 async def test_two_referees_make_one_decision(tmp_path: Path) -> None:

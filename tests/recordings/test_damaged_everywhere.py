@@ -59,7 +59,7 @@ def small(run_file: Path, tmp_path: Path) -> list[bytes]:
     """Return the frames of the run's first cycles, with header and footer."""
     recording = open_recording(run_file)
     writer = RecordingWriter(tmp_path / "small.fslog", recording.header)
-    for message in islice(recording, 260):
+    for message in islice(recording, 130):
         writer.write(message)
     writer.seal()
     return frames_of((tmp_path / "small.fslog").read_bytes())
