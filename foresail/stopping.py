@@ -79,9 +79,10 @@ def stopping_by_signal() -> Iterator[None]:
         return
     try:
         yield
-    except Exception:
-        if not _stop.requested:
-            raise
+    except Exception as error:
+        if _stop.requested:
+            raise KeyboardInterrupt from error
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():

@@ -195,13 +195,27 @@ _EXIT_CODES = (
     ),
     Defect(
         "SIGTERM leaves half a file",
-        "foresail/__main__.py",
-        "signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))",
-        "signal.signal(signal.SIGTERM, signal.SIG_DFL)",
+        "foresail/stopping.py",
+        "HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)",
+        "HANDLED = (signal.SIGINT, signal.SIGALRM)",
         "tests/recordings/test_interrupted.py::test_sigterm_ends_a_verb_with_the_code_for_it[redact]",
     ),
 )
 _EDGES = (
+    Defect(
+        "a verb that was stopped answers as if nobody had asked",
+        "foresail/stopping.py",
+        "    if _stop.requested:\n        raise KeyboardInterrupt\n",
+        "",
+        "tests/foresail/test_stopping.py::test_a_verb_that_ends_in_spite_of_the_signal_is_stopped_all_the_same",
+    ),
+    Defect(
+        "a verb that computes runs to its end",
+        "foresail/stopping.py",
+        "        signal.setitimer(signal.ITIMER_REAL, PATIENCE_SECONDS)\n",
+        "",
+        "tests/foresail/test_stopping.py::test_a_verb_that_never_waits_is_interrupted[2]",
+    ),
     Defect(
         "a position can be written twice",
         "bus/recording/writer.py",

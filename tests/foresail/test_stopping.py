@@ -23,7 +23,7 @@ def test_a_verb_that_never_waits_is_interrupted(number: signal.Signals) -> None:
 
     async def compute() -> int:
         signal.raise_signal(number)
-        until = time.process_time() + 60.0
+        until = time.process_time() + 5.0
         while time.process_time() < until:
             pass
         return 0
