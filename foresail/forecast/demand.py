@@ -129,7 +129,7 @@ def _table(chosen: list[FamilyTable], target: float, title: str) -> Table:
         table.add_row(
             one.family,
             f"{own.violation:.1%}, {own.savings:.1%}",
-            "yes" if one.kept(target) else "no",
+            "yes" if one.keeps_target(target) else "no",
             *(
                 f"{rules[name].rule_violation:.1%}, {rules[name].rule_savings:.1%}"
                 for name in ("max_n_sigma_rc", "max_n_sigma_rc_2h", "vpa")

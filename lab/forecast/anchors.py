@@ -143,15 +143,15 @@ class Grid:
     def frames(self, at_least: int) -> Iterator[pl.DataFrame]:
         """Yield anchors with labels, whole moments, `at_least` rows a frame where there are."""
         row, size = 0, 0
-        held: list[tuple[int, np.ndarray]] = []
+        moments: list[tuple[int, np.ndarray]] = []
         for time_us, running in self._running():
-            held.append((time_us, running))
+            moments.append((time_us, running))
             size += len(running)
             if size >= at_least:
-                yield self._frame(held, row)
-                row, size, held = row + size, 0, []
+                yield self._frame(moments, row)
+                row, size, moments = row + size, 0, []
         if size:
-            yield self._frame(held, row)
+            yield self._frame(moments, row)
 
     def rows(self) -> int:
         """Return how many rows there are."""
@@ -164,21 +164,23 @@ class Grid:
         end_of = self._attempts["end_us"].to_numpy()
         bounds = {segment: np.flatnonzero(segment_of == segment) for segment in self._segments}
         running = np.empty(0, np.int64)
-        current, taken = None, 0
+        current, moments_taken = None, 0
         for segment, time_us in self._moments:
             mine = bounds[segment]
             if segment != current:
-                current, taken, running = segment, 0, np.empty(0, np.int64)
+                current, moments_taken, running = segment, 0, np.empty(0, np.int64)
             begun = int(np.searchsorted(start_of[mine], time_us, side="left"))
-            running = np.concatenate((running, mine[taken:begun]))
-            taken = begun
+            running = np.concatenate((running, mine[moments_taken:begun]))
+            moments_taken = begun
             ends = end_of[running]
             running = running[(ends < 0) | (ends > time_us)]
             yield time_us, running
 
-    def _frame(self, held: list[tuple[int, np.ndarray]], row: int) -> pl.DataFrame:
-        places = np.concatenate([running for _, running in held])
-        times = np.repeat([time_us for time_us, _ in held], [len(running) for _, running in held])
+    def _frame(self, moments: list[tuple[int, np.ndarray]], row: int) -> pl.DataFrame:
+        places = np.concatenate([running for _, running in moments])
+        times = np.repeat(
+            [time_us for time_us, _ in moments], [len(running) for _, running in moments]
+        )
         return (
             self._attempts[places]
             .with_columns(

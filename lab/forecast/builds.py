@@ -42,9 +42,9 @@ class Build:
     def _resume(self) -> Json:
         journal = self.folder / JOURNAL
         if journal.is_file():
-            kept = json.loads(journal.read_bytes())
-            if kept["recipe"] == self.recipe:
-                stages: Json = kept["stages"]
+            stored = json.loads(journal.read_bytes())
+            if stored["recipe"] == self.recipe:
+                stages: Json = stored["stages"]
                 return stages
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)

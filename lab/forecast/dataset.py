@@ -65,8 +65,8 @@ class Dataset:
     def segments(self) -> dict[int, tuple[int, int]]:
         """Segment -> times of its first and last event, in microseconds."""
         return {
-            int(one["segment"]): (int(one["first_us"]), int(one["end_us"]))
-            for one in self.manifest["segments"]
+            int(segment["segment"]): (int(segment["first_us"]), int(segment["end_us"]))
+            for segment in self.manifest["segments"]
         }
 
     @property
@@ -160,9 +160,9 @@ def open_dataset(path_or_name: str | Path, workspace: Workspace | None = None) -
     if not isinstance(manifest, dict):
         raise ConfigError("--dataset", folder.name, "its manifest.json holds no object")
     if manifest.get("format") != 1:
-        found = manifest.get("format")
+        stored_format = manifest.get("format")
         raise ConfigError(
-            "--dataset", folder.name, f"has format {found}, expected 1; build it again"
+            "--dataset", folder.name, f"has format {stored_format}, expected 1; build it again"
         )
     return Dataset(folder, manifest)
 

@@ -78,13 +78,15 @@ def build_dataset(plan: DatasetPlan, processed: Path, progress: Progress) -> tup
         return there, True
     build = Build(folder, recipe)
     read = build.stage("read", lambda: _read(plan, reader, source, build.folder, progress))
-    segments = {one["segment"]: (one["first_us"], one["end_us"]) for one in read["segments"]}
+    segments = {
+        segment["segment"]: (segment["first_us"], segment["end_us"]) for segment in read["segments"]
+    }
     labelled = build.stage(
         "label",
         lambda: _label(plan, reader, source, read["events"], segments, build.folder, progress),
     )
     features = build.stage("features", lambda: _features(plan, build.folder, progress))
-    return build.finish(_described(plan, reader, source, read, labelled, features)), False
+    return build.finish(_manifest_of(plan, reader, source, read, labelled, features)), False
 
 
 def _check(plan: DatasetPlan, reader: EventReader) -> None:
@@ -188,7 +190,7 @@ def _features(plan: DatasetPlan, folder: Path, progress: Progress) -> Json:
     return dict(written)
 
 
-def _described(
+def _manifest_of(
     plan: DatasetPlan,
     reader: EventReader,
     source: TraceInput,

@@ -87,8 +87,8 @@ class Feed(Generic[T]):
         """Take rows strictly before a time: what waits, at most one reading."""
         waiting: Any = self.some()
         stop = int(np.searchsorted(waiting.time_us, time_us))
-        taken, self.waiting = waiting.rows(slice(0, stop)), waiting.rows(slice(stop, None))
-        return taken  # type: ignore[no-any-return]  # `rows` returns its own type
+        due, self.waiting = waiting.rows(slice(0, stop)), waiting.rows(slice(stop, None))
+        return due  # type: ignore[no-any-return]  # `rows` returns its own type
 
     def next_us(self) -> int | None:
         """Return the time of the next row, None at the end."""

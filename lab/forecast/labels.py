@@ -78,7 +78,7 @@ def with_ends(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     )
     for frame in frames:
         numbered = frame.with_row_index("_at")
-        line = pl.concat([_marks(numbered), _carried(numbered, later)]).sort(*_TASK, "_at")
+        line = pl.concat([_marks(numbered), _carry_ends(numbered, later)]).sort(*_TASK, "_at")
         same = pl.all_horizontal(pl.col(name) == pl.col(name).shift(-1) for name in _TASK)
         first = line.filter(pl.col("is_end")).unique(_TASK, keep="first", maintain_order=True)
         later = pl.concat(
@@ -99,7 +99,7 @@ def _marks(numbered: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _carried(numbered: pl.DataFrame, later: pl.DataFrame) -> pl.DataFrame:
+def _carry_ends(numbered: pl.DataFrame, later: pl.DataFrame) -> pl.DataFrame:
     touched = numbered.select(_TASK).unique()
     return later.join(touched, on=_TASK, how="semi").select(
         *_TASK,
@@ -117,7 +117,7 @@ def _is_end(column: str) -> pl.Expr:
 def _next_ends(numbered: pl.DataFrame, line: pl.DataFrame, same: pl.Expr) -> pl.DataFrame:
     """An end's own row looks past itself: what follows it is the end of a later attempt."""
     group = (~same).cum_sum().shift(1, fill_value=0)
-    found = (
+    ends = (
         line.with_columns(group.alias("_group"))
         .with_columns(
             pl.when("is_end").then("kind").backward_fill().over("_group").alias("end_kind"),
@@ -128,7 +128,7 @@ def _next_ends(numbered: pl.DataFrame, line: pl.DataFrame, same: pl.Expr) -> pl.
     )
     return (
         numbered.with_columns(pl.col("_at").cast(pl.Int64))
-        .join(found, on="_at", how="left", maintain_order="left")
+        .join(ends, on="_at", how="left", maintain_order="left")
         .with_columns(pl.col("end_kind", "end_us").fill_null(NO_END))
         .drop("_at")
     )

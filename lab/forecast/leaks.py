@@ -70,7 +70,7 @@ def check_leaks(
             for name, count in zip(names, counts, strict=True)
             if count
         ]
-    return LeakReport(len(names), tuple(int(one) for one in moments_us), rows, tuple(leaks))
+    return LeakReport(len(names), tuple(int(moment) for moment in moments_us), rows, tuple(leaks))
 
 
 def check_dataset(

@@ -86,8 +86,8 @@ def write_model(folder: Path, parts: ModelParts, boosters: Sequence[BoosterPart]
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    for name, one in zip(names, boosters, strict=True):
-        (partial / name).write_bytes(one.raw)
+    for name, booster in zip(names, boosters, strict=True):
+        (partial / name).write_bytes(booster.raw)
     (partial / CARD_FILE).write_text(parts.card, encoding="utf-8")
     text = json.dumps(manifest.model_dump(mode="json"), indent=1, allow_nan=False) + "\n"
     (partial / MANIFEST_FILE).write_text(text, encoding="utf-8")
@@ -124,11 +124,11 @@ def thresholds_by_budget(
         value = float(ordered[_place(budgets[name], len(ordered))]) if len(ordered) else 1.0
         rising.append(max(value, rising[-1] + SMALLEST_STEP) if rising else value)
     greatest = [1.0 - SMALLEST_STEP * below for below in reversed(range(len(names)))]
-    found = {
+    thresholds = {
         name: rounded(min(value, bound))
         for name, value, bound in zip(names, rising, greatest, strict=True)
     }
-    return {name: found[name] for name in budgets}
+    return {name: thresholds[name] for name in budgets}
 
 
 def _place(share: float, rows: int) -> int:
@@ -137,13 +137,13 @@ def _place(share: float, rows: int) -> int:
 
 def package_versions() -> dict[str, str]:
     """Return the versions of the packages that shape a model."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def _manifest(
@@ -156,8 +156,10 @@ def _manifest(
         "version": "0" * 12,
         "model_id": f"{parts.name}/{'0' * 12}",
         "kind": parts.kind,
-        "horizons_seconds": tuple(sorted({one.horizon_seconds for one in boosters})),
-        "quantiles": tuple(sorted({one.quantile for one in boosters if one.quantile is not None})),
+        "horizons_seconds": tuple(sorted({booster.horizon_seconds for booster in boosters})),
+        "quantiles": tuple(
+            sorted({booster.quantile for booster in boosters if booster.quantile is not None})
+        ),
         "boosters": [_entry(*pair) for pair in zip(boosters, files, strict=True)],
         "calibrated": parts.calibrated,
         "feature_set": parts.feature_set,
@@ -185,14 +187,14 @@ def _explain_above(parts: ModelParts) -> float | None:
     return choose((value for name, value in fields.items() if name.endswith(suffix)), default=None)
 
 
-def _entry(one: BoosterPart, file: str) -> dict[str, Any]:
+def _entry(booster_part: BoosterPart, file: str) -> dict[str, Any]:
     return {
-        "horizon_seconds": one.horizon_seconds,
-        "quantile": one.quantile,
-        "resource": one.resource,
+        "horizon_seconds": booster_part.horizon_seconds,
+        "quantile": booster_part.quantile,
+        "resource": booster_part.resource,
         "file": file,
-        "sha256": hashlib.sha256(one.raw).hexdigest(),
-        "calibration": one.calibration,
+        "sha256": hashlib.sha256(booster_part.raw).hexdigest(),
+        "calibration": booster_part.calibration,
     }
 
 
@@ -200,7 +202,7 @@ def _files(boosters: Sequence[BoosterPart]) -> list[str]:
     """Return a file name each: `risk-900s.ubj`, `demand-3600s-p90-cpu.ubj`; members of one mean are
     numbered from the second on.
     """
-    stems = [_stem(one) for one in boosters]
+    stems = [_stem(booster) for booster in boosters]
     before = [stems[:place].count(stem) for place, stem in enumerate(stems)]
     return [
         f"{stem}-{count + 1}.ubj" if count else f"{stem}.ubj"
@@ -208,8 +210,8 @@ def _files(boosters: Sequence[BoosterPart]) -> list[str]:
     ]
 
 
-def _stem(one: BoosterPart) -> str:
-    kind = "risk" if one.quantile is None else "demand"
-    quantile = "" if one.quantile is None else f"-p{one.quantile * 100:g}"
-    resource = "" if one.resource is None else f"-{one.resource}"
-    return f"{kind}-{one.horizon_seconds:g}s{quantile}{resource}"
+def _stem(booster_part: BoosterPart) -> str:
+    kind = "risk" if booster_part.quantile is None else "demand"
+    quantile = "" if booster_part.quantile is None else f"-p{booster_part.quantile * 100:g}"
+    resource = "" if booster_part.resource is None else f"-{booster_part.resource}"
+    return f"{kind}-{booster_part.horizon_seconds:g}s{quantile}{resource}"

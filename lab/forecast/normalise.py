@@ -33,8 +33,8 @@ def write_job_events(
     writer = PartWriter(folder / "job_events.parquet", JOB_EVENTS)
     frames = reader.job_events(source, ledger) if reader.job_events else iter(())
     for frame in _once(in_order(frames, folder, reader), ledger):
-        coded = codes.coded(codes.coded(frame, "name", "name"), "user", "user")
-        coded = codes.coded(coded, "job", "job")
+        coded = codes.with_codes(codes.with_codes(frame, "name", "name"), "user", "user")
+        coded = codes.with_codes(coded, "job", "job")
         writer.write(_fill_nulls(coded.filter(pl.col("kind") != Kind.OTHER), "scheduling_class"))
     names = (
         writer.scan()
@@ -57,7 +57,7 @@ def write_machine_events(
     writer = PartWriter(folder / "machine_events.parquet", MACHINE_EVENTS)
     frames = reader.machine_events(source, ledger) if reader.machine_events else iter(())
     for frame in _once(in_order(frames, folder, reader), ledger):
-        coded = codes.coded(frame, "machine", "machine")
+        coded = codes.with_codes(frame, "machine", "machine")
         writer.write(coded.with_columns(pl.col("cpus", "memory").fill_null(float("nan"))))
     writer.finish()
     return writer.rows
@@ -71,7 +71,7 @@ def write_usage(
         return 0
     writer = PartWriter(folder / "usage.parquet", USAGE)
     for frame in _once(in_order(reader.usage(source, ledger), folder, reader), ledger):
-        coded = codes.coded(codes.coded(frame, "job", "job"), "machine", "machine")
+        coded = codes.with_codes(codes.with_codes(frame, "job", "job"), "machine", "machine")
         writer.write(coded)
     if writer.rows:
         writer.finish()
@@ -98,8 +98,8 @@ def write_task_events(
         _extend(segments, frame)
         for kind, count in frame.group_by("kind").len().rows():
             kinds[Kind(kind)] += count
-        kept = frame.filter(pl.col("kind") != Kind.OTHER)
-        writer.write(running.with_starts(task_keys(kept, codes, names)))
+        known_kinds = frame.filter(pl.col("kind") != Kind.OTHER)
+        writer.write(running.with_starts(task_keys(known_kinds, codes, names)))
     writer.finish()
     return {
         "events": writer.rows,
@@ -113,11 +113,11 @@ def write_task_events(
 
 def task_keys(frame: pl.DataFrame, codes: Codes, names: pl.DataFrame) -> pl.DataFrame:
     """Take name and user from the row, or else from the job as far as it was known by then."""
-    coded = codes.coded(codes.coded(frame, "job", "job"), "machine", "machine")
+    coded = codes.with_codes(codes.with_codes(frame, "job", "job"), "machine", "machine")
     of_job = [column for column in ("name", "user") if column not in frame.columns]
     for column in ("name", "user"):
         if column not in of_job:
-            coded = codes.coded(coded, column, column)
+            coded = codes.with_codes(coded, column, column)
     known = (pl.col("named_us") < pl.col("time_us")) | (pl.col("named_us") == 0)
     named = coded.join(
         names.select("job", "named_us", *of_job), on="job", how="left", maintain_order="left"
@@ -125,8 +125,8 @@ def task_keys(frame: pl.DataFrame, codes: Codes, names: pl.DataFrame) -> pl.Data
         pl.when(known).then(column).otherwise(UNKNOWN).fill_null(UNKNOWN).alias(column)
         for column in of_job
     )
-    told = pl.col("uncertain") if "uncertain" in named.columns else pl.lit(value=False)
-    named = named.with_columns(told.fill_null(value=False).alias("uncertain"))
+    uncertain = pl.col("uncertain") if "uncertain" in named.columns else pl.lit(value=False)
+    named = named.with_columns(uncertain.fill_null(value=False).alias("uncertain"))
     return _fill_nulls(
         named.with_columns(pl.col("cpu_request", "memory_request").fill_null(float("nan"))),
         "priority",
@@ -140,12 +140,12 @@ def _fill_nulls(frame: pl.DataFrame, *columns: str) -> pl.DataFrame:
 
 
 def _extend(segments: dict[int, list[int]], frame: pl.DataFrame) -> None:
-    found = frame.group_by("segment").agg(
+    moments = frame.group_by("segment").agg(
         pl.col("time_us").min().alias("first"),
         pl.col("time_us").max().alias("last"),
         pl.len().alias("count"),
     )
-    for segment, first, last, count in found.rows():
+    for segment, first, last, count in moments.rows():
         known = segments.setdefault(segment, [first, last, 0])
         known[0], known[1] = min(known[0], first), max(known[1], last)
         known[2] += count
@@ -153,10 +153,10 @@ def _extend(segments: dict[int, list[int]], frame: pl.DataFrame) -> None:
 
 def in_order(frames: Frames, folder: Path, reader: EventReader) -> Iterator[pl.DataFrame]:
     """Yield frames in the order of (time_us, row); no moment is split between two frames."""
-    return _whole_moments(frames if reader.ordered else _sorted(frames, folder))
+    return _whole_moments(frames if reader.ordered else _sort_by_time(frames, folder))
 
 
-def _sorted(frames: Frames, folder: Path) -> Iterator[pl.DataFrame]:
+def _sort_by_time(frames: Frames, folder: Path) -> Iterator[pl.DataFrame]:
     """Sort by ranges of time, each about `SORTED_ROWS` rows, so that memory stays bounded."""
     staged: PartWriter | None = None
     sampled: list[pl.Series] = []
@@ -182,18 +182,18 @@ def _sorted(frames: Frames, folder: Path) -> Iterator[pl.DataFrame]:
 
 
 def _whole_moments(frames: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    held: pl.DataFrame | None = None
+    newest_moment: pl.DataFrame | None = None
     for frame in frames:
-        joined = frame if held is None else pl.concat([held, frame])
+        joined = frame if newest_moment is None else pl.concat([newest_moment, frame])
         if joined.is_empty():
             continue
         newest = joined["time_us"][-1]
         ready = joined.filter(pl.col("time_us") < newest)
-        held = joined.filter(pl.col("time_us") == newest)
+        newest_moment = joined.filter(pl.col("time_us") == newest)
         if ready.height:
             yield ready
-    if held is not None and held.height:
-        yield held
+    if newest_moment is not None and newest_moment.height:
+        yield newest_moment
 
 
 def _once(frames: Iterator[pl.DataFrame], ledger: Ledger) -> Iterator[pl.DataFrame]:
@@ -218,7 +218,7 @@ class _Running:
         numbered = frame.with_row_index("_at").cast({"_at": pl.Int64})
         marks = _starts_and_ends(numbered)
         touched = marks.select(_TASK).unique()
-        line = pl.concat([self._carried(touched), marks]).sort(*_TASK, "_at")
+        line = pl.concat([self._carry_running(touched), marks]).sort(*_TASK, "_at")
         same = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in _TASK)
         before = pl.when(same).then(pl.col("opened").shift(1)).otherwise(UNKNOWN)
         starts = line.with_columns(before.alias("attempt_start_us")).filter("is_end")
@@ -240,7 +240,7 @@ class _Running:
             .drop("_at")
         )
 
-    def _carried(self, touched: pl.DataFrame) -> pl.DataFrame:
+    def _carry_running(self, touched: pl.DataFrame) -> pl.DataFrame:
         """What runs of the tasks that are touched, as if begun before the frame's first row."""
         return self._open.join(touched, on=_TASK, how="semi").select(
             pl.lit(-1, pl.Int64).alias("_at"), *_TASK, "opened", pl.lit(value=False).alias("is_end")

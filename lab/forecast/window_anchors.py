@@ -35,7 +35,7 @@ def write_windows(
     writer = PartWriter(folder / "anchors.parquet", {**ANCHOR, **labels})
     events = pl.scan_parquet(folder / "events.parquet")
     jobs, starts = job_facts(events), _starts(events)
-    for frame in in_order(_coded(reader, source, folder), folder, reader):
+    for frame in in_order(_coded_frames(reader, source, folder), folder, reader):
         placed = frame.join_asof(
             starts, on="time_us", by=["segment", "job", "task"], strategy="backward"
         )
@@ -58,7 +58,7 @@ def _starts(events: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-def _coded(reader: EventReader, source: TraceInput, folder: Path) -> Iterator[pl.DataFrame]:
+def _coded_frames(reader: EventReader, source: TraceInput, folder: Path) -> Iterator[pl.DataFrame]:
     if reader.windows is None:
         return
     codes = Codes.of(pl.read_parquet(folder / CODES_FILE))

@@ -24,7 +24,7 @@ from lab.openb_fidelity.plots import load_plotting, plot_shares, plot_waits
 from lab.openb_fidelity.report import Findings, Side, markdown
 from lab.openb_fidelity.trace_side import TraceWaits, trace_waits
 from lab.traces.openb import read_openb
-from lab.workloads.prepare import cut
+from lab.workloads.prepare import cut_trace
 from twin.workloads.arrival import WorkloadArrival
 
 FACTOR, COPIES = 150.0, 7
@@ -64,7 +64,7 @@ def _report(options: argparse.Namespace) -> Findings:
     if not options.no_plots:
         load_plotting()
     trace = read_openb(Path(options.data))
-    whole = cut(trace, nodes=len(trace.nodes), seed=options.seed, start_seconds=0.0)
+    whole = cut_trace(trace, nodes=len(trace.nodes), seed=options.seed, start_seconds=0.0)
     from_trace = trace_waits(trace, whole.machines)
     arrivals = whole.arrivals
     ends = (entry.time_seconds + (entry.duration_seconds or 0.0) for entry in arrivals)

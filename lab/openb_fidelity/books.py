@@ -54,8 +54,8 @@ class Books:
         return {uid for uid, amounts in self._waiting.items() if fits[amounts]}
 
     def _fits(self, amounts: Amounts) -> bool:
-        wanted = np.array((*amounts, 1), np.int64)
-        return bool(np.any(np.all(self._free >= wanted, axis=1)))
+        request = np.array((*amounts, 1), np.int64)
+        return bool(np.any(np.all(self._free >= request, axis=1)))
 
     def _hold(self, pod: PodRecord) -> None:
         if pod.uid in self._held:

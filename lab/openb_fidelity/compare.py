@@ -76,9 +76,9 @@ def bands(samples: Sequence[Sample]) -> list[Band]:
         high = low + BAND_PERCENT
         inside = [sample for sample in samples if low <= 100 * max(sample.live) < high]
         differences = [
-            abs(live - held)
+            abs(live - allocated)
             for sample in inside
-            for live, held in zip(sample.live, sample.allocated, strict=True)
+            for live, allocated in zip(sample.live, sample.allocated, strict=True)
         ]
         rows.append(Band(low, high, len(inside), 100 * max(differences, default=0.0)))
     return rows

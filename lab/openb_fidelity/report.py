@@ -49,10 +49,10 @@ class Findings:
 def markdown(findings: Findings, *, plots: bool) -> str:
     """Return the page."""
     recorded, dense = findings.recorded, findings.dense
-    kept = all(row.largest_difference_points <= BAR_POINTS for row in recorded.closeness)
+    within_bar = all(row.largest_difference_points <= BAR_POINTS for row in recorded.closeness)
     parts = [
         _head(findings),
-        f"## As recorded: {'within' if kept else 'NOT within'} {BAR_POINTS:g} points\n",
+        f"## As recorded: {'within' if within_bar else 'NOT within'} {BAR_POINTS:g} points\n",
         _allocation(recorded.closeness),
         _picture("openb-recorded.svg", "live requests and allocation as recorded") if plots else "",
         f"## {findings.copies} times over, {findings.factor:g} times as close together\n",
@@ -84,10 +84,10 @@ hold on nodes in the twin, by books kept from the API's changes. Both are compar
 def _denser_text(side: Side) -> str:
     late = sum(side.late_by_gpus.values())
     gangs = ", ".join(f"{count:,} of {gpus}" for gpus, count in side.late_by_gpus.items())
-    seen = "no pod waits" if not side.overlooked else f"{side.overlooked:,} pods WAIT"
+    waiting_text = "no pod waits" if not side.overlooked else f"{side.overlooked:,} pods WAIT"
     return f"""As recorded the cluster is nearly empty, which proves little. Here every pod comes several times, in the
 same order, until the GPUs are full. This is no replay of the trace, but a look at what happens when room
-gets scarce: {seen} beside a node that could hold it (looked at every 15 s, longer than
+gets scarce: {waiting_text} beside a node that could hold it (looked at every 15 s, longer than
 the longest back-off). {late:,} pods wait for more than a second or are never placed; GPUs asked for: {gangs or "none"}.
 The default scores look at cpu and memory and spread pods, so small GPU pods leave few nodes with all of their
 GPUs free: fragmentation, as openb's own paper calls it, and the reason why live and allocated part.

@@ -112,8 +112,8 @@ def _texts(annotation: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
     elif origin is Literal:
         yield path, False
     elif origin is not None or isinstance(annotation, types.UnionType):
-        for one in get_args(annotation):
-            yield from _texts(one, path)
+        for argument in get_args(annotation):
+            yield from _texts(argument, path)
     elif annotation is str:
         yield path, True
     elif isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -140,20 +140,20 @@ def patch_without(patch: str, hide: Callable[[str], str], keep: Callable[[str], 
         keep: says which labels and annotations everybody has.
     """
 
-    def walked(value: Any) -> Any:
+    def walk(value: Any) -> Any:
         if isinstance(value, dict):
             return {
-                key if key in _PATCH_KEYS or keep(key) else hide(key): walked(one)
-                for key, one in value.items()
+                key if key in _PATCH_KEYS or keep(key) else hide(key): walk(inner)
+                for key, inner in value.items()
             }
         if isinstance(value, list):
-            return [walked(one) for one in value]
+            return [walk(inner) for inner in value]
         known = not isinstance(value, str) or value in _PATCH_WORDS or keep(value)
         return value if known else hide(value)
 
     if not patch:
         return patch
     try:
-        return to_json(walked(orjson.loads(patch))).decode()
+        return to_json(walk(orjson.loads(patch))).decode()
     except ValueError:
         return hide(patch)

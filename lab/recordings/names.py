@@ -81,24 +81,25 @@ def walk_names(
     if isinstance(value, str):
         return _handle_text(value, by, field, strict=strict)
     if isinstance(value, list):
-        return [walk_names(one, by, field, owner, strict=strict) for one in value]
+        return [walk_names(inner, by, field, owner, strict=strict) for inner in value]
     if not isinstance(value, dict):
         return value
     if field in KEYED_BY_NAME:
         return {
-            by.name(key, node=False): walk_names(one, by, "", field) for key, one in value.items()
+            by.name(key, node=False): walk_names(inner, by, "", field)
+            for key, inner in value.items()
         }
     column = field if owner == "cells" else ""
     names_object = _names_object(value, field)
     return {
         by.other(key): walk_names(
-            one,
+            inner,
             by,
             (column or ("node" if names_object and key == "name" else key)),
             field,
             strict=strict,
         )
-        for key, one in value.items()
+        for key, inner in value.items()
     }
 
 
@@ -107,22 +108,22 @@ def parts_of(name: str) -> Iterator[str]:
     node, bar, rest = name.rpartition("|")
     if bar:
         yield from parts_of(node)
-    found = rest.split("/")
-    if len(found) == 3:
-        del found[1]
-    for one in found:
-        if one not in _NEVER:
-            yield one
+    parts = rest.split("/")
+    if len(parts) == 3:
+        del parts[1]
+    for part in parts:
+        if part not in _NEVER:
+            yield part
 
 
 def rename_parts(name: str, rename: Callable[[str], str]) -> str:
     """Return a name, alone or composed, with each name in it replaced."""
     node, bar, rest = name.rpartition("|")
-    found = rest.split("/")
-    for place, one in enumerate(found):
-        if one not in _NEVER and not (len(found) == 3 and place == 1):
-            found[place] = rename(one)
-    return (rename_parts(node, rename) if bar else "") + bar + "/".join(found)
+    parts = rest.split("/")
+    for place, part in enumerate(parts):
+        if part not in _NEVER and not (len(parts) == 3 and place == 1):
+            parts[place] = rename(part)
+    return (rename_parts(node, rename) if bar else "") + bar + "/".join(parts)
 
 
 def _handle_text(value: str, by: Handler, field: str, *, strict: bool) -> str:

@@ -129,11 +129,11 @@ class _Rewriting:
         try:
             content = self._renaming.event(event_type, before)
             if issubclass(kind, FramedData):
-                self._anew.framed(kind, content)
+                self._anew.set_state_hash(kind, content)
             elif kind is Config:
-                self._anew.configured(before, content)
+                self._anew.set_config_hash(before, content)
             elif kind is Checkpoint:
-                content["state"] = self._anew.states_named(content["state"])
+                content["state"] = self._anew.rename_states(content["state"])
                 self._folded.checkpoint(content)
             headers = self._anew.headers(message, content)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -90,18 +90,18 @@ class Renaming:
 
     def event(self, event_type: str, content: dict[str, Any]) -> dict[str, Any]:
         """Return an event's content with other names, and without what anybody may have written."""
-        found: dict[str, Any] = self.take(content, strict=True)
+        redacted: dict[str, Any] = self.take(content, strict=True)
         ours = event_type.endswith("data_source.v1") and content.get("kind") in OURS
         for name in () if ours else HIDDEN_FIELDS.get(event_type, ()):
-            if found.get(name):
-                found[name] = [HIDDEN] if isinstance(found[name], list) else HIDDEN
+            if redacted.get(name):
+                redacted[name] = [HIDDEN] if isinstance(redacted[name], list) else HIDDEN
         if event_type in FOREIGN_TAILS:
             place = FOREIGN_TAILS[event_type]
-            for one in found.get(place, ()) if place else (found,):
-                head, colon, tail = str(one.get("text", "")).partition(": ")
+            for evidence in redacted.get(place, ()) if place else (redacted,):
+                head, colon, tail = str(evidence.get("text", "")).partition(": ")
                 if colon:
-                    one["text"] = head + colon + self.text(tail, foreign=True)
-        return found
+                    evidence["text"] = head + colon + self.text(tail, foreign=True)
+        return redacted
 
     def patch(self, text: str) -> str:
         """See `Handler.patch`."""
@@ -113,7 +113,7 @@ class Renaming:
 
     def name(self, text: str, *, node: bool = False) -> str:  # noqa: ARG002 - the protocol's
         """See `Handler.name`."""
-        return rename_parts(text, lambda one: self.names.get(one, one))
+        return rename_parts(text, lambda part: self.names.get(part, part))
 
     def perhaps(self, text: str) -> str:
         """See `Handler.perhaps`."""
@@ -123,7 +123,7 @@ class Renaming:
         """See `Handler.other`: only a name that can be nothing else is replaced."""
         if "/" in text or "|" in text:
             parts = list(parts_of(text))
-            if parts and all(one in self.names for one in parts):
+            if parts and all(part in self.names for part in parts):
                 return self.name(text)
         return self.names.get(text, text) if _is_distinct(text) else text
 
@@ -140,7 +140,7 @@ class Renaming:
                 ]
                 last = quoted.end()
             return "".join((*parts, self._keep_sentence(text[last:])))
-        return TOKEN.sub(lambda found: self._word(text, found), text)
+        return TOKEN.sub(lambda match: self._word(text, match), text)
 
     def hidden(self, text: str) -> str:
         """Return what stands for a text that may not be shown, the same each time."""
@@ -152,33 +152,33 @@ class Renaming:
             if _is_distinct(token) and self.names.get(token, token) != token:
                 yield token
 
-    def _word(self, text: str, found: re.Match[str]) -> str:
-        word = found[0]
+    def _word(self, text: str, match: re.Match[str]) -> str:
+        word = match[0]
         other = self.names.get(word)
         if other is None or _is_distinct(word) or word in self._bare:
             return other or word
-        around = text[max(found.start() - 1, 0) : found.start()] + text[found.end() :][:1]
+        around = text[max(match.start() - 1, 0) : match.start()] + text[match.end() :][:1]
         return other if any(char in "/|\"'" for char in around) else word
 
     def _foreign(self, quoted: str) -> str:
         """Replace every word that stands in quotes or braces; labels, users and images stand there."""
 
-        def replaced(found: re.Match[str]) -> str:
-            return found[0] if WELL_KNOWN.match(found[0]) else self._word_for(found[0])
+        def replace_word(match: re.Match[str]) -> str:
+            return match[0] if WELL_KNOWN.match(match[0]) else self._word_for(match[0])
 
-        return _FOREIGN.sub(replaced, quoted)
+        return _FOREIGN.sub(replace_word, quoted)
 
     def _keep_sentence(self, text: str) -> str:
         """Keep numbers and the words that the API server's own sentences are made of."""
 
-        def replaced(found: re.Match[str]) -> str:
-            word = found[0]
+        def replace_token(match: re.Match[str]) -> str:
+            word = match[0]
             if word in self.names and (_is_distinct(word) or word in self._bare):
                 return self.names[word]
             known = word.lower() in VOCABULARY or _NUMBER.fullmatch(word) or WELL_KNOWN.match(word)
             return word if known else self._word_for(word)
 
-        return _FOREIGN.sub(replaced, text)
+        return _FOREIGN.sub(replace_token, text)
 
     def _word_for(self, word: str) -> str:
         """Return the other name of a name, and of any other word nothing that tells what it was."""

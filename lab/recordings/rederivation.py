@@ -50,7 +50,7 @@ class Rederivation:
         """Hashes of full states: what it was, what it is."""
         self._configs: dict[str, str] = {}
 
-    def framed(self, kind: type[FramedData], content: dict[str, Any]) -> None:
+    def set_state_hash(self, kind: type[FramedData], content: dict[str, Any]) -> None:
         """Give framed data the hash of its tables as they are now."""
         frame = content["frame"]
         try:
@@ -89,20 +89,20 @@ class Rederivation:
             for name in kind.TABLES
         }
 
-    def states_named(self, value: Any) -> Any:
+    def rename_states(self, value: Any) -> Any:
         """Replace hashes of full states in a checkpoint."""
         if isinstance(value, dict):
             return {
-                key: self._state_of(one)
-                if key == "state_hash" and isinstance(one, str)
-                else self.states_named(one)
-                for key, one in value.items()
+                key: self._state_of(inner)
+                if key == "state_hash" and isinstance(inner, str)
+                else self.rename_states(inner)
+                for key, inner in value.items()
             }
         if isinstance(value, list):
-            return [self.states_named(one) for one in value]
+            return [self.rename_states(inner) for inner in value]
         return value
 
-    def configured(self, before: dict[str, Any], content: dict[str, Any]) -> None:
+    def set_config_hash(self, before: dict[str, Any], content: dict[str, Any]) -> None:
         """Give announced settings the hash of what they are now."""
         models = tuple(content["model_ids"])
         version, old = content["code_version"], content["config_hash"]
@@ -150,7 +150,7 @@ class Folded:
         if message.subject.endswith(".config.inference"):
             self._configure(message)
         if any(subjects.matches(pattern, message.subject) for pattern in self._patterns):
-            self._waiting.append(_decoded(message))
+            self._waiting.append(_decode(message))
             if len(self._waiting) > WAITING_EVENTS:
                 self._apply_until(self._waiting[len(self._waiting) // 2].seq)
 
@@ -176,7 +176,7 @@ class Folded:
         content["state"] = {**state, **{name: made.get(name) for name in PACKED}}
 
     def _configure(self, message: StoredMessage) -> None:
-        config = _decoded(message).data
+        config = _decode(message).data
         settings = settings_from(InferenceSettings, "inference", config, self._changes)
         self._handler = build_inference(settings, self._origin)
         self._state = self._state or self._handler.initial()
@@ -192,11 +192,11 @@ class Folded:
 
 
 def _table_kind(kind: type[FramedData], name: str) -> type[Table]:
-    for one in kind.model_fields[name].annotation.__args__:  # type: ignore[union-attr]
-        if isinstance(one, type) and issubclass(one, Table):
-            return one
+    for argument in kind.model_fields[name].annotation.__args__:  # type: ignore[union-attr]
+        if isinstance(argument, type) and issubclass(argument, Table):
+            return argument
     raise TypeError(f"{kind.TYPE} has no table {name}")
 
 
-def _decoded(message: StoredMessage) -> Event[Any]:
+def _decode(message: StoredMessage) -> Event[Any]:
     return event_of(message)

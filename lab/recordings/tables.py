@@ -197,24 +197,24 @@ def _envelope(event: Event[Any]) -> dict[str, Any]:
 def _cells(data: EventData, kind: type[BaseModel]) -> dict[str, Any]:
     """Return an event's own columns; what has parts becomes JSON."""
     content = data.model_dump(mode="json")
-    found = {}
+    cells = {}
     for name, info in kind.model_fields.items():
         if name != OF_ENVELOPE and not _holds_table(info.annotation):
             value = content[name]
             plain = value is None or _plain(info.annotation) is not None
-            found[name] = value if plain else to_json(value).decode()
-    return found
+            cells[name] = value if plain else to_json(value).decode()
+    return cells
 
 
 def _columns(kind: type[BaseModel]) -> dict[str, Any]:
     """Return the columns of a schema with their types."""
-    found = {}
+    columns = {}
     for name, info in kind.model_fields.items():
         if issubclass(kind, Table):
-            found[name] = _PLAIN[_plain(get_args(info.annotation)[0]) or str]
+            columns[name] = _PLAIN[_plain(get_args(info.annotation)[0]) or str]
         elif name != OF_ENVELOPE and not _holds_table(info.annotation):
-            found[name] = _PLAIN[_plain(info.annotation) or str]
-    return found
+            columns[name] = _PLAIN[_plain(info.annotation) or str]
+    return columns
 
 
 def _plain(annotation: Any) -> type | None:
@@ -224,12 +224,14 @@ def _plain(annotation: Any) -> type | None:
         return None
     if get_origin(options[0]) is Literal:
         return str
-    one = options[0]
-    return next((t for t in _PLAIN if isinstance(one, type) and issubclass(one, t)), None)
+    option = options[0]
+    return next((t for t in _PLAIN if isinstance(option, type) and issubclass(option, t)), None)
 
 
 def _holds_table(annotation: Any) -> bool:
-    return any(isinstance(one, type) and issubclass(one, Table) for one in _options(annotation))
+    return any(
+        isinstance(option, type) and issubclass(option, Table) for option in _options(annotation)
+    )
 
 
 def _options(annotation: Any) -> list[Any]:
@@ -238,5 +240,5 @@ def _options(annotation: Any) -> list[Any]:
     if origin is Annotated:
         return _options(get_args(annotation)[0])
     if origin in {Union, types.UnionType}:
-        return [found for one in get_args(annotation) for found in _options(one)]
+        return [option for argument in get_args(annotation) for option in _options(argument)]
     return [] if annotation is types.NoneType else [annotation]

@@ -86,9 +86,9 @@ class AnsweringStage:
         """Keep of what came before the announcement only what this handler reads."""
         patterns = [subjects.pattern("*", tokens) for tokens in self.reads]
         self._waiting = deque(
-            one
-            for one in self._waiting
-            if any(subjects.matches(pattern, one.subject) for pattern in patterns)
+            message
+            for message in self._waiting
+            if any(subjects.matches(pattern, message.subject) for pattern in patterns)
         )
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -98,9 +98,9 @@ class AnsweringStage:
             return
         self._state = type(handler.initial()).model_validate(checkpoint.state, extra="ignore")
         self._grounded = True
-        kept = [one for one in self._waiting if one.seq > checkpoint.folded_seq]
-        self._waiting = deque(kept)
-        self._cycles = sum(isinstance(one.data, Observation) for one in kept)
+        unanswered = [message for message in self._waiting if message.seq > checkpoint.folded_seq]
+        self._waiting = deque(unanswered)
+        self._cycles = sum(isinstance(event.data, Observation) for event in unanswered)
 
     def take(self, event: AnyEvent) -> None:
         """Let an input wait for the answer it belongs to."""
@@ -124,46 +124,48 @@ class AnsweringStage:
             return ()
         if self._compare.find(self._new_events, recorded) is None:
             self._advance(recorded.cycle, blind=reason == Reason.PREDICTION_MISSING)
-        return self._answered((*self._passed, recorded))
+        return self._compare_answers((*self._passed, recorded))
 
     def finish(self) -> Sequence[Pair]:
         """Answer what was passed over last: the newer observation is there, its answer is not."""
         if not self._passed or not self._grounded:
             return ()
         newest = max(
-            (one.cycle for one in self._waiting if isinstance(one.data, Observation)), default=0
+            (event.cycle for event in self._waiting if isinstance(event.data, Observation)),
+            default=0,
         )
         self._advance(newest, blind=False)
-        return self._answered(tuple(self._passed))
+        return self._compare_answers(tuple(self._passed))
 
     def _advance(self, cycle: int, *, blind: bool) -> None:
         """Apply every input up to a cycle, its prediction excepted when it was `blind`, and ask."""
         handler = self._handler
         assert handler is not None
         left: deque[AnyEvent] = deque()
-        for one in self._waiting:
-            hidden = blind and one.cycle == cycle and isinstance(one.data, Prediction)
-            if one.cycle > cycle or hidden:
-                left.append(one)
+        for event in self._waiting:
+            hidden = blind and event.cycle == cycle and isinstance(event.data, Prediction)
+            if event.cycle > cycle or hidden:
+                left.append(event)
             else:
-                self._state = handler.evolve(self._state, one)
+                self._state = handler.evolve(self._state, event)
         self._waiting = left
-        self._cycles = sum(isinstance(one.data, Observation) for one in left)
+        self._cycles = sum(isinstance(event.data, Observation) for event in left)
         self._new_events = handler.decide(self._state, overdue=blind)
 
     def _apply_first(self) -> None:
         assert self._handler is not None
-        one = self._waiting.popleft()
-        self._cycles -= isinstance(one.data, Observation)
-        self._state = self._handler.evolve(self._state, one)
+        event = self._waiting.popleft()
+        self._cycles -= isinstance(event.data, Observation)
+        self._state = self._handler.evolve(self._state, event)
 
-    def _answered(self, events: Sequence[Recorded]) -> Sequence[Pair]:
+    def _compare_answers(self, events: Sequence[Recorded]) -> Sequence[Pair]:
         """Compare answers, then let the log hold them."""
         assert self._handler is not None
         pairs = [
-            self._compare.pair(one, self._compare.find(self._new_events, one)) for one in events
+            self._compare.pair(event, self._compare.find(self._new_events, event))
+            for event in events
         ]
-        for one in events:
-            self._state = self._handler.evolve(self._state, one.event)
+        for event in events:
+            self._state = self._handler.evolve(self._state, event.event)
         self._passed = []
         return pairs

@@ -26,38 +26,39 @@ def read_assertion(text: str, known: Mapping[str, Any]) -> Expression:
         InputError: it cannot be read, or speaks of a figure that there is not.
     """
     try:
-        found = compile_expression(text).rewritten(_of_baseline)
+        expression = compile_expression(text).rewritten(_of_baseline)
     except ExpressionError as error:
         raise InputError("--assert", text, str(error)) from error
-    for path in found.paths():
+    for path in expression.paths():
         value: Any = known
         for part in path.parts:
             if not isinstance(value, Mapping) or part not in value:
                 names = ", ".join(sorted(name for name in known if name != "baseline"))
                 raise InputError("--assert", path, f"use {names}, or baseline.NAME")
             value = value[part]
-    if BASELINE in found.paths():
+    if BASELINE in expression.paths():
         raise InputError("--assert", text, "compare one figure with baseline, or use baseline.NAME")
-    return found
+    return expression
 
 
-def _of_baseline(one: Compare) -> Compare:
+def _of_baseline(comparison: Compare) -> Compare:
     """Let a bare `baseline` mean the figure on the other side."""
     left, right = (
-        [path for path in _paths(side) if path != BASELINE] for side in (one.left, one.right)
+        [path for path in _paths(side) if path != BASELINE]
+        for side in (comparison.left, comparison.right)
     )
     if len(left) == 1 and not right:
-        return Compare(one.left, one.sign, _named(one.right, left[0]))
+        return Compare(comparison.left, comparison.sign, _with_name(comparison.right, left[0]))
     if len(right) == 1 and not left:
-        return Compare(_named(one.left, right[0]), one.sign, one.right)
-    return one
+        return Compare(_with_name(comparison.left, right[0]), comparison.sign, comparison.right)
+    return comparison
 
 
-def _named(node: Node, figure: Path) -> Node:
+def _with_name(node: Node, figure: Path) -> Node:
     if node == BASELINE:
         return Path(("baseline", *figure.parts))
     if isinstance(node, Call):
-        return Call(node.name, tuple(_named(one, figure) for one in node.arguments))
+        return Call(node.name, tuple(_with_name(argument, figure) for argument in node.arguments))
     return node
 
 
@@ -65,5 +66,5 @@ def _paths(node: Node) -> list[Path]:
     if isinstance(node, Path):
         return [node]
     if isinstance(node, Call):
-        return [path for one in node.arguments for path in _paths(one)]
+        return [path for argument in node.arguments for path in _paths(argument)]
     return []

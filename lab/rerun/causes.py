@@ -37,17 +37,17 @@ def chain_of(messages: Iterable[StoredMessage], event: AnyEvent) -> tuple[Link, 
         before.append((attributes.get("id", ""), message.seq, message.subject, causes))
     known = {identity: (seq, subject, causes) for identity, seq, subject, causes in before}
     links: list[Link] = []
-    seen: set[str] = set()
-    wanted = deque((cause, 1) for cause in event.causation_ids)
-    while wanted:
-        identity, depth = wanted.popleft()
-        if identity in seen:
+    visited: set[str] = set()
+    queue = deque((cause, 1) for cause in event.causation_ids)
+    while queue:
+        identity, depth = queue.popleft()
+        if identity in visited:
             continue
-        seen.add(identity)
+        visited.add(identity)
         if identity not in known:
             links.append(Link(0, "", identity, depth))
             continue
         seq, subject, causes = known[identity]
         links.append(Link(seq, subject, identity, depth))
-        wanted.extend((cause, depth + 1) for cause in causes)
+        queue.extend((cause, depth + 1) for cause in causes)
     return tuple(links)

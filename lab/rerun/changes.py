@@ -63,22 +63,22 @@ def full_name(name: str) -> str:
     known = known_settings()
     if name in known:
         return name
-    found = [one for one in known if one.startswith(f"{name}_")]
-    if len(found) == 1:
-        return found[0]
-    near = found or difflib.get_close_matches(name, known, n=3, cutoff=0.5)
+    matches = [known_name for known_name in known if known_name.startswith(f"{name}_")]
+    if len(matches) == 1:
+        return matches[0]
+    near = matches or difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     which = f"use one of {', '.join(near)}" if near else "use a setting of " + ", ".join(LAYER_OF)
     raise ConfigError("--set", name, which)
 
 
-def read_settings(given: Iterable[str]) -> Changes:
+def read_settings(assignments: Iterable[str]) -> Changes:
     """Return changes from `name=value` words.
 
     Raises:
         ConfigError: no `=`, or no such setting.
     """
     changes: Changes = {}
-    for word in given:
+    for word in assignments:
         name, sign, text = word.partition("=")
         if not sign:
             raise ConfigError("--set", word, "write it as agents.safety.replicate=0.9")
@@ -138,17 +138,17 @@ def read_rules(path: Path) -> tuple[Rule, ...]:
         raise InputError("--rules", path, f"write it as TOML ({error})") from error
     by_name = {rule.name.value: rule for rule in RULES}
     order = content.get("order")
-    if not isinstance(order, list) or not order or not all(isinstance(one, str) for one in order):
+    if not isinstance(order, list) or not order or not all(isinstance(name, str) for name in order):
         raise InputError("--rules", path, f'write order = ["{RULES[0].name}", ...]')
-    unknown = [one for one in order if one not in by_name]
+    unknown = [name for name in order if name not in by_name]
     if unknown:
         raise InputError("--rules", unknown[0], f"use {', '.join(by_name)}")
-    twice = [one for number, one in enumerate(order) if one in order[:number]]
-    missing = [one.value for one in ALWAYS if one.value not in order]
+    twice = [name for number, name in enumerate(order) if name in order[:number]]
+    missing = [rule.value for rule in ALWAYS if rule.value not in order]
     if twice or missing:
         what = f"name {twice[0]} once" if twice else f"{missing[0]} must be among them"
         raise InputError("--rules", path, what)
-    return tuple(by_name[one] for one in order)
+    return tuple(by_name[name] for name in order)
 
 
 def first_layer(changes: Mapping[str, Any], layers: Sequence[str], *, rules: bool) -> str:

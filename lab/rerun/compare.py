@@ -55,7 +55,7 @@ class FieldDifference:
         if not _OF_A_MODEL.fullmatch(self.path):
             return False
         pair = (self.recorded, self.computed)
-        if not all(isinstance(one, float) for one in pair):
+        if not all(isinstance(number, float) for number in pair):
             return False
         return math.isclose(*pair, rel_tol=CLOSE_RATIO, abs_tol=CLOSE_RATIO)
 
@@ -87,7 +87,11 @@ class Comparer:
     def find(self, new_events: Sequence[NewEvent], recorded: Recorded) -> NewEvent | None:
         """Return the new event that has the recorded event's id."""
         return next(
-            (one for one in new_events if self.identity(one, recorded.old_type) == recorded.id),
+            (
+                new_event
+                for new_event in new_events
+                if self.identity(new_event, recorded.old_type) == recorded.id
+            ),
             None,
         )
 
@@ -165,24 +169,24 @@ def _in_older_form(
 ) -> Any:
     """Return `dumped` without the model fields that the recorded object does not have at all."""
     if isinstance(value, BaseModel) and isinstance(recorded, dict):
-        kept = {}
+        older = {}
         for name, inner in dumped.items():
             where = f"{path}.{name}" if path else name
             if name in recorded:
                 # An action's own fields are stored one deeper, in `parameters`.
                 nested = isinstance(value, BaseAction) and name == "parameters"
                 field = value if nested else getattr(value, name, None)
-                kept[name] = _in_older_form(where, field, inner, recorded[name], added)
+                older[name] = _in_older_form(where, field, inner, recorded[name], added)
             else:
                 added[where] = None
-        return kept
+        return older
     if isinstance(value, dict) and isinstance(recorded, dict):
         return {
             name: _in_older_form(path, value[name], inner, recorded.get(name), added)
             for name, inner in dumped.items()
         }
     if isinstance(value, tuple) and isinstance(recorded, list) and len(value) == len(recorded):
-        if not any(isinstance(one, BaseModel) for one in value[:1]):
+        if not any(isinstance(entry, BaseModel) for entry in value[:1]):
             return dumped
         rows = zip(value, dumped, recorded, strict=True)
         return [_in_older_form(path, *row, added) for row in rows]
@@ -197,9 +201,9 @@ def only_environment(pair: Pair, origin: Origin) -> bool:
     data = pair.recorded.event.data
     if not isinstance(data, Prediction) or data.model_id in FORMULAS:
         return False
-    found = _every_difference(pair, origin)
-    first = next(found, None)
-    return first is not None and first.close and all(one.close for one in found)
+    differences = _every_difference(pair, origin)
+    first = next(differences, None)
+    return first is not None and first.close and all(difference.close for difference in differences)
 
 
 def bytes_of(recorded: Recorded) -> bytes:

@@ -80,7 +80,9 @@ class Diff:
                 }
                 for side in self.sides
             ],
-            "settings": [{"name": one[0], "a": one[1], "b": one[2]} for one in self.settings],
+            "settings": [
+                {"name": setting[0], "a": setting[1], "b": setting[2]} for setting in self.settings
+            ],
             "differing": [
                 {
                     "cycle": one.cycle,
@@ -133,8 +135,8 @@ def diff(a: Path, b: Path, window_seconds: float = WINDOW_SECONDS) -> Diff:
     return found
 
 
-def _add(found: Diff, one: Decision, other: Decision) -> None:
-    change = change_between(0, one, other)
+def _add(found: Diff, decision: Decision, other: Decision) -> None:
+    change = change_between(0, decision, other)
     found.classes["same" if change is None else change.kind] += 1
     if change is not None and len(found.listed) < LISTED:
         found.listed.append(change)

@@ -129,7 +129,7 @@ class Rerun:
             self._side(read_event(message))
             return
         if route.writer is None:
-            recorded = used = self._unfolded(read_event(message))
+            recorded = used = self._unfold(read_event(message))
         else:
             self._check_ready(route.writer)
             own = Recorded(message, attributes_in(message.headers))
@@ -137,7 +137,7 @@ class Rerun:
             yield from answers
             if not route.readers and on_event is None:
                 return
-            used = self._used(own, answers)
+            used = self._event_for_layers(own, answers)
             recorded = own.event if on_event is not None else used
         if on_event is not None:
             on_event(recorded, used)
@@ -176,17 +176,17 @@ class Rerun:
                 "record from the log's beginning or cut with `foresail recording cut`",
             )
 
-    def _used(self, recorded: Recorded, answers: Sequence[Pair]) -> AnyEvent:
+    def _event_for_layers(self, recorded: Recorded, answers: Sequence[Pair]) -> AnyEvent:
         """Return what the layers behind get to read."""
         if not self._plan.chained:
-            return self._unfolded(recorded.event)
-        own = next((one for one in answers if one.recorded is recorded), None)
+            return self._unfold(recorded.event)
+        own = next((answer for answer in answers if answer.recorded is recorded), None)
         if own is None or own.computed is None:
-            return self._unfolded(recorded.event)
+            return self._unfold(recorded.event)
         new_event = own.computed
         return replace(event_with(recorded.message, new_event.data), causation_ids=new_event.causes)
 
-    def _unfolded(self, event: AnyEvent) -> AnyEvent:
+    def _unfold(self, event: AnyEvent) -> AnyEvent:
         """Unfold a frame once for all who read it; its bytes are proven by the recording."""
         data = event.data
         if isinstance(data, FramedData):
@@ -207,8 +207,10 @@ class Rerun:
                 subjects.matches(subjects.pattern(cluster, tokens), subject) for tokens in patterns
             )
 
-        writer = next((one for one in self._stages if fits(one.writes)), None)
-        readers = tuple(one for one in self._stages if one is not writer and fits(one.reads))
+        writer = next((stage for stage in self._stages if fits(stage.writes)), None)
+        readers = tuple(
+            stage for stage in self._stages if stage is not writer and fits(stage.reads)
+        )
         route = _Route(writer, readers, fits(self._side_patterns))
         self._routes[subject] = route
         return route
@@ -236,8 +238,10 @@ def _stages(plan: Plan, origin: Origin, *, from_start: bool) -> tuple[Stage, ...
 
 def _inference(plan: Plan, origin: Origin, *, from_start: bool) -> AnsweringStage:
     def build(config: Config) -> Any:
-        found = config.model_copy(update={"settings": _with_folders(config.settings, plan.models)})
-        settings = settings_from(InferenceSettings, "inference", found, plan.changes)
+        redirected = config.model_copy(
+            update={"settings": _with_folders(config.settings, plan.models)}
+        )
+        settings = settings_from(InferenceSettings, "inference", redirected, plan.changes)
         return build_inference(settings, origin)
 
     writes = (("prediction", ">"),)
@@ -246,9 +250,9 @@ def _inference(plan: Plan, origin: Origin, *, from_start: bool) -> AnsweringStag
 
 def _with_folders(settings: dict[str, Any], models: Mapping[str, str]) -> dict[str, Any]:
     """Return settings that name the folders of models instead of ids, where a folder is known."""
-    found = {name: models.get(value, value) for name, value in settings.items() if name in NAMED}
-    shadows = [models.get(one, one) for one in settings.get("shadow_models", ())]
-    return {**settings, **found, "shadow_models": shadows}
+    folders = {name: models.get(value, value) for name, value in settings.items() if name in NAMED}
+    shadows = [models.get(model, model) for model in settings.get("shadow_models", ())]
+    return {**settings, **folders, "shadow_models": shadows}
 
 
 def _agent(

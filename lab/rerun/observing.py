@@ -76,7 +76,7 @@ class ObservingStage:
 
     def answer(self, recorded: Recorded) -> Sequence[Pair]:
         """Observe the cycle's snapshot again."""
-        made = self._made(recorded)
+        made = self._make(recorded)
         new_event = None if made is None else made[0]
         pair = self._compare.pair(recorded, new_event, grounded=new_event is not None)
         if made is not None and (self._chained or pair.equal):
@@ -90,7 +90,7 @@ class ObservingStage:
         """Nothing waits here."""
         return ()
 
-    def _made(self, recorded: Recorded) -> tuple[NewEvent, FullState] | None:
+    def _make(self, recorded: Recorded) -> tuple[NewEvent, FullState] | None:
         """Return the observation and the full state after it; None when its snapshot is not there."""
         cycle = recorded.cycle
         states = [self._tables.states.get(kind.TYPE) for kind in SNAPSHOTS]
@@ -100,7 +100,7 @@ class ObservingStage:
             self._previous = None
         elif self._previous is None:
             return None
-        data, full = self._observed(cycle)
+        data, full = self._observe(cycle)
         causes = tuple(self._seen[kind.TYPE].id for kind in SNAPSHOTS)
         return NewEvent(data, cycle, data.cluster_time_seconds, causes), full
 
@@ -110,12 +110,12 @@ class ObservingStage:
             self._seen[kind.TYPE].data.frame.frame == "keyframe" for kind in SNAPSHOTS
         )
 
-    def _observed(self, cycle: int) -> tuple[Observation, FullState]:
+    def _observe(self, cycle: int) -> tuple[Observation, FullState]:
         settings = self._settings
         assert settings is not None
         snapshot = self._snapshot()
-        found = interpret_snapshot(snapshot, settings)
-        tables = {"nodes": found.nodes, "pods": found.pods}
+        interpretation = interpret_snapshot(snapshot, settings)
+        tables = {"nodes": interpretation.nodes, "pods": interpretation.pods}
         data = frame_of(
             Observation,
             tables,
@@ -126,8 +126,8 @@ class ObservingStage:
             interval_seconds=settings.cycle_seconds,
             expected_agents=settings.expected_agents,
             namespaces=settings.namespaces,
-            totals=found.totals,
-            signals=found.signals,
+            totals=interpretation.totals,
+            signals=interpretation.signals,
         )
         frame = data.frame
         return data, FullState(cycle, frame.keyframe_cycle, tables, frame.state_hash)

@@ -101,8 +101,8 @@ def write_plant(path: Path, from_cycle: int, out: Path) -> Plant:
     if seconds <= 0:
         raise InputError("--at", from_cycle, "give a cycle before the recording's last")
     arrivals = sorted(
-        (_ended(life, seconds) for life in lives.values()),
-        key=lambda one: (one.time_seconds, one.namespace, one.name),
+        (_with_end(life, seconds) for life in lives.values()),
+        key=lambda arrival: (arrival.time_seconds, arrival.namespace, arrival.name),
     )
     notes = (RECORDED, SIMULATED, NOT_THERE, *start.notes)
     write_trace_file(out, start.nodes, arrivals, notes)
@@ -149,7 +149,7 @@ def _key(workload: str) -> tuple[str, str]:
     return namespace, rest.partition("/")[2]
 
 
-def _ended(life: _Life, whole_seconds: float) -> WorkloadArrival:
+def _with_end(life: _Life, whole_seconds: float) -> WorkloadArrival:
     """Return the arrival with its end, if it ended before the recording did."""
     lasted = life.last_seconds - life.arrival.time_seconds
     if life.last_seconds >= whole_seconds or lasted <= 0:
@@ -173,9 +173,9 @@ def _looks(recording: Recording) -> Iterator[_Look]:
         except (UnknownEvent, FrameMismatch):
             continue
         time_seconds = data.cluster_time_seconds
-        cycles = {one.cycle for one in full.values()}
+        cycles = {state.cycle for state in full.values()}
         if len(full) == len(SNAPSHOTS) and len(cycles) == 1:
             tables: dict[str, Any] = {}
-            for one in full.values():
-                tables.update(one.tables)
+            for state in full.values():
+                tables.update(state.tables)
             yield _Look(cycles.pop(), time_seconds, ClusterTables(**tables))

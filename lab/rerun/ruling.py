@@ -63,7 +63,9 @@ class RulingStage:
             return
         self._state = RefereeState.model_validate(checkpoint.state, extra="ignore")
         self._grounded = True
-        self._waiting = deque(one for one in self._waiting if one.seq > checkpoint.folded_seq)
+        self._waiting = deque(
+            message for message in self._waiting if message.seq > checkpoint.folded_seq
+        )
 
     def take(self, event: AnyEvent) -> None:
         """Let an observation or a proposal wait for the decision of its cycle."""
@@ -79,13 +81,13 @@ class RulingStage:
             self._waiting.append(recorded.event)
             return (self._compare.pair(recorded, None, grounded=False),)
         self._advance(recorded)
-        cycle = next((one for one in self._state.open if one.cycle == recorded.cycle), None)
-        new_event = None if cycle is None else self._ruled(cycle, recorded)
+        cycle = next((cycle for cycle in self._state.open if cycle.cycle == recorded.cycle), None)
+        new_event = None if cycle is None else self._rule_on(cycle, recorded)
         pair = self._compare.pair(recorded, new_event)
         said = new_event.data if self._chained and new_event is not None else recorded.event.data
         assert isinstance(said, Decision)
         self._state = RefereeState(
-            open=tuple(one for one in self._state.open if one.cycle != recorded.cycle),
+            open=tuple(cycle for cycle in self._state.open if cycle.cycle != recorded.cycle),
             last=LastDecision(action=said.action, repeat_count=said.repeat_count),
         )
         return (pair,)
@@ -94,10 +96,10 @@ class RulingStage:
         """Nothing waits here."""
         return ()
 
-    def _ruled(self, cycle: PendingCycle, recorded: Recorded) -> NewEvent:
+    def _rule_on(self, cycle: PendingCycle, recorded: Recorded) -> NewEvent:
         closed_by = ClosedBy(recorded.content["closed_by"])
         data = decision_of(cycle, closed_by, self._state.last, self._rules)
-        causes = (cycle.observation_id, *(one.id for one in data.considered))
+        causes = (cycle.observation_id, *(proposal.id for proposal in data.considered))
         return NewEvent(data, cycle.cycle, cycle.cluster_time_seconds, causes)
 
     def _advance(self, recorded: Recorded) -> None:
@@ -105,9 +107,9 @@ class RulingStage:
         cycle = recorded.cycle
         arrived = {one["id"] for one in recorded.content["considered"]}
         left: deque[AnyEvent] = deque()
-        for one in self._waiting:
-            if one.cycle > cycle:
-                left.append(one)
-            elif not isinstance(one.data, Proposal) or one.cycle < cycle or one.id in arrived:
-                self._state = evolve(self._state, one)
+        for event in self._waiting:
+            if event.cycle > cycle:
+                left.append(event)
+            elif not isinstance(event.data, Proposal) or event.cycle < cycle or event.id in arrived:
+                self._state = evolve(self._state, event)
         self._waiting = left

@@ -72,9 +72,9 @@ class ScoringStage:
 
     def _apply_kept(self, after_seq: int) -> None:
         assert self._handler is not None
-        for one in self._kept:
-            if one.seq > after_seq:
-                self._state = self._handler.evolve(self._state, one)
+        for message in self._kept:
+            if message.seq > after_seq:
+                self._state = self._handler.evolve(self._state, message)
         self._kept.clear()
 
     def take(self, event: AnyEvent) -> None:

@@ -44,7 +44,7 @@ def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentS
         if name.startswith("agents.") and name.count(".") == 1
     }
     try:
-        given = {
+        values = {
             "profile": settings["profile"].removesuffix("+changed"),
             "model_thresholds": settings.get("model_thresholds", {}),
             agent: settings["thresholds"],
@@ -54,12 +54,12 @@ def agent_settings(agent: AgentName, config: Config, changes: Changes) -> AgentS
         raise InputError("recording", config.process, f"its settings lack {error}") from error
     if {"profile", "risk_model", "demand_model"} & top.keys():
         # Another profile or model brings thresholds of its own.
-        given[agent], given["model_thresholds"] = {}, {}
-    given[agent] = {**given[agent], **_of_agent(agent, changes)}
-    return validate_settings(AgentSettings, "agents", {**given, **top}, changes)
+        values[agent], values["model_thresholds"] = {}, {}
+    values[agent] = {**values[agent], **_of_agent(agent, changes)}
+    return validate_settings(AgentSettings, "agents", {**values, **top}, changes)
 
 
-def validate_settings(kind: type[S], group: str, given: Mapping[str, Any], changes: Changes) -> S:
+def validate_settings(kind: type[S], group: str, values: Mapping[str, Any], changes: Changes) -> S:
     """Build settings; what does not fit is one line.
 
     Raises:
@@ -67,7 +67,7 @@ def validate_settings(kind: type[S], group: str, given: Mapping[str, Any], chang
         ConfigError: what was changed does not fit.
     """
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join((group, *(str(part) for part in first["loc"])))

@@ -51,8 +51,8 @@ class Sweep:
     @property
     def points(self) -> tuple[dict[str, Any], ...]:
         """Every combination, the last parameter changing fastest."""
-        names = [one.name for one in self.parameters]
-        values = itertools.product(*(one.values for one in self.parameters))
+        names = [parameter.name for parameter in self.parameters]
+        values = itertools.product(*(parameter.values for parameter in self.parameters))
         return tuple(dict(zip(names, point, strict=True)) for point in values)
 
     def fingerprint(self) -> str:
@@ -62,8 +62,8 @@ class Sweep:
             while block := file.read(1 << 20):
                 digest.update(block)
         rules = "" if self.rules is None else self.rules.read_text(encoding="utf-8")
-        held = [self.changes, rules, self.window_seconds]
-        digest.update(json.dumps(held, sort_keys=True).encode())
+        parts = [self.changes, rules, self.window_seconds]
+        digest.update(json.dumps(parts, sort_keys=True).encode())
         return digest.hexdigest()
 
 
@@ -76,15 +76,17 @@ def read_parameter(word: str) -> Parameter:
     name, sign, text = word.partition("=")
     if not sign or not text:
         raise ConfigError("--param", word, "write it as agents.safety.replicate=0.7..0.95:6")
-    found = _RANGE.fullmatch(text.strip())
-    if found is None:
-        values = tuple(value_of(one.strip()) for one in text.split(","))
+    match = _RANGE.fullmatch(text.strip())
+    if match is None:
+        values = tuple(value_of(word.strip()) for word in text.split(","))
     else:
-        low, high = float(found[1]), float(found[2])
-        steps = int(found[3] or DEFAULT_STEPS)
+        low, high = float(match[1]), float(match[2])
+        steps = int(match[3] or DEFAULT_STEPS)
         if steps < 1 or (steps == 1 and low != high) or not math.isfinite(high - low):
             raise ConfigError("--param", word, "give at least two steps, as in 0.7..0.95:6")
-        whole = all(one.is_integer() and "." not in text.replace("..", "") for one in (low, high))
+        whole = all(
+            bound.is_integer() and "." not in text.replace("..", "") for bound in (low, high)
+        )
         values = tuple(_between(low, high, number, steps, whole=whole) for number in range(steps))
     return Parameter(full_name(name.strip()), tuple(dict.fromkeys(values)))
 
@@ -110,19 +112,19 @@ def run(
     points = sweep.points
     if len(points) > MOST_POINTS:
         raise InputError("--param", f"{len(points)} points", f"sweep at most {MOST_POINTS}")
-    kept = _kept(results, sweep.fingerprint())
-    done = {_key(one["point"]): one for one in kept}
+    earlier = _earlier_results(results, sweep.fingerprint())
+    done = {_key(figures["point"]): figures for figures in earlier}
     todo = [point for point in points if _key(point) not in done]
     left = len(todo)
     for point in points:
         if _key(point) in done:
             yield done[_key(point)], left
     with results.open("a", encoding="utf-8") as file:
-        for found in _computed(sweep, todo, workers):
+        for figures in _compute(sweep, todo, workers):
             left -= 1
-            file.write(json.dumps(found) + "\n")
+            file.write(json.dumps(figures) + "\n")
             file.flush()
-            yield found, left
+            yield figures, left
 
 
 def compute(sweep: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,7 +139,7 @@ def compute(sweep: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
     return {"point": dict(point), **result.names(), **whole}
 
 
-def _computed(
+def _compute(
     sweep: Sweep, points: Sequence[dict[str, Any]], workers: int
 ) -> Iterator[dict[str, Any]]:
     """Yield figures as they come; in this process when one worker is enough."""
@@ -163,38 +165,38 @@ def _in_turn(
     }
     while waiting:
         finished, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-        for one in finished:
-            yield one.result()
+        for future in finished:
+            yield future.result()
         more = itertools.islice(points, len(finished))
         waiting |= {pool.submit(compute, sweep, point) for point in more}
 
 
-def _kept(results: Path, fingerprint: str) -> list[dict[str, Any]]:
+def _earlier_results(results: Path, fingerprint: str) -> list[dict[str, Any]]:
     """Return what an earlier, interrupted sweep had found; begin the file when there is none."""
     if not results.exists():
         results.write_text(json.dumps({"sweep": fingerprint}) + "\n", encoding="utf-8")
         return []
-    found: list[dict[str, Any]] = []
+    results_so_far: list[dict[str, Any]] = []
     first, _, rest = results.read_text(encoding="utf-8").partition("\n")
     if _object(first).get("sweep") != fingerprint:
         raise InputError("--out", results, "it holds another sweep's results; give another file")
     whole = [line for line in rest.split("\n") if line]
     for line in whole:
-        one = _object(line)
-        if "point" in one:
-            found.append(one)
-    if len(found) < len(whole):  # the last line was cut off when the sweep was killed
-        lines = (json.dumps(one) for one in ({"sweep": fingerprint}, *found))
+        entry = _object(line)
+        if "point" in entry:
+            results_so_far.append(entry)
+    if len(results_so_far) < len(whole):  # the last line was cut off when the sweep was killed
+        lines = (json.dumps(entry) for entry in ({"sweep": fingerprint}, *results_so_far))
         results.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return found
+    return results_so_far
 
 
 def _object(line: str) -> dict[str, Any]:
     try:
-        found = load_json(line)
+        content = load_json(line)
     except BadJson:
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _key(point: Mapping[str, Any]) -> str:

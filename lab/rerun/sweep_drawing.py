@@ -12,8 +12,8 @@ WIDTH, HEIGHT = 60, 16
 def drawn(rows: Sequence[Row], front: Sequence[Row], across: str, up: str) -> str:
     """Return the plot in characters: `.` a point, `o` on the front, `*` what was recorded."""
     baseline = rows[0]["baseline"]
-    xs = [float(one[across]) for one in (*rows, baseline)]
-    ys = [float(one[up]) for one in (*rows, baseline)]
+    xs = [float(row[across]) for row in (*rows, baseline)]
+    ys = [float(row[up]) for row in (*rows, baseline)]
     grid = [[" "] * WIDTH for _ in range(HEIGHT)]
 
     def put(row: Row, sign: str) -> None:

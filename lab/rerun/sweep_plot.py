@@ -23,8 +23,8 @@ def write_svg(
     """Write the plot; a half-written one never stands under its name."""
     figure, axes = plt.subplots(figsize=(7, 4.5))
     baseline = rows[0]["baseline"]
-    axes.scatter([one[across] for one in rows], [one[up] for one in rows], s=22, label="points")
-    line = sorted((one[across], one[up]) for one in front)
+    axes.scatter([row[across] for row in rows], [row[up] for row in rows], s=22, label="points")
+    line = sorted((point[across], point[up]) for point in front)
     axes.plot([x for x, _ in line], [y for _, y in line], "o-", color="C3", label="Pareto front")
     axes.scatter([baseline[across]], [baseline[up]], marker="*", s=140, color="k", label="recorded")
     axes.set_xlabel(across)

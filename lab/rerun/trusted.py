@@ -59,14 +59,14 @@ def read_event(message: StoredMessage) -> Event[Any]:
 def attributes_in(headers: Mapping[str, str]) -> Mapping[str, str]:
     """Return the CloudEvents attributes of a message; at once where they stand as we write them."""
     try:
-        found = {name: headers[header] for name, header in _NEEDED}
+        attributes = {name: headers[header] for name, header in _NEEDED}
     except KeyError:
         return attributes_of(headers)
-    found["causationid"] = headers.get("ce-causationid", "")
-    found["confighash"] = headers.get("ce-confighash", "")
-    if any("%" in value for value in found.values()):
+    attributes["causationid"] = headers.get("ce-causationid", "")
+    attributes["confighash"] = headers.get("ce-confighash", "")
+    if any("%" in value for value in attributes.values()):
         return attributes_of(headers)
-    return found
+    return attributes
 
 
 def event_with(message: StoredMessage, data: EventData) -> Event[Any]:
@@ -157,16 +157,16 @@ def _reader(annotation: Any) -> Reader | None:
     if origin is Literal or annotation is Any or annotation in _PLAIN:
         return None
     if origin in (Union, types.UnionType):
-        return _optional([one for one in arguments if one is not type(None)])
+        return _optional([argument for argument in arguments if argument is not type(None)])
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
         return _rows(_reader(arguments[0]))
     if origin is dict:
         inner = _reader(arguments[1])
         if inner is None:
             return None
-        return lambda value: {name: inner(one) for name, one in value.items()}
+        return lambda value: {name: inner(item) for name, item in value.items()}
     if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return {one.value: one for one in annotation}.__getitem__
+        return {member.value: member for member in annotation}.__getitem__
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return _model(annotation)
     raise NotDirect(str(annotation))
@@ -175,14 +175,14 @@ def _reader(annotation: Any) -> Reader | None:
 def _rows(inner: Reader | None) -> Reader:
     if inner is None:
         return tuple
-    return lambda value: tuple([inner(one) for one in value])
+    return lambda value: tuple([inner(item) for item in value])
 
 
 def _optional(kinds: list[Any]) -> Reader | None:
-    if all(isinstance(one, type) and issubclass(one, BaseAction) for one in kinds):
+    if all(isinstance(kind, type) and issubclass(kind, BaseAction) for kind in kinds):
         return _ACTION.validate_python
-    inner = [_reader(one) for one in kinds]
-    if all(one is None for one in inner):
+    inner = [_reader(kind) for kind in kinds]
+    if all(reader is None for reader in inner):
         return None
     if len(inner) != 1 or inner[0] is None:
         raise NotDirect(str(kinds))

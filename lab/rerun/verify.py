@@ -73,17 +73,17 @@ class Report:
     @property
     def compared(self) -> int:
         """Events that were compared."""
-        return sum(one.compared for one in self.layers.values())
+        return sum(layer.compared for layer in self.layers.values())
 
     @property
     def not_compared(self) -> tuple[str, ...]:
         """Layers asked for of which not one event was compared."""
-        return tuple(name for name, one in self.layers.items() if one.compared == 0)
+        return tuple(name for name, layer in self.layers.items() if layer.compared == 0)
 
     @property
     def different(self) -> int:
         """Events that differ, environment differences apart."""
-        return sum(one.different for one in self.layers.values())
+        return sum(layer.different for layer in self.layers.values())
 
     @property
     def holds(self) -> bool:
@@ -112,17 +112,19 @@ def verify(
     rerun = Rerun(recording.header, Plan(layers, models=models or {}))
     report = Report(path.name, {name: LayerCount() for name in LAYERS if name in layers})
     with rare_collections():
-        first, close = _counted(rerun.pairs(_reported(recording, on_message)), rerun, report)
+        first, close = _count_pairs(
+            rerun.pairs(_messages_with_progress(recording, on_message)), rerun, report
+        )
     report.messages, report.damage = rerun.messages, recording.damage
     report.recorded_seconds = (rerun.last_ns - rerun.first_ns) / 1e9
     report.unreadable = rerun.unreadable
-    found = first or close
-    if found is not None:
-        report.first = _difference(recording, found, rerun)
+    difference = first or close
+    if difference is not None:
+        report.first = _difference(recording, difference, rerun)
     return report
 
 
-def _counted(
+def _count_pairs(
     pairs: Iterator[Pair], rerun: Rerun, report: Report
 ) -> tuple[Pair | None, Pair | None]:
     """Count pairs into a report; return the first that differs, and the first that nearly does not."""
@@ -155,15 +157,15 @@ def as_json(report: Report) -> dict[str, Any]:
         "damage": report.damage,
         "not_compared": list(report.not_compared),
         "unreadable": dict(sorted(report.unreadable.items())),
-        "added_fields": {name: sorted(found) for name, found in sorted(report.added.items())},
+        "added_fields": {name: sorted(fields) for name, fields in sorted(report.added.items())},
         "layers": {
             name: {
-                "equal": one.equal,
-                "different": one.different,
-                "environment": one.environment,
-                "ungrounded": one.ungrounded,
+                "equal": layer.equal,
+                "different": layer.different,
+                "environment": layer.environment,
+                "ungrounded": layer.ungrounded,
             }
-            for name, one in report.layers.items()
+            for name, layer in report.layers.items()
         },
         "first_difference": None
         if first is None
@@ -176,12 +178,12 @@ def as_json(report: Report) -> dict[str, Any]:
             "cycle": first.cycle,
             "environment": first.environment,
             "fields": [
-                {"path": one.path, "recorded": one.recorded, "computed": one.computed}
-                for one in first.fields
+                {"path": field.path, "recorded": field.recorded, "computed": field.computed}
+                for field in first.fields
             ],
             "causes": [
-                {"seq": one.seq, "subject": one.subject, "id": one.id, "depth": one.depth}
-                for one in first.causes
+                {"seq": cause.seq, "subject": cause.subject, "id": cause.id, "depth": cause.depth}
+                for cause in first.causes
             ],
         },
     }
@@ -197,7 +199,9 @@ def _equal_in_older_form(pair: Pair, rerun: Rerun, report: Report) -> bool:
     return bool(fields)
 
 
-def _reported(recording: Recording, on_message: Callable[[StoredMessage], None] | None) -> Any:
+def _messages_with_progress(
+    recording: Recording, on_message: Callable[[StoredMessage], None] | None
+) -> Any:
     if on_message is None:
         return recording
 

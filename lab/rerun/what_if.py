@@ -115,7 +115,7 @@ class Result:
             "baseline": self.baseline.as_json(),
             "changed": self.changed.as_json(),
             "first_divergence": None if self.first is None else _as_json(self.first),
-            "differing": [_as_json(one) for one in self.listed],
+            "differing": [_as_json(change) for change in self.listed],
         }
 
 

@@ -72,16 +72,16 @@ def checked_rows(
     """
     before, newest = 0, -1
     for path in paths:
-        seen = 0
+        rows_seen = 0
         ledger.begin_file(path.name, before)
         for frame in read_table(path, form, ledger):
-            seen = int(frame["row"][-1])
+            rows_seen = int(frame["row"][-1])
             good = ledger.judge(frame, path.name, checks)
             if time is not None:
                 good, newest = _in_order(good, path.name, time, newest, ledger)
             if good.height:
                 yield path, before, good
-        before += seen
+        before += rows_seen
 
 
 def _in_order(

@@ -99,14 +99,14 @@ _CHECKS = (
 )
 
 
-def _find(given: Path) -> TraceInput:
-    if given.is_file():
-        return TraceInput(given.parent, {TABLE: (given,)})
+def _find(path: Path) -> TraceInput:
+    if path.is_file():
+        return TraceInput(path.parent, {TABLE: (path,)})
     suffixes = (".parquet", ".csv", ".csv.gz", ".json", ".jsonl", ".ndjson", ".json.gz")
-    paths = sorted(path for path in given.iterdir() if path.name.endswith(suffixes))
+    paths = sorted(path for path in path.iterdir() if path.name.endswith(suffixes))
     if not paths:
-        raise missing_table(given, "tables of windows")
-    return TraceInput(given, {TABLE: tuple(paths)})
+        raise missing_table(path, "tables of windows")
+    return TraceInput(path, {TABLE: tuple(paths)})
 
 
 def _windows(source: TraceInput, ledger: Ledger) -> Frames:
@@ -117,8 +117,8 @@ def _windows(source: TraceInput, ledger: Ledger) -> Frames:
         instance = pl.format(
             "{}/{}/{}", cluster, "source_workload_id", "source_workload_instance_id"
         )
-        keyed = codes.coded(frame.with_columns(instance.alias("task")), "task", "task")
-        keyed = codes.coded(keyed.with_columns(cluster.alias("segment")), "segment", "segment")
+        keyed = codes.with_codes(frame.with_columns(instance.alias("task")), "task", "task")
+        keyed = codes.with_codes(keyed.with_columns(cluster.alias("segment")), "segment", "segment")
         yield keyed.select(
             pl.col("window_end_us").alias("time_us"),
             pl.col("window_start_us").alias("start_us"),
@@ -195,8 +195,8 @@ def _starts(ordered: pl.DataFrame, ends: pl.DataFrame) -> np.ndarray:
     ).sort("task", "at", "window", maintain_order=True)
     first = (pl.col("task") != pl.col("task").shift(1)).fill_null(value=True)
     after_end = (pl.col("window").shift(1) == 0).fill_null(value=False)
-    found = marks.with_columns((first | after_end).alias("start")).filter(pl.col("window") == 1)
-    return found["start"].to_numpy()
+    marked = marks.with_columns((first | after_end).alias("start")).filter(pl.col("window") == 1)
+    return marked["start"].to_numpy()
 
 
 def _usage(source: TraceInput, _ledger: Ledger) -> Iterator[pl.DataFrame]:

@@ -26,7 +26,7 @@ class Codes:
             codes._known.setdefault(key, {})[text] = code
         return codes
 
-    def coded(self, frame: pl.DataFrame, column: str, key: str) -> pl.DataFrame:
+    def with_codes(self, frame: pl.DataFrame, column: str, key: str) -> pl.DataFrame:
         """Return the frame with a text column replaced by codes of dictionary `key`."""
         if frame.schema[column] != pl.String:
             return frame.with_columns(pl.col(column).cast(pl.Int64).fill_null(UNKNOWN))

@@ -140,7 +140,7 @@ def _with_header(
             places = _places(path.name, header, choose)
             first = 1
             while rows := list(islice(table, QUOTED_ROWS)):
-                yield _quoted(path.name, rows, first, len(header), places, ledger)
+                yield _read_quoted(path.name, rows, first, len(header), places, ledger)
                 first += len(rows)
     except (EOFError, OSError, zlib.error, UnicodeDecodeError, csv.Error) as error:
         raise SchemaDrift(
@@ -158,15 +158,15 @@ def _places(file: str, header: list[str], choose: Choose) -> dict[str, int]:
     return {name: header.index(source) for name, source in choose(header).items()}
 
 
-def _quoted(
+def _read_quoted(
     file: str, rows: list[list[str]], first: int, width: int, places: dict[str, int], ledger: Ledger
 ) -> pl.DataFrame:
     count = pl.DataFrame(
         {"row": np.arange(first, first + len(rows)), "columns": [len(row) for row in rows]}
     )
-    kept = ledger.judge(count, file, [_width_check(width)])["row"]
-    good = [rows[number - first] for number in kept]
+    good_rows = ledger.judge(count, file, [_width_check(width)])["row"]
+    good = [rows[number - first] for number in good_rows]
     return pl.DataFrame(
         {name: [row[place] or None for row in good] for name, place in places.items()},
         schema=dict.fromkeys(places, pl.String),
-    ).insert_column(0, kept)
+    ).insert_column(0, good_rows)

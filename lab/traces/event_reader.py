@@ -71,7 +71,7 @@ class EventReader:
     """What users must know about this form."""
 
 
-def find_tables(given: Path, tables: Sequence[str], needed: Sequence[str]) -> TraceInput:
+def find_tables(path: Path, tables: Sequence[str], needed: Sequence[str]) -> TraceInput:
     """Find the tables of a trace in a folder, or in a file and the files beside it.
 
     A table is the first of: `<table>.<form>`, the files in a folder `<table>`, files whose names begin
@@ -81,32 +81,32 @@ def find_tables(given: Path, tables: Sequence[str], needed: Sequence[str]) -> Tr
     Raises:
         SchemaDrift: none of the needed tables is there.
     """
-    folder = given
-    found: dict[str, tuple[Path, ...]] = {}
-    if given.is_file():
-        folder = given.parent
-        named = next((table for table in tables if _begins_with(given, table)), None)
+    folder = path
+    paths_by_table: dict[str, tuple[Path, ...]] = {}
+    if path.is_file():
+        folder = path.parent
+        named = next((table for table in tables if _begins_with(path, table)), None)
         if named is None:
-            return TraceInput(folder, {needed[0]: (given,)})
-        found[named] = (given,)
+            return TraceInput(folder, {needed[0]: (path,)})
+        paths_by_table[named] = (path,)
     for table in tables:
-        if table not in found and (paths := _files_of(folder, table)):
-            found[table] = paths
-    if not any(table in found for table in needed):
+        if table not in paths_by_table and (paths := _files_of(folder, table)):
+            paths_by_table[table] = paths
+    if not any(table in paths_by_table for table in needed):
         shards = tuple(path for path in _tables_in(folder) if _SHARD.fullmatch(_stem(path)))
         if not shards:
             raise missing_table(folder, " or ".join(needed))
-        found[needed[0]] = shards
-    read = {path for paths in found.values() for path in paths}
+        paths_by_table[needed[0]] = shards
+    read = {path for paths in paths_by_table.values() for path in paths}
     unread = tuple(path.name for path in _tables_in(folder) if path not in read)
-    ordered = {table: found[table] for table in tables if table in found}
+    ordered = {table: paths_by_table[table] for table in tables if table in paths_by_table}
     return TraceInput(folder, ordered, unread)
 
 
-def missing_table(folder: Path, wanted: str) -> SchemaDrift:
+def missing_table(folder: Path, table: str) -> SchemaDrift:
     """Return the fault of a folder that lacks what its trace is made of."""
     here = ", ".join(path.name for path in sorted(folder.iterdir())[:SHOWN_FILES]) or "nothing"
-    remedy = f"give {wanted} as parquet, csv or json; another --trace may fit what is there"
+    remedy = f"give {table} as parquet, csv or json; another --trace may fit what is there"
     return SchemaDrift("missing-table", folder.name, here, remedy)
 
 

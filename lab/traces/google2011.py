@@ -106,8 +106,8 @@ PARTS_GO_UP = Check("out-of-order", "part", pl.col("part_back"), "part numbers g
 _PART = re.compile(r"part-([0-9]{5})-of-[0-9]{5}")
 
 
-def _find(given: Path) -> TraceInput:
-    return find_tables(given, ("task_events", "job_events", "machine_events"), ("task_events",))
+def _find(path: Path) -> TraceInput:
+    return find_tables(path, ("task_events", "job_events", "machine_events"), ("task_events",))
 
 
 def _task_events(source: TraceInput, ledger: Ledger) -> Frames:

@@ -93,9 +93,9 @@ USAGE_FORM = _form(
 )
 
 
-def _find(given: Path) -> TraceInput:
+def _find(path: Path) -> TraceInput:
     tables = (INSTANCES, COLLECTIONS, MACHINES, USAGE)
-    return find_tables(given, tables, (INSTANCES, COLLECTIONS))
+    return find_tables(path, tables, (INSTANCES, COLLECTIONS))
 
 
 def _event_checks(*keys: str) -> list[Check]:

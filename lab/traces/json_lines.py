@@ -22,17 +22,17 @@ ROWS = 50_000
 
 
 def json_rows(
-    path: Path, wanted: Mapping[str, Sequence[str]], choose: Choose
+    path: Path, names_by_column: Mapping[str, Sequence[str]], choose: Choose
 ) -> Iterator[pl.DataFrame]:
-    """Yield text columns and `row`. `wanted` is column -> the names it may have."""
+    """Yield text columns and `row`. `names_by_column` is column -> the names it may have."""
     objects = _objects(path)
     first = 1
     while rows := list(islice(objects, ROWS)):
         if first == 1:
             choose(sorted({name for row in rows[:1_000] for name in _names(row)}))
         yield pl.DataFrame(
-            {name: [_text(row, names) for row in rows] for name, names in wanted.items()},
-            schema=dict.fromkeys(wanted, pl.String),
+            {name: [_text(row, names) for row in rows] for name, names in names_by_column.items()},
+            schema=dict.fromkeys(names_by_column, pl.String),
         ).insert_column(0, pl.Series("row", np.arange(first, first + len(rows))))
         first += len(rows)
 
@@ -71,9 +71,9 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     return row
 
 
-def _no_object(path: Path, number: int, found: object) -> SchemaDrift:
+def _no_object(path: Path, number: int, value: object) -> SchemaDrift:
     return SchemaDrift(
-        "damaged", f"{path.name} row {number}", found, "expected one JSON object a line"
+        "damaged", f"{path.name} row {number}", value, "expected one JSON object a line"
     )
 
 

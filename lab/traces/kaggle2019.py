@@ -72,22 +72,22 @@ _CHECKS = (
 )
 
 
-def _find(given: Path) -> TraceInput:
-    if given.is_file():
-        return TraceInput(given.parent, {EVENTS: (given,)})
-    paths = tuple(sorted(path for path in given.iterdir() if "csv" in path.name))
+def _find(path: Path) -> TraceInput:
+    if path.is_file():
+        return TraceInput(path.parent, {EVENTS: (path,)})
+    paths = tuple(sorted(path for path in path.iterdir() if "csv" in path.name))
     if not paths:
-        raise missing_table(given, "the sample")
+        raise missing_table(path, "the sample")
     with_form = tuple(path for path in paths if "kaggle" in path.name) or paths
     return TraceInput(
-        given, {EVENTS: with_form}, tuple(path.name for path in paths if path not in with_form)
+        path, {EVENTS: with_form}, tuple(path.name for path in paths if path not in with_form)
     )
 
 
 def _part(record: str, field: str) -> pl.Expr:
     """One number of a Python dict written as text."""
-    found = pl.col(record).str.extract(rf"'{field}': ([-+0-9.eE]+)")
-    return found.cast(pl.Float32, strict=False)
+    number_text = pl.col(record).str.extract(rf"'{field}': ([-+0-9.eE]+)")
+    return number_text.cast(pl.Float32, strict=False)
 
 
 def _whole(name: str) -> pl.Expr:
@@ -109,8 +109,8 @@ def _rows(source: TraceInput, ledger: Ledger) -> Frames:
         "memory_max": _part("maximum_usage", "memory"),
     }
     for path, before, frame in checked_rows(source.tables[EVENTS], FORM, ledger, _CHECKS, None):
-        taken = frame.with_columns(expr.alias(name) for name, expr in amounts.items())
-        good = ledger.judge(taken, path.name, amount_checks(*amounts))
+        with_amounts = frame.with_columns(expr.alias(name) for name, expr in amounts.items())
+        good = ledger.judge(with_amounts, path.name, amount_checks(*amounts))
         machine = pl.when(pl.col("machine_id") > 0).then(_key("machine_id"))
         yield good.with_columns(
             _key("collection_id").alias("job"),

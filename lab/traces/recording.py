@@ -134,12 +134,12 @@ class RecordedAttempts:
         table = machine_events(before, after, scale, at)
         names = sorted({*before.ids, *after.ids})
         old, new = before.rows(), after.rows()
-        gone = (False, 0.0, 0)
+        absent = (False, 0.0, 0)
         names = [
             name
             for name in names
-            if old.get(name, gone) != new.get(name, gone)
-            and (old.get(name, gone)[0] or new.get(name, gone)[0])
+            if old.get(name, absent) != new.get(name, absent)
+            and (old.get(name, absent)[0] or new.get(name, absent)[0])
         ]
         for place, name in enumerate(names):
             self.machines.append(
@@ -175,7 +175,7 @@ class RecordedAttempts:
         if kind is Kind.SCHEDULE:
             running.append(row)
         elif kind in ENDS:
-            begun = _ended(running, change.task)
+            begun = _take_ended(running, change.task)
             if begun is not None:
                 row |= {name: begun[name] for name in ("task", "cpu_request", "memory_request")}
                 self.ended_us[id(begun)] = change.time_us
@@ -185,14 +185,14 @@ class RecordedAttempts:
         if data.phase is ExecutionPhase.REFUSED or data.mode is not Mode.ACTIVE:
             return
         at = round(data.cluster_time_seconds * MICROSECONDS)
-        nodes = {one.name for one in data.operations if one.resource == "nodes"}
+        nodes = {operation.name for operation in data.operations if operation.resource == "nodes"}
         if data.action.target.kind == "node":
             nodes.add(data.action.target.name)
         for name in sorted(nodes | set(data.workloads)):
             self.acted[name].append(at)
 
 
-def _ended(running: list[Row], task: int) -> Row | None:
+def _take_ended(running: list[Row], task: int) -> Row | None:
     """Take the attempt that ends from those that run: the pod's own, else the newest one unseen."""
     for place in range(len(running) - 1, -1, -1):
         if running[place]["task"] == task:
@@ -219,9 +219,9 @@ def _read_attempts(paths: tuple[Path, ...]) -> tuple[tuple[Row, ...], tuple[Row,
     return tuple(tasks[place] for place in order), tuple(machines)
 
 
-def _find(given: Path) -> TraceInput:
-    paths = (given,) if given.is_file() else tuple(sorted(given.glob(f"*{SUFFIX}")))
-    folder = given.parent if given.is_file() else given
+def _find(path: Path) -> TraceInput:
+    paths = (path,) if path.is_file() else tuple(sorted(path.glob(f"*{SUFFIX}")))
+    folder = path.parent if path.is_file() else path
     if not paths:
         raise SchemaDrift("missing-table", folder.name, "", f"holds no recording (*{SUFFIX})")
     return TraceInput(folder, {"recording": paths})

@@ -60,7 +60,7 @@ def read_table(path: Path, form: TableForm, ledger: Ledger) -> Iterator[pl.DataF
     rows = 0
     for frame in _raw(path, form, ledger):
         rows += frame.height
-        yield _typed(frame, form, path.name, ledger)
+        yield _cast_cells(frame, form, path.name, ledger)
     if rows == 0:
         raise empty(path)
 
@@ -75,16 +75,18 @@ def _raw(path: Path, form: TableForm, ledger: Ledger) -> Iterator[pl.DataFrame]:
     if name.endswith(".parquet"):
         return _parquet(path, form)
     if name.endswith((".json", ".jsonl", ".ndjson")):
-        return json_rows(path, _wanted(form), lambda found: _check_names(path.name, found, form))
+        return json_rows(
+            path, _wanted_columns(form), lambda names: _check_names(path.name, names, form)
+        )
     return delimited_rows(
         path,
         form.names if form.headerless else None,
-        lambda found: _check_names(path.name, found, form),
+        lambda names: _check_names(path.name, names, form),
         ledger,
     )
 
 
-def _wanted(form: TableForm) -> dict[str, tuple[str, ...]]:
+def _wanted_columns(form: TableForm) -> dict[str, tuple[str, ...]]:
     return {column.name: (column.name, *column.also) for column in form.columns}
 
 
@@ -93,7 +95,7 @@ def _parquet(path: Path, form: TableForm) -> Iterator[pl.DataFrame]:
         scan = pl.scan_parquet(path)
         schema = scan.collect_schema()
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _damaged(path, error) from error
+        raise _damaged_file(path, error) from error
     flat = {name: pl.col(name) for name in schema}
     for name, dtype in schema.items():
         if isinstance(dtype, pl.Struct):
@@ -111,17 +113,17 @@ def _parquet(path: Path, form: TableForm) -> Iterator[pl.DataFrame]:
                 yield frame.with_row_index("row", offset=first).cast({"row": pl.Int64})
             first += frame.height
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise _damaged(path, error) from error
+        raise _damaged_file(path, error) from error
 
 
-def _damaged(path: Path, error: Exception) -> SchemaDrift:
+def _damaged_file(path: Path, error: Exception) -> SchemaDrift:
     reason = (str(error).splitlines() or ["no reason given"])[0]
     return SchemaDrift("damaged", path.name, reason, "copy or download the file again")
 
 
-def _check_names(file: str, found: Sequence[str], form: TableForm) -> dict[str, str]:
+def _check_names(file: str, names: Sequence[str], form: TableForm) -> dict[str, str]:
     """Return column -> the name it has in this file; raises SchemaDrift for what is missing."""
-    here = set(found)
+    here = set(names)
     for name, trace in dict(form.foreign).items():
         if name in here:
             raise SchemaDrift(
@@ -136,7 +138,7 @@ def _check_names(file: str, found: Sequence[str], form: TableForm) -> dict[str, 
         if source is not None:
             chosen[column.name] = source
         elif column.required:
-            shown = ", ".join(found[:6]) + (", ..." if len(found) > 6 else "")
+            shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
             raise SchemaDrift(
                 "missing-column",
                 f"{file} column {column.name}",
@@ -146,7 +148,7 @@ def _check_names(file: str, found: Sequence[str], form: TableForm) -> dict[str, 
     return chosen
 
 
-def _typed(frame: pl.DataFrame, form: TableForm, file: str, ledger: Ledger) -> pl.DataFrame:
+def _cast_cells(frame: pl.DataFrame, form: TableForm, file: str, ledger: Ledger) -> pl.DataFrame:
     """Cast to the form's types; cells that cannot be cast are faults of their row."""
     checks = []
     for column in form.columns:
@@ -168,10 +170,10 @@ def _typed(frame: pl.DataFrame, form: TableForm, file: str, ledger: Ledger) -> p
     )
 
 
-def _cast(cell: pl.Expr, found: pl.DataType, wanted: type[pl.DataType]) -> pl.Expr:
-    if found.is_float() and wanted.is_integer():
-        return pl.when(cell.round() == cell).then(cell).cast(wanted, strict=False)
-    return cell.cast(wanted, strict=False)
+def _cast(cell: pl.Expr, stored_type: pl.DataType, target_type: type[pl.DataType]) -> pl.Expr:
+    if stored_type.is_float() and target_type.is_integer():
+        return pl.when(cell.round() == cell).then(cell).cast(target_type, strict=False)
+    return cell.cast(target_type, strict=False)
 
 
 def _word(dtype: type[pl.DataType]) -> str:

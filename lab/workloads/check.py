@@ -117,9 +117,9 @@ def mean_figures(plays: Sequence[Figures]) -> Figures:
 def _table(name: str, nodes: int, trace: Figures, model: Figures) -> Table:
     table = Table("figure", "trace", "model", "ratio", title=f"{name}, model at {nodes} nodes")
     for field in Figures.__slots__:
-        wanted, got = getattr(trace, field), getattr(model, field)
-        ratio = f"{got / wanted:.2f}" if wanted else "-"
-        table.add_row(field, f"{wanted:.4g}", f"{got:.4g}", ratio)
+        expected, got = getattr(trace, field), getattr(model, field)
+        ratio = f"{got / expected:.2f}" if expected else "-"
+        table.add_row(field, f"{expected:.4g}", f"{got:.4g}", ratio)
     return table
 
 

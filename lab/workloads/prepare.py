@@ -61,12 +61,12 @@ def prepare(
     """
     trace = read_workload_trace(name, data_dir)
     start = trace.busiest_hour()[0] * SECONDS_PER_HOUR
-    part = cut(trace, nodes=nodes, seed=seed, start_seconds=start)
+    part = cut_trace(trace, nodes=nodes, seed=seed, start_seconds=start)
     write_trace_file(out_file, part.machines, part.arrivals, part.description)
     return PreparedWorkload(path=out_file, description=part.description)
 
 
-def cut(trace: WorkloadTrace, *, nodes: int, seed: int, start_seconds: float) -> TracePart:
+def cut_trace(trace: WorkloadTrace, *, nodes: int, seed: int, start_seconds: float) -> TracePart:
     """Take `nodes` machines and their share of the pods, from `start_seconds` of the trace on.
 
     Raises InputError for a bad size.
@@ -79,12 +79,12 @@ def cut(trace: WorkloadTrace, *, nodes: int, seed: int, start_seconds: float) ->
     usage = load_model(trace.name if trace.name in FITTED else GENERAL_USAGE).usage
     arrivals = list(_arrivals(trace, start_seconds, share, seed, usage))
     room = Room(machines)
-    kept = [arrival for arrival in arrivals if room.holds(arrival)]
-    description = _describe(trace, start_seconds, machines, share, kept, usage)
-    if len(kept) < len(arrivals):
-        lost = len(arrivals) - len(kept)
+    chosen_arrivals = [arrival for arrival in arrivals if room.holds(arrival)]
+    description = _describe(trace, start_seconds, machines, share, chosen_arrivals, usage)
+    if len(chosen_arrivals) < len(arrivals):
+        lost = len(arrivals) - len(chosen_arrivals)
         description.append(f"{lost} pods left out: none of the sampled machines could hold them")
-    return TracePart(machines, kept, description)
+    return TracePart(machines, chosen_arrivals, description)
 
 
 def _machine(row: dict[str, Any]) -> NodeShape:
@@ -104,8 +104,8 @@ def _arrivals(
     trace: WorkloadTrace, start: float, share: float, seed: int, usage: Usage
 ) -> Iterator[WorkloadArrival]:
     running = trace.running_at(start).sort("cpu_millicores", "memory_bytes", "name")
-    kept = every_kth(range(len(running)), share, Random(f"{seed}/carried-in"))
-    carried = list(running[kept].iter_rows(named=True))
+    chosen = every_kth(range(len(running)), share, Random(f"{seed}/carried-in"))
+    carried = list(running[chosen].iter_rows(named=True))
     Random(f"{seed}/carried-in-order").shuffle(carried)
     for index, row in enumerate(carried):
         if row["left_seconds"] is not None:
@@ -113,9 +113,9 @@ def _arrivals(
             row["running_seconds"] = row["left_seconds"]
         yield _arrival(carried_in_time(index, len(carried)), row, trace, usage, seed)
     later = trace.pods.filter(pl.col("arrive_seconds") >= start).sort("arrive_seconds", "name")
-    kept = every_kth(range(len(later)), share, Random(f"{seed}/arrivals"))
+    chosen = every_kth(range(len(later)), share, Random(f"{seed}/arrivals"))
     earliest = CARRIED_IN_SECONDS if carried else 0.0
-    for row in later[kept].iter_rows(named=True):
+    for row in later[chosen].iter_rows(named=True):
         since = row["arrive_seconds"] - start
         yield _arrival(max(since, earliest), row, trace, usage, seed)
 

@@ -24,13 +24,13 @@ def every_kth(items: Sequence[Item], share: float, rng: Random) -> list[Item]:
     if share >= 1.0:
         return list(items)
     position = rng.random()
-    kept = []
+    chosen = []
     for item in items:
         position += share
         if position >= 1.0:
             position -= 1.0
-            kept.append(item)
-    return kept
+            chosen.append(item)
+    return chosen
 
 
 def sample_machines(nodes: pl.DataFrame, count: int, rng: Random) -> pl.DataFrame:

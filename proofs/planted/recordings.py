@@ -117,8 +117,8 @@ _COMPARISON = (
     Defect(
         "only the differences that are listed decide",
         "lab/rerun/compare.py",
-        "    found = _every_difference(pair, origin)\n    first",
-        "    found = iter(differences(pair, origin))\n    first",
+        "    differences = _every_difference(pair, origin)\n    first",
+        "    differences = iter(differences(pair, origin))\n    first",
         f"{NEAR}::test_a_difference_behind_many_near_ones_is_seen",
     ),
     Defect(
@@ -154,8 +154,8 @@ _EXIT_CODES = (
     Defect(
         "verify ends with 0 for nothing compared",
         "lab/rerun/verify.py",
-        "if one.compared == 0)",
-        "if one.compared < 0)",
+        "if layer.compared == 0)",
+        "if layer.compared < 0)",
         f"{CODES}::test_verify_is_not_green_where_nothing_was_compared",
     ),
     Defect(

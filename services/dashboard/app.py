@@ -62,7 +62,7 @@ class ReadOnly:
             return
 
         # Files here are small; merging thousands of ranges is work for nothing.
-        scope["headers"] = [one for one in scope["headers"] if one[0] != b"range"]
+        scope["headers"] = [header for header in scope["headers"] if header[0] != b"range"]
         has_body = any(name in BODY_HEADERS and value != b"0" for name, value in scope["headers"])
 
         async def send_safely(message: Message) -> None:
@@ -111,7 +111,7 @@ class DashboardRoutes:
         """Return one stored event, whole."""
         seq = _number(request.path_params["seq"])
         try:
-            message = await self._hub.stored(seq)
+            message = await self._hub.stored_message(seq)
         except BusUnavailable as error:
             return JSONResponse({"error": str(error)}, 503)
         if message is None:

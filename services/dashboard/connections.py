@@ -33,7 +33,11 @@ class BoundedConnection(H11Protocol):
         """Begin to wait for a request."""
         super().connection_made(transport)  # type: ignore[arg-type]
         self._look()
-        waiting = [one for one in self.connections if getattr(one, "_asking", None) is not None]
+        waiting = [
+            connection
+            for connection in self.connections
+            if getattr(connection, "_asking", None) is not None
+        ]
         if len(waiting) > MOST_WAITING:
             min(waiting, key=_deadline).transport.abort()
 

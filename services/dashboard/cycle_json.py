@@ -92,7 +92,7 @@ def _letter(agent: AgentName | None) -> str:
 
 def _agents(data: Decision, actions: Mapping[str, Action]) -> list[Json]:
     considered = [
-        _considered(proposal, data, actions.get(proposal.id)) for proposal in data.considered
+        _considered_row(proposal, data, actions.get(proposal.id)) for proposal in data.considered
     ]
     missing = [
         {"agent": agent, "letter": letter_of(agent), "verdict": "missing"} for agent in data.missing
@@ -100,7 +100,7 @@ def _agents(data: Decision, actions: Mapping[str, Action]) -> list[Json]:
     return considered + missing
 
 
-def _considered(proposal: Considered, data: Decision, action: Action | None) -> Json:
+def _considered_row(proposal: Considered, data: Decision, action: Action | None) -> Json:
     override = data.overridden.get(proposal.agent)
     return {
         "agent": proposal.agent,
@@ -154,7 +154,7 @@ def _execution(execution: OutcomeExecution | None) -> Json | None:
         "operations": [operation.text for operation in execution.operations[:8]],
         "operations_total": len(execution.operations),
         "results": {status: count for status, count in results.items() if count},
-        "failed_guards": _failed(execution.guards),
+        "failed_guards": _failed_checks(execution.guards),
     }
 
 
@@ -167,11 +167,11 @@ def _verification(verification: OutcomeVerification | None) -> Json | None:
         "reason": verification.reason,
         "lag_seconds": verification.lag_seconds,
         "observed_cycle": verification.observed_cycle,
-        "failed_checks": _failed(verification.checks),
+        "failed_checks": _failed_checks(verification.checks),
     }
 
 
-def _failed(checks: tuple[GuardCheck, ...]) -> list[Json]:
+def _failed_checks(checks: tuple[GuardCheck, ...]) -> list[Json]:
     return [check.model_dump(mode="json") for check in checks if not check.passed][:8]
 
 

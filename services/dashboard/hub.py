@@ -90,11 +90,11 @@ class Hub:
     async def _read_operating_state(self, before_seq: int) -> None:
         """Take what the operator commanded before the history that is read: a hold may be old."""
         cluster = self._origin.cluster
-        wanted = [
+        patterns = [
             subjects.build(cluster, Control.PATTERN),
             subjects.build(cluster, ("config", EXECUTOR)),
         ]
-        async with aclosing(self._bus.history(wanted, end_seq=before_seq - 1)) as messages:
+        async with aclosing(self._bus.history(patterns, end_seq=before_seq - 1)) as messages:
             async for message in messages:
                 self._page = with_operating_state(self._page, arrival_of(message))
 
@@ -155,7 +155,7 @@ class Hub:
             "pages": self.pages,
         }
 
-    async def stored(self, seq: int) -> StoredMessage | None:
+    async def stored_message(self, seq: int) -> StoredMessage | None:
         """Return one stored message; None when the log does not hold it."""
         info = await self._bus.info()
         if not info.first_seq <= seq <= info.last_seq:

@@ -90,17 +90,24 @@ def origins_of(family: Family, horizons: Sequence[int]) -> Origins:
     Raises:
         InputError: no series is long enough.
     """
-    owners = sorted({one.owner for one in family.series})
+    owners = sorted({series.owner for series in family.series})
     tops = {name: _top(family.series, name) for name in owners}
     number = {name: row for row, name in enumerate(owners)}
     parts = [
-        _rows(family, one, places, number[one.owner], tops[one.owner], horizons)
-        for one in family.series
-        if len(places := _places(family, one, horizons))
+        _rows(
+            family,
+            series_of_owner,
+            places,
+            number[series_of_owner.owner],
+            tops[series_of_owner.owner],
+            horizons,
+        )
+        for series_of_owner in family.series
+        if len(places := _places(family, series_of_owner, horizons))
     ]
     if not parts:
         raise InputError("demand family", family.title, "it is too short for these horizons")
-    joined = _joined(parts)
+    joined = _concat(parts)
     order = np.lexsort((joined.owner, joined.step))
     return _take_rows(joined, order)
 
@@ -113,7 +120,11 @@ def _places(family: Family, series: Series, horizons: Sequence[int]) -> Ints:
 
 
 def _top(series: Sequence[Series], owner: str) -> float:
-    return max(float(np.nanmax(one.values, initial=0.0)) for one in series if one.owner == owner)
+    return max(
+        float(np.nanmax(usage_series.values, initial=0.0))
+        for usage_series in series
+        if usage_series.owner == owner
+    )
 
 
 def _rows(
@@ -122,7 +133,7 @@ def _rows(
     values = series.values
     peaks = np.stack([_peaks(values, places, windows) for windows in horizons], axis=1)
     steps = series.first_step + places
-    features, units, limits = _known(series, places, horizons)
+    features, units, limits = _known_rows(series, places, horizons)
     fits, calibrates, follows = _roles(family, series.owner, steps)
     on_stride = (places - HISTORY_WINDOWS) % family.stride == 0
     count = len(places)
@@ -159,7 +170,7 @@ def _roles(family: Family, owner: str, steps: Ints) -> tuple[Booleans, Booleans,
     return (early, nothing, nothing) if fits_owner else (nothing, early, nothing)
 
 
-def _known(
+def _known_rows(
     series: Series, places: Ints, horizons: Sequence[int]
 ) -> tuple[NDArray[np.float32], Units, dict[str, Floats]]:
     features = np.empty((len(places), len(FEATURES)), dtype=np.float32)
@@ -169,8 +180,8 @@ def _known(
     for begin in range(0, len(places), ROWS_PER_CHUNK):
         rows = slice(begin, begin + ROWS_PER_CHUNK)
         past = past_of_series(series.values, series.first_step, places[rows], capacity)
-        features[rows], found = describe_past(past)
-        units[:, rows] = found.centre, found.spread, found.scale
+        features[rows], past_units = describe_past(past)
+        units[:, rows] = past_units.centre, past_units.spread, past_units.scale
         chunks.append(_recent_limits(past, horizons))
     names = chunks[0] if chunks else ()
     limits = {name: np.concatenate([chunk[name] for chunk in chunks]) for name in names}
@@ -207,7 +218,7 @@ def _peaks(values: Floats, places: Ints, windows: int) -> Floats:
     return np.where(whole & (3 * known > 2 * windows), row_max(future), np.nan)
 
 
-def _joined(parts: Sequence[Origins]) -> Origins:
+def _concat(parts: Sequence[Origins]) -> Origins:
     return Origins(
         **{
             name: np.concatenate([getattr(part, name) for part in parts])

@@ -80,9 +80,9 @@ def learning_rows(rows: Origins, part: NDArray[np.bool_], horizon: Horizon) -> L
 def pool_rows(shares: Sequence[LearningRows]) -> LearningRows:
     """Return all families' shares, one after another."""
     return LearningRows(
-        np.concatenate([one.features for one in shares]),
-        np.concatenate([one.numbers for one in shares]),
-        np.concatenate([one.weights for one in shares]),
+        np.concatenate([share.features for share in shares]),
+        np.concatenate([share.numbers for share in shares]),
+        np.concatenate([share.weights for share in shares]),
     )
 
 
@@ -130,6 +130,6 @@ def predict_quantiles(boosters: Boosters, rows: Origins) -> Floats:
 
 def level(quantiles: Floats, levels: Sequence[float]) -> Floats:
     """Return the limit before calibration: the mean of `LEVEL_QUANTILES`."""
-    columns = [list(levels).index(wanted) for wanted in LEVEL_QUANTILES]
+    columns = [list(levels).index(level) for level in LEVEL_QUANTILES]
     total: Floats = quantiles[:, columns].sum(axis=1) / len(columns)
     return total

@@ -99,13 +99,15 @@ def release(
             horizon_seconds=float(horizon.seconds),
             raw=bytes(booster.save_raw(raw_format="ubj")),
             quantile=quantile,
-            calibration=calibration(quantile, [one for one in samples if one.horizon == horizon]),
+            calibration=calibration(
+                quantile, [sample for sample in samples if sample.horizon == horizon]
+            ),
         )
         for horizon, own in boosters.items()
         for quantile, booster in own.items()
     ]
     main = min(boosters, key=lambda horizon: abs(horizon.seconds - 3600))
-    thresholds = demand_thresholds([one.shares for one in samples if one.horizon == main])
+    thresholds = demand_thresholds([sample.shares for sample in samples if sample.horizon == main])
     shown = [table for table in tables if table.horizon == main]
     data = TrainingData(
         dataset="demand series",
@@ -120,7 +122,7 @@ def release(
         kind="demand",
         feature_set=FEATURE_SET,
         feature_set_version=FEATURE_SET_VERSION,
-        features=[(one.name, one.unit) for one in FEATURES],
+        features=[(feature.name, feature.unit) for feature in FEATURES],
         data=data,
         card=card(name, shown, thresholds, BUDGETS, pool_rows),
         calibrated=True,
@@ -140,13 +142,13 @@ def demand_thresholds(shares: Sequence[Floats]) -> dict[str, float]:
     values = np.concatenate([np.empty(0), *shares])
     if not len(values):
         return {}
-    found: dict[str, float] = {}
+    thresholds: dict[str, float] = {}
     lowest = 0.0
     for field, budget in BUDGETS.items():
         value = round(weighted_quantile(values, np.ones(len(values)), budget), DIGITS)
         lowest = max(value, round(lowest + LEAST_STEP, DIGITS))
-        found[field] = lowest
-    return found
+        thresholds[field] = lowest
+    return thresholds
 
 
 def calibration(quantile: float, samples: Sequence[CalibrationSample]) -> Calibration:
@@ -154,12 +156,12 @@ def calibration(quantile: float, samples: Sequence[CalibrationSample]) -> Calibr
     if quantile <= 0.5:
         return Calibration()
     column = samples[0].quantiles.index(quantile)
-    needed = [one.needed[:, column] for one in samples]
-    known = [one[~np.isnan(one)] for one in needed]
-    known = [one for one in known if len(one)]
+    needed = [sample.needed[:, column] for sample in samples]
+    known = [values[~np.isnan(values)] for values in needed]
+    known = [values for values in known if len(values)]
     if not known:
         return Calibration()
-    weights = np.concatenate([np.full(len(one), 1.0 / len(one)) for one in known])
+    weights = np.concatenate([np.full(len(values), 1.0 / len(values)) for values in known])
     factor = weighted_quantile(np.concatenate(known), weights, quantile)
     return Calibration(kind="factor", factor=round(max(factor, 0.0), DIGITS))
 

@@ -35,7 +35,7 @@ def as_json(tables: Sequence[FamilyTable], target: float, about: dict[str, Any])
     return about | {
         "target": target,
         "tables": [
-            _rounded(asdict(table)) | {"kept": table.kept(target), "won": table.won}
+            _round(asdict(table)) | {"kept": table.keeps_target(target), "won": table.won}
             for table in tables
         ],
     }
@@ -97,11 +97,11 @@ def _definitions(target: float) -> str:
 
 
 def _summary(tables: Sequence[FamilyTable], target: float) -> str:
-    kept = sum(table.kept(target) for table in tables)
+    keeping = sum(table.keeps_target(target) for table in tables)
     won = sum(table.won for table in tables)
     lost = [table.family for table in tables if not table.won]
     text = (
-        f"The followed model keeps the target within one point on {kept} of {len(tables)} families "
+        f"The followed model keeps the target within one point on {keeping} of {len(tables)} families "
         f"and saves more than all three on {won}."
     )
     return text + (f" Not on: {', '.join(lost)}." if lost else "")
@@ -131,7 +131,7 @@ def _method_table(table: FamilyTable) -> list[str]:
 
 
 def _method_line(row: MethodRow) -> str:
-    ways = " | ".join(_cell(one) for one in (row.plain, row.scaled, row.followed))
+    ways = " | ".join(_cell(way) for way in (row.plain, row.scaled, row.followed))
     return f"| {NAMES[row.method]} | {ways} | {_percent(row.followed.owners_over)} |"
 
 
@@ -147,11 +147,11 @@ def _horizons(tables: Sequence[FamilyTable]) -> list[str]:
     return list(dict.fromkeys(table.horizon.title for table in tables))
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 6)
     if isinstance(value, dict):
-        return {key: _rounded(one) for key, one in value.items()}
+        return {key: _round(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_rounded(one) for one in value]
+        return [_round(inner) for inner in value]
     return value

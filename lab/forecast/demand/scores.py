@@ -87,7 +87,7 @@ def difference(left: Floats, right: Floats, rows: Origins, test: Ints, seed: int
     totals = np.bincount(place, gains).tolist()
     counts = np.bincount(place).tolist()
     random = Random(seed)
-    means = sorted(_resampled(totals, counts, random) for _ in range(RESAMPLES))
+    means = sorted(_resample(totals, counts, random) for _ in range(RESAMPLES))
     return Difference(
         value=float(gains.mean()),
         low=means[int(0.025 * RESAMPLES)],
@@ -97,6 +97,6 @@ def difference(left: Floats, right: Floats, rows: Origins, test: Ints, seed: int
     )
 
 
-def _resampled(totals: list[float], counts: list[int], random: Random) -> float:
-    drawn = random.choices(range(len(totals)), k=len(totals))
-    return math.fsum(totals[unit] for unit in drawn) / sum(counts[unit] for unit in drawn)
+def _resample(totals: list[float], counts: list[int], random: Random) -> float:
+    units = random.choices(range(len(totals)), k=len(totals))
+    return math.fsum(totals[unit] for unit in units) / sum(counts[unit] for unit in units)

@@ -59,13 +59,13 @@ class Family:
     @property
     def calibration_step(self) -> int:
         """Three quarters of the training time: before it models are fitted, after it calibrated."""
-        first = min(one.first_step for one in self.series)
+        first = min(usage_series.first_step for usage_series in self.series)
         return first + int(FIT_SHARE * (self.split_step - first))
 
     @property
     def owners(self) -> int:
         """How many owners there are."""
-        return len({one.owner for one in self.series})
+        return len({usage_series.owner for usage_series in self.series})
 
 
 def owner_place(owner: str) -> float:
@@ -80,8 +80,8 @@ def owner_place(owner: str) -> float:
 
 def time_split(series: tuple[Series, ...], share: float = TRAIN_SHARE) -> int:
     """Return the step that lies `share` of the way between the first and the last window."""
-    first = min(one.first_step for one in series)
-    last = max(one.first_step + len(one.values) for one in series)
+    first = min(usage_series.first_step for usage_series in series)
+    last = max(usage_series.first_step + len(usage_series.values) for usage_series in series)
     return first + int(share * (last - first))
 
 

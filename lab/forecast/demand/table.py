@@ -82,7 +82,7 @@ class FamilyTable:
         """Return one method's row."""
         return next(row for row in self.methods if row.method == name)
 
-    def kept(self, target: float) -> bool:
+    def keeps_target(self, target: float) -> bool:
         """Return whether the followed model keeps the target within a point."""
         return abs(self.method(MODEL).followed.violation - target) <= TOLERANCE
 
@@ -103,7 +103,7 @@ def family_table(
     quantiles = predict_quantiles(boosters, rows)
     raw = {name: _rule(rows, name, horizon) for name in RULES}
     raw[MODEL] = level(quantiles, QUANTILES)
-    used = {name: _ways(one, rows, parts, horizon, target) for name, one in raw.items()}
+    used = {name: _ways(limits, rows, parts, horizon, target) for name, limits in raw.items()}
     scored = [
         MethodRow(name, *(score(way, rows, test, horizon, target) for way in ways.values()))
         for name, ways in used.items()
@@ -118,8 +118,8 @@ def family_table(
         methods=tuple(scored),
         verdicts=tuple(best),
         quantiles=tuple(
-            _quantile_row(quantiles[:, column], wanted, rows, parts, horizon)
-            for column, wanted in enumerate(QUANTILES)
+            _quantile_row(quantiles[:, column], level, rows, parts, horizon)
+            for column, level in enumerate(QUANTILES)
         ),
         notes=family.notes,
     )
@@ -145,9 +145,9 @@ def _verdict(
     row: MethodRow, used: dict[str, dict[str, Floats]], rows: Origins, test: Ints, target: float
 ) -> Verdict:
     ways = {"as it is": row.plain, "scaled": row.scaled, "followed": row.followed}
-    keeping = {way: one for way, one in ways.items() if one.violation <= target + TOLERANCE} or {
-        "followed": row.followed
-    }
+    keeping = {
+        way: score for way, score in ways.items() if score.violation <= target + TOLERANCE
+    } or {"followed": row.followed}
     way = max(keeping, key=lambda name: keeping[name].savings)
     gain = difference(used[MODEL]["followed"], used[row.method][way], rows, test, SEED)
     return Verdict(row.method, way, ways[way].violation, ways[way].savings, gain)

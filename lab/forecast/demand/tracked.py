@@ -34,8 +34,8 @@ def start_of(raw: Floats, rows: Origins, parts: Parts, horizon: Horizon, target:
     misses = excess(peaks, raw[chosen], rows.scale[chosen])
     if not len(misses):
         return Start(0.0, LEAST_SPREAD)
-    wanted, middle, high = row_quantiles(misses[None, :], [1.0 - target, 0.5, 0.9])[0]
-    return Start(float(wanted), max(float(high - middle), LEAST_SPREAD))
+    margin, middle, high = row_quantiles(misses[None, :], [1.0 - target, 0.5, 0.9])[0]
+    return Start(float(margin), max(float(high - middle), LEAST_SPREAD))
 
 
 def bound_limits(limits: Floats, rows: Origins) -> Floats:

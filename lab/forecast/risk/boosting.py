@@ -52,7 +52,7 @@ SETTINGS = (
 """The members of a model by default."""
 SMALL = Setting("d4", 4, 50.0, without=(CELL,))
 """For a model that must be small: about 80 kB."""
-BY_NAME: Mapping[str, Setting] = {one.name: one for one in (*SETTINGS, SMALL)}
+BY_NAME: Mapping[str, Setting] = {setting.name: setting for setting in (*SETTINGS, SMALL)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +88,18 @@ def fit_member(
     setting: Setting, learning: Learning, bins: xgb.QuantileDMatrix, rounds: int, seed: int
 ) -> xgb.Booster:
     """Return one trained member; `bins` are `quantized(learning)`."""
-    seen = np.ones(learning.matrix.shape[1], dtype=bool)
+    allowed = np.ones(learning.matrix.shape[1], dtype=bool)
     for group in setting.without:
-        seen &= ~learning.groups[group]
+        allowed &= ~learning.groups[group]
     weights = learning.weights
     if setting.equal_jobs:
         shares = np.sqrt(job_weights(learning.jobs))
         weights = weights * shares * (weights.sum() / (weights * shares).sum())
     bins.set_info(
         weight=weights.astype(np.float32),
-        feature_weights=seen.astype(np.float32),
+        feature_weights=allowed.astype(np.float32),
     )
-    parameters = _parameters(setting, learning, float(seen.mean()), seed)
+    parameters = _parameters(setting, learning, float(allowed.mean()), seed)
     return xgb.train(parameters, bins, num_boost_round=rounds)
 
 

@@ -52,35 +52,35 @@ class Ladder:
         steps = np.unique(values[y])
         # Step of a row: the number of positive scores above its own; below the lowest: left out.
         rank = np.searchsorted(steps, values, side="right")
-        kept = rank > 0
-        step = (len(steps) - rank)[kept]
+        ranked = rank > 0
+        step = (len(steps) - rank)[ranked]
         jobs = int(job_codes.max()) + 1 if len(job_codes) else 0
         self._steps = len(steps)
-        self._positives = _counted(step[y[kept]], job_codes[y], jobs)
-        self._rows = _counted(step, job_codes[kept], jobs)
+        self._positives = _count_steps(step[y[ranked]], job_codes[y], jobs)
+        self._rows = _count_steps(step, job_codes[ranked], jobs)
 
     def average_precision(self, weights: npt.ArrayLike) -> Floats:
         """Return one value per column of `weights` (jobs x resamples); NaN without positives."""
-        given = np.asarray(weights, dtype=np.float64)
-        found = np.full(given.shape[1], math.nan)
-        for column in range(given.shape[1]):
-            gained = self._by_step(self._positives, given[:, column])
+        weight_columns = np.asarray(weights, dtype=np.float64)
+        result = np.full(weight_columns.shape[1], math.nan)
+        for column in range(weight_columns.shape[1]):
+            gained = self._by_step(self._positives, weight_columns[:, column])
             positives = np.cumsum(gained)
-            totals = np.cumsum(self._by_step(self._rows, given[:, column]))
+            totals = np.cumsum(self._by_step(self._rows, weight_columns[:, column]))
             reached = totals > 0
             if self._steps and positives[-1] > 0:
                 area = gained[reached] * positives[reached] / totals[reached]
-                found[column] = math.fsum(area) / positives[-1]
-        return found
+                result[column] = math.fsum(area) / positives[-1]
+        return result
 
-    def _by_step(self, counted: _Counted, weights: Floats) -> Floats:
+    def _by_step(self, counted: _StepCounts, weights: Floats) -> Floats:
         weighed = counted.count * weights[counted.job]
         total: Floats = np.bincount(counted.step, weights=weighed, minlength=self._steps)  # type: ignore[assignment]  # weighted counts are floats
         return total
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class _StepCounts:
     """How many rows of each (step, job) there are."""
 
     step: Ints
@@ -88,18 +88,18 @@ class _Counted:
     count: Floats
 
 
-def _counted(steps: Ints, jobs: Ints, all_jobs: int) -> _Counted:
+def _count_steps(steps: Ints, jobs: Ints, all_jobs: int) -> _StepCounts:
     codes, counts = np.unique(steps * max(1, all_jobs) + jobs, return_counts=True)
     step, job = np.divmod(codes, max(1, all_jobs))
-    return _Counted(step, job, counts.astype(np.float64))
+    return _StepCounts(step, job, counts.astype(np.float64))
 
 
 def resamples(jobs: int, seed: int, count: int = RESAMPLES) -> Floats:
     """Return how often each job was drawn: jobs x count."""
-    drawn = Random(seed)
+    random = Random(seed)
     weights = np.zeros((jobs, count))
     for column in range(count):
-        chosen = drawn.choices(range(jobs), k=jobs) if jobs else []
+        chosen = random.choices(range(jobs), k=jobs) if jobs else []
         weights[:, column] = np.bincount(np.asarray(chosen, dtype=np.int64), minlength=jobs)
     return weights
 
@@ -129,16 +129,16 @@ def paired_average_precision(
     weights = resamples(len(named), seed, count)
     everything = np.ones((len(named), 1))
     values: dict[str, Interval] = {}
-    drawn: dict[str, Floats] = {}
+    precisions: dict[str, Floats] = {}
     for name, score in scores.items():
         ladder = Ladder(labels, score, codes.astype(np.int64))
-        drawn[name] = ladder.average_precision(weights)
-        values[name] = _interval(float(ladder.average_precision(everything)[0]), drawn[name])
-    return Paired(values, drawn)
+        precisions[name] = ladder.average_precision(weights)
+        values[name] = _interval(float(ladder.average_precision(everything)[0]), precisions[name])
+    return Paired(values, precisions)
 
 
-def _interval(value: float, drawn: Floats) -> Interval:
-    usable = drawn[~np.isnan(drawn)]
+def _interval(value: float, resampled: Floats) -> Interval:
+    usable = resampled[~np.isnan(resampled)]
     if not len(usable):
         return Interval(value, math.nan, math.nan, 0)
     low, high = np.percentile(usable, [LOW_PERCENT, HIGH_PERCENT])

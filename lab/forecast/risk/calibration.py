@@ -93,7 +93,7 @@ def recalibrate(
     the horizon lies before the start) and used until the next start. Rows before the second start
     of which nothing was known keep their scores.
     """
-    found = np.asarray(scores, dtype=np.float64).copy()
+    calibrated = np.asarray(scores, dtype=np.float64).copy()
     for number, start in enumerate(starts_us):
         end = starts_us[number + 1] if number + 1 < len(starts_us) else np.inf
         now = (times_us >= start) & (times_us < end)
@@ -101,5 +101,5 @@ def recalibrate(
         if now.any() and known.any():
             part = None if weights is None else weights[known]
             curve = fit_curve(scores[known], labels[known], jobs[known], part)
-            found[now] = curve.apply(scores[now])
-    return found
+            calibrated[now] = curve.apply(scores[now])
+    return calibrated

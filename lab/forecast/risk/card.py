@@ -70,9 +70,9 @@ def _tables(parts: ModelParts) -> tuple[list[str], list[str]]:
         for name, value in parts.thresholds["safety"].items()
     ]
     folds = [
-        f"| {minutes} min | {one['positives']:,} of {one['rows']:,} | {_number(one['average_precision'])} "
-        f"| {_number(one['average_precision_unseen_jobs'])} | {_number(one['brier_skill'])} |"
-        for minutes, one in parts.metrics["folds"].items()
+        f"| {minutes} min | {fold['positives']:,} of {fold['rows']:,} | {_number(fold['average_precision'])} "
+        f"| {_number(fold['average_precision_unseen_jobs'])} | {_number(fold['brier_skill'])} |"
+        for minutes, fold in parts.metrics["folds"].items()
     ]
     return thresholds, folds
 

@@ -63,9 +63,9 @@ def stability(matrix: Matrix, quantiles: Quantiles) -> list[float]:
     ]
 
 
-def _psi(found: Sequence[float], trained: Sequence[float]) -> float:
+def _psi(current: Sequence[float], trained: Sequence[float]) -> float:
     return math.fsum(
         (max(now, LEAST_SHARE) - max(then, LEAST_SHARE))
         * math.log(max(now, LEAST_SHARE) / max(then, LEAST_SHARE))
-        for now, then in zip(found, trained, strict=True)
+        for now, then in zip(current, trained, strict=True)
     )

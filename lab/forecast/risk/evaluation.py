@@ -75,7 +75,9 @@ def tests_of(rows: Rows, past: Past, subject: Subject) -> dict[str, Bools]:
     """
     if subject.is_illusion:
         return {ILLUSION: illusion(rows, subject.cut.segment, subject.seed).test}
-    tests = {name: one.test for name, one in time_splits(rows, subject.cut, past).items()}
+    tests = {
+        name: time_split.test for name, time_split in time_splits(rows, subject.cut, past).items()
+    }
     if not subject.same_dataset and subject.trained is not None:
         known = np.isin(rows.job, subject.trained.jobs)
         tests = {
@@ -94,7 +96,7 @@ def evaluate_horizon(
     past: Past,
     subject: Subject,
     progress: Callable[[int, int], None],
-    wanted: frozenset[str] = frozenset(),
+    chosen_tests: frozenset[str] = frozenset(),
 ) -> HorizonFigures:
     """Return all figures of one horizon.
 
@@ -104,14 +106,14 @@ def evaluate_horizon(
         past: counts of the history.
         subject: the model.
         progress: told (rows scored, rows).
-        wanted: splits to report; empty: all there are.
+        chosen_tests: splits to report; empty: all there are.
     """
     tests = tests_of(rows, past, subject)
-    if wanted:
-        unknown = sorted(wanted - tests.keys())
+    if chosen_tests:
+        unknown = sorted(chosen_tests - tests.keys())
         if unknown:
             raise InputError("--split", unknown[0], f"this data has: {', '.join(tests)}")
-        tests = {name: test for name, test in tests.items() if name in wanted}
+        tests = {name: test for name, test in tests.items() if name in chosen_tests}
     chosen = np.logical_or.reduce(list(tests.values()))
     tested = rows.take(chosen)
     logistic = None if subject.trained is None else subject.trained.logistic
@@ -136,7 +138,9 @@ def evaluate_horizon(
         "rolling": {**pooled, "parts": rolling.parts},
         "folds": None if subject.trained is None else subject.trained.table,
         "features": _features(data, scored, subject),
-        "checks": [CheckFigures(name=one.name, holds=one.holds, text=one.text) for one in checks],
+        "checks": [
+            CheckFigures(name=check.name, holds=check.holds, text=check.text) for check in checks
+        ],
     }
 
 
@@ -165,14 +169,17 @@ def _rolling(tested: Rows, scores: Floats, subject: Subject) -> _Rolling:
             scores, tested.label, tested.job, tested.time_us, later.tolist(), horizon
         )
         return _Rolling(again, tested.label, again, np.ones(len(tested)), [])
-    found = subject.trained.out_of_fold
-    folds = [int(found.time_us[found.fold == one].min()) for one in np.unique(found.fold)]
-    times = np.concatenate([found.time_us, tested.time_us])
-    label = np.concatenate([found.label, tested.label])
-    weight = np.concatenate([found.weight, np.ones(len(tested))])
-    raw = np.concatenate([found.scores[MEAN], scores])
+    predictions = subject.trained.out_of_fold
+    folds = [
+        int(predictions.time_us[predictions.fold == fold].min())
+        for fold in np.unique(predictions.fold)
+    ]
+    times = np.concatenate([predictions.time_us, tested.time_us])
+    label = np.concatenate([predictions.label, tested.label])
+    weight = np.concatenate([predictions.weight, np.ones(len(tested))])
+    raw = np.concatenate([predictions.scores[MEAN], scores])
     starts = sorted({*folds, *later.tolist()})
-    job = np.concatenate([found.job, tested.job])
+    job = np.concatenate([predictions.job, tested.job])
     again = recalibrate(raw, label, job, times, starts, horizon, weight)
     parts = []
     for number, start in enumerate(starts):
@@ -182,7 +189,7 @@ def _rolling(tested: Rows, scores: Floats, subject: Subject) -> _Rolling:
             parts.append(_part(number, start, now, label, raw, again, weight))
     counted = times >= starts[min(1, len(starts) - 1)]
     return _Rolling(
-        again[len(found.label) :], label[counted], again[counted], weight[counted], parts
+        again[len(predictions.label) :], label[counted], again[counted], weight[counted], parts
     )
 
 
@@ -225,19 +232,19 @@ def _features(data: RiskData, scored: Scored, subject: Subject) -> FeatureFigure
     boosters = [load_booster(raw) for raw in subject.members]
     gain = gains(boosters, names)
     riskiest = np.argsort(-scored.scores[MODEL][scored.sample], kind="stable")[:CONTRIBUTION_ROWS]
-    given = contributions(boosters, scored.matrix[np.sort(riskiest)])
-    found: FeatureFigures = {
+    contribution = contributions(boosters, scored.matrix[np.sort(riskiest)])
+    figures: FeatureFigures = {
         "by_gain": _top(names, gain),
-        "by_contribution": _top(names, given),
+        "by_contribution": _top(names, contribution),
         "sample_rows": len(scored.sample),
         "contribution_rows": len(riskiest),
     }
     if subject.trained is not None:
         moved = stability(scored.matrix, subject.trained.quantiles)
-        found["drift"] = _top(names, np.asarray(moved))
-        found["moved"] = int(np.count_nonzero(np.asarray(moved) > MOVED))
-        found["features"] = len(names)
-    return found
+        figures["drift"] = _top(names, np.asarray(moved))
+        figures["moved"] = int(np.count_nonzero(np.asarray(moved) > MOVED))
+        figures["features"] = len(names)
+    return figures
 
 
 def _top(names: list[str], values: Floats) -> list[FeatureValue]:

@@ -168,7 +168,7 @@ def calibration_figures(
     label: metrics.Labels, probability: Floats, weight: Floats | None = None
 ) -> CalibrationFigures:
     """Return Brier, skill, expected / observed overall and by bin, and both ECE."""
-    ratio = metrics.expected_observed(label, probability, weight)
+    ratio = metrics.expected_to_observed(label, probability, weight)
     found: CalibrationFigures = {
         "brier": metrics.brier(label, probability, weight),
         "brier_skill": metrics.brier_skill(label, probability, weight),
@@ -228,8 +228,10 @@ def _windows(judged: SplitRows) -> list[WindowFigures]:
                 **_population(rows),
                 "ap": metrics.average_precision(rows.label, judged.scores[MODEL][now]),
                 "mean_probability": float(np.mean(judged.calibrated[now])),
-                "expected_observed": metrics.expected_observed(rows.label, judged.calibrated[now]),
-                "expected_observed_rolling": metrics.expected_observed(
+                "expected_observed": metrics.expected_to_observed(
+                    rows.label, judged.calibrated[now]
+                ),
+                "expected_observed_rolling": metrics.expected_to_observed(
                     rows.label, judged.rolling[now]
                 ),
             }

@@ -20,7 +20,7 @@ from lab.forecast.risk.metrics import (
     Labels,
     average_precision,
     brier_skill,
-    expected_observed,
+    expected_to_observed,
 )
 from lab.forecast.risk.rows import Bools
 from lab.forecast.risk.splits import Cut
@@ -68,40 +68,42 @@ class OutOfFold:
     """By member, and `mean` of them all."""
 
 
-def fold_table(found: OutOfFold) -> list[dict[str, float]]:
+def fold_table(predictions: OutOfFold) -> list[dict[str, float]]:
     """Return per fold: rows, positives, prevalence and the average precision of every score."""
     table = []
-    for number in np.unique(found.fold):
-        here = found.fold == number
-        new = here & found.unseen
+    for number in np.unique(predictions.fold):
+        here = predictions.fold == number
+        new = here & predictions.unseen
         row: dict[str, float] = {
             "fold": int(number),
             "rows": int(np.count_nonzero(here)),
-            "positives": int(found.label[here].sum()),
-            "prevalence": _rate(found, here),
-            "unseen_positives": int(found.label[new].sum()),
-            "unseen_prevalence": _rate(found, new),
-            "expected_observed": expected_observed(
-                found.label[here], found.scores[MEAN][here], found.weight[here]
+            "positives": int(predictions.label[here].sum()),
+            "prevalence": _rate(predictions, here),
+            "unseen_positives": int(predictions.label[new].sum()),
+            "unseen_prevalence": _rate(predictions, new),
+            "expected_observed": expected_to_observed(
+                predictions.label[here], predictions.scores[MEAN][here], predictions.weight[here]
             ),
             "brier_skill": brier_skill(
-                found.label[here], found.scores[MEAN][here], found.weight[here]
+                predictions.label[here], predictions.scores[MEAN][here], predictions.weight[here]
             ),
         }
-        for name, scores in found.scores.items():
+        for name, scores in predictions.scores.items():
             row[f"ap_{name}"] = average_precision(
-                found.label[here], scores[here], found.weight[here]
+                predictions.label[here], scores[here], predictions.weight[here]
             )
             row[f"ap_unseen_{name}"] = average_precision(
-                found.label[new], scores[new], found.weight[new]
+                predictions.label[new], scores[new], predictions.weight[new]
             )
         table.append(row)
     return table
 
 
-def _rate(found: OutOfFold, chosen: Bools) -> float:
-    total = math.fsum(found.weight[chosen])
-    return math.fsum((found.weight * found.label)[chosen]) / total if total else math.nan
+def _rate(predictions: OutOfFold, chosen: Bools) -> float:
+    total = math.fsum(predictions.weight[chosen])
+    return (
+        math.fsum((predictions.weight * predictions.label)[chosen]) / total if total else math.nan
+    )
 
 
 def choose(table: list[dict[str, float]], members: list[str]) -> tuple[str, str]:

@@ -21,7 +21,7 @@ LISTED = 30
 def describe_model(model: ModelDirectory) -> dict[str, Any]:
     """Return a model's manifest in short, and what its trees use."""
     manifest = model.manifest
-    units = {one.name: one.unit for one in manifest.features}
+    units = {feature.name: feature.unit for feature in manifest.features}
     horizons = {}
     for seconds in manifest.horizons_seconds:
         boosters = _members(model, seconds)
@@ -30,7 +30,7 @@ def describe_model(model: ModelDirectory) -> dict[str, Any]:
         names = [manifest.feature_names[place] for place in order]
         horizons[_horizon(seconds)] = {
             "members": len(boosters),
-            "trees": sum(one.num_boosted_rounds() for one in boosters),
+            "trees": sum(booster.num_boosted_rounds() for booster in boosters),
             "by_gain": [
                 {"feature": name, "unit": units[name], "value": float(shares[place])}
                 for name, place in zip(names, order, strict=True)
@@ -65,17 +65,19 @@ def explain_row(model: ModelDirectory, source: DatasetSource, row: int) -> dict[
         known = f"{manifest.feature_set} version {manifest.feature_set_version}"
         raise InputError("--dataset", source.dataset.name, f"build it with features {known}")
     matrix = read_features(source, np.array([row], dtype=np.int64))
-    found = {}
+    by_horizon = {}
     for seconds in manifest.horizons_seconds:
         boosters = _members(model, seconds)
         raw = mean_probability(boosters, matrix)
-        first = next(one for one in manifest.boosters if one.horizon_seconds == seconds)
+        first = next(booster for booster in manifest.boosters if booster.horizon_seconds == seconds)
         curve = Curve(first.calibration.x, first.calibration.y)
         rows = xgb.DMatrix(matrix, missing=np.nan, nthread=threads_for(matrix))
-        given = [one.predict(rows, pred_contribs=True)[0, :-1] for one in boosters]
-        mean = np.mean(given, axis=0)
+        contributions_of_members = [
+            booster.predict(rows, pred_contribs=True)[0, :-1] for booster in boosters
+        ]
+        mean = np.mean(contributions_of_members, axis=0)
         order = np.argsort(-np.abs(mean), kind="stable")[:LISTED]
-        found[_horizon(seconds)] = {
+        by_horizon[_horizon(seconds)] = {
             "row": row,
             "raw": float(raw[0]),
             "probability": float(curve.apply(raw)[0]),
@@ -88,14 +90,14 @@ def explain_row(model: ModelDirectory, source: DatasetSource, row: int) -> dict[
                 for place in order
             ],
         }
-    return found
+    return by_horizon
 
 
 def _members(model: ModelDirectory, seconds: float) -> list[xgb.Booster]:
     return [
         load_booster(raw)
-        for raw, one in zip(model.boosters, model.manifest.boosters, strict=True)
-        if one.horizon_seconds == seconds
+        for raw, booster in zip(model.boosters, model.manifest.boosters, strict=True)
+        if booster.horizon_seconds == seconds
     ]
 
 

@@ -42,12 +42,12 @@ class Logistic:
 
     def predict(self, matrix: Matrix) -> Floats:
         """Return one probability per row."""
-        found = np.empty(len(matrix))
+        probability = np.empty(len(matrix))
         for low in range(0, len(matrix), ROWS_AT_ONCE):
             part = matrix[low : low + ROWS_AT_ONCE]
             margin = _columns(part, self) @ np.asarray(self.weights) + self.intercept
-            found[low : low + len(part)] = 1.0 / (1.0 + np.exp(-margin))
-        return found
+            probability[low : low + len(part)] = 1.0 / (1.0 + np.exp(-margin))
+        return probability
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -76,14 +76,14 @@ def fit_logistic(
         inverse_penalty: C of scikit-learn.
     """
     means, deviations = _scale(matrix)
-    seen = np.ones(len(means), dtype=bool) if left_out is None else ~left_out
-    kept = np.flatnonzero((deviations > 0) & seen)
+    allowed = np.ones(len(means), dtype=bool) if left_out is None else ~left_out
+    columns = np.flatnonzero((deviations > 0) & allowed)
     shape = Logistic(
-        means[kept].tolist(), deviations[kept].tolist(), kept.tolist(), _patterns(matrix), [], 0.0,
+        means[columns].tolist(), deviations[columns].tolist(), columns.tolist(), _patterns(matrix), [], 0.0,
         0, False,
     )  # fmt: skip
     model = LogisticRegression(C=inverse_penalty, solver="newton-cholesky", max_iter=MOST_STEPS)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(_columns(matrix, shape), labels, sample_weight=weights)
     return Logistic(
@@ -94,7 +94,7 @@ def fit_logistic(
         model.coef_[0].astype(float).tolist(),
         float(model.intercept_[0]),
         int(model.n_iter_[0]),
-        not any(issubclass(one.category, ConvergenceWarning) for one in told),
+        not any(issubclass(warning.category, ConvergenceWarning) for warning in warned),
     )
 
 
@@ -125,8 +125,8 @@ def _patterns(matrix: Matrix) -> list[int]:
 
 
 def _columns(matrix: Matrix, shape: Logistic) -> npt.NDArray[np.float64]:
-    kept: Ints = np.asarray(shape.kept, dtype=np.int64)
-    values = _signed_log(matrix[:, kept]).astype(np.float64)
+    columns: Ints = np.asarray(shape.kept, dtype=np.int64)
+    values = _signed_log(matrix[:, columns]).astype(np.float64)
     values -= np.asarray(shape.means)
     values /= np.asarray(shape.deviations)
     np.clip(values, -CLIP_DEVIATIONS, CLIP_DEVIATIONS, out=values)

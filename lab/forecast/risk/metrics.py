@@ -73,11 +73,15 @@ class Ranking:
             return TopShare(share, 0, math.nan, math.nan, math.nan)
         rows = max(1, round(share * totals[-1]))
         group = int(np.searchsorted(totals, rows))
-        before, found = (totals[group - 1], positives[group - 1]) if group else (0.0, 0.0)
+        before, positives_in_group = (
+            (totals[group - 1], positives[group - 1]) if group else (0.0, 0.0)
+        )
         within = (rows - before) / (totals[group] - before)
-        found = found + within * (positives[group] - found)
-        recall = float(found / positives[-1]) if positives[-1] else math.nan
-        return TopShare(share, rows, float(found / rows), recall, float(self._score[group]))
+        positives_in_group = positives_in_group + within * (positives[group] - positives_in_group)
+        recall = float(positives_in_group / positives[-1]) if positives[-1] else math.nan
+        return TopShare(
+            share, rows, float(positives_in_group / rows), recall, float(self._score[group])
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +184,13 @@ def _bins(y: Floats, p: Floats, codes: Ints, edges: Sequence[float]) -> tuple[Bi
 
 def calibration_error(bins: Sequence[Bin]) -> float:
     """Return ECE: mean over rows of |mean probability - rate| of the row's bin."""
-    rows = sum(one.rows for one in bins)
-    return math.fsum(abs(one.expected - one.observed) for one in bins) / rows if rows else math.nan
+    rows = sum(bin_.rows for bin_ in bins)
+    return (
+        math.fsum(abs(bin_.expected - bin_.observed) for bin_ in bins) / rows if rows else math.nan
+    )
 
 
-def expected_observed(
+def expected_to_observed(
     labels: npt.ArrayLike, probabilities: npt.ArrayLike, weights: npt.ArrayLike | None = None
 ) -> float:
     """Return expected / observed positives over all rows; NaN when none was observed."""
@@ -217,10 +223,10 @@ def macro_average_precision(
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=codes[order][:1] - 1))
     parts = np.split(order, starts[1:]) if len(order) else []
-    found = [
+    precisions = [
         average_precision(y[part], values[part]) for part in parts if 0 < y[part].sum() < len(part)
     ]
-    return (math.fsum(found) / len(found) if found else math.nan), len(found)
+    return (math.fsum(precisions) / len(precisions) if precisions else math.nan), len(precisions)
 
 
 def worst_jobs(labels: npt.ArrayLike, jobs: npt.ArrayLike, count: int = 10) -> Ints:

@@ -23,7 +23,7 @@ class Options:
     """Of the main segment's time, before the cut."""
     illusion: bool = False
     """Random rows instead of time and jobs: labelled, and never to be believed."""
-    members: tuple[str, ...] = tuple(one.name for one in SETTINGS)
+    members: tuple[str, ...] = tuple(setting.name for setting in SETTINGS)
     rounds: int = 80
     seed: int = 0
     fit_negatives: int = 30_000

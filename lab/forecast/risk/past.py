@@ -47,8 +47,8 @@ class Occurrences:
         codes = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         capped = np.minimum(times_us, self._span - 1)
         first = np.searchsorted(self._ordered, codes * self._span)
-        found = np.searchsorted(self._ordered, codes * self._span + capped)
-        return np.where(self._keys[codes] == keys, found - first, 0).astype(np.int64)
+        positions = np.searchsorted(self._ordered, codes * self._span + capped)
+        return np.where(self._keys[codes] == keys, positions - first, 0).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

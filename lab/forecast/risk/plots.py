@@ -26,15 +26,15 @@ def write_plots(folder: Path, horizon_minutes: int, figures: HorizonReport) -> l
     mpl.use("svg")
     split = UNSEEN if UNSEEN in figures["splits"] else next(iter(figures["splits"]))
     shown = figures["splits"][split]
-    drawn = {
+    plots = {
         "reliability": _reliability(shown, split),
         "average-precision": _average_precision(shown, split),
         "importance": _importance(figures["features"]),
     }
     if figures["rolling"]["parts"]:
-        drawn["rolling"] = _rolling(figures["rolling"]["parts"])
+        plots["rolling"] = _rolling(figures["rolling"]["parts"])
     names = []
-    for name, figure in drawn.items():
+    for name, figure in plots.items():
         file = f"{horizon_minutes}m-{name}.svg"
         with mpl.rc_context({"svg.hashsalt": "foresail", "svg.fonttype": "none"}):
             figure.tight_layout()
@@ -57,9 +57,9 @@ def _reliability(figures: ReportedSplit, split: str) -> Any:
         ("calibrated", MODEL_COLOUR),
         ("rolling", "#d29922"),
     ):
-        bins = [one for one in figures["calibration"][name]["bins"] if one["rows"]]
-        x = [max(one["expected"] / one["rows"], LEAST_PROBABILITY) for one in bins]
-        y = [max(one["observed"] / one["rows"], LEAST_PROBABILITY) for one in bins]
+        bins = [row for row in figures["calibration"][name]["bins"] if row["rows"]]
+        x = [max(row["expected"] / row["rows"], LEAST_PROBABILITY) for row in bins]
+        y = [max(row["observed"] / row["rows"], LEAST_PROBABILITY) for row in bins]
         axis.plot(x, y, marker="o", color=colour, label=name)
     axis.plot([LEAST_PROBABILITY, 1], [LEAST_PROBABILITY, 1], color=LINE_COLOUR, linewidth=0.8)
     axis.set_xscale("log")
@@ -74,8 +74,8 @@ def _reliability(figures: ReportedSplit, split: str) -> Any:
 def _average_precision(figures: ReportedSplit, split: str) -> Any:
     figure, axis = _figure(7, 3.2)
     models = sorted(figures["models"].items(), key=lambda pair: pair[1]["ap"]["value"])
-    for place, (name, one) in enumerate(models):
-        ap = one["ap"]
+    for place, (name, model_figures) in enumerate(models):
+        ap = model_figures["ap"]
         colour = MODEL_COLOUR if name == MODEL else OTHER_COLOUR
         axis.barh(place, ap["value"], color=colour)
         axis.plot([ap["low"], ap["high"]], [place, place], color=LINE_COLOUR)
@@ -88,8 +88,8 @@ def _average_precision(figures: ReportedSplit, split: str) -> Any:
 def _importance(features: FeatureFigures) -> Any:
     figure, axis = _figure(7, 5)
     listed = list(reversed(features["by_contribution"]))
-    axis.barh(range(len(listed)), [one["value"] for one in listed], color=MODEL_COLOUR)
-    axis.set_yticks(range(len(listed)), [one["feature"] for one in listed], fontsize=7)
+    axis.barh(range(len(listed)), [row["value"] for row in listed], color=MODEL_COLOUR)
+    axis.set_yticks(range(len(listed)), [row["feature"] for row in listed], fontsize=7)
     axis.set_xlabel("mean absolute contribution to the riskiest rows, log odds")
     return figure
 

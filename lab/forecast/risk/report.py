@@ -48,24 +48,26 @@ def markdown(report: RiskReport) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _horizon(one: HorizonReport) -> list[str]:
-    lines = [f"## Horizon {one['minutes']} min", "", "### Checks", ""]
+def _horizon(horizon_report: HorizonReport) -> list[str]:
+    lines = [f"## Horizon {horizon_report['minutes']} min", "", "### Checks", ""]
     lines += _table(
         ("check", "holds", "measured"),
         [
             (check["name"], "yes" if check["holds"] else "**NO**", check["text"])
-            for check in one["checks"]
+            for check in horizon_report["checks"]
         ],
     )
-    for name, figures in one["splits"].items():
+    for name, figures in horizon_report["splits"].items():
         lines += _split(name, figures)
-    lines += _rolling(one["rolling"])
-    if one["folds"]:
-        lines += _folds(one["folds"])
-    lines += _features(one["features"])
-    if one.get("plots"):
+    lines += _rolling(horizon_report["rolling"])
+    if horizon_report["folds"]:
+        lines += _folds(horizon_report["folds"])
+    lines += _features(horizon_report["features"])
+    if horizon_report.get("plots"):
         lines += ["### Plots", ""]
-        lines += [f"![{file}]({one['plot_folder']}/{file})" for file in one["plots"]] + [""]
+        lines += [
+            f"![{file}]({horizon_report['plot_folder']}/{file})" for file in horizon_report["plots"]
+        ] + [""]
     return lines
 
 
@@ -89,15 +91,15 @@ def _split(name: str, figures: ReportedSplit) -> list[str]:
 
 def _models(figures: ReportedSplit) -> list[str]:
     rows = []
-    for name, one in figures["models"].items():
+    for name, model in figures["models"].items():
         top = [
-            f"{_number(part['precision'], 2)} / {_number(part['recall'])}" for part in one["top"]
+            f"{_number(part['precision'], 2)} / {_number(part['recall'])}" for part in model["top"]
         ]
         others = figures["without_worst"].get("models")
         without = others[name]["value"] if others and name in others else math.nan
         rows.append((
-            name, _interval(one["ap"]), _number(without), _number(one["ap_equal_jobs"]),
-            f"{_number(one['ap_macro'])} ({one['macro_jobs']})", *top, _number(one["auroc"]),
+            name, _interval(model["ap"]), _number(without), _number(model["ap_equal_jobs"]),
+            f"{_number(model['ap_macro'])} ({model['macro_jobs']})", *top, _number(model["auroc"]),
         ))  # fmt: skip
     heads = [f"P / R at {part['share']:.1%}" for part in figures["models"][MODEL]["top"]]
     return _table(
@@ -147,11 +149,11 @@ def _parts(figures: ReportedSplit) -> list[str]:
 def _calibration(figures: ReportedSplit) -> list[str]:
     rows = [
         (
-            name, f"{one['brier']:.5f}", _number(one["brier_skill"]),
-            _number(one["expected_observed"], 2), f"{one['ece_equal_width']:.4f}",
-            f"{one['ece_equal_count']:.4f}",
+            name, f"{row['brier']:.5f}", _number(row["brier_skill"]),
+            _number(row["expected_observed"], 2), f"{row['ece_equal_width']:.4f}",
+            f"{row['ece_equal_count']:.4f}",
         )
-        for name, one in figures["calibration"].items()
+        for name, row in figures["calibration"].items()
     ]  # fmt: skip
     lines = _table(
         (
@@ -165,9 +167,9 @@ def _calibration(figures: ReportedSplit) -> list[str]:
         rows,
     )
     bins = [
-        (f"{one['low']:g} to {one['high']:g}", f"{one['rows']:,}", _number(one["expected"], 1),
-         f"{one['observed']:.0f}", _number(one["ratio"], 2))
-        for one in figures["calibration"]["calibrated"]["bins"]
+        (f"{row['low']:g} to {row['high']:g}", f"{row['rows']:,}", _number(row["expected"], 1),
+         f"{row['observed']:.0f}", _number(row["ratio"], 2))
+        for row in figures["calibration"]["calibrated"]["bins"]
     ]  # fmt: skip
     return lines + _table(
         ("probability", "rows", "expected", "observed", "expected / observed"), bins
@@ -191,10 +193,10 @@ def _lead(figures: ReportedSplit) -> list[str]:
 
 def _windows(figures: ReportedSplit) -> list[str]:
     rows = [
-        (f"{one['start_seconds'] / 3600:.1f} h", f"{one['rows']:,}", f"{one['positives']:,}",
-         f"{one['prevalence']:.2%}", _number(one["ap"]), _number(one["expected_observed"], 2),
-         _number(one["expected_observed_rolling"], 2))
-        for one in figures["windows"]
+        (f"{window['start_seconds'] / 3600:.1f} h", f"{window['rows']:,}", f"{window['positives']:,}",
+         f"{window['prevalence']:.2%}", _number(window["ap"]), _number(window["expected_observed"], 2),
+         _number(window["expected_observed_rolling"], 2))
+        for window in figures["windows"]
     ]  # fmt: skip
     heads = ("from", "rows", "positives", "prevalence", "AP", "expected / observed", "recalibrated")
     return _table(heads, rows)
@@ -213,9 +215,9 @@ def _rolling(rolling: RollingFigures) -> list[str]:
         "",
     ]
     rows = [
-        (one["window"], f"{one['start_seconds'] / 3600:.1f} h", f"{one['rows']:,}", f"{one['positives']:,}",
-         _number(one["raw_expected_observed"], 2), _number(one["expected_observed"], 2), _number(one["brier_skill"]))
-        for one in rolling["parts"]
+        (part["window"], f"{part['start_seconds'] / 3600:.1f} h", f"{part['rows']:,}", f"{part['positives']:,}",
+         _number(part["raw_expected_observed"], 2), _number(part["expected_observed"], 2), _number(part["brier_skill"]))
+        for part in rolling["parts"]
     ]  # fmt: skip
     heads = (
         "window",
@@ -232,9 +234,9 @@ def _rolling(rolling: RollingFigures) -> list[str]:
 def _folds(folds: Sequence[Mapping[str, float]]) -> list[str]:
     members = [name[len("ap_unseen_") :] for name in folds[0] if name.startswith("ap_unseen_")]
     rows = [
-        (one["fold"], f"{one['rows']:,}", f"{one['positives']:,}", f"{one['unseen_positives']:,}",
-         *(_number(one[f"ap_unseen_{name}"]) for name in members), _number(one["ap_mean"]))
-        for one in folds
+        (fold["fold"], f"{fold['rows']:,}", f"{fold['positives']:,}", f"{fold['unseen_positives']:,}",
+         *(_number(fold[f"ap_unseen_{name}"]) for name in members), _number(fold["ap_mean"]))
+        for fold in folds
     ]  # fmt: skip
     heads = (
         "fold",
@@ -250,12 +252,12 @@ def _folds(folds: Sequence[Mapping[str, float]]) -> list[str]:
 def _features(features: FeatureFigures) -> list[str]:
     drift = features.get("drift", [])
     rows = []
-    for place, (gain, given) in enumerate(
+    for place, (gain, contribution) in enumerate(
         zip(features["by_gain"], features["by_contribution"], strict=True)
     ):
         moved = drift[place] if place < len(drift) else None
         rows.append((
-            f"`{gain['feature']}` {gain['value']:.1%}", f"`{given['feature']}` {given['value']:.2f}",
+            f"`{gain['feature']}` {gain['value']:.1%}", f"`{contribution['feature']}` {contribution['value']:.2f}",
             f"`{moved['feature']}` {moved['value']:.2f}" if moved else NONE,
         ))  # fmt: skip
     lines = ["### Features", ""]
@@ -272,11 +274,11 @@ def _features(features: FeatureFigures) -> list[str]:
     return lines + _table(heads, rows)
 
 
-def _interval(one: IntervalFigures, sign: bool = False) -> str:
+def _interval(interval: IntervalFigures, sign: bool = False) -> str:
     mark = "+" if sign else ""
-    if math.isnan(one["low"]):
-        return _number(one["value"])
-    return f"{one['value']:{mark}.3f} ({one['low']:{mark}.3f} to {one['high']:{mark}.3f})"
+    if math.isnan(interval["low"]):
+        return _number(interval["value"])
+    return f"{interval['value']:{mark}.3f} ({interval['low']:{mark}.3f} to {interval['high']:{mark}.3f})"
 
 
 def _number(value: float, digits: int = 3) -> str:

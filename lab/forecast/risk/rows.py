@@ -81,7 +81,9 @@ class Rows:
 
     def take(self, chosen: Bools | Ints) -> Self:
         """Return some of the rows."""
-        return type(self)(**{one.name: getattr(self, one.name)[chosen] for one in fields(self)})
+        return type(self)(
+            **{field.name: getattr(self, field.name)[chosen] for field in fields(self)}
+        )
 
     @property
     def positives(self) -> int:
@@ -133,9 +135,9 @@ def read_events(data: RiskData) -> Events:
 
 def read_features(data: RiskData, positions: Ints) -> Matrix:
     """Return the features of some rows at once; `positions` rise strictly."""
-    found = np.empty((len(positions), len(data.feature_names)), dtype=np.float32)
+    matrix = np.empty((len(positions), len(data.feature_names)), dtype=np.float32)
     done = 0
     for chunk in data.features_at(positions):
-        found[done : done + len(chunk)] = chunk
+        matrix[done : done + len(chunk)] = chunk
         done += len(chunk)
-    return found
+    return matrix

@@ -115,7 +115,9 @@ def _subject(model: ModelDirectory, store: TrainingStore, minutes: int, same: bo
     manifest = model.manifest
     seconds = float(minutes * SECONDS_PER_MINUTE)
     places = [
-        place for place, one in enumerate(manifest.boosters) if one.horizon_seconds == seconds
+        place
+        for place, booster in enumerate(manifest.boosters)
+        if booster.horizon_seconds == seconds
     ]
     calibration = manifest.boosters[places[0]].calibration
     members = tuple(model.boosters[place] for place in places)

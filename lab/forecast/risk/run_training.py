@@ -98,7 +98,7 @@ def train_model(
             sample = risk_sample(rows, trained.out_of_fold, trained.curve, cut.purge_us)
     assert sample is not None
     parts = _parts(source, folder.name, runs, options, dataset_sha256, sample)
-    manifest = write_model(folder, parts, [one for run in runs for one in _boosters(run)])
+    manifest = write_model(folder, parts, [booster for run in runs for booster in _boosters(run)])
     return TrainedModel(manifest, tuple(runs))
 
 

@@ -61,13 +61,16 @@ class DatasetSource:
 
         `absolute`: counts by one actor (user, program, machine, shape); `cell`: the whole cell.
         """
-        known = {one.name: one for one in FEATURE_SETS[self.feature_set].features}
+        known = {feature.name: feature for feature in FEATURE_SETS[self.feature_set].features}
         features = [known[name] for name in self.feature_names]
         return {
             ABSOLUTE: np.array(
-                [one.unit in ABSOLUTE_UNITS and one.key in ABSOLUTE_KEYS for one in features]
+                [
+                    feature.unit in ABSOLUTE_UNITS and feature.key in ABSOLUTE_KEYS
+                    for feature in features
+                ]
             ),
-            CELL: np.array([one.key == "cell" for one in features]),
+            CELL: np.array([feature.key == "cell" for feature in features]),
         }
 
     @property
@@ -101,7 +104,7 @@ class DatasetSource:
         """Yield the features of some rows (rising positions), in pieces, in order."""
         if self.dataset.anchor == "grid":
             yield from chunk_features(
-                self.dataset.folder, self._chosen(positions), self.feature_set
+                self.dataset.folder, self._chosen_frames(positions), self.feature_set
             )
             return
         for start in range(0, self.dataset.rows, ROWS_PER_CHUNK):
@@ -110,7 +113,7 @@ class DatasetSource:
             if low < high:
                 yield self.dataset.features(rows=slice(start, stop))[positions[low:high] - start]
 
-    def _chosen(self, positions: Ints) -> Iterator[pl.DataFrame]:
+    def _chosen_frames(self, positions: Ints) -> Iterator[pl.DataFrame]:
         """Yield the anchors at some positions."""
         start = 0
         for chunk in self.dataset.anchor_chunks(GRID_ROWS_PER_CHUNK):

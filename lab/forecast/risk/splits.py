@@ -103,8 +103,8 @@ def segment_bounds(time_us: Ints, segment: Ints) -> dict[int, tuple[int, int]]:
     running = time_us > 0
     times, segments = time_us[running], segment[running]
     return {
-        int(one): (int(times[segments == one].min()), int(times[segments == one].max()))
-        for one in np.unique(segments)
+        int(segment): (int(times[segments == segment].min()), int(times[segments == segment].max()))
+        for segment in np.unique(segments)
     }
 
 
@@ -117,14 +117,14 @@ def training_rows(rows: Rows, cut: Cut) -> Bools:
 def time_splits(rows: Rows, cut: Cut, past: Past) -> dict[str, Split]:
     """Return every honest split that has test rows, by name."""
     train = training_rows(rows, cut)
-    seen = past.first_event.of(rows.job) < cut.cut_us
+    seen_before = past.first_event.of(rows.job) < cut.cut_us
     same = (rows.segment == cut.segment) & (rows.time_us >= cut.cut_us)
     later = (rows.segment != cut.segment) & (rows.time_us > cut.end_us)
     tests = {
-        UNSEEN: same & ~seen,
-        SEEN: same & seen,
-        LATER_UNSEEN: later & ~seen,
-        LATER_SEEN: later & seen,
+        UNSEEN: same & ~seen_before,
+        SEEN: same & seen_before,
+        LATER_UNSEEN: later & ~seen_before,
+        LATER_SEEN: later & seen_before,
     }
     splits = {name: Split(name, train, test) for name, test in tests.items() if test.any()}
     for split in splits.values():
@@ -154,9 +154,11 @@ def check(split: Split, rows: Rows, cut: Cut) -> None:
 def illusion(rows: Rows, segment: int, seed: int) -> Split:
     """Return the random row split, 60 % training and 40 % test: what nobody should believe."""
     within = rows.segment == segment
-    drawn = fractions(rows.position, seed)
+    shares = fractions(rows.position, seed)
     return Split(
-        ILLUSION, within & (drawn < ILLUSION_TRAIN_SHARE), within & (drawn >= ILLUSION_TRAIN_SHARE)
+        ILLUSION,
+        within & (shares < ILLUSION_TRAIN_SHARE),
+        within & (shares >= ILLUSION_TRAIN_SHARE),
     )
 
 

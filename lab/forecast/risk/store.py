@@ -52,9 +52,11 @@ class TrainingStore:
         partial.mkdir(parents=True)
         for name, raw in trained.members.items():
             (partial / f"{name}.ubj").write_bytes(raw)
-        found = trained.out_of_fold
-        columns: dict[str, Any] = {name: getattr(found, name) for name in FOLD_COLUMNS}
-        np.savez(partial / "folds.npz", score=found.scores[MEAN], jobs=trained.jobs, **columns)
+        predictions = trained.out_of_fold
+        columns: dict[str, Any] = {name: getattr(predictions, name) for name in FOLD_COLUMNS}
+        np.savez(
+            partial / "folds.npz", score=predictions.scores[MEAN], jobs=trained.jobs, **columns
+        )
         record = {
             "key": key,
             "members": list(trained.members),
@@ -78,8 +80,8 @@ class TrainingStore:
         if self.key(minutes) is None:
             return None
         record = json.loads((place / RECORD).read_text(encoding="utf-8"))
-        with np.load(place / "folds.npz") as kept:
-            columns = {name: kept[name] for name in (*FOLD_COLUMNS, "score", "jobs")}
+        with np.load(place / "folds.npz") as arrays:
+            columns = {name: arrays[name] for name in (*FOLD_COLUMNS, "score", "jobs")}
         curve = record["curve"]
         return Trained(
             members={name: (place / f"{name}.ubj").read_bytes() for name in record["members"]},

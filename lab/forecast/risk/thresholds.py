@@ -34,17 +34,17 @@ class RiskSample:
     of_nodes: bool
 
 
-def risk_sample(rows: Rows, found: OutOfFold, curve: Curve, horizon_us: int) -> RiskSample:
+def risk_sample(rows: Rows, predictions: OutOfFold, curve: Curve, horizon_us: int) -> RiskSample:
     """Return node risks every five minutes of the last fold; row risks where there are no nodes.
 
     An attempt counts from its own row for as long as it runs, at most for the horizon: later its
     prediction is out of date.
     """
-    last = found.fold == found.fold.max()
-    chosen = np.searchsorted(rows.position, found.position[last])
-    probability = curve.apply(found.scores[MEAN][last])
+    last = predictions.fold == predictions.fold.max()
+    chosen = np.searchsorted(rows.position, predictions.position[last])
+    probability = curve.apply(predictions.scores[MEAN][last])
     machine, begun = rows.machine[chosen], rows.time_us[chosen]
-    if (machine < 0).all() or (found.weight[last] != 1.0).any():
+    if (machine < 0).all() or (predictions.weight[last] != 1.0).any():
         return RiskSample(probability, of_nodes=False)
     ended = np.where(rows.end_us[chosen] == STILL_RUNNING, begun + horizon_us, rows.end_us[chosen])
     until = np.minimum(ended, begun + horizon_us)

@@ -188,7 +188,7 @@ def _out_of_fold(
         learning, _ = pool.learning(before, options)
         boosters = _fit(options.members, learning, options, say, f"fold {fold.number}")
         matrix = pool.matrix[window]
-        single = [mean_probability([one], matrix) for one in boosters]
+        single = [mean_probability([booster], matrix) for booster in boosters]
         parts.append({
             "window": window,
             "fold": np.full(len(window), fold.number, dtype=np.int64),

@@ -43,13 +43,13 @@ class Check:
 
 def checks_of(splits: Mapping[str, ReportedSplit], rolling: CalibrationFigures) -> list[Check]:
     """Return every check over a horizon's splits and its rolling windows."""
-    found: list[Check] = []
+    checks: list[Check] = []
     for name, figures in splits.items():
-        found += _orders(name, figures)
+        checks += _orders(name, figures)
         if name in HONEST:
-            found.append(_no_leak(name, figures))
-    found += _calibration(rolling)
-    return found
+            checks.append(_no_leak(name, figures))
+    checks += _calibration(rolling)
+    return checks
 
 
 def _orders(split: str, figures: SplitFigures) -> list[Check]:

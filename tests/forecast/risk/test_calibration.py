@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lab.forecast.risk.calibration import Curve, fit_curve, recalibrate
-from lab.forecast.risk.metrics import brier_skill, expected_observed
+from lab.forecast.risk.metrics import brier_skill, expected_to_observed
 from lab.forecast.risk.splits import fractions
 
 SIZE = 6_000
@@ -26,8 +26,8 @@ def test_a_curve_corrects_the_total_and_keeps_the_order() -> None:
     curve = fit_curve(score[::2], label[::2], EACH_ITS_OWN[::2])
     rest = curve.apply(score[1::2])
 
-    assert expected_observed(label[1::2], score[1::2]) > 1.6
-    assert expected_observed(label[1::2], rest) == pytest.approx(1.0, abs=0.15)
+    assert expected_to_observed(label[1::2], score[1::2]) > 1.6
+    assert expected_to_observed(label[1::2], rest) == pytest.approx(1.0, abs=0.15)
     assert brier_skill(label[1::2], rest) > brier_skill(label[1::2], score[1::2])
     assert (np.diff(np.asarray(curve.x)) > 0).all()
     assert (np.diff(np.asarray(curve.y)) > 0).all()
@@ -73,7 +73,7 @@ def test_recalibration_brings_a_biased_score_back() -> None:
     later = time >= 20_000
 
     assert (found[~later] == score[~later]).all()
-    assert expected_observed(label[later], found[later]) == pytest.approx(1.0, abs=0.2)
+    assert expected_to_observed(label[later], found[later]) == pytest.approx(1.0, abs=0.2)
 
 
 def test_one_crash_loop_does_not_bend_the_curve_far() -> None:

@@ -75,7 +75,7 @@ def test_a_drawn_negative_counts_for_those_left_out() -> None:
     label, probability, weight = [1, 0, 0], [0.5, 0.2, 0.1], [1, 3, 2]
     whole = ([1, 0, 0, 0, 0, 0], [0.5, 0.2, 0.2, 0.2, 0.1, 0.1])
 
-    for figure in (metrics.brier, metrics.brier_skill, metrics.expected_observed):
+    for figure in (metrics.brier, metrics.brier_skill, metrics.expected_to_observed):
         assert figure(label, probability, weight) == pytest.approx(figure(*whole))
 
 
