@@ -18,7 +18,7 @@ from schemas.actions import AGENT_NAME, Action
 
 PARENT = "services.agents"
 ORIGINAL = ("safety", "efficiency", "admission")
-"""The agents of the seed systems, by letter. Texts and scales that name no agent mean these three, as
+"""The agents of the baseline systems, by letter. Texts and scales that name no agent mean these three, as
 recordings from before the registry do.
 """
 _COLOUR = re.compile(r"#[0-9a-f]{6}")

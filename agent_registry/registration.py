@@ -30,7 +30,7 @@ class AgentRegistration(Generic[T]):
     prediction: Literal["risk", "demand"] | None
     """The prediction it waits for; None when it judges the observation alone."""
     thresholds: type[T]
-    """Its thresholds; their defaults are the profile `seed`."""
+    """Its thresholds; their defaults are the profile `baseline-rules`."""
     judge: Judge[T]
     """Its policy."""
     reward: RewardTerms

@@ -30,7 +30,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--mode", "run.mode", "shadow|active"),
     Flag("--model", "inference.model", "NAME|FOLDER"),
     Flag("--demand-model", "inference.demand_model", "NAME|FOLDER"),
-    Flag("--profile", "agents.profile", "seed|forecast"),
+    Flag("--profile", "agents.profile", "baseline-rules|forecast"),
     Flag("--frozen-after", "run.frozen_seconds", "DURATION"),
     Flag("--seed", "run.seed", "N"),
     Flag("--record", "run.record", "FILE"),

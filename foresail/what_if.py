@@ -83,7 +83,9 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--model", action="append", default=[], metavar="DIR", help="predict with this model"
     )
-    parser.add_argument("--profile", metavar="NAME", help="policy profile: seed or forecast")
+    parser.add_argument(
+        "--profile", metavar="NAME", help="policy profile: baseline-rules or forecast"
+    )
     parser.add_argument(
         "--rules", metavar="FILE", help="the referee's rules in another order (TOML)"
     )

@@ -27,7 +27,7 @@ class ClosedBy(StrEnum):
 
 
 class RefereeRule(StrEnum):
-    """The referee's rules, in the order in which they are tried (seed-systems 1.b.5)."""
+    """The referee's rules, in the order in which they are tried."""
 
     NO_PROPOSALS = "no_proposals"
     ALL_NOOP = "all_noop"

@@ -26,7 +26,7 @@ class ObservedNodes(Table):
     cpu_allocatable_cores: tuple[Rounded, ...] = ()
     memory_allocatable_bytes: tuple[int, ...] = ()
     cpu_requested_ratio: tuple[Ratio, ...] = ()
-    """Requests of the pods on the node / allocatable, clipped to 1 (the seed's cpu_util)."""
+    """Requests of the pods on the node / allocatable, clipped to 1 (the baseline's cpu_util)."""
     memory_requested_ratio: tuple[Ratio, ...] = ()
     cpu_used_ratio: tuple[Ratio | None, ...] = ()
     """Metrics Server usage / allocatable; None when missing."""
@@ -52,11 +52,11 @@ class ObservedPods(Table):
     pending_class: tuple[str | None, ...] = ()
     """A `PendingClass` value for Pending pods."""
     urgency_ratio: tuple[Ratio, ...] = ()
-    """The seed's urgency: 1.0 if Failed, Pending, restarted or not ready, else 0.2, 0 when
+    """The baseline's urgency: 1.0 if Failed, Pending, restarted or not ready, else 0.2, 0 when
     Succeeded.
     """
     restarts: tuple[int, ...] = ()
-    """The seed's queue_priority."""
+    """The baseline's queue_priority."""
     alive: tuple[bool, ...] = ()
     """False once the pod has Failed."""
     waiting_seconds: tuple[Seconds | None, ...] = ()

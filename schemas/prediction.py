@@ -26,7 +26,7 @@ class RiskTable(Table):
     """Failure risk by node; `ids` are node names."""
 
     risk_ratio: tuple[Ratio, ...] = ()
-    """Probability (or the seed's score) that the node's workloads fail within the horizon."""
+    """Probability (or the baseline's score) that the node's workloads fail within the horizon."""
 
 
 class DemandTable(Table):
@@ -92,7 +92,7 @@ class Prediction(EventData):
     `attempt_failed`: a pod on it Failed, or a container of one ended with an error.
     """
     demand: Literal["requested_load", "peak_use"] = "requested_load"
-    """Demand: what it foresees. `requested_load`: the seed's load of the requests when the horizon
+    """Demand: what it foresees. `requested_load`: the baseline's load of the requests when the horizon
     ends. `peak_use`: the greatest use of CPU or memory within it, requests where nothing is measured.
     """
 

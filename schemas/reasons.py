@@ -26,7 +26,7 @@ class Reason(StrEnum):
     NO_NODES = "no_nodes"
     """The observation holds no node that could be judged."""
     LOAD_TOO_LOW = "load_too_low"
-    """The seed's gate on throttle: risk comes from health, not from load, so throttling would not
+    """The baseline's gate on throttle: risk comes from health, not from load, so throttling would not
     help.
     """
     SUPERSEDED = "superseded"
@@ -124,7 +124,7 @@ class Reason(StrEnum):
 
 
 class PendingClass(StrEnum):
-    """Why a pod is Pending; never flattened to one score (seed-systems 4.2)."""
+    """Why a pod is Pending; never flattened to one score."""
 
     INSUFFICIENT_CPU = "insufficient_cpu"
     INSUFFICIENT_MEMORY = "insufficient_memory"

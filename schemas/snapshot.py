@@ -162,6 +162,6 @@ class SnapshotWorkloads(FramedData):
     waiting_omitted: dict[str, int] = {}
     """Of the pods omitted, those that are Pending and have no node, by namespace."""
     bare_pods_succeeded: Count
-    """Succeeded pods that no Job owns (the seed counts them as completed tasks)."""
+    """Succeeded pods that no Job owns (the baseline counts them as completed tasks)."""
     workloads: WorkloadTable | None
     pods: PodTable | None

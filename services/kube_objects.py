@@ -197,7 +197,7 @@ class Pod(KubeStruct, frozen=True):
 
     @property
     def unhealthy(self) -> bool:
-        """Whether it is Failed, Pending, Unknown or not ready (the seed's rule)."""
+        """Whether it is Failed, Pending, Unknown or not ready (the baseline's rule)."""
         if self.status.phase == "Succeeded":
             return False
         return self.status.phase != "Running" or not self.ready

@@ -98,7 +98,7 @@ def producer_of(data: EventData) -> str:
 
 
 def observed_nodes(rows: Rows | int = 3) -> ObservedNodes:
-    """Return a node table; power follows the seed's model unless given."""
+    """Return a node table; power follows the baseline's model unless given."""
     complete = fill_rows(rows, {**NODE, "power_watts": None})
     for row in complete.values():
         if row["power_watts"] is None:
@@ -252,7 +252,7 @@ def make_proposal(
         "action": make_action(agent, kind, target, **(parameters or {})),
         "score": score,
         "priority": PRIORITIES.get(agent, 9),
-        "profile": "seed",
+        "profile": "baseline-rules",
         "rule": "",
         "text": f"{agent} wants {kind}",
     }
@@ -299,7 +299,7 @@ def make_decision(
         "overridden": {},
         "missing": (),
         "repeat_count": 1,
-        "profile": "seed",
+        "profile": "baseline-rules",
     }
     return Decision(**{**default, **fields})
 

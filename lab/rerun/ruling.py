@@ -42,7 +42,7 @@ class RulingStage:
         chained: bool,
         rules: Sequence[Rule] | None = None,
     ) -> None:
-        """Rule by `rules`, the seed's by default; `chained` counts its own rows of decisions."""
+        """Rule by `rules`, the baseline's by default; `chained` counts its own rows of decisions."""
         self._compare = Comparer(origin, self.process, self.layer)
         self._rules = RULES if rules is None else tuple(rules)
         self._grounded = from_start

@@ -1,9 +1,11 @@
 """Policy profiles as data: named sets of thresholds.
 
-`seed` is the seed's formula and thresholds exactly. `forecast` belongs to trained models: their
-manifests hold thresholds that follow from action budgets (safety: the risk model's, efficiency: the
-demand model's). An agent whose number no trained model predicts keeps the seed's thresholds, so
-`forecast` without any model is refused instead of being filled with numbers nobody measured.
+`baseline-rules` holds the thresholds of the systems that Foresail grew from, exactly; files and
+recordings from before it was called so say `seed`, and events carry the name that the settings say.
+`forecast` belongs to trained models: their manifests hold thresholds that follow from action budgets
+(safety: the risk model's, efficiency: the demand model's). An agent whose number no trained model
+predicts keeps the baseline's thresholds, so `forecast` without any model is refused instead of being
+filled with numbers nobody measured.
 """
 
 from __future__ import annotations
@@ -32,9 +34,9 @@ class Profile:
     """None: they come from a model's manifest."""
 
 
-SEED = Profile(
-    name="seed",
-    text="the seed formula's thresholds, exactly",
+BASELINE_RULES = Profile(
+    name="baseline-rules",
+    text="the baseline formula's thresholds, exactly",
     thresholds={agent.name: agent.thresholds() for agent in registered_agents()},
 )
 FORECAST = Profile(
@@ -42,9 +44,15 @@ FORECAST = Profile(
     text="a trained model's thresholds by action budget, from its manifest",
     thresholds=None,
 )
-PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (SEED, FORECAST)}
+PROFILES: Mapping[str, Profile] = {profile.name: profile for profile in (BASELINE_RULES, FORECAST)}
+ALIASES: Mapping[str, str] = {"seed": BASELINE_RULES.name}
+"""Earlier names of profiles; they stay in recordings, and in files that name them."""
 ModelThresholds = Mapping[str, Mapping[str, float]]
 """By agent and field, as manifests give them."""
+
+
+def _profile_named(name: str) -> Profile | None:
+    return PROFILES.get(ALIASES.get(name, name))
 
 
 def published_name(profile: str, by_model: ModelThresholds, given: Iterable[Thresholds]) -> str:
@@ -52,7 +60,8 @@ def published_name(profile: str, by_model: ModelThresholds, given: Iterable[Thre
 
     Thresholds that differ from it make it `<name>+changed`.
     """
-    known = PROFILES[profile].thresholds or of_models(by_model)
+    named = _profile_named(profile)
+    known = (named.thresholds if named else None) or of_models(by_model)
     differs = any(thresholds not in known.values() for thresholds in given)
     return f"{profile}+changed" if differs else profile
 
@@ -65,7 +74,7 @@ def of_models(by_model: ModelThresholds) -> Mapping[AgentName, Thresholds]:
             cannot have.
     """
     found: dict[AgentName, Thresholds] = {}
-    for agent, usual in (SEED.thresholds or {}).items():
+    for agent, usual in (BASELINE_RULES.thresholds or {}).items():
         try:
             found[agent] = type(usual).model_validate(dict(by_model.get(agent, {})))
         except ValidationError as error:
@@ -96,14 +105,16 @@ def check_profile(name: str, by_model: ModelThresholds) -> None:
     Raises:
         ConfigError: naming the profile and what to use.
     """
-    profile = PROFILES.get(name)
+    profile = _profile_named(name)
     if profile is None:
         usable = ", ".join(sorted(PROFILES))
         raise ConfigError("agents.profile", name, f"use one of: {usable}")
     if profile.thresholds is None and not by_model:
         why = "its thresholds come from a trained model's manifest"
         raise ConfigError(
-            "agents.profile", name, f"{why}; name one as agents.risk_model, or use seed"
+            "agents.profile",
+            name,
+            f"{why}; name one as agents.risk_model, or use {BASELINE_RULES.name}",
         )
 
 

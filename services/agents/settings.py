@@ -15,6 +15,7 @@ from agent_registry.thresholds import Thresholds
 from schemas.actions import AgentName
 from schemas.model import DataModel
 from services.agents.profiles import (
+    BASELINE_RULES,
     FORECAST,
     check_order,
     check_profile,
@@ -31,14 +32,14 @@ class CommonSettings(DataModel):
         ConfigError: an unknown or unusable profile, or thresholds out of order.
     """
 
-    profile: str = "seed"
-    """Policy profile: `seed`, or `forecast` with a trained model's thresholds."""
+    profile: str = BASELINE_RULES.name
+    """Policy profile: `baseline-rules`, or `forecast` with a trained model's thresholds."""
     risk_model: str = ""
     """Profile `forecast`: the model whose manifest holds agent A's thresholds, as a folder or the name
     of a shipped model. `foresail up` takes it from inference.model.
     """
     demand_model: str = ""
-    """Profile `forecast`: the model whose manifest holds agent B's thresholds. Unset: the seed's.
+    """Profile `forecast`: the model whose manifest holds agent B's thresholds. Unset: the baseline's.
 
     `foresail up` takes it from inference.demand_model.
     """

@@ -1,6 +1,6 @@
 """From snapshot tables to the observation: ratios, classes, totals and the provenance of each.
 
-Formulas are the seed's (requests over allocatable, queue, SLA violations, urgency), with its faults
+Formulas are the baseline's (requests over allocatable, queue, SLA violations, urgency), with its faults
 mended: finished pods hold nothing, a missing source gives no rows instead of zeros, and pods of
 Kubernetes' own namespaces are judged only when asked for.
 """

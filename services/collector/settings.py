@@ -14,7 +14,7 @@ from schemas.model import DataModel
 class PowerModel(DataModel):
     """Watts of one node: `idle + cpu_scale * cpu_ratio * clock_scale + mem_scale * memory_ratio`.
 
-    Defaults are the seed's constants; the other names are those of its calibration file.
+    Defaults are the baseline's constants; the other names are those of its calibration file.
     """
 
     idle_watts: float = Field(default=80.0, ge=0)
@@ -24,8 +24,8 @@ class PowerModel(DataModel):
     mem_full_scale_watts: float = Field(default=60.0, ge=0)
     """Watts on top of idle when all memory is in use."""
     sleep_watts: float = Field(default=12.0, ge=0)
-    """Watts of a sleeping node (suspend to RAM of a server; the seed has no such state)."""
-    source: str = "seed constants"
+    """Watts of a sleeping node (suspend to RAM of a server; the baseline has no such state)."""
+    source: str = "baseline constants"
     """Where the coefficients come from; change it together with them."""
 
 
@@ -58,7 +58,7 @@ class CollectorSettings(DataModel):
     limits: AgeLimits = AgeLimits()
     """Ages from which signals are stale."""
     failed_pod_seconds: float = Field(default=300.0, ge=0)
-    """Cluster seconds for which a pod that Failed counts as unhealthy. The seed counts it for as
+    """Cluster seconds for which a pod that Failed counts as unhealthy. The baseline counts it for as
     long as the API keeps the object, so one failed Job marks its node for hours."""
     listed_pods: int = Field(default=500, ge=1)
     """Most single pods listed in one snapshot (the message must stay under 1 MiB); the queue counts

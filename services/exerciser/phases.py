@@ -1,7 +1,7 @@
 """The nine phases as data: how much load, and which decision it is meant to bring about.
 
 Load is a node's requests after the phase is applied, as shares of its allocatable CPU and memory.
-The seed's risk and demand of a calm node are `0.55 * cpu + 0.35 * memory`; the shares are chosen so
+The baseline's risk and demand of a calm node are `0.55 * cpu + 0.35 * memory`; the shares are chosen so
 that this falls into the band of the intended action, on nodes of any size:
 
 ```
@@ -38,7 +38,7 @@ class Shares:
 
     @property
     def pressure(self) -> float:
-        """The seed's risk and demand of a node on which every pod is well."""
+        """The baseline's risk and demand of a node on which every pod is well."""
         return CPU_WEIGHT * self.cpu_ratio + MEMORY_WEIGHT * self.memory_ratio
 
     @property

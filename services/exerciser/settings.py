@@ -13,7 +13,7 @@ class ExerciserSettings(DataModel):
     """Settings of the exerciser's process."""
 
     phase_cycles: int = Field(default=3, ge=2)
-    """Cycles for which a phase stays on. The first may still see pods starting (which the seed
+    """Cycles for which a phase stays on. The first may still see pods starting (which the baseline
     calls unhealthy); the intended effect is judged on the last one."""
     rounds: int = Field(default=0, ge=0)
     """How often to go through the nine phases; 0: until stopped."""

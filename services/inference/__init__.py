@@ -1,4 +1,4 @@
-"""Inference: failure risk and demand of every node, by the seed's formula or by trained models.
+"""Inference: failure risk and demand of every node, by the baseline formula or by trained models.
 
 Reads:     observation, its own prediction.*; for trained risk models also snapshot.placements and
            snapshot.workloads, which tell what became of attempts.

@@ -1,6 +1,6 @@
-"""The seed's formula as a named predictor: `seed-formula/1`.
+"""The baseline formula as a named predictor: `seed-formula/1`.
 
-Per node (seed-systems 1.b.7):
+Per node:
 
     load   = 0.55 * cpu + 0.35 * memory
     health = 0.95 if any pod is unhealthy, else 0.7 if any pod restarted, else 0
@@ -8,7 +8,7 @@ Per node (seed-systems 1.b.7):
     demand = load
 
 cpu and memory are requests / allocatable. With `use_measured` they are the measured ratios where
-there are any, as the seed did with Prometheus set; the model id then says so. The numbers are
+there are any, as the baseline did with Prometheus set; the model id then says so. The numbers are
 scores, not probabilities, and the formula has no horizon of its own: the one it carries only says
 when a prediction is scored.
 """
@@ -33,7 +33,7 @@ from services.inference.predictor import Explanation, Forecast, Term
 
 @dataclass(frozen=True, slots=True)
 class BaselineFormula:
-    """The seed's risk and demand."""
+    """The baseline's risk and demand."""
 
     horizon_seconds: float
     use_measured: bool = False
@@ -126,7 +126,7 @@ def _weighted_term(feature: str, value: Number, weight: float) -> Term:
 
 
 def _load(terms: tuple[Term, Term]) -> float:
-    """Return cpu part + memory part, added in that order as the seed does."""
+    """Return cpu part + memory part, added in that order as the baseline does."""
     return terms[0].contribution + terms[1].contribution
 
 

@@ -38,7 +38,7 @@ class InferenceSettings(DataModel):
     Changes the model id.
     """
     horizon_seconds: float = Field(default=60.0, gt=0)
-    """Cluster seconds after which a prediction of the formula is scored; the seed names none.
+    """Cluster seconds after which a prediction of the formula is scored; the baseline names none.
 
     One minute lets a short run see scores. A trained model brings its own.
     """

@@ -1,4 +1,4 @@
-"""What the seed's one-step model says an action leads to (seed-systems 1.b.10).
+"""What the baseline's one-step model says an action leads to.
 
 It is applied to the observation that was judged; its result is paid by the same terms as what was
 observed afterwards. Health, completions and deaths are outside the model and stay as they were.
@@ -26,7 +26,7 @@ from schemas.view import ObservationView
 
 CPU_WEIGHT, MEMORY_WEIGHT = 0.55, 0.35
 WATTS_PER_CPU, WATTS_PER_MEMORY = 120.0, 60.0
-"""Slopes of the seed's power model, 80 + 120 cpu + 60 memory."""
+"""Slopes of the baseline's power model, 80 + 120 cpu + 60 memory."""
 MIGRATED_FROM, MIGRATED_TO = (-0.12, -0.10), (0.08, 0.07)
 REPLICATED_TO = (0.05, 0.05)
 SWITCHED_ON = (0.10, 0.08)
@@ -44,7 +44,7 @@ class Load:
 
     @property
     def demand_ratio(self) -> float:
-        """The seed's demand of a node."""
+        """The baseline's demand of a node."""
         return CPU_WEIGHT * self.cpu_ratio + MEMORY_WEIGHT * self.memory_ratio
 
     def plus(self, step: tuple[float, float]) -> Load:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agent_registry.discovery import agent_names
 from bus.errors import ConfigError, InputError
 from services.agents.settings import AgentSettings
 
@@ -29,12 +30,12 @@ from services.agents.settings import AgentSettings
             {"admission": {"hold_queue_length": 90}},
             "agents.admission.hold_queue_length = 90: set it below deprioritize_queue_length (80)",
         ),
-        ({"profile": "sead"}, "agents.profile = sead: use one of: forecast, seed"),
+        ({"profile": "sead"}, "agents.profile = sead: use one of: baseline-rules, forecast"),
         (
             {"profile": "forecast"},
             (
                 "agents.profile = forecast: its thresholds come from a trained model's manifest; "
-                "name one as agents.risk_model, or use seed"
+                "name one as agents.risk_model, or use baseline-rules"
             ),
         ),
     ],
@@ -48,12 +49,26 @@ def test_unusable_settings_name_field_value_and_remedy(settings: dict[str, Any],
 
 
 def test_changed_thresholds_change_the_name_of_the_profile() -> None:
-    """A proposal never claims to follow the seed when its numbers do not."""
+    """A proposal never claims to follow the baseline when its numbers do not."""
     settings = AgentSettings.model_validate({"safety": {"replicate_risk_ratio": 0.9}})
 
-    assert settings.profile_of("safety") == "seed+changed"
-    assert settings.profile_of("admission") == "seed"
+    assert settings.profile_of("safety") == "baseline-rules+changed"
+    assert settings.profile_of("admission") == "baseline-rules"
     assert settings.announcement("safety")["thresholds"]["replicate_risk_ratio"] == 0.9
+
+
+@pytest.mark.parametrize("name", ["seed", "baseline-rules"])
+def test_a_profile_goes_by_its_old_name_too(name: str) -> None:
+    """Older files say `seed` and get the same thresholds; events carry the name that was given."""
+    settings = AgentSettings.model_validate({"profile": name})
+    changed = AgentSettings.model_validate(
+        {"profile": name, "safety": {"replicate_risk_ratio": 0.9}}
+    )
+
+    for agent in agent_names():
+        assert settings.thresholds(agent) == AgentSettings().thresholds(agent)
+        assert settings.announcement(agent)["profile"] == name
+    assert changed.profile_of("safety") == f"{name}+changed"
 
 
 def test_settings_survive_the_environment() -> None:
@@ -67,7 +82,7 @@ RISK = {"replicate_risk_ratio": 0.09, "migrate_risk_ratio": 0.05, "throttle_risk
 
 
 def test_the_forecast_profile_takes_its_thresholds_from_the_model() -> None:
-    """Agent A acts by the manifest's numbers; agents without a trained model by the seed's."""
+    """Agent A acts by the manifest's numbers; agents without a trained model by the baseline's."""
     settings = AgentSettings.model_validate(
         {"profile": "forecast", "model_thresholds": {"safety": RISK}}
     )

@@ -66,7 +66,7 @@ def test_texts_that_are_no_quantity(text: str) -> None:
     ("text", "expected"), [("250m", 0.25), ("1500000000n", 1.5), ("300u", 0.0003), ("2", 2.0)]
 )
 def test_cores_of_metrics_and_specs(text: str, expected: float) -> None:
-    """Nano- and micro-cores of the Metrics Server are read too (the seed raised an error)."""
+    """Nano- and micro-cores of the Metrics Server are read too (the baseline raised an error)."""
     assert parse_cores(text) == expected
 
 

@@ -99,7 +99,7 @@ def test_placements_of_too_many_namespaces_are_summed_by_node(look: Look) -> Non
 
 
 def test_finished_pods_hold_nothing(look: Look) -> None:
-    """Requests of Succeeded and Failed pods are free again (the seed went on counting them)."""
+    """Requests of Succeeded and Failed pods are free again (the baseline went on counting them)."""
     cluster = ScriptedCluster(
         nodes=[node("n1")],
         pods=[

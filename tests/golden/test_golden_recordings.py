@@ -41,6 +41,13 @@ def test_the_oldest_one_needs_its_upcasters() -> None:
     assert what_if(FOLDER / "v0.fslog", {}, from_layer="observation").empty
 
 
+def test_a_profile_by_its_new_name_decides_the_same() -> None:
+    """Recordings made under `seed` verify as they are, and `baseline-rules` changes no decision."""
+    report = what_if(FOLDER / "v1.fslog", {"agents.profile": "baseline-rules"})
+
+    assert report.empty
+
+
 def test_a_wrong_decision_is_found(capsys: pytest.CaptureFixture[str]) -> None:
     """The recording that must fail fails, at the decision that was changed."""
     assert 1 == main(["verify", str(FOLDER / "must_fail.fslog"), "--json"])

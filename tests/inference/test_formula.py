@@ -1,4 +1,4 @@
-"""The seed formula, number by number."""
+"""The baseline formula, number by number."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from tests.builders import ORIGIN, make_observation, stamp_event
 
 @pytest.fixture
 def handler() -> InferenceHandler:
-    """Inference with the seed formula, and nothing beside it."""
+    """Inference with the baseline formula, and nothing beside it."""
     return build(InferenceSettings(shadow_models=()), ORIGIN)
 
 

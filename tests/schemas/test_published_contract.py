@@ -12,10 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from schemas.actions import BaseAction
+from schemas.baseline_fields import BASELINE_FIELDS
 from schemas.export import generated_files, json_schema
 from schemas.model import DataModel, EventData
 from schemas.registry import EVENT_TYPES
-from schemas.seed_fields import SEED_FIELDS
 
 ROOT = Path(__file__).parents[2]
 CHECKER = Path(__file__).parent / "asyncapi"
@@ -54,21 +54,21 @@ def test_the_asyncapi_document_is_valid() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_seed_field_points_at_a_field_that_exists() -> None:
-    """The table from the seed's fields to ours names only fields of our models, or says why there
+def test_every_baseline_field_points_at_a_field_that_exists() -> None:
+    """The table from the baseline's fields to ours names only fields of our models, or says why there
     is none.
     """
     models = {kind.TYPE: kind for kind in EVENT_TYPES}
-    for field in SEED_FIELDS:
+    for field in BASELINE_FIELDS:
         event_type, _, path = field.path.partition(":")
         if not event_type:
-            assert field.note, field.seed
+            assert field.note, field.baseline
             continue
         model: Any = models[event_type]
         for name in path.split("."):
             if name == "parameters" and issubclass(model, BaseAction):
                 break  # what each kind of action has of its own is stored there
-            assert name in model.model_fields, f"{field.seed}: no {name} in {model.__name__}"
+            assert name in model.model_fields, f"{field.baseline}: no {name} in {model.__name__}"
             model = _inner(model.model_fields[name].annotation)
 
 

@@ -68,7 +68,7 @@ def after(action: Action, **totals: Any) -> tuple[Situation, Situation]:
     ],
 )
 def test_load_follows_the_action(action: Action, demand: float, watts: float) -> None:
-    """Highest demand and power move by the seed's steps, and by nothing else."""
+    """Highest demand and power move by the baseline's steps, and by nothing else."""
     before, then = after(action)
     assert then.max_demand_ratio == pytest.approx(demand, abs=1e-6)
     assert then.energy_watts - before.energy_watts == pytest.approx(watts, abs=1e-6)

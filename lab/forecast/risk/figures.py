@@ -33,13 +33,13 @@ from lab.forecast.risk.report_types import (
     WindowFigures,
 )
 from lab.forecast.risk.rows import MICROSECONDS, Bools, Rows
-from lab.forecast.risk.rules import BASE_RATE, JOB_RATE, NAME_RATE, SEED
+from lab.forecast.risk.rules import BASE_RATE, FORMULA, JOB_RATE, NAME_RATE
 from lab.forecast.risk.scoring import LOGISTIC, MODEL
 
 SHARES = (0.001, 0.01, 0.05)
 LEAD_SHARE = 0.01
 WINDOWS = 5
-BASELINES = (LOGISTIC, JOB_RATE, NAME_RATE, SEED, BASE_RATE)
+BASELINES = (LOGISTIC, JOB_RATE, NAME_RATE, FORMULA, BASE_RATE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 base rate            the training prevalence, the same for every row
 job failure rate     (FAILs of the job so far + p0) / (SCHEDULEs of the job so far + 1)
 name failure rate    the same per logical job name over ends: repeated runs of one program
-seed formula         max(health, 0.55 cpu + 0.35 memory) of the row's machine, where the features
+baseline formula     max(health, 0.55 cpu + 0.35 memory) of the row's machine, where the features
                      hold its load; health is 0.7 when the task had restarted
 """
 
@@ -18,8 +18,8 @@ from lab.forecast.risk.metrics import Floats
 from lab.forecast.risk.past import Past
 from lab.forecast.risk.rows import Matrix, Rows
 
-BASE_RATE, JOB_RATE, NAME_RATE, SEED = "base rate", "job rule", "name rule", "seed formula"
-SEED_INPUTS = ("machine_free_cpu_ratio", "machine_free_memory_ratio", "task_starts")
+BASE_RATE, JOB_RATE, NAME_RATE, FORMULA = "base rate", "job rule", "name rule", "baseline formula"
+FORMULA_INPUTS = ("machine_free_cpu_ratio", "machine_free_memory_ratio", "task_starts")
 
 
 def rule_scores(rows: Rows, past: Past, prior: float) -> dict[str, Floats]:
@@ -31,12 +31,12 @@ def rule_scores(rows: Rows, past: Past, prior: float) -> dict[str, Floats]:
     }
 
 
-def seed_scores(matrix: Matrix, names: Sequence[str]) -> Floats | None:
-    """Return the seed formula's scores; None when the features do not hold its inputs."""
-    if any(name not in names for name in SEED_INPUTS):
+def formula_scores(matrix: Matrix, names: Sequence[str]) -> Floats | None:
+    """Return the baseline formula's scores; None when the features do not hold its inputs."""
+    if any(name not in names for name in FORMULA_INPUTS):
         return None
     free_cpu, free_memory, starts = (
-        matrix[:, names.index(name)].astype(np.float64) for name in SEED_INPUTS
+        matrix[:, names.index(name)].astype(np.float64) for name in FORMULA_INPUTS
     )
     load = CPU_WEIGHT * _requested(free_cpu) + MEMORY_WEIGHT * _requested(free_memory)
     return np.maximum(np.where(starts > 0, RESTARTED_RISK, 0.0), load)

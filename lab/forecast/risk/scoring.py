@@ -16,7 +16,7 @@ from lab.forecast.risk.logistic import Logistic
 from lab.forecast.risk.metrics import Floats, Ints
 from lab.forecast.risk.past import Past
 from lab.forecast.risk.rows import Matrix, RiskData, Rows
-from lab.forecast.risk.rules import SEED, rule_scores, seed_scores
+from lab.forecast.risk.rules import FORMULA, formula_scores, rule_scores
 from lab.forecast.risk.splits import fractions
 
 MODEL, LOGISTIC = "model", "logistic"
@@ -56,7 +56,7 @@ def score(
     """
     boosters = [load_booster(raw) for raw in members]
     names = list(data.feature_names)
-    found: dict[str, list[Floats]] = {MODEL: [], LOGISTIC: [], SEED: []}
+    found: dict[str, list[Floats]] = {MODEL: [], LOGISTIC: [], FORMULA: []}
     drawn = fractions(rows.position, 2) < SAMPLE_ROWS / max(1, len(rows))
     kept: list[Matrix] = []
     done = 0
@@ -64,9 +64,9 @@ def score(
         found[MODEL].append(mean_probability(boosters, matrix))
         if logistic is not None:
             found[LOGISTIC].append(logistic.predict(matrix))
-        seed = seed_scores(matrix, names)
-        if seed is not None:
-            found[SEED].append(seed)
+        formula = formula_scores(matrix, names)
+        if formula is not None:
+            found[FORMULA].append(formula)
         kept.append(matrix[drawn[done : done + len(matrix)]])
         done += len(matrix)
         progress(done, len(rows))

@@ -1,4 +1,4 @@
-"""Agent C, admission: protect the queue (seed-systems 1.b.4).
+"""Agent C, admission: protect the queue.
 
 It reads no prediction and does not wait for one.
 

@@ -1,4 +1,4 @@
-"""Thresholds of the admission agent; the defaults are the seed's numbers exactly (seed-systems 1.b.4)."""
+"""Thresholds of the admission agent; the defaults are the baseline's numbers exactly."""
 
 from __future__ import annotations
 

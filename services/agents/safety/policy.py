@@ -1,4 +1,4 @@
-"""Agent A, safety: act on the node with the highest failure risk (seed-systems 1.b.4).
+"""Agent A, safety: act on the node with the highest failure risk.
 
 First match wins: risk >= 0.83 replicate, >= 0.70 migrate, >= 0.50 throttle. Throttle has a gate:
 under SLA violations or a queue of 80 or more, a node whose CPU and memory are both below 0.72 is

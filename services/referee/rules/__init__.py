@@ -1,9 +1,9 @@
 """The referee's rules, one module each, in the order in which they are tried.
 
-The order is the seed's (seed-systems 1.b.5); the first rule that applies decides.
+The order is the baseline's; the first rule that applies decides.
 
-`safety_blind` is not in the seed, where agent A always saw; with every prediction there it never
-applies, so the seed's order holds.
+`safety_blind` is not in the baseline, where agent A always saw; with every prediction there it never
+applies, so the baseline's order holds.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Step 3: an action that protects wins over efficiency.
 
-Of the agents of the seed that is C with resource_cap, or admission queue, reject or deprioritize.
+Of the agents of the baseline that is C with resource_cap, or admission queue, reject or deprioritize.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Step 2: an agent with an action that preempts wins over everything.
 
-Of the agents of the seed that is A with migrate, replicate or throttle.
+Of the agents of the baseline that is A with migrate, replicate or throttle.
 """
 
 from __future__ import annotations

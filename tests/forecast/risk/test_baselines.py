@@ -18,7 +18,7 @@ from lab.forecast.risk.boosting import (
 from lab.forecast.risk.drift import MOVED, quantiles_of, stability
 from lab.forecast.risk.logistic import Logistic, fit_logistic
 from lab.forecast.risk.metrics import average_precision
-from lab.forecast.risk.rules import SEED_INPUTS, rule_scores, seed_scores
+from lab.forecast.risk.rules import FORMULA_INPUTS, formula_scores, rule_scores
 from lab.forecast.risk.splits import fractions
 from tests.forecast.risk.made import made_rows
 
@@ -80,10 +80,10 @@ def test_the_seed_formula_needs_its_inputs() -> None:
     """Load counts 0.55 and 0.35, a restart 0.7; without its columns there is no such baseline."""
     matrix = np.array([[0.0, 0.0, 0.0], [0.8, 1.0, 0.0], [0.8, 1.0, 2.0], [np.nan] * 3], np.float32)
 
-    found = seed_scores(matrix, list(SEED_INPUTS))
+    found = formula_scores(matrix, list(FORMULA_INPUTS))
     assert found is not None
     assert [0.9, 0.11, 0.7, 0.0] == pytest.approx(found.tolist(), abs=1e-6)
-    assert seed_scores(matrix, ["a", "b", "c"]) is None
+    assert formula_scores(matrix, ["a", "b", "c"]) is None
 
 
 def test_drift_sees_a_moved_feature_and_a_new_gap() -> None:

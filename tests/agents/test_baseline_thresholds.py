@@ -1,4 +1,4 @@
-"""The seed's thresholds, both sides of every boundary, rule by rule."""
+"""The baseline's thresholds, both sides of every boundary, rule by rule."""
 
 from __future__ import annotations
 
@@ -269,5 +269,5 @@ def test_admission_lists_all_its_comparisons_before_it_admits() -> None:
 
 @pytest.mark.parametrize("agent", agent_names())
 def test_the_seed_profile_holds_the_seeds_numbers(agent: AgentName) -> None:
-    """The default settings are the profile `seed`, unchanged, for every agent."""
-    assert AgentSettings().profile_of(agent) == "seed"
+    """The default settings are the profile `baseline-rules`, unchanged, for every agent."""
+    assert AgentSettings().profile_of(agent) == "baseline-rules"
