@@ -18,7 +18,7 @@ from twin.behaviour.pod_work import (
 )
 from twin.controllers.job import IGNORE_DISRUPTION
 from twin.controllers.pods_of import FIRST_NAME, START_NODES
-from twin.copying import copied
+from twin.copying import copy_object
 from twin.errors import ApiError
 from twin.intake import GPU
 from twin.part import Kept, Part
@@ -126,8 +126,8 @@ class Arrivals(Part):
             self._world.store.create("priorityclasses", "", entry)
 
     def _end(self, uid: str, namespace: str, name: str) -> None:
-        found = self._world.store.find("deployments", namespace, name)
-        if found is not None and found.uid == uid:
+        deployment = self._world.store.find("deployments", namespace, name)
+        if deployment is not None and deployment.uid == uid:
             self._world.store.delete("deployments", namespace, name)
 
 
@@ -157,7 +157,7 @@ def build_job(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
             "parallelism": arrival.replicas,
             "completions": arrival.replicas,
             "backoffLimit": 0 if arrival.outcome == "fail" else _TASK_RETRIES,
-            "podFailurePolicy": copied(IGNORE_DISRUPTION),
+            "podFailurePolicy": copy_object(IGNORE_DISRUPTION),
             "ttlSecondsAfterFinished": ttl_seconds,
             "template": _template(arrival, "Never"),
         },

@@ -90,12 +90,12 @@ class Checkpoint:
             packed = path.read_bytes()
             text = zstandard.ZstdDecompressor().decompress(packed)
             first, *lines = text.splitlines(keepends=True)
-            found = json.loads(first)
-            if found.get("checkpoint") != FORMAT:
+            header = json.loads(first)
+            if header.get("checkpoint") != FORMAT:
                 raise _unreadable_checkpoint(
-                    path, f"it has format {found.get('checkpoint')}, not {FORMAT}"
+                    path, f"it has format {header.get('checkpoint')}, not {FORMAT}"
                 )
-            head = Head(**found)
+            head = Head(**header)
         except OSError as error:
             raise _unreadable_checkpoint(path, f"it cannot be read ({error.strerror})") from error
         except (ValueError, TypeError, AttributeError, zstandard.ZstdError) as error:

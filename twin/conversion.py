@@ -26,8 +26,8 @@ def to_v1(obj: Object) -> Object:
     others = [metric for metric in spec.pop("metrics", None) or () if not _is_cpu(metric)]
     target = next(filter(_is_cpu, (obj.get("spec") or {}).get("metrics") or ()), None)
     if target is not None:
-        wanted = target["resource"]["target"]["averageUtilization"]
-        spec["targetCPUUtilizationPercentage"] = wanted
+        target_ratio = target["resource"]["target"]["averageUtilization"]
+        spec["targetCPUUtilizationPercentage"] = target_ratio
     for key, value in (
         (_METRICS, others),
         (_BEHAVIOR, spec.pop("behavior", None)),
@@ -54,8 +54,8 @@ def to_v2(obj: Object) -> Object:
     spec, metadata = dict(obj.get("spec") or {}), dict(obj.get("metadata") or {})
     status = dict(obj.get("status") or {})
     notes = dict(metadata.get("annotations") or {})
-    given = _read(notes.get(_METRICS))
-    metrics = list(given) if isinstance(given, list) else []
+    stored_metrics = _read(notes.get(_METRICS))
+    metrics = list(stored_metrics) if isinstance(stored_metrics, list) else []
     percent = spec.pop("targetCPUUtilizationPercentage", None)
     if percent is not None:
         target = {"type": "Utilization", "averageUtilization": percent}

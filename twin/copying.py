@@ -58,15 +58,16 @@ class Copier:
         return made
 
 
-def copied(value: Any) -> Any:
+def copy_object(value: Any) -> Any:
     """Return a copy of a Kubernetes object: its dicts and lists are new, all else is shared."""
     kind = type(value)
     if kind is dict:
         return {
-            key: copied(entry) if type(entry) in _NESTED else entry for key, entry in value.items()
+            key: copy_object(entry) if type(entry) in _NESTED else entry
+            for key, entry in value.items()
         }
     if kind is list:
-        return [copied(entry) if type(entry) in _NESTED else entry for entry in value]
+        return [copy_object(entry) if type(entry) in _NESTED else entry for entry in value]
     return value
 
 
@@ -89,7 +90,7 @@ def _tuple(copier: Copier, value: tuple[Any, ...]) -> tuple[Any, ...]:
     return value
 
 
-def _set(copier: Copier, value: set[Any]) -> set[Any]:
+def _copy_set(copier: Copier, value: set[Any]) -> set[Any]:
     del copier  # what a set holds cannot change
     return value.copy()
 
@@ -120,7 +121,7 @@ _HOW: dict[type, Copy] = {
     dict: _dict,
     list: _list,
     tuple: _tuple,
-    set: _set,
+    set: _copy_set,
     deque: _deque,
     np.ndarray: _array,
     **dict.fromkeys(SLOTS, Copier.record),

@@ -57,13 +57,13 @@ def read_state(
     world = json_of(["World", seed, Encoder().encode(asdict(config))])
     if next(lines, b"").rstrip(b"\n") != world:
         raise ValueError("it has another seed or configuration")
-    decoder, found = Decoder(), {}
+    decoder, state = Decoder(), {}
     for (name, part), line in zip(parts.items(), lines, strict=True):
         row = json.loads(line)
         if row[:2] != [name, list(part.KEEPS)]:
             raise ValueError(f"it keeps {row[:2]} where this version keeps {name}")
-        found[name] = decoder.decode(row[2])
-    return found
+        state[name] = decoder.decode(row[2])
+    return state
 
 
 class Encoder:
@@ -92,12 +92,12 @@ class Encoder:
         if known is not None:
             return ["r", known]
         self._records[value] = len(self._records)
-        found: list[Any] = ["R", type(value).__name__]
+        encoded: list[Any] = ["R", type(value).__name__]
         for slot in SLOTS[type(value)]:
             entry = getattr(value, slot)
             kind = type(entry)
-            found.append(entry if kind in _PLAIN else self._field(kind, entry))
-        return found
+            encoded.append(entry if kind in _PLAIN else self._field(kind, entry))
+        return encoded
 
     def shape(self, value: PodShape) -> list[Any]:
         """Write a pod's shape once, as the spec that it is measured from."""
@@ -193,11 +193,11 @@ def _float(encoder: Encoder, value: float) -> Any:
 
 def _dict(encoder: Encoder, value: dict[Any, Any]) -> list[Any]:
     encode = encoder.encode
-    found: list[Any] = ["d"]
+    encoded: list[Any] = ["d"]
     for key, entry in value.items():
-        found.append(encode(key))
-        found.append(encode(entry))
-    return found
+        encoded.append(encode(key))
+        encoded.append(encode(entry))
+    return encoded
 
 
 def _row(letter: str) -> Callable[[Encoder, Any], list[Any]]:
@@ -207,7 +207,7 @@ def _row(letter: str) -> Callable[[Encoder, Any], list[Any]]:
     return encode
 
 
-def _sorted(letter: str) -> Callable[[Encoder, Any], list[Any]]:
+def _sorted_encoder(letter: str) -> Callable[[Encoder, Any], list[Any]]:
     def encode(encoder: Encoder, value: Any) -> list[Any]:
         return [letter, *map(encoder.encode, sorted(value))]
 
@@ -232,8 +232,8 @@ def _array(encoder: Encoder, value: Any) -> list[Any]:
 
 def _array_of(encoded: list[Any]) -> Any:
     _, kind, shape, data = encoded
-    found = np.frombuffer(base64.b64decode(data), np.dtype(kind)).reshape(shape)
-    return found.astype(found.dtype.newbyteorder("="))
+    array = np.frombuffer(base64.b64decode(data), np.dtype(kind)).reshape(shape)
+    return array.astype(array.dtype.newbyteorder("="))
 
 
 def _encoder_of(kind: type) -> Callable[[Encoder, Any], list[Any]]:
@@ -247,8 +247,8 @@ _ENCODERS: dict[type, Callable[[Encoder, Any], Any]] = {
     dict: _dict,
     list: _row("l"),
     tuple: _row("t"),
-    set: _sorted("s"),
-    frozenset: _sorted("z"),
+    set: _sorted_encoder("s"),
+    frozenset: _sorted_encoder("z"),
     deque: _deque,
     bytes: _bytes,
     np.ndarray: _array,

@@ -18,7 +18,7 @@ _RENAMED = {
     "count": "deprecatedCount",
     "reportingComponent": "reportingController",
 }
-_BACK = {name: kept for kept, name in _RENAMED.items()}
+_BACK = {name: kept_name for kept_name, name in _RENAMED.items()}
 
 
 def to_events(obj: Object) -> Object:
@@ -35,5 +35,5 @@ def to_events(obj: Object) -> Object:
 
 def to_core(obj: Object) -> Object:
     """Return an events.k8s.io/v1 Event as core/v1."""
-    kept = {_BACK.get(name, name): value for name, value in obj.items()}
-    return {**kept, "apiVersion": "v1"}
+    core = {_BACK.get(name, name): value for name, value in obj.items()}
+    return {**core, "apiVersion": "v1"}

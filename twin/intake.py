@@ -59,10 +59,10 @@ def _resize(pod: PodRecord, shape: PodShape) -> None:
     """Ask for other amounts; a pod that no kubelet has seen simply has them."""
     if shape is pod.shape:
         return
-    held, pod.shape = pod.allocated, shape
-    same = _resources(held) == _resources(shape)
+    allocated, pod.shape = pod.allocated, shape
+    same = _resources(allocated) == _resources(shape)
     waits = bool(pod.node_name) and not same
-    pod.resize = Resize(held, "", "", "", 0.0) if waits else None
+    pod.resize = Resize(allocated, "", "", "", 0.0) if waits else None
 
 
 def _resources(shape: PodShape) -> list[Object]:
@@ -98,25 +98,25 @@ def _set_identity(record: Record, metadata: Object) -> None:
 
 
 def _set_changeable_metadata(record: Record, metadata: Object) -> None:
-    record.labels = _shared(metadata.get("labels")) or {}
-    record.annotations = _shared(metadata.get("annotations")) or {}
-    record.owners = _shared(metadata.get("ownerReferences")) or ()
+    record.labels = _share(metadata.get("labels")) or {}
+    record.annotations = _share(metadata.get("annotations")) or {}
+    record.owners = _share(metadata.get("ownerReferences")) or ()
     record.finalizers = tuple(metadata.get("finalizers") or ())
 
 
-def _shared(pairs: Any) -> Any:
+def _share(pairs: Any) -> Any:
     """Return an equal object that was taken in shortly before, a list as a tuple: replicas share
     what they have from one template, a fifth of what a pod weighs. None of it is ever changed.
     """
     if not pairs:
         return pairs
     text = orjson.dumps(pairs)
-    found = _pairs.get(text)
-    if found is None:
+    shared = _pairs.get(text)
+    if shared is None:
         if len(_pairs) >= _PAIRS_KEPT:
             _pairs.clear()
-        found = _pairs[text] = tuple(pairs) if isinstance(pairs, list) else pairs
-    return found
+        shared = _pairs[text] = tuple(pairs) if isinstance(pairs, list) else pairs
+    return shared
 
 
 def _new_pod(obj: Object) -> PodRecord:
@@ -205,7 +205,7 @@ def _qos(
         for request, limit in zip(requests, limits, strict=True)
         for name in ("cpu", "memory")
     ]
-    if not any(given for pair in pairs for given in pair):
+    if not any(quantity for pair in pairs for quantity in pair):
         return "BestEffort"
     for request, limit in pairs:
         if request is None or limit is None or parse_quantity(request) != parse_quantity(limit):
@@ -252,7 +252,7 @@ def _amounts(node: NodeRecord, status: Object) -> Object:
 
     A kubelet follows a capacity that a device plug-in or a person adds; here both are one amount.
     """
-    capacity, found = status.get("capacity") or {}, dict(status.get("allocatable") or {})
+    capacity, amounts = status.get("capacity") or {}, dict(status.get("allocatable") or {})
     known = {
         "cpu": (node.allocatable_cpu_millicores, millicores),
         "memory": (node.allocatable_memory_bytes, whole),
@@ -262,6 +262,6 @@ def _amounts(node: NodeRecord, status: Object) -> Object:
     }
     for name, value in capacity.items():
         amount, measure = known.get(name, (None, whole))
-        if name not in found or (amount is not None and measure(found[name]) == amount):
-            found[name] = value
-    return found
+        if name not in amounts or (amount is not None and measure(amounts[name]) == amount):
+            amounts[name] = value
+    return amounts

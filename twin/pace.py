@@ -51,14 +51,14 @@ class Pace:
     def until(self, now: float) -> float:
         """Return how far the next advance may go; `now` when it has to wait."""
         if self.paused:
-            wanted = self._step_until
+            target = self._step_until
         elif math.isinf(self.speed):
-            wanted = math.inf
+            target = math.inf
         else:
             cluster, wall = self._began
-            wanted = cluster + (self._clock.monotonic() - wall) * self.speed
-        self.behind = wanted > now + self._chunk
-        return max(now, min(wanted, now + self._chunk))
+            target = cluster + (self._clock.monotonic() - wall) * self.speed
+        self.behind = target > now + self._chunk
+        return max(now, min(target, now + self._chunk))
 
     def started(self) -> None:
         """Note that an advance begins."""
@@ -76,10 +76,10 @@ class Pace:
         """Return how long to wait before the next advance: none when it is due, unless somebody
         has asked for something since the last, who would wait as long as an advance takes.
         """
-        asked, self.asked = self.asked, False
+        was_asked, self.asked = self.asked, False
         if not self.behind:
             return slice_seconds
-        return GIVE_WAY_SECONDS if asked else 0.0
+        return GIVE_WAY_SECONDS if was_asked else 0.0
 
     def ahead_seconds(self, wall_seconds: float) -> float:
         """Return the cluster seconds that may pass in so much wall time, for time marks."""

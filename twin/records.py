@@ -201,10 +201,10 @@ class PodRecord(Record):
         """
         if self.resize is None or self.resize.reason == "Infeasible":
             return self.allocated
-        asked, held = self.shape, self.resize.allocated
-        less_cpu = asked.cpu_request_millicores < held.cpu_request_millicores
-        less_memory = asked.memory_request_bytes < held.memory_request_bytes
-        return held if less_cpu and less_memory else asked
+        requested, allocated = self.shape, self.resize.allocated
+        less_cpu = requested.cpu_request_millicores < allocated.cpu_request_millicores
+        less_memory = requested.memory_request_bytes < allocated.memory_request_bytes
+        return allocated if less_cpu and less_memory else requested
 
     @property
     def terminal(self) -> bool:

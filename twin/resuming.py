@@ -37,11 +37,11 @@ def resume(
     for a journal that does not fit.
     """
     journal = Journal(path, world)
-    engine, found = _restore_checkpoint(checkpoint_path(path), world, build)
-    if found is None:
+    engine, checkpoint = _restore_checkpoint(checkpoint_path(path), world, build)
+    if checkpoint is None:
         writes = journal.replay(engine)
     else:
-        head = found.head
+        head = checkpoint.head
         writes = journal.replay(engine, after_bytes=head.journal_bytes, marked=head.marked)
         began = head.now
         sys.stderr.write(f"restored a checkpoint of cluster time {head.now:.3f}\n")
@@ -55,9 +55,9 @@ def _restore_checkpoint(
 ) -> tuple[Engine, Checkpoint | None]:
     if path.exists():
         try:
-            engine, found = build(), Checkpoint.read(path, world.line())
-            found.restore(engine, path)
-            return engine, found
+            engine, checkpoint = build(), Checkpoint.read(path, world.line())
+            checkpoint.restore(engine, path)
+            return engine, checkpoint
         except ConfigError as error:
             sys.stderr.write(f"{error}: the journal is re-run from its start\n")
     return build(), None
@@ -83,12 +83,12 @@ class Checkpoints:
         if began < self._next_at:
             return
         journal.sync()
-        taken = Checkpoint.of(
+        checkpoint = Checkpoint.of(
             engine, self._world, journal_bytes=journal.size_bytes, marked=journal.marked
         )
         took = self._clock.monotonic() - began
         self._next_at = began + max(CHECKPOINT_SECONDS, took / SHARE_OF_TIME)
         try:
-            await asyncio.to_thread(taken.write, self._path)
+            await asyncio.to_thread(checkpoint.write, self._path)
         except OSError as error:
             sys.stderr.write(f"no checkpoint written: {error.strerror}\n")

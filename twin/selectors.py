@@ -11,8 +11,8 @@ def matches(selector: Object | None, labels: Mapping[str, str]) -> bool:
     """True when `labels` satisfy the selector; an absent one selects nothing, an empty one all."""
     if selector is None:
         return False
-    wanted = selector.get("matchLabels") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
+    match_labels = selector.get("matchLabels") or {}
+    if any(labels.get(key) != value for key, value in match_labels.items()):
         return False
     return all(_expression(rule, labels) for rule in selector.get("matchExpressions") or ())
 

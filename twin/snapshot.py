@@ -47,14 +47,14 @@ class Snapshot:
         """Return at most so many records behind `after`; read them before the store changes."""
         low, high = self._bounds(after)
         live, earlier = self._live.records, self._earlier
-        found: list[Record] = []
+        records: list[Record] = []
         for key in self._keys(low, high, after):
             record = earlier[key] if key in earlier else live[key]
             if record is not None:
-                found.append(record)
-                if len(found) == most:
+                records.append(record)
+                if len(records) == most:
                     break
-        return found
+        return records
 
     def count(self, after: Key | None) -> int:
         """Return how many records there are behind `after`."""
@@ -65,13 +65,13 @@ class Snapshot:
             for key, record in self._earlier.items()
             if record is None and key in live and self._within(key, after)
         ]
-        return high - low - len(later) + len(self._gone(after))
+        return high - low - len(later) + len(self._removed_keys(after))
 
     def _keys(self, low: int, high: int, after: Key | None) -> Iterator[Key]:
         keys = self._live.keys
         walk = (keys[place] for place in range(low, high))
-        gone = self._gone(after)
-        return merge(walk, gone) if gone else walk
+        removed_keys = self._removed_keys(after)
+        return merge(walk, removed_keys) if removed_keys else walk
 
     def _bounds(self, after: Key | None) -> tuple[int, int]:
         keys, namespace = self._live.keys, self._namespace
@@ -79,7 +79,7 @@ class Snapshot:
         high = len(keys) if namespace is None else bisect_left(keys, (f"{namespace}\0", ""))
         return (low if after is None else max(low, bisect_right(keys, after))), high
 
-    def _gone(self, after: Key | None) -> list[Key]:
+    def _removed_keys(self, after: Key | None) -> list[Key]:
         live: Mapping[Key, Record] = self._live.records
         return sorted(
             key

@@ -14,7 +14,7 @@ from twin import admission, errors, intake
 from twin.admission.gates import Gate
 from twin.admission.known_specs import KnownSpecs
 from twin.changes import Change, ChangeType
-from twin.copying import copied
+from twin.copying import copy_object
 from twin.kinds import KINDS, Kind, kind_of
 from twin.names import generated_name, object_uid
 from twin.part import Kept, Part
@@ -167,7 +167,9 @@ class Store(Part):
         shelf = self._shelf(resource)
         kind = shelf.kind
         if not fresh:
-            obj = {name: part if name == "spec" else copied(part) for name, part in obj.items()}
+            obj = {
+                name: part if name == "spec" else copy_object(part) for name, part in obj.items()
+            }
         metadata = obj.setdefault("metadata", {})
         self._place(kind, namespace, metadata)
         name = metadata.get("name") or self._draw_name(resource, metadata)
@@ -217,7 +219,7 @@ class Store(Part):
         record = self.record(resource, namespace, name)
         self._check_version(shelf.kind, record, obj.get("metadata", {}))
         candidate = record.clone()
-        new = copied(obj)
+        new = copy_object(obj)
         old = render(resource, record)
         admission.admit_change(shelf.kind, old, new, subresource)
         if own is not None:

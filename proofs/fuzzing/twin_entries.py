@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from proofs.fuzzing.entry import Entry
 from twin.api.bodies import read_body
-from twin.api.json_patch import json_patched
+from twin.api.json_patch import apply_json_patch
 from twin.api.limits import read_json
 from twin.api.messages import Request, Response, WatchResponse
 from twin.api.ownership import read_owners, to_entries
@@ -76,7 +76,7 @@ def read_json_patch(content: bytes) -> None:
     except (ApiError, ValueError):
         return
     try:
-        json_patched({"a": {"b": [1, 2, {"c": "d"}]}}, steps)
+        apply_json_patch({"a": {"b": [1, 2, {"c": "d"}]}}, steps)
     except ApiError as error:
         _expect_client_error(error)
 

@@ -33,8 +33,8 @@ TWIN_RULES = (
     Defect(
         "greater than includes equal",
         "twin/api/selecting.py",
-        "return int(given) > limit if sign",
-        "return int(given) >= limit if sign",
+        "return int(label_value) > limit if sign",
+        "return int(label_value) >= limit if sign",
         SELECTORS,
     ),
     Defect(
@@ -47,7 +47,7 @@ TWIN_RULES = (
     Defect(
         "a next page shows another version",
         "twin/api/listing.py",
-        "_make_token(asked.snapshot.version, last)",
+        "_make_token(list_request.snapshot.version, last)",
         "_make_token(_NEWEST, last)",
         f"{LISTS}test_pages_show_one_version",
     ),

@@ -52,10 +52,10 @@ def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) 
 
 
 def _check_type(kind: Kind, obj: Object) -> None:
-    given = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
-    if given != (kind.api_version, kind.kind):
+    stated_type = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
+    if stated_type != (kind.api_version, kind.kind):
         raise errors.bad_request(
-            f"{given[1]} in version {given[0]!r} cannot be handled as a {kind.kind} "
+            f"{stated_type[1]} in version {stated_type[0]!r} cannot be handled as a {kind.kind} "
             f"({kind.api_version})"
         )
 

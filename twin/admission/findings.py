@@ -25,7 +25,7 @@ class Findings:
         text = f'"{value}"' if isinstance(value, str) else str(value)
         self.add(path, f"Invalid value: {text}: {why}")
 
-    def required(self, path: str) -> None:
+    def require(self, path: str) -> None:
         """Note an absent field."""
         self.add(path, "Required value")
 

@@ -32,7 +32,7 @@ def check_unchanged(resource: str, old: Object, new: Object, findings: Findings)
     if resource == "priorityclasses":
         priority_classes.check_class_unchanged(old, new, findings)
     if resource == "statefulsets":
-        _statefulset_unchanged(before, after, findings)
+        _check_statefulset_unchanged(before, after, findings)
     if resource == "controllerrevisions" and old.get("data") != new.get("data"):
         findings.add("data", "Invalid value: field is immutable")
 
@@ -76,7 +76,7 @@ def _fixed_part(template: Object) -> Object:
     return {"metadata": head, "spec": spec}
 
 
-def _statefulset_unchanged(before: Object, after: Object, findings: Findings) -> None:
+def _check_statefulset_unchanged(before: Object, after: Object, findings: Findings) -> None:
     fixed = {key for key in (*before, *after) if key not in _STATEFULSET_CHANGEABLE}
     if any(before.get(key) != after.get(key) for key in sorted(fixed)):
         listed = ", ".join(f"'{name}'" for name in _STATEFULSET_CHANGEABLE[:-1])
@@ -100,7 +100,7 @@ def _node(obj: Object, findings: Findings) -> None:
     for index, taint in enumerate(spec.get("taints") or []):
         path = f"spec.taints[{index}]"
         if not taint.get("key"):
-            findings.required(f"{path}.key")
+            findings.require(f"{path}.key")
         if taint.get("effect") not in _EFFECTS:
             findings.bad(f"{path}.effect", taint.get("effect"), f"must be one of {_EFFECTS}")
     status = obj.get("status") or {}
@@ -135,12 +135,12 @@ def _quota(obj: Object, findings: Findings) -> None:
 def _limit_range(obj: Object, findings: Findings) -> None:
     spec = obj.setdefault("spec", {})
     if not isinstance(spec.get("limits"), list):
-        findings.required("spec.limits")
+        findings.require("spec.limits")
         return
     for index, entry in enumerate(spec["limits"]):
         path = f"spec.limits[{index}]"
         if entry.get("type") not in ("Pod", "Container", "PersistentVolumeClaim"):
-            findings.required(f"{path}.type")
+            findings.require(f"{path}.type")
         for field in ("min", "max", "default", "defaultRequest", "maxLimitRequestRatio"):
             findings.quantities(f"{path}.{field}", entry.get(field) or {})
         if not findings.causes:

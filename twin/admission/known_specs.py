@@ -12,7 +12,7 @@ import orjson
 
 from twin import admission
 from twin.admission.gates import Gate
-from twin.copying import copied
+from twin.copying import copy_object
 from twin.kinds import Kind
 from twin.part import Part
 from twin.records import Object
@@ -49,7 +49,7 @@ class KnownSpecs(Part):
             admission.admit_new(kind, obj, spec_known=True)
             return
         if not fresh and "spec" in obj:
-            obj["spec"] = copied(obj["spec"])
+            obj["spec"] = copy_object(obj["spec"])
         for gate in gates:
             gate.prepare(kind, namespace, obj)
         admission.admit_new(kind, obj)

@@ -39,16 +39,16 @@ def fill(spec: Object, limits: Iterable[Object], metadata: Object) -> None:
         if not isinstance(container, dict):
             return  # validation names it
         resources = container.get("resources") or {}
-        asked = dict(resources.get("requests") or {})
+        requests = dict(resources.get("requests") or {})
         capped = dict(resources.get("limits") or {})
-        asked = {**capped, **asked}  # a limit without a request is the request too
-        set_requests = _default(asked, entries, "defaultRequest")
+        requests = {**capped, **requests}  # a limit without a request is the request too
+        set_requests = _default(requests, entries, "defaultRequest")
         set_limits = _default(capped, entries, "default")
         if set_requests or set_limits:
-            container["resources"] = {**resources, "requests": asked, "limits": capped}
+            container["resources"] = {**resources, "requests": requests, "limits": capped}
             where = f"container {container.get('name', '')}"
-            notes += [f"{', '.join(found)} {word} for {where}" for found, word in
-                      ((set_requests, "request"), (set_limits, "limit")) if found]  # fmt: skip
+            notes += [f"{', '.join(names)} {word} for {where}" for names, word in
+                      ((set_requests, "request"), (set_limits, "limit")) if names]  # fmt: skip
     if notes:
         known = metadata.get("annotations") or {}
         text = f"LimitRanger plugin set: {'; '.join(notes)}"
@@ -56,59 +56,61 @@ def fill(spec: Object, limits: Iterable[Object], metadata: Object) -> None:
 
 
 def _default(amounts: Object, entries: Iterable[Object], field: str) -> list[str]:
-    found = []
+    names = []
     for entry in entries:
         for name, amount in sorted((entry.get(field) or {}).items()):
             if name not in amounts:
                 amounts[name] = amount
-                found.append(name)
-    return found
+                names.append(name)
+    return names
 
 
 def violations(spec: Object, limits: Iterable[Object]) -> list[str]:
     """Return what a pod's containers break, in the plugin's words."""
-    found: list[str] = []
+    texts: list[str] = []
     resources = [container.get("resources") or {} for container in spec["containers"]]
     pairs = [(entry.get("requests") or {}, entry.get("limits") or {}) for entry in resources]
     for entry in limits:
         if entry["type"] == "Container":
-            for asked, capped in pairs:
-                found += _broken(entry, asked, capped, "Container")
+            for requests, capped in pairs:
+                texts += _limit_violations(entry, requests, capped, "Container")
         elif entry["type"] == "Pod":
-            found += _broken(entry, _sum(a for a, _ in pairs), _sum(c for _, c in pairs), "Pod")
-    return found
+            texts += _limit_violations(
+                entry, _sum(a for a, _ in pairs), _sum(c for _, c in pairs), "Pod"
+            )
+    return texts
 
 
-def _broken(entry: Object, asked: Object, capped: Object, kind: str) -> list[str]:
-    found = []
+def _limit_violations(entry: Object, requests: Object, capped: Object, kind: str) -> list[str]:
+    texts = []
     for name, least in sorted((entry.get("min") or {}).items()):
         text = f"minimum {name} usage per {kind} is {least}"
-        if name not in asked:
-            found.append(f"{text}.  No request is specified")
-        elif parse_quantity(asked[name]) < parse_quantity(least):
-            found.append(f"{text}, but request is {asked[name]}")
+        if name not in requests:
+            texts.append(f"{text}.  No request is specified")
+        elif parse_quantity(requests[name]) < parse_quantity(least):
+            texts.append(f"{text}, but request is {requests[name]}")
         if name in capped and parse_quantity(capped[name]) < parse_quantity(least):
-            found.append(f"{text}, but limit is {capped[name]}")
+            texts.append(f"{text}, but limit is {capped[name]}")
     for name, most in sorted((entry.get("max") or {}).items()):
         text = f"maximum {name} usage per {kind} is {most}"
         if name not in capped:
-            found.append(f"{text}.  No limit is specified")
+            texts.append(f"{text}.  No limit is specified")
         elif parse_quantity(capped[name]) > parse_quantity(most):
-            found.append(f"{text}, but limit is {capped[name]}")
-        if name in asked and parse_quantity(asked[name]) > parse_quantity(most):
-            found.append(f"{text}, but request is {asked[name]}")
+            texts.append(f"{text}, but limit is {capped[name]}")
+        if name in requests and parse_quantity(requests[name]) > parse_quantity(most):
+            texts.append(f"{text}, but request is {requests[name]}")
     for name, ratio in sorted((entry.get("maxLimitRequestRatio") or {}).items()):
-        found += _ratio(name, ratio, asked, capped, kind)
-    return found
+        texts += _ratio(name, ratio, requests, capped, kind)
+    return texts
 
 
-def _ratio(name: str, ratio: str, asked: Object, capped: Object, kind: str) -> list[str]:
+def _ratio(name: str, ratio: str, requests: Object, capped: Object, kind: str) -> list[str]:
     text = f"{name} max limit to request ratio per {kind} is {ratio}"
-    if name not in asked or not parse_quantity(asked[name]):
+    if name not in requests or not parse_quantity(requests[name]):
         return [f"{text}, but no request is specified or request is 0"]
     if name not in capped or not parse_quantity(capped[name]):
         return [f"{text}, but no limit is specified or limit is 0"]
-    actual = parse_quantity(capped[name]) / parse_quantity(asked[name])
+    actual = parse_quantity(capped[name]) / parse_quantity(requests[name])
     if actual > parse_quantity(ratio):
         return [f"{text}, but provided ratio is {float(actual):.6f}"]
     return []

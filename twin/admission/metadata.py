@@ -127,9 +127,9 @@ def check_unchanged(old: Object, new: Object, findings: Findings) -> None:
             findings.bad(f"metadata.{field}", value, "field is immutable")
     if "deletionTimestamp" in old:
         known = old.get("finalizers") or ()
-        added = [one for one in new.get("finalizers") or () if one not in known]
+        added = [finalizer for finalizer in new.get("finalizers") or () if finalizer not in known]
         if added:
-            listed = ", ".join(f'"{one}"' for one in added)
+            listed = ", ".join(f'"{finalizer}"' for finalizer in added)
             why = "no new finalizers can be added if the object is being deleted, found new "
             sentence = f"Forbidden: {why}finalizers []string{{{listed}}}"
             findings.add("metadata.finalizers", sentence)

@@ -32,7 +32,7 @@ def admit_placement(spec: Object, findings: Findings, path: str) -> None:
         _toleration(entry, findings, f"{path}.tolerations[{index}]")
     for index, gate in enumerate(spec.get("schedulingGates") or ()):
         if not gate.get("name"):
-            findings.required(f"{path}.schedulingGates[{index}].name")
+            findings.require(f"{path}.schedulingGates[{index}].name")
     for kind in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(kind) or ()):
             _ports(container, findings, f"{path}.{kind}[{index}].ports")
@@ -132,7 +132,7 @@ def _selector(selector: Any, findings: Findings, path: str) -> None:
 
 def _rule(rule: Object, operators: tuple[str, ...], findings: Findings, path: str) -> None:
     if not rule.get("key"):
-        findings.required(f"{path}.key")
+        findings.require(f"{path}.key")
     operator, values = rule.get("operator"), rule.get("values") or []
     if operator not in operators:
         findings.bad(f"{path}.operator", operator or "", "not a valid selector operator")
@@ -152,7 +152,7 @@ def _weight(entry: Object, findings: Findings, path: str) -> None:
 
 def _positive(number: Any, findings: Findings, path: str) -> None:
     if number is None:
-        findings.required(path)
+        findings.require(path)
     elif type(number) is not int or number < 1:
         findings.bad(path, number, "must be greater than zero")
 

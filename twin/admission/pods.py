@@ -44,7 +44,7 @@ def admit_template(spec: Object, findings: Findings, path: str) -> None:
     admit_placement(spec, findings, path)
     containers = spec.get("containers")
     if not isinstance(containers, list) or not containers:
-        findings.required(f"{path}.containers")
+        findings.require(f"{path}.containers")
         return
     names: list[str] = []
     for index, container in enumerate(containers):
@@ -58,7 +58,7 @@ def admit_template(spec: Object, findings: Findings, path: str) -> None:
 def _admit_container(container: Object, findings: Findings, path: str) -> None:
     for field in ("name", "image"):
         if not container.get(field):
-            findings.required(f"{path}.{field}")
+            findings.require(f"{path}.{field}")
     for field, value in _CONTAINER_DEFAULTS.items():
         container.setdefault(field, value)
     image = str(container.get("image", ""))
@@ -79,7 +79,7 @@ def _admit_container(container: Object, findings: Findings, path: str) -> None:
             findings.bad(f"{path}.resources.requests", str(requests[name]), why)
     for name, request in requests.items():
         if "/" in name and name not in limits:
-            findings.required(f"{path}.resources.limits[{name}]")
+            findings.require(f"{path}.resources.limits[{name}]")
         elif "/" in name and parse_quantity(request) != parse_quantity(limits[name]):
             findings.bad(f"{path}.resources.requests", str(request), f"must be equal to {name} "
                          f"limit of {limits[name]}")  # fmt: skip

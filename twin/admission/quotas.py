@@ -60,7 +60,7 @@ def pod_compute(spec: Object) -> Amounts:
     return used
 
 
-def unspecified(spec: Object, hard: Iterable[str]) -> str:
+def unspecified_resources(spec: Object, hard: Iterable[str]) -> str:
     """Return which constrained resources a pod's containers leave open, in the plugin's words."""
     missing: list[str] = []
     for name in sorted(hard):

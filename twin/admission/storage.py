@@ -79,9 +79,9 @@ def service(obj: Object, findings: Findings) -> None:
         port.setdefault("protocol", "TCP")
         port.setdefault("targetPort", number)
         if len(ports) > 1 and not port.get("name"):
-            findings.required(f"spec.ports[{index}].name")
+            findings.require(f"spec.ports[{index}].name")
     if not ports and kind != "ExternalName" and spec.get("clusterIP") != "None":
-        findings.required("spec.ports")
+        findings.require("spec.ports")
     obj.setdefault("status", {"loadBalancer": {}})
 
 
@@ -89,10 +89,10 @@ def claim(obj: Object, findings: Findings) -> None:
     """Check a PersistentVolumeClaim; nobody binds it."""
     spec = obj.setdefault("spec", {})
     if not spec.get("accessModes"):
-        findings.required("spec.accessModes")
+        findings.require("spec.accessModes")
     requests = (spec.get("resources") or {}).get("requests") or {}
     if "storage" not in requests:
-        findings.required("spec.resources[storage]")
+        findings.require("spec.resources[storage]")
     findings.quantities("spec.resources.requests", requests)
     spec.setdefault("volumeMode", "Filesystem")
     obj.setdefault("status", {"phase": "Pending"})

@@ -36,22 +36,24 @@ _CRON_NAME_MAX = 52  # a Job's name adds a dash and ten digits, and labels end a
 
 def template(spec: Object, findings: Findings, path: str = "spec.template") -> None:
     """Default and check a pod template in `spec`."""
-    found = spec.get("template")
-    if not isinstance(found, dict):
-        findings.required(path)
+    pod_template = spec.get("template")
+    if not isinstance(pod_template, dict):
+        findings.require(path)
         return
-    found.setdefault("metadata", {})
-    metadata.check_labels(f"{path}.metadata.labels", found["metadata"].get("labels"), findings)
-    pods.admit_template(found.setdefault("spec", {}), findings, f"{path}.spec")
+    pod_template.setdefault("metadata", {})
+    metadata.check_labels(
+        f"{path}.metadata.labels", pod_template["metadata"].get("labels"), findings
+    )
+    pods.admit_template(pod_template.setdefault("spec", {}), findings, f"{path}.spec")
 
 
 def selector(spec: Object, findings: Findings) -> None:
     """Check that the selector is there and selects the template."""
-    wanted = (spec.get("selector") or {}).get("matchLabels") or {}
+    match_labels = (spec.get("selector") or {}).get("matchLabels") or {}
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
     if not spec.get("selector"):
-        findings.required("spec.selector")
-    elif any(labels.get(key) != value for key, value in wanted.items()):
+        findings.require("spec.selector")
+    elif any(labels.get(key) != value for key, value in match_labels.items()):
         findings.bad(
             "spec.template.metadata.labels", labels, "`selector` does not match template `labels`"
         )
@@ -74,7 +76,7 @@ def _always(spec: Object, findings: Findings) -> None:
         findings.add(path, f'Unsupported value: "{policy}": supported values: "Always"')
 
 
-def _replicated(obj: Object, findings: Findings) -> Object:
+def _check_replicas(obj: Object, findings: Findings) -> Object:
     spec: Object = obj.setdefault("spec", {})
     findings.count("spec.replicas", spec.setdefault("replicas", 1))
     _of_template(spec, findings)
@@ -91,7 +93,7 @@ def _of_template(spec: Object, findings: Findings) -> None:
 
 def deployment(obj: Object, findings: Findings) -> None:
     """Default and check a Deployment."""
-    spec = _replicated(obj, findings)
+    spec = _check_replicas(obj, findings)
     strategy = spec.setdefault("strategy", {})
     kind = strategy.setdefault("type", "RollingUpdate")
     if kind == "RollingUpdate":
@@ -117,13 +119,13 @@ def deployment(obj: Object, findings: Findings) -> None:
 
 def replicaset(obj: Object, findings: Findings) -> None:
     """Default and check a ReplicaSet."""
-    _replicated(obj, findings)
+    _check_replicas(obj, findings)
     obj.setdefault("status", {"replicas": 0})
 
 
 def statefulset(obj: Object, findings: Findings) -> None:
     """Default and check a StatefulSet."""
-    spec = _replicated(obj, findings)
+    spec = _check_replicas(obj, findings)
     policy = spec.setdefault("podManagementPolicy", "OrderedReady")
     if policy not in ("OrderedReady", "Parallel"):
         findings.add("spec.podManagementPolicy", f'Unsupported value: "{policy}": supported values:'
@@ -206,7 +208,7 @@ def cronjob(obj: Object, findings: Findings) -> None:
         findings.bad("metadata.name", obj["metadata"]["name"], "must be no more than "
                      f"{_CRON_NAME_MAX} characters")  # fmt: skip
     if not spec.get("schedule"):
-        findings.required("spec.schedule")
+        findings.require("spec.schedule")
     else:
         _check("spec.schedule", spec["schedule"], parse_schedule, findings)
     if spec.get("timeZone") is not None:
@@ -239,7 +241,7 @@ def autoscaler(obj: Object, findings: Findings) -> None:
     target = spec.setdefault("scaleTargetRef", {})
     for field in ("kind", "name"):
         if not target.get(field):
-            findings.required(f"spec.scaleTargetRef.{field}")
+            findings.require(f"spec.scaleTargetRef.{field}")
     findings.count("spec.minReplicas", spec.setdefault("minReplicas", 1), 1)
     findings.count("spec.maxReplicas", spec.get("maxReplicas", 0), 1)
     if not findings.causes and spec["maxReplicas"] < spec["minReplicas"]:
@@ -266,24 +268,24 @@ def _metric(path: str, metric: Object, findings: Findings) -> None:
     }
     field = kinds.get(metric.get("type", ""))
     if field is None or not isinstance(metric.get(field), dict):
-        findings.required(f"{path}.{field or 'type'}")
+        findings.require(f"{path}.{field or 'type'}")
         return
     target = metric[field].get("target") or {}
     where = f"{path}.{field}.target"
     if field == "resource" and not metric[field].get("name"):
-        findings.required(f"{path}.{field}.name")
+        findings.require(f"{path}.{field}.name")
     if target.get("averageUtilization") is not None:
         findings.count(f"{where}.averageUtilization", target["averageUtilization"], 1)
     elif target.get("averageValue") is not None or target.get("value") is not None:
-        given = {name: target[name] for name in ("averageValue", "value") if name in target}
-        findings.quantities(where, given)
+        quantities = {name: target[name] for name in ("averageValue", "value") if name in target}
+        findings.quantities(where, quantities)
     else:
         findings.add(where, "Required value: must set either a target raw value or a target "
                      "utilization")  # fmt: skip
 
 
-def _rules(name: str, given: Object | None, defaults: Object, findings: Findings) -> Object:
-    rules = {**copy.deepcopy(defaults), **(given or {})}
+def _rules(name: str, stated: Object | None, defaults: Object, findings: Findings) -> Object:
+    rules = {**copy.deepcopy(defaults), **(stated or {})}
     path = f"spec.behavior.{name}"
     if rules["selectPolicy"] not in ("Max", "Min", "Disabled"):
         findings.add(f"{path}.selectPolicy", f'Unsupported value: "{rules["selectPolicy"]}": '

@@ -27,14 +27,14 @@ class Rule:
     namespaces: tuple[str, ...] = ALL
     names: tuple[str, ...] = ()
 
-    def covers(self, asked: Attributes) -> bool:
+    def covers(self, attributes: Attributes) -> bool:
         """Say whether this rule allows what is asked."""
         return (
-            _allows(asked.verb, self.verbs)
-            and _allows(asked.group, self.groups)
-            and _allows(asked.full_resource, self.resources)
-            and _allows(asked.namespace, self.namespaces)
-            and (not self.names or asked.name in self.names)
+            _allows(attributes.verb, self.verbs)
+            and _allows(attributes.group, self.groups)
+            and _allows(attributes.full_resource, self.resources)
+            and _allows(attributes.namespace, self.namespaces)
+            and (not self.names or attributes.name in self.names)
         )
 
 
@@ -91,33 +91,35 @@ class Identity:
         """An id of the user; the same in every world."""
         return hashlib.blake2b(self.user.encode(), digest_size=8).hexdigest()
 
-    def may(self, asked: Attributes) -> bool:
+    def may(self, attributes: Attributes) -> bool:
         """Say whether it may do that; everybody may ask about itself."""
-        if asked.resource in _REVIEWS and asked.verb == "create":
+        if attributes.resource in _REVIEWS and attributes.verb == "create":
             return True
-        return any(rule.covers(asked) for rule in self.rules)
+        return any(rule.covers(attributes) for rule in self.rules)
 
     def may_path(self, verb: str, path: str) -> bool:
         """Say whether it may use a path that is no resource."""
         if "*" in self.paths:
             return True
-        below = any(path == one or path.startswith(f"{one}/") for one in self.paths)
+        below = any(path == prefix or path.startswith(f"{prefix}/") for prefix in self.paths)
         return below and verb == "get"
 
-    def require(self, asked: Attributes) -> None:
+    def require(self, attributes: Attributes) -> None:
         """Raise ApiError 403 in the API server's words when it may not."""
-        if self.may(asked):
+        if self.may(attributes):
             return
         where = (
-            f'in the namespace "{asked.namespace}"' if asked.namespace else "at the cluster scope"
+            f'in the namespace "{attributes.namespace}"'
+            if attributes.namespace
+            else "at the cluster scope"
         )
-        name = f' "{asked.name}"' if asked.name else ""
+        name = f' "{attributes.name}"' if attributes.name else ""
         message = (
-            f"{qualified_resource(asked.resource, asked.group)}{name} is forbidden: "
-            f'User "{self.user}" cannot {asked.verb} resource "{asked.full_resource}" '
-            f'in API group "{asked.group}" {where}'
+            f"{qualified_resource(attributes.resource, attributes.group)}{name} is forbidden: "
+            f'User "{self.user}" cannot {attributes.verb} resource "{attributes.full_resource}" '
+            f'in API group "{attributes.group}" {where}'
         )
-        details = {"name": asked.name, "group": asked.group, "kind": asked.resource}
+        details = {"name": attributes.name, "group": attributes.group, "kind": attributes.resource}
         raise ApiError(403, "Forbidden", message, {k: v for k, v in details.items() if v})
 
     def require_path(self, method: str, path: str) -> None:
@@ -164,9 +166,9 @@ def effective_identity(identity: Identity, headers: Mapping[str, str]) -> Identi
     if not user:
         return identity
     identity.require(Attributes("impersonate", "", "users", name=user))
-    known = {one.user: one for one in IDENTITIES}
+    known = {identity.user: identity for identity in IDENTITIES}
     return known.get(user) or Identity("", (), stranger=user)
 
 
 def _allows(value: str, allowed: Iterable[str]) -> bool:
-    return any(one in ("*", value) for one in allowed)
+    return any(pattern in ("*", value) for pattern in allowed)

@@ -40,25 +40,25 @@ class ClientObject:
         """Return the answer's headers."""
         if not self.warnings:
             return {}
-        found, room = [], WARNING_CHARACTERS
+        warnings, room = [], WARNING_CHARACTERS
         for sentence in self.warnings:
             text = "".join(each if each.isprintable() else "?" for each in sentence[:256])
             text = text.replace("\\", "\\\\").replace('"', '\\"')
             room -= len(text)
             if room < 0:
                 break
-            found.append(f'299 - "{text}"')
-        return {"Warning": ", ".join(found)}
+            warnings.append(f'299 - "{text}"')
+        return {"Warning": ", ".join(warnings)}
 
 
 def read_object(request: Request, kind: Kind) -> ClientObject:
     """Read an object of a kind; raises ApiError 400 or 415."""
     twice: list[str] = []
     obj = read_body(request, twice)
-    given = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
-    if given != (kind.api_version, kind.kind):
+    stated_type = (obj.get("apiVersion", kind.api_version), obj.get("kind", kind.kind))
+    if stated_type != (kind.api_version, kind.kind):
         raise bad_request(
-            f'{given[1]} in version "{str(given[0]).rpartition("/")[2]}" cannot be handled as a '
+            f'{stated_type[1]} in version "{str(stated_type[0]).rpartition("/")[2]}" cannot be handled as a '
             f"{kind.kind}: this path serves {kind.api_version} {kind.kind}"
         )
     return check_object(obj, kind, request, twice)
@@ -81,19 +81,19 @@ def check_object(
     if root is None:
         for name in ("metadata", "spec", "status"):
             require_map(obj, name)
-        cleaned = check.cleaned(obj, _OPEN)
+        cleaned = check.clean(obj, _OPEN)
         if "metadata" in cleaned:
-            cleaned["metadata"] = check.cleaned(cleaned["metadata"], _META, "metadata")
+            cleaned["metadata"] = check.clean(cleaned["metadata"], _META, "metadata")
     else:
-        cleaned = check.cleaned(obj, root)
-    found = [f'unknown field "{path}"' for path in check.unknown]
-    found += [f'duplicate field "{name}"' for name in twice or ()]
-    if found and mode == "Strict":
+        cleaned = check.clean(obj, root)
+    warnings = [f'unknown field "{path}"' for path in check.unknown]
+    warnings += [f'duplicate field "{name}"' for name in twice or ()]
+    if warnings and mode == "Strict":
         raise bad_request(
             f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
-            f"strict decoding error: {', '.join(found)}"
+            f"strict decoding error: {', '.join(warnings)}"
         )
-    return ClientObject(cleaned, tuple(found) if mode == "Warn" else ())
+    return ClientObject(cleaned, tuple(warnings) if mode == "Warn" else ())
 
 
 def require_map(owner: Object, name: str) -> Object:
@@ -129,11 +129,11 @@ def read_body(request: Request, twice: list[str] | None = None) -> Object:
         raise ApiError(415, "UnsupportedMediaType", message)
 
     def members(pairs: list[tuple[str, Any]]) -> Object:
-        found = dict(pairs)
-        if twice is not None and len(found) != len(pairs):
+        content = dict(pairs)
+        if twice is not None and len(content) != len(pairs):
             times = Counter(name for name, _ in pairs)
-            twice.extend(name for name in found if times[name] > 1)
-        return found
+            twice.extend(name for name in content if times[name] > 1)
+        return content
 
     try:
         how: dict[str, Any] = {"object_pairs_hook": members}
@@ -147,10 +147,10 @@ def read_body(request: Request, twice: list[str] | None = None) -> Object:
 
 def delete_options(request: Request) -> Object:
     """Read the options of a delete, from the body or the query; raises ApiError 400."""
-    given = read_body(request) if request.body else {}
+    body = read_body(request) if request.body else {}
     named = {"kind": "DeleteOptions", "apiVersion": "v1"}
     place = Field("", 0, message("meta.v1.DeleteOptions").name)
-    options: Object = Check("DeleteOptions", "v1").cleaned({**given, **named}, place)
+    options: Object = Check("DeleteOptions", "v1").clean({**body, **named}, place)
     for name in ("gracePeriodSeconds", "propagationPolicy", "orphanDependents"):
         if name in request.query:
             options.setdefault(name, request.query[name])
@@ -173,8 +173,8 @@ def _bad_options(sentence: str) -> ApiError:
 def check_place(obj: Mapping[str, Any], namespace: str | None, name: str | None = None) -> None:
     """Raise ApiError 400 when object and path name different objects."""
     metadata = obj.get("metadata") or {}
-    given = metadata.get("namespace")
-    if given and namespace and given != namespace:
+    stated_namespace = metadata.get("namespace")
+    if stated_namespace and namespace and stated_namespace != namespace:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )

@@ -57,14 +57,14 @@ def _change(body: dict[str, Any], now: float, pace: Pace) -> None:
         pace.step(now, float(step))
 
 
-def _parse_speed(given: object) -> float:
-    if given == "max":
+def _parse_speed(speed: object) -> float:
+    if speed == "max":
         return math.inf
-    if not _is_number(given, FASTEST):
+    if not _is_number(speed, FASTEST):
         raise bad_request(f'speed: give a number over 0, at most {FASTEST:g}, or "max"')
-    return float(given)  # type: ignore[arg-type]
+    return float(speed)  # type: ignore[arg-type]
 
 
-def _is_number(given: object, most: float) -> bool:
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    return number and 0.0 < given <= most  # type: ignore[operator]
+def _is_number(value: object, most: float) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and 0.0 < value <= most  # type: ignore[operator]

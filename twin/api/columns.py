@@ -107,7 +107,9 @@ def _selector(obj: Object, _now: float) -> str:
 
 
 def _containers(field: str, of: str = "spec.template.spec.containers") -> Read:
-    return lambda obj, _now: ",".join(str(one.get(field, "")) for one in value_at(obj, of) or ())
+    return lambda obj, _now: ",".join(
+        str(entry.get(field, "")) for entry in value_at(obj, of) or ()
+    )
 
 
 def _pod_ready(obj: Object, _now: float) -> str:
@@ -119,8 +121,8 @@ def _pod_ready(obj: Object, _now: float) -> str:
 def _pod_status(obj: Object, _now: float) -> str:
     if obj["metadata"].get("deletionTimestamp"):
         return "Terminating"
-    for one in value_at(obj, "status.containerStatuses") or []:
-        state = one.get("state") or {}
+    for container in value_at(obj, "status.containerStatuses") or []:
+        state = container.get("state") or {}
         detail = state.get("waiting") or state.get("terminated") or {}
         if detail.get("reason"):
             return str(detail["reason"])
@@ -136,7 +138,10 @@ def _pod_restarts(obj: Object, now: float) -> str:
 
 
 def _node_status(obj: Object, _now: float) -> str:
-    conditions = {one["type"]: one["status"] for one in value_at(obj, "status.conditions") or ()}
+    conditions = {
+        condition["type"]: condition["status"]
+        for condition in value_at(obj, "status.conditions") or ()
+    }
     text = "Ready" if conditions.get("Ready") == "True" else "NotReady"
     return f"{text},SchedulingDisabled" if value_at(obj, "spec.unschedulable") else text
 
@@ -149,21 +154,25 @@ def _node_roles(obj: Object, _now: float) -> str:
 
 def _address(kind: str) -> Read:
     def read(obj: Object, _now: float) -> str:
-        found = [one for one in value_at(obj, "status.addresses") or () if one.get("type") == kind]
-        return str(found[0]["address"]) if found else NONE
+        addresses = [
+            address
+            for address in value_at(obj, "status.addresses") or ()
+            if address.get("type") == kind
+        ]
+        return str(addresses[0]["address"]) if addresses else NONE
 
     return read
 
 
-def _ready(ready: str, wanted: str) -> Read:
-    return lambda obj, _now: f"{value_at(obj, ready, 0)}/{value_at(obj, wanted, 0)}"
+def _ready(ready: str, desired: str) -> Read:
+    return lambda obj, _now: f"{value_at(obj, ready, 0)}/{value_at(obj, desired, 0)}"
 
 
 def _job_status(obj: Object, _now: float) -> str:
     holding = {
-        one.get("type")
-        for one in value_at(obj, "status.conditions") or ()
-        if one.get("status") == "True"
+        condition.get("type")
+        for condition in value_at(obj, "status.conditions") or ()
+        if condition.get("status") == "True"
     }
     for kind in ("Complete", "Failed", "Suspended"):
         if kind in holding:
@@ -172,11 +181,11 @@ def _job_status(obj: Object, _now: float) -> str:
 
 
 def _completions(obj: Object, _now: float) -> str:
-    wanted = value_at(obj, "spec.completions")
-    if wanted is None:
+    completions = value_at(obj, "spec.completions")
+    if completions is None:
         parallel = value_at(obj, "spec.parallelism", 1)
-        wanted = f"1 of {parallel}" if parallel > 1 else 1
-    return f"{value_at(obj, 'status.succeeded', 0)}/{wanted}"
+        completions = f"1 of {parallel}" if parallel > 1 else 1
+    return f"{value_at(obj, 'status.succeeded', 0)}/{completions}"
 
 
 def _job_duration(obj: Object, now: float) -> str:
@@ -187,8 +196,8 @@ def _job_duration(obj: Object, now: float) -> str:
 
 
 def _event_last_seen(obj: Object, now: float) -> str:
-    seen = obj.get("lastTimestamp") or obj.get("eventTime") or obj.get("firstTimestamp")
-    return text_since(seen, now)
+    last_time = obj.get("lastTimestamp") or obj.get("eventTime") or obj.get("firstTimestamp")
+    return text_since(last_time, now)
 
 
 def _involved_object(obj: Object, _now: float) -> str:
@@ -202,13 +211,13 @@ def _ports(obj: Object, _now: float) -> str:
 
 
 def _addresses(obj: Object, _now: float) -> str:
-    found = [
-        f"{one.get('ip')}:{port.get('port')}"
+    addresses = [
+        f"{address.get('ip')}:{port.get('port')}"
         for subset in obj.get("subsets") or ()
-        for one in subset.get("addresses") or ()
+        for address in subset.get("addresses") or ()
         for port in subset.get("ports") or ()
     ]
-    return ",".join(found) or NONE
+    return ",".join(addresses) or NONE
 
 
 def _usage(field: str) -> Read:
@@ -230,18 +239,20 @@ def _scale_target(obj: Object, _now: float) -> str:
 
 def _targets(obj: Object, _now: float) -> str:
     current = {
-        value_at(one, "resource.name"): value_at(one, "resource.current.averageUtilization")
-        for one in value_at(obj, "status.currentMetrics") or ()
+        value_at(metric, "resource.name"): value_at(metric, "resource.current.averageUtilization")
+        for metric in value_at(obj, "status.currentMetrics") or ()
     }
     texts = []
-    for one in value_at(obj, "spec.metrics") or ():
-        name, wanted = (
-            value_at(one, "resource.name"),
-            value_at(one, "resource.target.averageUtilization"),
+    for metric in value_at(obj, "spec.metrics") or ():
+        name, target = (
+            value_at(metric, "resource.name"),
+            value_at(metric, "resource.target.averageUtilization"),
         )
-        if name and wanted is not None:
-            seen = current.get(name)
-            texts.append(f"{name}: {'<unknown>' if seen is None else f'{seen}%'}/{wanted}%")
+        if name and target is not None:
+            current_value = current.get(name)
+            texts.append(
+                f"{name}: {'<unknown>' if current_value is None else f'{current_value}%'}/{target}%"
+            )
     return ", ".join(texts) or NONE
 
 

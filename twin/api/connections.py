@@ -216,7 +216,7 @@ class Connection(HttpToolsProtocol):
         others = [connection for connection in self.connections if connection is not self]
         waiting = [other for other in others if isinstance(other, Connection) and other.waits]
         if waiting:
-            oldest = min(waiting, key=lambda one: one.opened_at)
+            oldest = min(waiting, key=lambda connection: connection.opened_at)
             self.connections.discard(oldest)
             oldest.drop()
         return bool(waiting)

@@ -70,15 +70,15 @@ _PART_VERBS = ["get", "patch", "update"]
 
 def subresources_of(kind: Kind) -> dict[str, tuple[str, list[str]]]:
     """Return the subresources of a kind: name to the kind it speaks and its verbs."""
-    found: dict[str, tuple[str, list[str]]] = {}
+    subresources: dict[str, tuple[str, list[str]]] = {}
     if kind.resource in _STATUS:
-        found["status"] = (kind.kind, _PART_VERBS)
+        subresources["status"] = (kind.kind, _PART_VERBS)
     if kind.resource in _SCALED:
-        found["scale"] = ("Scale", _PART_VERBS)
+        subresources["scale"] = ("Scale", _PART_VERBS)
     if kind.resource == "pods":
         verbs = {"eviction": ["create"], "log": ["get"], "resize": _PART_VERBS}
-        found |= {name: (of, verbs[name]) for name, of in _OF_PODS.items()}
-    return found
+        subresources |= {name: (of, verbs[name]) for name, of in _OF_PODS.items()}
+    return subresources
 
 
 def all_kinds() -> list[Kind]:
@@ -221,25 +221,25 @@ def _resource(kind: Kind) -> dict[str, Any]:
 
 def _served_kinds(group: str, version: str) -> list[dict[str, Any]]:
     entries: dict[str, dict[str, Any]] = {}
-    for one in resource_list(group, version)["resources"]:
-        name, _, subresource = one["name"].partition("/")
+    for resource in resource_list(group, version)["resources"]:
+        name, _, subresource = resource["name"].partition("/")
         of = {
-            "group": one.get("group", group),
-            "version": one.get("version", version),
-            "kind": one["kind"],
+            "group": resource.get("group", group),
+            "version": resource.get("version", version),
+            "kind": resource["kind"],
         }
         if subresource:
             entries[name].setdefault("subresources", []).append(
-                {"subresource": subresource, "responseKind": of, "verbs": one["verbs"]}
+                {"subresource": subresource, "responseKind": of, "verbs": resource["verbs"]}
             )
             continue
         entry = {
             "resource": name,
             "responseKind": of,
-            "scope": "Namespaced" if one["namespaced"] else "Cluster",
-            "verbs": one["verbs"],
-            "singularResource": one["singularName"],
+            "scope": "Namespaced" if resource["namespaced"] else "Cluster",
+            "verbs": resource["verbs"],
+            "singularResource": resource["singularName"],
         }
-        entry |= {key: one[key] for key in ("shortNames", "categories") if key in one}
+        entry |= {key: resource[key] for key in ("shortNames", "categories") if key in resource}
         entries[name] = entry
     return list(entries.values())

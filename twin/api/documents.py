@@ -6,7 +6,7 @@ import re
 
 from twin.api import discovery, openapi
 from twin.api.messages import JSON, Request, Response, respond
-from twin.api.objects import not_allowed
+from twin.api.objects import method_not_allowed
 from twin.errors import ApiError
 
 _AGGREGATED = re.compile(r"as=APIGroupDiscoveryList")
@@ -20,10 +20,10 @@ def document(path: str, request: Request) -> Response | None:
     Raises:
         ApiError: 405 for another method than GET.
     """
-    found = _document(path, request)
-    if found is not None and request.method not in ("GET", "HEAD"):
-        raise not_allowed()
-    return found
+    response = _document(path, request)
+    if response is not None and request.method not in ("GET", "HEAD"):
+        raise method_not_allowed()
+    return response
 
 
 def _document(path: str, request: Request) -> Response | None:
@@ -38,8 +38,8 @@ def _document(path: str, request: Request) -> Response | None:
         case ["api", "v1"]:
             return respond(200, discovery.resource_list("", "v1"))
         case ["apis", group]:
-            found = discovery.api_group(group)
-            return None if found is None else respond(200, found)
+            content = discovery.api_group(group)
+            return None if content is None else respond(200, content)
         case ["apis", group, version] if (group, version) in discovery.group_versions():
             return respond(200, discovery.resource_list(group, version))
         case ["openapi", "v2"]:

@@ -37,12 +37,12 @@ def children(value: Any, place: Field) -> dict[str, tuple[Any, Field]] | None:
 
 def _item_key(item: Any, place: Field, index: int) -> str:
     """Return the path element of an item of a list that has keys; without them, by its index."""
-    found = {}
+    key_fields = {}
     for key in place.keys:
         value = item.get(key, KEY_DEFAULTS.get(key)) if isinstance(item, dict) else None
         if value is not None:
-            found[key] = value
-    return f"k:{_compact(found)}" if place.keys[0] in found else f"i:{index}"
+            key_fields[key] = value
+    return f"k:{_compact(key_fields)}" if place.keys[0] in key_fields else f"i:{index}"
 
 
 def owned_paths(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
@@ -95,11 +95,11 @@ class Difference:
                 self.removed.update(every_path(value, inner, (*at, element)))
 
 
-def merge_given(live: Any, given: Any, place: Field) -> Any:
-    """Return `live` with what `given` says; neither is changed."""
-    before, after = children(live, place), children(given, place)
+def merge_given(live: Any, application: Any, place: Field) -> Any:
+    """Return `live` with what `application` says; neither is changed."""
+    before, after = children(live, place), children(application, place)
     if before is None or after is None:
-        return given
+        return application
     together = {
         element: merge_given(value, after[element][0], inner) if element in after else value
         for element, (value, inner) in before.items()
@@ -110,14 +110,14 @@ def merge_given(live: Any, given: Any, place: Field) -> Any:
     return {element[2:]: each for element, each in together.items()}
 
 
-def remove_paths(value: Any, place: Field, gone: Trie) -> Any:
+def remove_paths(value: Any, place: Field, removed: Trie) -> Any:
     """Return a value without the parts in a trie; objects that this empties go, too."""
     parts = children(value, place)
     if parts is None:
         return value
     left: dict[str, Any] = {}
     for element, (each, inner) in parts.items():
-        below = gone.get(element)
+        below = removed.get(element)
         if below is None:
             left[element] = each
         elif _ITSELF not in below:

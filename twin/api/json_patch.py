@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from twin.api.limits import DEEPEST, MOST_VALUES, too_large
-from twin.copying import copied
+from twin.copying import copy_object
 from twin.errors import ApiError, bad_request
 
 MOST_STEPS = 10_000
@@ -17,7 +17,7 @@ SHOWN = 500
 """Characters of a step that a refusal repeats."""
 
 
-def json_patched(document: Any, steps: Any) -> Any:
+def apply_json_patch(document: Any, steps: Any) -> Any:
     """Return a patched copy.
 
     Raises:
@@ -31,7 +31,7 @@ def json_patched(document: Any, steps: Any) -> Any:
             f"the allowed maximum operations in a JSON patch is {MOST_STEPS}, got {len(steps)}"
         )
         raise ApiError(413, "RequestEntityTooLarge", message)
-    result = copied(document)
+    result = copy_object(document)
     room = MOST_VALUES  # of what is copied, which could double with every step
     for step in steps:
         try:
@@ -50,12 +50,12 @@ def _apply_step(document: Any, step: dict[str, Any]) -> Any:
     path, operation = _parts(step["path"]), step["op"]
     match operation:
         case "add":
-            return _add(document, path, copied(step["value"]))
+            return _add(document, path, copy_object(step["value"]))
         case "remove":
             return _remove(document, path)
         case "replace":
             _find(document, path)
-            return _replace(document, path, copied(step["value"]))
+            return _replace(document, path, copy_object(step["value"]))
         case "move":
             source = _parts(step["from"])
             if path[: len(source)] == source and path != source:
@@ -63,7 +63,7 @@ def _apply_step(document: Any, step: dict[str, Any]) -> Any:
             value = _find(document, source)
             return _add(_remove(document, source), path, value)
         case "copy":
-            return _add(document, path, copied(_find(document, _parts(step["from"]))))
+            return _add(document, path, copy_object(_find(document, _parts(step["from"]))))
         case "test":
             if _find(document, path, missing=None) != step.get("value"):
                 raise ValueError("testing value failed")
@@ -84,14 +84,14 @@ def _count_values(value: Any) -> int:
     """Return how many values there are in one, itself included; long texts count for more."""
     count, left = 0, [value]
     while left:
-        one = left.pop()
+        element = left.pop()
         count += 1
-        if isinstance(one, dict):
-            left.extend(one.values())
-        elif isinstance(one, list):
-            left.extend(one)
-        elif isinstance(one, str):
-            count += len(one) // TEXT_OF_A_VALUE
+        if isinstance(element, dict):
+            left.extend(element.values())
+        elif isinstance(element, list):
+            left.extend(element)
+        elif isinstance(element, str):
+            count += len(element) // TEXT_OF_A_VALUE
     return count
 
 

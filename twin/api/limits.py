@@ -67,7 +67,9 @@ def check_request(request: Request) -> None:
     if len(manager.encode("utf-8", "replace")) > LONGEST_MANAGER:
         why = f"Too long: may not be more than {LONGEST_MANAGER} bytes"
     else:
-        odd = next((at for at, one in enumerate(manager) if not one.isprintable()), None)
+        odd = next(
+            (at for at, character in enumerate(manager) if not character.isprintable()), None
+        )
         if odd is not None:
             where = f"invalid character U+{ord(manager[odd]):04X} (at position {odd})"
             why = f"Invalid value: {json.dumps(manager)}: {where}"
@@ -206,8 +208,8 @@ class _JsonTypes(yaml.CSafeLoader):
     """Reads texts, numbers, booleans and nulls only."""
 
     yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
-        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
 

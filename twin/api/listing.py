@@ -107,9 +107,9 @@ def read_list_request(
 
 def list_objects(store: Store, kind: Kind, namespace: str | None, request: Request) -> Object:
     """Return the list object of a request; raises what `read_list_request` raises."""
-    asked = read_list_request(store, kind, namespace, request)
-    found, metadata = _page(asked)
-    items = [render(kind.resource, record) for record in found]
+    list_request = read_list_request(store, kind, namespace, request)
+    records, metadata = _page(list_request)
+    items = [render(kind.resource, record) for record in records]
     return {
         "kind": f"{kind.kind}List",
         "apiVersion": kind.api_version,
@@ -122,15 +122,15 @@ def list_answer(
     store: Store, kind: Kind, namespace: str | None, request: Request
 ) -> Response | StreamedResponse:
     """Answer a list request in JSON; one of many items in chunks, all of the same version."""
-    asked = read_list_request(store, kind, namespace, request)
+    list_request = read_list_request(store, kind, namespace, request)
     form, name, version, content_type = _form(kind, request.headers.get("accept", ""))
-    if asked.short:
-        found, metadata = _page(asked)
+    if list_request.short:
+        records, metadata = _page(list_request)
         head = _head(name, version, metadata)
-        body = b",".join([form(kind.resource, record) for record in found])
+        body = b",".join([form(kind.resource, record) for record in records])
         return Response(200, b"%b%b]}" % (head, body), content_type)
-    stop = store.subscribe(asked.follow)
-    chunks = _chunks(asked, form, {"kind": name, "apiVersion": version})
+    stop = store.subscribe(list_request.follow)
+    chunks = _chunks(list_request, form, {"kind": name, "apiVersion": version})
     return StreamedResponse(chunks, stop, content_type)
 
 
@@ -138,17 +138,17 @@ def table_answer(
     store: Store, kind: Kind, namespace: str | None, request: Request, form: Form
 ) -> Response | StreamedResponse:
     """Answer a list request with a Table; raises what `read_list_request` raises."""
-    asked = read_list_request(store, kind, namespace, request)
-    if asked.short:
+    list_request = read_list_request(store, kind, namespace, request)
+    if list_request.short:
         listed = list_objects(store, kind, namespace, request)
         return respond(200, form.render_list(kind.resource, listed, store.now()))
-    stop = store.subscribe(asked.follow)
+    stop = store.subscribe(list_request.follow)
     now, names = store.now(), {"kind": kind.kind, "apiVersion": kind.api_version}
 
     def row(resource: str, record: Record) -> bytes:
         return json_of(form.row(resource, as_list_item(render(resource, record)), names, now))
 
-    chunks = _chunks(asked, row, form.heading(kind.resource), b"rows")
+    chunks = _chunks(list_request, row, form.heading(kind.resource), b"rows")
     return StreamedResponse(chunks, stop, JSON)
 
 
@@ -167,54 +167,65 @@ def plain_list(kind: str, api_version: str, items: Iterable[Object], version: in
     }
 
 
-def _page(asked: ListRequest) -> tuple[list[Record], Object]:
+def _page(list_request: ListRequest) -> tuple[list[Record], Object]:
     """Return the records of one page and the list's metadata."""
-    metadata: Object = {"resourceVersion": str(asked.snapshot.version)}
-    found: list[Record] = []
-    for record in asked.records():
-        if asked.limit and len(found) == asked.limit:
-            metadata |= _remaining(asked, found[-1].key)
+    metadata: Object = {"resourceVersion": str(list_request.snapshot.version)}
+    records: list[Record] = []
+    for record in list_request.records():
+        if list_request.limit and len(records) == list_request.limit:
+            metadata |= _remaining(list_request, records[-1].key)
             break
-        found.append(record)
-    return found, metadata
+        records.append(record)
+    return records, metadata
 
 
-def _remaining(asked: ListRequest, last: Key) -> Object:
+def _remaining(list_request: ListRequest, last: Key) -> Object:
     """Return what the metadata of a page says about what follows its last item."""
-    rest: Object = {"continue": _make_token(asked.snapshot.version, last)}
-    if asked.selector.everything:  # a real server does not count what it has not looked at
-        rest["remainingItemCount"] = asked.snapshot.count(last)
+    rest: Object = {"continue": _make_token(list_request.snapshot.version, last)}
+    if list_request.selector.everything:  # a real server does not count what it has not looked at
+        rest["remainingItemCount"] = list_request.snapshot.count(last)
     return rest
 
 
 def _chunks(
-    asked: ListRequest, form: Callable[[str, Record], bytes], head: Object, member: bytes = b"items"
+    list_request: ListRequest,
+    form: Callable[[str, Record], bytes],
+    head: Object,
+    member: bytes = b"items",
 ) -> Iterator[bytes]:
     """Yield a long list; after each batch, whatever is selected of it, others have their turn.
 
     A page's metadata comes behind its items, since only then it is known what follows.
     """
-    resource, matches, after = asked.kind.resource, asked.selector.matches, asked.after
-    metadata: Object = {"resourceVersion": str(asked.snapshot.version)}
-    opening = head if asked.limit else {**head, "metadata": metadata}
+    resource, matches, after = (
+        list_request.kind.resource,
+        list_request.selector.matches,
+        list_request.after,
+    )
+    metadata: Object = {"resourceVersion": str(list_request.snapshot.version)}
+    opening = head if list_request.limit else {**head, "metadata": metadata}
     lead = b'%b,"%b":[' % (json_of(opening)[:-1], member)
-    left = asked.limit or -1
+    left = list_request.limit or -1
     last: Key | None = None
     over = False
-    while not over and (batch := asked.snapshot.batch(after, BATCH)):
+    while not over and (batch := list_request.snapshot.batch(after, BATCH)):
         after = batch[-1].key
-        chosen = batch if asked.selector.everything else [one for one in batch if matches(one)]
+        chosen = (
+            batch
+            if list_request.selector.everything
+            else [record for record in batch if matches(record)]
+        )
         if 0 <= left < len(chosen):
             chosen, over = chosen[:left], True
-        left -= len(chosen) if asked.limit else 0
+        left -= len(chosen) if list_request.limit else 0
         last = chosen[-1].key if chosen else last
         pieces = b",".join([form(resource, record) for record in chosen])
         yield lead + pieces if pieces else b""
         lead = b"," if pieces else lead
     start = b"" if lead == b"," else lead
     if over and last is not None:
-        metadata |= _remaining(asked, last)
-    yield start + (b'],"metadata":%b}' % json_of(metadata) if asked.limit else b"]}")
+        metadata |= _remaining(list_request, last)
+    yield start + (b'],"metadata":%b}' % json_of(metadata) if list_request.limit else b"]}")
 
 
 def _head(kind: str, api_version: str, metadata: Object) -> bytes:

@@ -110,10 +110,10 @@ def _select_lines(lines: list[Line], now: float, request: Request) -> list[Line]
 def _text(lines: list[Line], request: Request) -> bytes:
     stamped = request.flag("timestamps")
     text = "".join(
-        f"{rfc3339_micro(at)} time={rfc3339(at)} {said}\n"
+        f"{rfc3339_micro(at)} time={rfc3339(at)} {text}\n"
         if stamped
-        else f"time={rfc3339(at)} {said}\n"
-        for at, said in lines
+        else f"time={rfc3339(at)} {text}\n"
+        for at, text in lines
     ).encode()
     limit = request.query.get("limitBytes")
     return text[: whole_seconds(limit)] if limit else text

@@ -79,8 +79,8 @@ def is_dry_run(words: Any, options: str = "DeleteOptions") -> bool:
     if words in (None, []):
         return False
     if words != ["All"]:
-        given = json_of(words).decode()
-        why = ("dryRun", f'Unsupported value: {given}: supported values: "All"')
+        stated = json_of(words).decode()
+        why = ("dryRun", f'Unsupported value: {stated}: supported values: "All"')
         raise invalid(options, "meta.k8s.io", "", [why])
     return True
 

@@ -56,7 +56,7 @@ SHOWN_WHEN_GONE = frozenset(
 """Resources whose deletion answers with the object, as on a real server; others with a Status."""
 
 
-def not_allowed() -> ApiError:
+def method_not_allowed() -> ApiError:
     """405 of a verb that a path does not have."""
     return ApiError(
         405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
@@ -82,7 +82,7 @@ class Objects:
                 return self.create(kind, namespace or "", request)
             case "DELETE" if _is_place(kind, namespace) and kind.resource != "namespaces":
                 return self._delete_all(kind, namespace, request)
-        raise not_allowed()
+        raise method_not_allowed()
 
     def object(self, kind: Kind, namespace: str, name: str, request: Request) -> Answer:
         """Answer a request on one object; raises ApiError."""
@@ -95,7 +95,7 @@ class Objects:
                 return self.patch(kind, namespace, name, request)
             case "DELETE":
                 return self._delete_and_answer(kind, namespace, name, request)
-        raise not_allowed()
+        raise method_not_allowed()
 
     def _list(self, kind: Kind, namespace: str | None, request: Request) -> Answer:
         form = Form.for_request(request)
@@ -122,36 +122,36 @@ class Objects:
 
     def create(self, kind: Kind, namespace: str, request: Request) -> Response:
         """Create the object of a request; raises ApiError."""
-        given = read_object(request, kind)
-        check_place(given.obj, namespace)
-        if require_map(given.obj, "metadata").get("resourceVersion"):
+        client_object = read_object(request, kind)
+        check_place(client_object.obj, namespace)
+        if require_map(client_object.obj, "metadata").get("resourceVersion"):
             raise bad_request("resourceVersion should not be set on objects to be created")
         new = self._store.create(
             kind.resource,
             namespace,
-            given.obj,
+            client_object.obj,
             dry_run=request.dry_run,
             own=self._owning(kind, request),
         )
-        return self._written_response(kind, new, request, 201, given)
+        return self._written_response(kind, new, request, 201, client_object)
 
     def put(
         self, kind: Kind, namespace: str, name: str, request: Request, subresource: str = ""
     ) -> Response:
         """Replace an object, or its subresource; raises ApiError."""
-        given = read_object(request, kind)
-        check_place(given.obj, namespace, name)
-        if not require_map(given.obj, "metadata").get("name"):
+        client_object = read_object(request, kind)
+        check_place(client_object.obj, namespace, name)
+        if not require_map(client_object.obj, "metadata").get("name"):
             raise bad_request(
                 f"the name of the object ({name} based on URL) was undeterminable: name must be "
                 "provided"
             )
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and kind.resource in MADE_BY_PUT and not subresource:
-            given.obj["metadata"].pop("resourceVersion", None)
+            client_object.obj["metadata"].pop("resourceVersion", None)
             return self.create(kind, namespace, request)
-        new = self.replace(kind, namespace, name, given.obj, request, subresource)
-        return self._written_response(kind, new, request, 200, given)
+        new = self.replace(kind, namespace, name, client_object.obj, request, subresource)
+        return self._written_response(kind, new, request, 200, client_object)
 
     def replace(
         self,
@@ -161,9 +161,9 @@ class Objects:
         obj: Object,
         request: Request,
         subresource: str = "",
-        said: str = "",
+        via_subresource: str = "",
     ) -> Object:
-        """Store an object on behalf of a request; `said` names the subresource to its managers."""
+        """Store an object on behalf of a request; `via_subresource` names the subresource to its managers."""
         return self._store.replace(
             kind.resource,
             namespace,
@@ -171,7 +171,7 @@ class Objects:
             obj,
             subresource=subresource or None,
             dry_run=request.dry_run,
-            own=self._owning(kind, request, said or subresource),
+            own=self._owning(kind, request, via_subresource or subresource),
         )
 
     def patch(
@@ -191,10 +191,10 @@ class Objects:
             )
         current = self._store.get(kind.resource, namespace, name)
         root = root_of(kind.group, kind.version, kind.kind)
-        given = check_object(apply_patch(current, media, patch, root), kind, request)
-        check_place(given.obj, namespace, name)
-        new = self.replace(kind, namespace, name, given.obj, request, subresource)
-        return self._written_response(kind, new, request, 200, given)
+        client_object = check_object(apply_patch(current, media, patch, root), kind, request)
+        check_place(client_object.obj, namespace, name)
+        new = self.replace(kind, namespace, name, client_object.obj, request, subresource)
+        return self._written_response(kind, new, request, 200, client_object)
 
     def _apply(
         self,
@@ -205,20 +205,22 @@ class Objects:
         request: Request,
         subresource: str,
     ) -> Response:
-        writer, given = self._read_application(kind, name, config, request, subresource)
+        writer, client_object = self._read_application(kind, name, config, request, subresource)
         root = root_of(kind.group, kind.version, kind.kind) or ANY
-        check_place(given.obj, namespace, name)
+        check_place(client_object.obj, namespace, name)
         absent = self._store.find(kind.resource, namespace, name) is None
         if absent and subresource:
             self._store.get(kind.resource, namespace, name)  # says that it is not found
         live: Object = (
             {"metadata": {}} if absent else self._store.get(kind.resource, namespace, name)
         )
-        if given.obj["metadata"].get("resourceVersion") is None:
+        if client_object.obj["metadata"].get("resourceVersion") is None:
             live = {**live, "metadata": {**live["metadata"]}}
             live["metadata"].pop("resourceVersion", None)
         force = request.flag("force")
-        result, managed = ownership.apply_configuration(live, given.obj, root, writer, force=force)
+        result, managed = ownership.apply_configuration(
+            live, client_object.obj, root, writer, force=force
+        )
 
         def own(_old: Object | None, new: Object) -> None:
             new["metadata"]["managedFields"] = managed
@@ -228,7 +230,7 @@ class Objects:
             new = self._store.create(
                 kind.resource, namespace, result, dry_run=request.dry_run, own=own
             )
-            return self._written_response(kind, new, request, 201, given)
+            return self._written_response(kind, new, request, 201, client_object)
         new = self._store.replace(
             kind.resource,
             namespace,
@@ -238,7 +240,7 @@ class Objects:
             dry_run=request.dry_run,
             own=own,
         )
-        return self._written_response(kind, new, request, 200, given)
+        return self._written_response(kind, new, request, 200, client_object)
 
     def _read_application(
         self, kind: Kind, name: str, config: Any, request: Request, subresource: str
@@ -250,26 +252,27 @@ class Objects:
             raise invalid("PatchOptions", "meta.k8s.io", "", why)
         if not isinstance(config, dict):
             raise bad_request("an applied configuration must be an object")
-        said = (config.get("apiVersion"), config.get("kind"))
-        if said != (kind.api_version, kind.kind):
+        stated_type = (config.get("apiVersion"), config.get("kind"))
+        if stated_type != (kind.api_version, kind.kind):
             raise bad_request(
                 f"an applied configuration has to say its apiVersion and kind, which are "
                 f"{kind.api_version} {kind.kind} here"
             )
-        given = check_object(config, kind, request)
-        metadata = given.obj.setdefault("metadata", {})
+        client_object = check_object(config, kind, request)
+        metadata = client_object.obj.setdefault("metadata", {})
         metadata.setdefault("name", name)
         if metadata.get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
         if subresource:
             only = ("apiVersion", "kind", "metadata", subresource)
-            given = ClientObject(
-                {key: given.obj[key] for key in only if key in given.obj}, given.warnings
+            client_object = ClientObject(
+                {key: client_object.obj[key] for key in only if key in client_object.obj},
+                client_object.warnings,
             )
         else:
-            given.obj.pop("status", None)
+            client_object.obj.pop("status", None)
         writer = Writer(manager, kind.api_version, rfc3339(self._engine.now), subresource)
-        return writer, given
+        return writer, client_object
 
     def _owning(self, kind: Kind, request: Request, subresource: str = "") -> Any:
         manager = request.query.get("fieldManager", "") or UNKNOWN_MANAGER
@@ -326,12 +329,14 @@ class Objects:
         obj: Object,
         request: Request,
         status: int = 200,
-        given: ClientObject | None = None,
+        client_object: ClientObject | None = None,
     ) -> Response:
         """Answer with a written object, in the form that the client asks for."""
         form = Form.for_request(request)
         body = respond(status, form.one(kind.resource, obj, self._engine.now)).body
-        return Response(status, body, headers={} if given is None else given.headers())
+        return Response(
+            status, body, headers={} if client_object is None else client_object.headers()
+        )
 
 
 def _is_place(kind: Kind, namespace: str | None) -> bool:

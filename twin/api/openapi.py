@@ -66,8 +66,8 @@ def _document_v3(group: str, version: str, kinds: tuple[Kind, ...]) -> bytes:
         else:
             for message in _reachable_messages(root.message):
                 schemas.setdefault(_name(message), _schema(message, "#/components/schemas/"))
-            found = schemas[_name(root.message)]
-            schemas[_name(root.message)] = {**found, "x-kubernetes-group-version-kind": [gvk]}
+            schema = schemas[_name(root.message)]
+            schemas[_name(root.message)] = {**schema, "x-kubernetes-group-version-kind": [gvk]}
         paths |= _paths(kind, version, gvk)
     return json_bytes(
         {
@@ -106,55 +106,57 @@ _INFO = {"title": "Foresail embedded cluster", "version": discovery.VERSION["git
 
 def _reachable_messages(root: Message) -> list[Message]:
     """Return a message and all that it is made of, each once."""
-    found: dict[str, Message] = {}
+    by_name: dict[str, Message] = {}
     todo = [root]
     while todo:
-        one = todo.pop()
-        if one.name not in found:
-            found[one.name] = one
-            todo += [field.message for field in one.fields.values() if field.message is not None]
-    return [found[name] for name in sorted(found)]
+        message = todo.pop()
+        if message.name not in by_name:
+            by_name[message.name] = message
+            todo += [
+                field.message for field in message.fields.values() if field.message is not None
+            ]
+    return [by_name[name] for name in sorted(by_name)]
 
 
-def _name(one: Message) -> str:
-    package, version, kind = one.name.split(".")
+def _name(message: Message) -> str:
+    package, version, kind = message.name.split(".")
     if package == "meta":
         return f"io.k8s.apimachinery.pkg.apis.meta.{version}.{kind}"
     return f"io.k8s.api.{package}.{version}.{kind}"
 
 
-def _schema(one: Message, where: str) -> Schema:
-    properties = {field.name: _place_schema(field, where) for field in one.fields.values()}
-    found: Schema = {
+def _schema(message: Message, where: str) -> Schema:
+    properties = {field.name: _place_schema(field, where) for field in message.fields.values()}
+    schema: Schema = {
         "type": "object",
         "description": "",
-        "properties": {**(_TYPED if one.typed else {}), **properties},
+        "properties": {**(_TYPED if message.typed else {}), **properties},
     }
-    required = sorted(field.name for field in one.fields.values() if field.required)
+    required = sorted(field.name for field in message.fields.values() if field.required)
     if required:
-        found["required"] = required
-    if one.atomic:
-        found["x-kubernetes-map-type"] = "atomic"
-    return found
+        schema["required"] = required
+    if message.atomic:
+        schema["x-kubernetes-map-type"] = "atomic"
+    return schema
 
 
 def _place_schema(field: Field, where: str) -> Schema:
-    one = _element_schema(field, where)
+    element_schema = _element_schema(field, where)
     if field.shape == "":
-        return one
+        return element_schema
     if field.shape == "{}":
-        found: Schema = {"type": "object", "additionalProperties": one}
-        return {**found, **({"x-kubernetes-map-type": "atomic"} if field.atomic else {})}
-    found = {"type": "array", "items": one}
+        schema: Schema = {"type": "object", "additionalProperties": element_schema}
+        return {**schema, **({"x-kubernetes-map-type": "atomic"} if field.atomic else {})}
+    schema = {"type": "array", "items": element_schema}
     kind = "map" if field.keys else "set" if field.is_set else "atomic"
-    found["x-kubernetes-list-type"] = kind
+    schema["x-kubernetes-list-type"] = kind
     if field.keys:
-        found["x-kubernetes-list-map-keys"] = list(field.keys)
+        schema["x-kubernetes-list-map-keys"] = list(field.keys)
     if field.merges:
-        found["x-kubernetes-patch-strategy"] = "merge"
+        schema["x-kubernetes-patch-strategy"] = "merge"
         if field.merge_key:
-            found["x-kubernetes-patch-merge-key"] = field.merge_key
-    return found
+            schema["x-kubernetes-patch-merge-key"] = field.merge_key
+    return schema
 
 
 def _element_schema(field: Field, where: str) -> Schema:

@@ -94,7 +94,7 @@ class Owner:
 
 def read_owners(entries: Sequence[Mapping[str, Any]]) -> list[Owner]:
     """Read `managedFields`; raises ValueError for entries that no server wrote."""
-    found = []
+    owners = []
     for entry in entries:
         operation = entry.get("operation")
         if operation not in ("Apply", "Update"):
@@ -104,15 +104,16 @@ def read_owners(entries: Sequence[Mapping[str, Any]]) -> list[Owner]:
             raise ValueError("manager, apiVersion, subresource and time must be strings")
         manager, api_version, subresource, at = texts
         paths = frozenset(from_fields(entry.get("fieldsV1") or {}))
-        found.append(Owner(manager, operation, api_version, subresource, at, paths))
-    return found
+        owners.append(Owner(manager, operation, api_version, subresource, at, paths))
+    return owners
 
 
 def to_entries(owners: Iterable[Owner]) -> list[Object]:
     """Return `managedFields`: appliers first, then by time."""
-    kept = _join_oldest([owner for owner in owners if owner.paths])
+    joined = _join_oldest([owner for owner in owners if owner.paths])
     return [
-        owner.entry() for owner in sorted(kept, key=lambda one: (one.operation, one.at, one.key))
+        owner.entry()
+        for owner in sorted(joined, key=lambda owner: (owner.operation, owner.at, owner.key))
     ]
 
 
@@ -123,7 +124,7 @@ def _join_oldest(owners: list[Owner]) -> list[Owner]:
     """
     updaters = sorted(
         (owner for owner in owners if owner.operation == "Update"),
-        key=lambda one: (one.manager != ANCIENT, one.at, one.key),
+        key=lambda owner: (owner.manager != ANCIENT, owner.at, owner.key),
     )
     surplus = updaters[: len(updaters) - MOST_UPDATERS + 1]
     if len(updaters) <= MOST_UPDATERS:
@@ -139,12 +140,12 @@ def after_update(old: Object | None, new: Object, place: Field, writer: Writer) 
 
     An object that nobody has ever claimed stays so: the simulation's own objects carry no owners.
     """
-    given = new["metadata"].get("managedFields")
+    stated_fields = new["metadata"].get("managedFields")
     if old is None:
         paths = frozenset(every_path(_changeable_part(new, writer), place)) - _NOBODYS
         return to_entries([_owner(writer, "Update", paths)])
-    owners = _starting_owners(old, given)
-    if not owners and not _claimed_owners(old, given):
+    owners = _starting_owners(old, stated_fields)
+    if not owners and not _claimed_owners(old, stated_fields):
         return []
     difference = Difference(_changeable_part(old, writer), _changeable_part(new, writer), place)
     return to_entries(_move_ownership(owners, difference, writer))
@@ -163,37 +164,41 @@ def apply_configuration(
         paths = frozenset(every_path(live, place)) - _NOBODYS
         owners = [replace(_owner(writer, "Update", paths), manager=BEFORE_FIRST_APPLY)]
     mine = _owner(writer, "Apply", frozenset(owned_paths(config, place)) - _NOBODYS)
-    kept = next((owner for owner in owners if owner.key == mine.key), None)
-    before = mine.paths if kept is None else kept.paths
+    earlier = next((owner for owner in owners if owner.key == mine.key), None)
+    before = mine.paths if earlier is None else earlier.paths
     others = [owner for owner in owners if owner.key != mine.key]
     result = merge_given(live, config, place)
     result = remove_paths(result, place, build_trie(_dropped_fields(before, mine.paths, others)))
     difference = Difference(live, result, place)
     conflicts = _conflicts(others, difference, mine.paths)
     if writer.manager == KUBECTL and conflicts:
-        allowed = _client_side_applied(live, place)
+        allowed = _client_side_paths(live, place)
         conflicts = [(owner, path) for owner, path in conflicts if path not in allowed]
     if conflicts and not force:
         raise _conflict(conflicts)
     if writer.manager == KUBECTL:
         result = _keep_last_applied(live, config, result)
-    taken = difference.changed & mine.paths
-    left = [replace(other, paths=other.paths - taken - difference.removed) for other in others]
-    same = kept is not None and kept.paths == mine.paths and not difference.changed
-    return result, to_entries([*left, kept if same and kept is not None else mine])
+    taken_over = difference.changed & mine.paths
+    left = [replace(other, paths=other.paths - taken_over - difference.removed) for other in others]
+    same = earlier is not None and earlier.paths == mine.paths and not difference.changed
+    return result, to_entries([*left, earlier if same and earlier is not None else mine])
 
 
-def _client_side_applied(live: Object, place: Field) -> Paths:
+def _client_side_paths(live: Object, place: Field) -> Paths:
     """Return what kubectl's earlier client-side apply said and what still stands: kubectl takes it
     over without a conflict, as upstream's lastAppliedManager lets it.
     """
     text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     try:
-        said = json.loads(text) if text else {}
-        paths = frozenset(owned_paths(said, place)) if isinstance(said, dict) else frozenset()
+        last_applied = json.loads(text) if text else {}
+        paths = (
+            frozenset(owned_paths(last_applied, place))
+            if isinstance(last_applied, dict)
+            else frozenset()
+        )
     except (ValueError, RecursionError, ApiError):
         return frozenset()
-    difference = Difference(said, live, place)
+    difference = Difference(last_applied, live, place)
     return paths - difference.changed - difference.removed
 
 
@@ -213,20 +218,20 @@ def _owner(writer: Writer, operation: Operation, paths: Paths) -> Owner:
     )
 
 
-def _starting_owners(old: Object, given: Any) -> list[Owner]:
+def _starting_owners(old: Object, stated_fields: Any) -> list[Owner]:
     """Return the owners that a write starts from: a client may rewrite them, nonsense is ignored."""
-    if given is not None:
-        if given in ([], [{}]):
+    if stated_fields is not None:
+        if stated_fields in ([], [{}]):
             return []
         try:
-            return read_owners(given)
+            return read_owners(stated_fields)
         except (ValueError, AttributeError):
             pass
     return read_owners(old["metadata"].get("managedFields") or ())
 
 
-def _claimed_owners(old: Object, given: Any) -> bool:
-    return bool(old["metadata"].get("managedFields")) and given not in ([], [{}])
+def _claimed_owners(old: Object, stated_fields: Any) -> bool:
+    return bool(old["metadata"].get("managedFields")) and stated_fields not in ([], [{}])
 
 
 def _changeable_part(obj: Object, writer: Writer) -> Object:
@@ -239,23 +244,23 @@ def _changeable_part(obj: Object, writer: Writer) -> Object:
 def _move_ownership(owners: list[Owner], difference: Difference, writer: Writer) -> list[Owner]:
     changed = frozenset(difference.changed) - _NOBODYS
     mine = _owner(writer, "Update", changed)
-    found = []
+    others = []
     for owner in owners:
         if owner.key == mine.key:
             paths = (owner.paths | changed) - difference.removed
             mine = replace(owner, paths=paths, at=owner.at if not changed else writer.at)
         else:
-            found.append(replace(owner, paths=owner.paths - changed - difference.removed))
-    return [*found, mine]
+            others.append(replace(owner, paths=owner.paths - changed - difference.removed))
+    return [*others, mine]
 
 
 def _dropped_fields(before: Paths, now: Paths, others: Sequence[Owner]) -> list[Path]:
     """Return what an applier no longer says and nobody else owns, in whole or in part."""
-    wanted: set[Path] = set()
+    path_prefixes: set[Path] = set()
     for paths in (now, *(owner.paths for owner in others)):
         for path in paths:
-            wanted.update(path[:length] for length in range(1, len(path) + 1))
-    return sorted(path for path in before if path not in wanted)
+            path_prefixes.update(path[:length] for length in range(1, len(path) + 1))
+    return sorted(path for path in before if path not in path_prefixes)
 
 
 def _conflicts(
@@ -269,23 +274,23 @@ def _conflicts(
     ]
 
 
-def _conflict(found: Sequence[tuple[Owner, Path]]) -> ApiError:
+def _conflict(conflicts: Sequence[tuple[Owner, Path]]) -> ApiError:
     causes = [
         {
             "reason": "FieldManagerConflict",
             "message": f"conflict with {_owner_text(owner)}",
             "field": path_text(path),
         }
-        for owner, path in found
+        for owner, path in conflicts
     ]
-    if len(found) == 1:
-        text = f"1 conflict: conflict with {_owner_text(found[0][0])}: {path_text(found[0][1])}"
+    if len(conflicts) == 1:
+        text = f"1 conflict: conflict with {_owner_text(conflicts[0][0])}: {path_text(conflicts[0][1])}"
     else:
         by_owner: dict[str, list[str]] = {}
-        for owner, path in found:
+        for owner, path in conflicts:
             by_owner.setdefault(_owner_text(owner), []).append(f"- {path_text(path)}")
         parts = [f"conflicts with {who}:\n" + "\n".join(paths) for who, paths in by_owner.items()]
-        text = f"{len(found)} conflicts: " + "\n".join(parts)
+        text = f"{len(conflicts)} conflicts: " + "\n".join(parts)
     return ApiError(409, "Conflict", f"Apply failed with {text}", {"causes": causes})
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from twin.api.json_patch import json_patched
+from twin.api.json_patch import apply_json_patch
 from twin.api.limits import MOST_PATCH_VALUES, MOST_VALUES, read_json, read_yaml
 from twin.api.messages import Object, Request
 from twin.api.schema import ANY, Field
@@ -60,7 +60,7 @@ def apply_patch(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
         ApiError: 400, 413, 415 or 422.
     """
     if kind == JSON_PATCH:
-        return json_patched(obj, patch)
+        return apply_json_patch(obj, patch)
     if not isinstance(patch, dict):
         raise bad_request("a merge patch must be an object")
     if kind == MERGE:
@@ -103,9 +103,9 @@ def strategic_merge(target: Any, change: Any, place: Field = ANY) -> Any:
 
 
 def _merge_object(result: Object, change: Object, place: Field) -> Object:
-    kept = change.get(_KEPT)
-    if isinstance(kept, list):
-        result = {name: value for name, value in result.items() if name in kept}
+    retained_keys = change.get(_KEPT)
+    if isinstance(retained_keys, list):
+        result = {name: value for name, value in result.items() if name in retained_keys}
     orders = {
         name[len(_ORDER) :]: value for name, value in change.items() if name.startswith(_ORDER)
     }
@@ -114,8 +114,8 @@ def _merge_object(result: Object, change: Object, place: Field) -> Object:
             own = name[len(_DROPPED) :]
             listed = result.get(own)
             if isinstance(listed, list):
-                gone = {_text(item) for item in value}
-                result[own] = [item for item in listed if _text(item) not in gone]
+                deleted = {_text(item) for item in value}
+                result[own] = [item for item in listed if _text(item) not in deleted]
     for name, value in change.items():
         if name.startswith("$"):
             continue
@@ -159,15 +159,15 @@ def _by_key(live: list[Any], change: list[Any], key: str, element: Field) -> lis
         if not isinstance(item, dict) or key not in item:
             raise bad_request(f"map: {str(item)[:500]} does not contain declared merge key: {key}")
         name = _text(item[key])
-        found = places.get(name)
+        position = places.get(name)
         if item.get(_DIRECTIVE) == "delete":
             for at in places.pop(name, ()):
                 result[at] = _GONE
-        elif found is None:
+        elif position is None:
             places[name] = [len(result)]
             result.append(strategic_merge(None, item, element))
         else:
-            result[found[0]] = strategic_merge(result[found[0]], item, element)
+            result[position[0]] = strategic_merge(result[position[0]], item, element)
     return [item for item in result if item is not _GONE]
 
 
@@ -175,14 +175,14 @@ def _apply_order(merged: list[Any], live: list[Any], order: Any, key: str) -> li
     """Return items in the order that a patch asks for; others stay after what they followed."""
     if not isinstance(order, list):
         return merged
-    wanted = [_key(item, key) if key else item for item in order]
-    placed = {_text(name): number for number, name in enumerate(wanted)}
-    asked = [item for item in merged if _text(_key(item, key) if key else item) in placed]
-    asked.sort(key=lambda item: placed[_text(_key(item, key) if key else item)])
+    ordered_keys = [_key(item, key) if key else item for item in order]
+    placed = {_text(name): number for number, name in enumerate(ordered_keys)}
+    in_patch = [item for item in merged if _text(_key(item, key) if key else item) in placed]
+    in_patch.sort(key=lambda item: placed[_text(_key(item, key) if key else item)])
     positions = {_text(_key(item, key) if key else item): at for at, item in enumerate(live)}
     result: list[Any] = []
     others = [item for item in merged if _text(_key(item, key) if key else item) not in placed]
-    for item in asked:
+    for item in in_patch:
         at = positions.get(_text(_key(item, key) if key else item))
         while others and at is not None:
             other = positions.get(_text(_key(others[0], key) if key else others[0]), at + 1)

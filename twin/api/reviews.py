@@ -26,21 +26,21 @@ def review(resource: str, request: Request, identity: Identity) -> Response:
     """Answer one review; raises ApiError 400 or 405."""
     if request.method != "POST":
         raise ApiError(405, "MethodNotAllowed", "reviews are created, not kept")
-    asked = read_body(request)
-    spec = require_map(asked, "spec")
-    found: Object
+    review_object = read_body(request)
+    spec = require_map(review_object, "spec")
+    status: Object
     match resource:
         case "selfsubjectaccessreviews":
-            found = _access(spec, identity)
+            status = _access(spec, identity)
         case "subjectaccessreviews":
-            found = _access(spec, _known_identity(spec.get("user")))
+            status = _access(spec, _known_identity(spec.get("user")))
         case "selfsubjectrulesreviews":
-            found = _rules(spec, identity)
+            status = _rules(spec, identity)
         case _:
-            found = {"userInfo": user_info(identity)}
-    metadata = asked.get("metadata") or {}
-    return respond(201, {**asked, "metadata": {**metadata, "creationTimestamp": None},
-                         "status": found})  # fmt: skip
+            status = {"userInfo": user_info(identity)}
+    metadata = review_object.get("metadata") or {}
+    return respond(201, {**review_object, "metadata": {**metadata, "creationTimestamp": None},
+                         "status": status})  # fmt: skip
 
 
 def user_info(identity: Identity) -> Object:
@@ -49,9 +49,9 @@ def user_info(identity: Identity) -> Object:
 
 
 def _known_identity(user: Any) -> Identity:
-    for one in IDENTITIES:
-        if one.user == user:
-            return one
+    for identity in IDENTITIES:
+        if identity.user == user:
+            return identity
     return Identity("", (), paths=(), stranger=str(user))
 
 

@@ -14,7 +14,7 @@ from twin.api.documents import document
 from twin.api.limits import check_request
 from twin.api.listing import plain_list
 from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
-from twin.api.objects import Objects, not_allowed
+from twin.api.objects import Objects, method_not_allowed
 from twin.api.reviews import REVIEWS, review
 from twin.api.subresources import Subresources
 from twin.api.views import View
@@ -57,10 +57,10 @@ class Router:
         check_request(request)
         if path.startswith(PREFIX):
             return administer(self._engine, path, request, identity)
-        found = document(path, request)
-        if found is not None:
+        response = document(path, request)
+        if response is not None:
             identity.require_path(request.method, path)
-            return found
+            return response
         match = _RESOURCE_PATH.match(path)
         if match is None:
             raise unknown_resource(path)
@@ -69,10 +69,10 @@ class Router:
         name, subresource = match["name"] or "", match["subresource"] or ""
         if namespace and not name and resource in _OF_NAMESPACES:
             namespace, resource, name, subresource = "", "namespaces", namespace, resource
-        asked = Attributes(
+        attributes = Attributes(
             _verb(request, name), group, resource, subresource, namespace or "", name
         )
-        identity.require(asked)
+        identity.require(attributes)
         if resource in REVIEWS.get((group, version), {}):
             return review(resource, request, identity)
         if (group, version) == (discovery.METRICS_GROUP, discovery.METRICS_VERSION):
@@ -84,30 +84,32 @@ class Router:
         if kind is None or kind.group != group:
             raise unknown_resource(resource)
         if kind.version != version:
-            return self._answer_view(kind, version, (namespace, name), asked, request)
-        return self._answer_stored(kind, namespace, asked, request)
+            return self._answer_view(kind, version, (namespace, name), attributes, request)
+        return self._answer_stored(kind, namespace, attributes, request)
 
     def _answer_view(
         self,
         kind: Kind,
         version: str,
         place: tuple[str | None, str],
-        asked: Attributes,
+        attributes: Attributes,
         request: Request,
     ) -> Answer:
         view = View.of(kind, version)
-        if view is None or asked.subresource:
+        if view is None or attributes.subresource:
             raise unknown_resource(kind.resource)
         return view.answer(self._store, self._objects, place, request)
 
     def _answer_stored(
-        self, kind: Kind, namespace: str | None, asked: Attributes, request: Request
+        self, kind: Kind, namespace: str | None, attributes: Attributes, request: Request
     ) -> Answer:
-        inside = asked.namespace if kind.namespaced else ""
-        if asked.subresource:
-            return self._subresources.answer(kind, inside, asked.name, asked.subresource, request)
-        if asked.name:
-            return self._objects.object(kind, inside, asked.name, request)
+        inside = attributes.namespace if kind.namespaced else ""
+        if attributes.subresource:
+            return self._subresources.answer(
+                kind, inside, attributes.name, attributes.subresource, request
+            )
+        if attributes.name:
+            return self._objects.object(kind, inside, attributes.name, request)
         return self._objects.collection(kind, namespace, request)
 
     def _metrics(
@@ -116,7 +118,7 @@ class Router:
         if resource not in {"nodes", "pods"}:
             raise unknown_resource(resource)
         if request.method != "GET":
-            raise not_allowed()
+            raise method_not_allowed()
         metrics = self._engine.metrics
         items: list[Object] = (
             metrics.node_metrics() if resource == "nodes" else metrics.pod_metrics(namespace)

@@ -12,7 +12,7 @@ def to_scale(obj: Object) -> Object:
     """Return the Scale of a Deployment or ReplicaSet."""
     metadata = obj["metadata"]
     labels = obj["spec"].get("selector", {}).get("matchLabels", {})
-    kept = {
+    scale_metadata = {
         name: metadata[name]
         for name in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
         if name in metadata
@@ -20,7 +20,7 @@ def to_scale(obj: Object) -> Object:
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
-        "metadata": kept,
+        "metadata": scale_metadata,
         "spec": {"replicas": obj["spec"].get("replicas", 0)},
         "status": {
             "replicas": obj.get("status", {}).get("replicas", 0),
@@ -40,9 +40,9 @@ def with_scale(obj: Object, scale: Object) -> Object:
             [("spec.replicas", "must be greater than or equal to 0")],
         )
     metadata = dict(obj["metadata"])
-    wanted = (scale.get("metadata") or {}).get("resourceVersion")
-    if wanted:
-        metadata["resourceVersion"] = wanted
+    resource_version = (scale.get("metadata") or {}).get("resourceVersion")
+    if resource_version:
+        metadata["resourceVersion"] = resource_version
     else:
         metadata.pop("resourceVersion", None)
     return {**obj, "metadata": metadata, "spec": {**obj["spec"], "replicas": replicas}}

@@ -130,7 +130,7 @@ def label_requirements(text: str) -> list[Requirement]:
 
 def field_requirements(text: str, resource: str) -> list[tuple[str, str, bool]]:
     """Read a field selector as (field, value, equal); raises ApiError 400 for an unknown field."""
-    found = []
+    requirements = []
     _check_length(text)
     parts = [part for part in re.split(r"(?<!\\),", text) if part]
     if len(parts) > MOST_FIELD_TERMS:
@@ -145,10 +145,10 @@ def field_requirements(text: str, resource: str) -> list[tuple[str, str, bool]]:
         if name not in COMMON_FIELDS and name not in FIELDS.get(resource, {}):
             if resource in FIELDS:
                 raise bad_request(f"field label not supported: {name[:SHOWN]}")
-            known = ", ".join(f'"{one}"' for one in COMMON_FIELDS)
+            known = ", ".join(f'"{field}"' for field in COMMON_FIELDS)
             raise bad_request(f'"{name[:SHOWN]}" is not a known field selector: only {known}')
-        found.append((name, re.sub(r"\\(.)", r"\1", value), sign != "!="))
-    return found
+        requirements.append((name, re.sub(r"\\(.)", r"\1", value), sign != "!="))
+    return requirements
 
 
 def field_text(resource: str, record: Record, name: str) -> str:
@@ -202,25 +202,25 @@ def _check_length(text: str) -> None:
 
 
 def _requirement(part: str, text: str) -> Requirement:
-    found = _SET.match(part)
-    if found is not None:
-        return _membership_test(_key(found[1]), found[2] == "in", found[3])
-    found = _EQUALITY.match(part)
-    if found is not None:
-        name, sign, value = _key(found[1]), found[2], _value(found[3])
+    match = _SET.match(part)
+    if match is not None:
+        return _membership_test(_key(match[1]), match[2] == "in", match[3])
+    match = _EQUALITY.match(part)
+    if match is not None:
+        name, sign, value = _key(match[1]), match[2], _value(match[3])
         if sign == "!=":
             return lambda labels: labels.get(name) != value
         return lambda labels: labels.get(name) == value
-    found = _NUMBER.match(part)
-    if found is not None:
-        return _comparison_test(_key(found[1]), found[2], _number(found[3]))
-    found = _PRESENCE.match(part)
-    if found is None:
+    match = _NUMBER.match(part)
+    if match is not None:
+        return _comparison_test(_key(match[1]), match[2], _number(match[3]))
+    match = _PRESENCE.match(part)
+    if match is None:
         raise bad_request(
             f"unable to parse requirement: found {part[:SHOWN]!r} in {text[:SHOWN]!r}"
         )
-    name = _key(found[2])
-    if found[1]:
+    name = _key(match[2])
+    if match[1]:
         return lambda labels: name not in labels
     return lambda labels: name in labels
 
@@ -234,10 +234,10 @@ def _membership_test(name: str, inside: bool, listed: str) -> Requirement:
 
 def _comparison_test(name: str, sign: str, limit: int) -> Requirement:
     def meets(labels: Labels) -> bool:
-        given = labels.get(name, "")
-        if not re.fullmatch(r"-?\d+", given):
+        label_value = labels.get(name, "")
+        if not re.fullmatch(r"-?\d+", label_value):
             return False
-        return int(given) > limit if sign == ">" else int(given) < limit
+        return int(label_value) > limit if sign == ">" else int(label_value) < limit
 
     return meets
 

@@ -141,7 +141,7 @@ class ApiServer:
     async def _body(self, receive: Receive) -> bytes:
         """Return a body. Raises ApiError 408, 413 or 429, and _ClientGone."""
         parts: list[bytes] = []
-        size = kept = 0
+        size = held_bytes = 0
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 while True:
@@ -152,7 +152,7 @@ class ApiServer:
                     size += len(part)
                     if size <= LARGEST_BODY:
                         parts.append(part)
-                        kept += len(part)
+                        held_bytes += len(part)
                         self._held_bytes += len(part)
                     if self._held_bytes > MOST_HELD_BYTES:
                         raise _too_busy("bodies", "bytes", MOST_HELD_BYTES)
@@ -162,7 +162,7 @@ class ApiServer:
             late = f"the body must arrive within {BODY_SECONDS:g} seconds"
             raise ApiError(408, "Timeout", late) from None
         finally:
-            self._held_bytes -= kept
+            self._held_bytes -= held_bytes
         if size > LARGEST_BODY:
             raise too_large(f"limit is {LARGEST_BODY}")
         return b"".join(parts)
@@ -265,16 +265,22 @@ class ApiServer:
             await self._send(send, _closing_response(respond(error.status, error.to_status())))
             return
         self._watches[identity.name] += 1
-        gone = asyncio.ensure_future(_wait_for_disconnect(receive))
+        disconnected = asyncio.ensure_future(_wait_for_disconnect(receive))
         on_cut = partial(self._faults.on_cut, request)
         try:
             initial = self._turns.pieces(answer.initial)
             await stream(
-                self._engine.store, answer, self._headers(answer), send, gone, on_cut, initial
+                self._engine.store,
+                answer,
+                self._headers(answer),
+                send,
+                disconnected,
+                on_cut,
+                initial,
             )
         finally:
             self._watches[identity.name] -= 1
-            gone.cancel()
+            disconnected.cancel()
 
 
 @lru_cache(maxsize=8)

@@ -56,11 +56,11 @@ class Backlog:
     def take(self) -> bytes:
         """Return what waits, up to `LINES_AT_ONCE`."""
         count = min(len(self._lines), LINES_AT_ONCE)
-        found = b"".join([self._lines.popleft() for _ in range(count)])
-        self._bytes -= len(found)
+        content = b"".join([self._lines.popleft() for _ in range(count)])
+        self._bytes -= len(content)
         if not self._lines and not self.overrun:
             self._news.clear()
-        return found
+        return content
 
     def cut(self, last: bytes = b"") -> None:
         """Take no more after this line: what waits is sent, then the watch ends."""
@@ -93,7 +93,7 @@ async def stream(
     answer: WatchResponse,
     headers: list[tuple[bytes, bytes]],
     send: Send,
-    gone: asyncio.Future[None],
+    disconnected: asyncio.Future[None],
     on_cut: Callable[[Callable[[bytes], None]], Callable[[], None]],
     initial: AsyncIterator[bytes] | None = None,
 ) -> None:
@@ -110,7 +110,9 @@ async def stream(
                 backlog.put(line)
 
     stop, spare = store.subscribe(take), on_cut(backlog.cut)
-    sending = asyncio.ensure_future(_send_lines(answer, first, backlog, headers, send, gone))
+    sending = asyncio.ensure_future(
+        _send_lines(answer, first, backlog, headers, send, disconnected)
+    )
     overrun = asyncio.ensure_future(backlog.wait_overrun())
     both: set[asyncio.Future[Any]] = {sending, overrun}
     try:
@@ -125,11 +127,11 @@ async def stream(
         stop()
         spare()
         overrun.cancel()
-    await _finish_stream(sending, send, gone, cut=backlog.overrun)
+    await _finish_stream(sending, send, disconnected, cut=backlog.overrun)
 
 
 async def _finish_stream(
-    sending: asyncio.Future[None], send: Send, gone: asyncio.Future[None], *, cut: bool
+    sending: asyncio.Future[None], send: Send, disconnected: asyncio.Future[None], *, cut: bool
 ) -> None:
     """Let the last lines out, but not for long, and end the answer."""
     with suppress(TimeoutError, asyncio.CancelledError):
@@ -138,7 +140,7 @@ async def _finish_stream(
     sending.cancel()
     with suppress(asyncio.CancelledError):
         await sending
-    if not gone.done():
+    if not disconnected.done():
         with suppress(TimeoutError):
             async with asyncio.timeout(CUT_SECONDS):
                 await send({"type": "http.response.body", "body": b""})
@@ -150,23 +152,25 @@ async def _send_lines(
     backlog: Backlog,
     headers: list[tuple[bytes, bytes]],
     send: Send,
-    gone: asyncio.Future[None],
+    disconnected: asyncio.Future[None],
 ) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await _body(send, b"")
     async for lines in initial:
         await _body(send, lines)
-    while not gone.done() and not (backlog.overrun and backlog.empty):
+    while not disconnected.done() and not (backlog.overrun and backlog.empty):
         if answer.over is not None and answer.over() and backlog.empty:
             return
-        line = await _next_lines(answer, backlog, gone)
+        line = await _next_lines(answer, backlog, disconnected)
         if line:
             await _body(send, line)
 
 
-async def _next_lines(answer: WatchResponse, backlog: Backlog, gone: asyncio.Future[None]) -> bytes:
+async def _next_lines(
+    answer: WatchResponse, backlog: Backlog, disconnected: asyncio.Future[None]
+) -> bytes:
     waiting = asyncio.ensure_future(backlog.wait())
-    both: set[asyncio.Future[Any]] = {waiting, gone}
+    both: set[asyncio.Future[Any]] = {waiting, disconnected}
     try:
         done, _ = await asyncio.wait(
             both, timeout=BOOKMARK_SECONDS, return_when=asyncio.FIRST_COMPLETED

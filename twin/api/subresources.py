@@ -8,7 +8,7 @@ from twin.api import discovery
 from twin.api.bodies import read_body, require_map
 from twin.api.logs import pod_log
 from twin.api.messages import Object, Request, Response, WatchResponse, is_dry_run, respond
-from twin.api.objects import Objects, not_allowed
+from twin.api.objects import Objects, method_not_allowed
 from twin.api.patching import APPLY, apply_patch, kind_of_patch, read_patch
 from twin.api.scaling import to_scale, with_scale
 from twin.api.schema import root_of
@@ -68,11 +68,11 @@ class Subresources:
                 return self._objects.put(kind, namespace, name, request, subresource)
             case "PATCH":
                 return self._objects.patch(kind, namespace, name, request, subresource)
-        raise not_allowed()
+        raise method_not_allowed()
 
     def _scale(self, kind: Kind, namespace: str, name: str, request: Request) -> Response:
         if request.method not in {"GET", "PATCH", "PUT"}:
-            raise not_allowed()
+            raise method_not_allowed()
         obj = self._store.get(kind.resource, namespace, name)
         scale = to_scale(obj)
         match request.method:
@@ -83,9 +83,9 @@ class Subresources:
             case "PUT":
                 scale = read_body(request)
             case _:
-                raise not_allowed()
+                raise method_not_allowed()
         new = self._objects.replace(
-            kind, namespace, name, with_scale(obj, scale), request, said="scale"
+            kind, namespace, name, with_scale(obj, scale), request, via_subresource="scale"
         )
         return respond(200, to_scale(new))
 
@@ -102,7 +102,7 @@ class Subresources:
 
     def _evict(self, namespace: str, name: str, request: Request) -> Response:
         if request.method != "POST":
-            raise not_allowed()
+            raise method_not_allowed()
         body = read_body(request) if request.body else {}
         options = require_map(body, "deleteOptions")
         self._engine.evict(

@@ -31,16 +31,16 @@ class Form:
     def for_request(cls, request: Request) -> Form:
         """Return the first form of a request's Accept that is served; raises ApiError 406."""
         accept = request.headers.get("accept", "")
-        for part in filter(None, (one.strip() for one in accept.split(","))):
+        for part in filter(None, (part.strip() for part in accept.split(","))):
             media, _, parameters = part.partition(";")
-            found = _DOCUMENT.search(parameters)
+            match = _DOCUMENT.search(parameters)
             if media.strip() not in _OURS:
                 continue
-            if found is None:
+            if match is None:
                 return cls()
-            if "g=meta.k8s.io" in parameters and found[1] == "Table":
+            if "g=meta.k8s.io" in parameters and match[1] == "Table":
                 return cls("table", request.query.get("includeObject", "Metadata"))
-            if "g=meta.k8s.io" in parameters and found[1].startswith("PartialObjectMetadata"):
+            if "g=meta.k8s.io" in parameters and match[1].startswith("PartialObjectMetadata"):
                 return cls("partial")
         if accept:
             raise ApiError(
@@ -98,19 +98,19 @@ class Form:
         """Return a Table without metadata and rows."""
         columns = [
             {
-                "name": one.name,
-                "type": one.type,
-                "format": "name" if one.name == "Name" else "",
-                "description": one.name,
-                "priority": int(one.wide),
+                "name": column.name,
+                "type": column.type,
+                "format": "name" if column.name == "Name" else "",
+                "description": column.name,
+                "priority": int(column.wide),
             }
-            for one in columns_of(resource)
+            for column in columns_of(resource)
         ]
         return {"kind": "Table", "apiVersion": META, "columnDefinitions": columns}
 
     def row(self, resource: str, obj: Object, kind: Object, now: float) -> Object:
         """Return the row of one object; `kind` holds its kind and apiVersion."""
-        cells = [one.read(obj, now) for one in columns_of(resource)]
+        cells = [column.read(obj, now) for column in columns_of(resource)]
         if self.include == "None":
             return {"cells": cells}
         whole = self.include == "Object"

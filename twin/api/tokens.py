@@ -20,24 +20,26 @@ class Tokens:
         """Take the tokens by the name of their identity."""
         self._by_name = dict(by_name)
         self._by_digest = {
-            _digest(by_name[one.name].encode()): one for one in IDENTITIES if one.name in by_name
+            _digest(by_name[identity.name].encode()): identity
+            for identity in IDENTITIES
+            if identity.name in by_name
         }
 
     @classmethod
     def draw(cls) -> Self:
         """Draw new tokens; they are secrets, not part of any result."""
-        return cls({one.name: secrets.token_urlsafe(24) for one in IDENTITIES})
+        return cls({identity.name: secrets.token_urlsafe(24) for identity in IDENTITIES})
 
     @classmethod
     def read_or_draw(cls, path: Path) -> Self:
         """Return the tokens of an earlier start, or draw them and keep them for the owner alone."""
         if path.is_file():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            if set(kept) == {one.name for one in IDENTITIES}:
-                return cls(kept)
-        drawn = cls.draw()
-        write_secret(path, json.dumps(drawn.of_all()).encode())
-        return drawn
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            if set(stored) == {identity.name for identity in IDENTITIES}:
+                return cls(stored)
+        new_tokens = cls.draw()
+        write_secret(path, json.dumps(new_tokens.of_all()).encode())
+        return new_tokens
 
     def of_all(self) -> dict[str, str]:
         """Return the tokens by the name of their identity."""

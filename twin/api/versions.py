@@ -65,11 +65,11 @@ def list_options(query: Mapping[str, str]) -> ListOptions:
     _refuse(causes)
     _seconds(query.get("timeoutSeconds", ""))
     limit = max(0, _whole_number(query.get("limit", ""), "limit"))
-    wanted = _version(version)
-    if token and wanted:
+    requested = _version(version)
+    if token and requested:
         raise bad_request("specifying resource version is not allowed when using continue")
-    exact = match == EXACT or (match == "" and bool(limit) and bool(wanted))
-    return ListOptions(wanted, exact, limit, token)
+    exact = match == EXACT or (match == "" and bool(limit) and bool(requested))
+    return ListOptions(requested, exact, limit, token)
 
 
 def watch_options(query: Mapping[str, str]) -> WatchOptions:
@@ -91,15 +91,15 @@ def watch_options(query: Mapping[str, str]) -> WatchOptions:
 
 def check_reached(text: str, newest: int) -> None:
     """Raise ApiError 504 for a read of a version that is not there yet, 400 for none at all."""
-    wanted = _version(text)
-    if wanted is not None and wanted > newest:
-        raise too_new(wanted, newest)
+    requested = _version(text)
+    if requested is not None and requested > newest:
+        raise too_new(requested, newest)
 
 
-def too_new(wanted: int, newest: int) -> ApiError:
+def too_new(requested: int, newest: int) -> ApiError:
     """504 of a version that this cluster has not reached."""
     cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
-    message = f"Timeout: Too large resource version: {wanted}, current: {newest}"
+    message = f"Timeout: Too large resource version: {requested}, current: {newest}"
     return ApiError(504, "Timeout", message, {"causes": [cause], "retryAfterSeconds": 1})
 
 

@@ -67,15 +67,15 @@ class View:
         if request.method == "GET":
             if request.flag("watch"):
                 return self._convert_watch(
-                    watch(store, self.kept, namespace, _request_named(request, name))
+                    watch(store, self.kept, namespace, _request_with_name(request, name))
                 )
             return self._read(store, place, request)
         if request.method == "PATCH":
             return self._patch(store, objects, (namespace or "", name), request)
         if request.method in ("POST", "PUT"):
-            given = self.back(read_object(request, self.shown).obj)
+            stored_form = self.back(read_object(request, self.shown).obj)
             headers = {**request.headers, "content-type": "application/json"}
-            request = replace(request, body=json_bytes(given), headers=headers)
+            request = replace(request, body=json_bytes(stored_form), headers=headers)
         if name:
             answer = objects.object(self.kept, namespace or "", name, request)
         else:
@@ -106,10 +106,10 @@ class View:
         current["metadata"] = {**current["metadata"]}
         current["metadata"].pop("resourceVersion", None)
         root = root_of(self.shown.group, self.shown.version, self.shown.kind)
-        given = check_object(
+        client_object = check_object(
             apply_patch(current, media, read_patch(request, media), root), self.shown, request
         )
-        new = objects.replace(self.kept, *place, self.back(given.obj), request)
+        new = objects.replace(self.kept, *place, self.back(client_object.obj), request)
         return respond(200, self.convert(new))
 
     def _convert(self, answer: Answer) -> Answer:
@@ -121,8 +121,8 @@ class View:
         return replace(answer, body=json_bytes(content))
 
     def _convert_watch(self, answer: WatchResponse) -> WatchResponse:
-        def lines(given: bytes) -> bytes:
-            return b"".join(self._line(line) for line in given.splitlines())
+        def lines(content: bytes) -> bytes:
+            return b"".join(self._line(line) for line in content.splitlines())
 
         def initial() -> Iterator[bytes]:
             for some in answer.initial:
@@ -145,7 +145,7 @@ class View:
         return json_bytes(event) + b"\n"
 
 
-def _request_named(request: Request, name: str) -> Request:
+def _request_with_name(request: Request, name: str) -> Request:
     if not name:
         return request
     return replace(request, query={**request.query, "fieldSelector": f"metadata.name={name}"})

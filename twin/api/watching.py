@@ -96,9 +96,13 @@ _LAST_BYTES = LastBytes()  # a cache of pure results
 
 
 def watch(
-    store: Store, kind: Kind, namespace: str | None, request: Request, asked: Asked | None = None
+    store: Store,
+    kind: Kind,
+    namespace: str | None,
+    request: Request,
+    form_request: Asked | None = None,
 ) -> WatchResponse:
-    """Return the watch of a request. `asked` is the form that the client wants its objects in.
+    """Return the watch of a request. `form_request` is the form that the client wants its objects in.
 
     A version whose changes are gone gives one ERROR event with code 410; initial objects of a version
     that is not there yet give one with code 504.
@@ -106,9 +110,9 @@ def watch(
     options = watch_options(request.query)
     scope = namespace if kind.namespaced else None
     form: Form = _LAST_BYTES
-    if asked is not None and asked.kind == "table":
-        form = _table_lines(asked, store.now)
-    elif asked is not None and asked.kind == "partial":
+    if form_request is not None and form_request.kind == "table":
+        form = _table_lines(form_request, store.now)
+    elif form_request is not None and form_request.kind == "partial":
         form = partial_bytes
     view = View(kind, scope, parse_selector(request.query, kind), form)
 
@@ -126,14 +130,14 @@ def watch(
     return WatchResponse(initial, translate, beat, options.timeout_seconds, JSON)
 
 
-def _table_lines(asked: Asked, now: Callable[[], float]) -> Form:
+def _table_lines(form_request: Asked, now: Callable[[], float]) -> Form:
     """Return what writes each object as a Table of one row; the first names the columns."""
     first = True
 
     def line(resource: str, record: Record) -> bytes:
         nonlocal first
         head, first = first, False
-        return json_of(asked.one(resource, render(resource, record), now(), head=head))
+        return json_of(form_request.one(resource, render(resource, record), now(), head=head))
 
     return line
 
@@ -174,9 +178,9 @@ def _initial(
         after: Key | None = None
         while batch := snapshot.batch(after, BATCH):
             after = batch[-1].key
-            found = [view.added_line(each) for each in batch if view.selector.matches(each)]
-            if found:
-                yield b"".join(found)
+            added = [view.added_line(each) for each in batch if view.selector.matches(each)]
+            if added:
+                yield b"".join(added)
         if options.initial and options.bookmarks:
             yield view.bookmark(version, {INITIAL_EVENTS_END: "true"})
         sending = False

@@ -18,7 +18,7 @@ from twin.admission.quotas import (
     exceeded_names,
     parse_amounts,
     refusal,
-    unspecified,
+    unspecified_resources,
     usage_of,
 )
 from twin.changes import Change
@@ -93,7 +93,7 @@ class Quotas:
                 continue
             hard, used = parse_amounts(spec.get("hard")), self._charged(record)
             if kind.resource == "pods" and old is None:
-                missing = unspecified(obj["spec"], hard)
+                missing = unspecified_resources(obj["spec"], hard)
                 if missing:
                     why = f"failed quota: {record.name}: must specify {missing}"
                     raise forbidden(kind.resource, name, why, group=kind.group)

@@ -24,7 +24,10 @@ def init_names(pod: PodRecord) -> list[str]:
 def init_statuses(pod: PodRecord) -> list[Object]:
     """Return status.initContainerStatuses of a pod that is bound."""
     done = init_containers_done(pod)
-    return [_status(pod, one, done=done) for one in pod.shape.spec.get("initContainers") or ()]
+    return [
+        _status(pod, container, done=done)
+        for container in pod.shape.spec.get("initContainers") or ()
+    ]
 
 
 def _status(pod: PodRecord, container: Object, *, done: bool) -> Object:

@@ -101,7 +101,7 @@ def _progress(pod: PodRecord) -> list[Object]:
         reason, message = _why_not_ready(pod)
         at = max(pod.ready_at, pod.started_at)
         conditions = [
-            _initialized(pod, pod.started_at),
+            _initialized_condition(pod, pod.started_at),
             _condition("Ready", pod.ready, at, reason, message),
             _condition("ContainersReady", pod.ready, at, reason, message),
             *conditions,
@@ -109,7 +109,7 @@ def _progress(pod: PodRecord) -> list[Object]:
     return conditions
 
 
-def _initialized(pod: PodRecord, started_at: float) -> Object:
+def _initialized_condition(pod: PodRecord, started_at: float) -> Object:
     if init_containers_done(pod):
         return _condition("Initialized", True, started_at)
     text = f"containers with incomplete status: [{' '.join(init_names(pod))}]"

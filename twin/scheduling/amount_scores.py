@@ -52,7 +52,7 @@ class AmountScores(Part):
             or len(known.scores) != nodes.count
             or len(touched) - known.seen > nodes.count // 4
         ):
-            known = self._renewed(key, needs)
+            known = self._renew(key, needs)
         elif len(touched) > known.seen:
             changed = np.array(sorted(set(touched[known.seen :])), np.int64)
             changed = changed[nodes.present[changed]]
@@ -61,7 +61,7 @@ class AmountScores(Part):
             known.seen = len(touched)
         return known.scores[rows]
 
-    def _renewed(self, key: object, needs: PodNeeds) -> _Known:
+    def _renew(self, key: object, needs: PodNeeds) -> _Known:
         nodes = self._nodes
         scores = np.zeros(nodes.count, np.int64)
         there = nodes.present[: nodes.count].nonzero()[0]

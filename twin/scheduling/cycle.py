@@ -91,16 +91,16 @@ class NodeTrial:
         """Return what the first refusing filter says, with and without the pods to come."""
         for pod in self._to_come:
             self.shift(pod, 1)
-        found = self._first()
+        reasons_so_far = self._first()
         for pod in self._to_come:
             self.shift(pod, -1)
-        return found or (self._first() if self._to_come else ())
+        return reasons_so_far or (self._first() if self._to_come else ())
 
     def _first(self) -> tuple[str, ...]:
         for trial in self._trials:
-            found = trial.reasons()
-            if found:
-                return found
+            trial_reasons = trial.reasons()
+            if trial_reasons:
+                return trial_reasons
         return ()
 
 
@@ -203,6 +203,6 @@ def _relation_filters(
 
 
 def _refusal(entry: RelationFilter) -> Refusal:
-    found = entry.reasons()
-    helpable = either(rows & helps for _, rows, helps in found)
-    return Refusal(entry.plugin, [(reason, rows) for reason, rows, _ in found], helpable)
+    row_reasons = entry.reasons()
+    helpable = either(rows & helps for _, rows, helps in row_reasons)
+    return Refusal(entry.plugin, [(reason, rows) for reason, rows, _ in row_reasons], helpable)

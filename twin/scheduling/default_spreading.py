@@ -80,10 +80,10 @@ class DefaultSpreading(Part):
         )
 
     def _selector_of(self, resource: str, namespace: str, name: str) -> Object | None:
-        found = self._world.store.find(resource, namespace, name)
-        if not isinstance(found, ObjectRecord):
+        record = self._world.store.find(resource, namespace, name)
+        if not isinstance(record, ObjectRecord):
             return None
-        selector: Object | None = found.body["spec"].get("selector")
+        selector: Object | None = record.body["spec"].get("selector")
         return selector
 
     def _service_selectors(self, pod: PodRecord) -> list[dict[str, str]]:

@@ -45,23 +45,25 @@ class Hints:
         """Return how many pods of this shape fit into what is free on a node that takes them."""
         if not self._plugins.rules.rules(shape).allowed[row]:
             return 0
-        wanted = requested_amounts(self._nodes, shape.needs)
-        return max(0, min(int(self._nodes.free[line, row]) // amount for line, amount in wanted))
+        requested = requested_amounts(self._nodes, shape.needs)
+        return max(0, min(int(self._nodes.free[line, row]) // amount for line, amount in requested))
 
-    def removal_helps(self, waiting: PodRecord, gone: PodRecord, plugins: frozenset[str]) -> bool:
+    def removal_helps(
+        self, waiting: PodRecord, removed: PodRecord, plugins: frozenset[str]
+    ) -> bool:
         """True when a pod that left a node may have been in the way of a waiting one."""
         needs, relations = waiting.shape.needs, self._plugins.relations
         if "NodePorts" in plugins:
-            held = gone.shape.needs.host_ports
-            if any(conflict(mine, other) for mine in needs.host_ports for other in held):
+            freed_ports = removed.shape.needs.host_ports
+            if any(conflict(mine, other) for mine in needs.host_ports for other in freed_ports):
                 return True
-        if "PodTopologySpread" in plugins and self._spreads_with(waiting, gone):
+        if "PodTopologySpread" in plugins and self._spreads_with(waiting, removed):
             return True
         if "InterPodAffinity" not in plugins:
             return False
-        mine, other = term_view(waiting), term_view(gone)
+        mine, other = term_view(waiting), term_view(removed)
         return any(relations.matches(term, mine, other) for term in needs.anti_affinity) or any(
-            relations.matches(term, other, mine) for term in gone.shape.needs.anti_affinity
+            relations.matches(term, other, mine) for term in removed.shape.needs.anti_affinity
         )
 
     def arrival_helps(self, waiting: PodRecord, new: PodRecord, plugins: frozenset[str]) -> bool:

@@ -38,23 +38,23 @@ class PodRelations:
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         """Return the labels of a namespace, none for one that is not there."""
-        found = self._world.store.find("namespaces", "", namespace)
-        return {} if found is None else found.labels
+        record = self._world.store.find("namespaces", "", namespace)
+        return {} if record is None else record.labels
 
     def matches(self, term: PodTerm, carrier: Sort, target: Sort) -> bool:
         """True when a term of `carrier` selects `target`."""
         return term_matches(term, carrier, target, self.namespace_labels)
 
-    def selected(self, term: PodTerm, carrier: Sort) -> list[PodGroup]:
+    def selected_groups(self, term: PodTerm, carrier: Sort) -> list[PodGroup]:
         """Return the groups of bound pods that a term of `carrier` selects."""
         selector = term_selector(term, carrier[1])
         if not term.namespaces and term.namespace_selector is None:
             return self.index.matching(selector, carrier[0])
 
-        def wanted(namespace: str) -> bool:
+        def is_selected_namespace(namespace: str) -> bool:
             return in_namespaces(term, carrier[0], namespace, self.namespace_labels)
 
-        return self.index.matching(selector, wanted)
+        return self.index.matching(selector, is_selected_namespace)
 
     def near(self, key: str, groups: Iterable[PodGroup]) -> Ints:
         """Return how many pods of the groups are in each row's domain."""
@@ -67,12 +67,12 @@ class PodRelations:
         A group stands there once for each of its terms that is.
         """
         target = term_view(pod)
-        found: dict[str, list[PodGroup]] = {}
+        groups_by_key: dict[str, list[PodGroup]] = {}
         for group in self.index.carriers_about(pod.labels):
             for term in group.needs.anti_affinity:
                 if self.matches(term, (group.namespace, group.labels), target):
-                    found.setdefault(term.topology_key, []).append(group)
-        return found
+                    groups_by_key.setdefault(term.topology_key, []).append(group)
+        return groups_by_key
 
 
 def term_view(pod: PodRecord) -> Sort:
@@ -90,14 +90,14 @@ class AffinityFilter:
         self._pod = pod
         self.needs = pod.shape.needs
         mine = term_view(pod)
-        together = _common([relations.selected(term, mine) for term in self.needs.affinity])
+        together = _common([relations.selected_groups(term, mine) for term in self.needs.affinity])
         self.near = [relations.near(term.topology_key, together) for term in self.needs.affinity]
         self.placed = _any(self.shown(term.topology_key) for term in self.needs.affinity)
         self.attracting = 0  # pods that match all affinity terms, wherever they are
         if self.placed is not None:
             self.attracting = int(relations.index.counts(together)[self.placed].sum())
         self.far = [
-            relations.near(term.topology_key, relations.selected(term, mine))
+            relations.near(term.topology_key, relations.selected_groups(term, mine))
             for term in self.needs.anti_affinity
         ]
         against = relations.refusing_groups(pod)
@@ -215,7 +215,7 @@ def affinity_scores(
     raw = np.zeros(len(rows), np.int64)
     mine, preferred = term_view(pod), pod.shape.needs.preferred_pods
     for term in preferred:
-        near = relations.near(term.topology_key, relations.selected(term, mine))
+        near = relations.near(term.topology_key, relations.selected_groups(term, mine))
         raw += near[rows] * term.weight
     if preferred or not config.ignore_preferred_terms_of_existing_pods:
         for group in relations.index.carriers_about(pod.labels):
@@ -244,8 +244,8 @@ def _wishes(
 
 
 def _any(masks: Iterable[Flags]) -> Flags | None:
-    found = list(masks)
-    return either(found) if found else None
+    flags = list(masks)
+    return either(flags) if flags else None
 
 
 def _common(selected: list[list[PodGroup]]) -> list[PodGroup]:

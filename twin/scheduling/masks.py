@@ -9,8 +9,8 @@ from twin.scheduling.node_table import Flags
 
 def either(masks: Iterable[Flags]) -> Flags:
     """Return where any of the masks is set; there has to be one."""
-    found = iter(masks)
-    total = next(found).copy()
-    for mask in found:
+    remaining = iter(masks)
+    total = next(remaining).copy()
+    for mask in remaining:
         total |= mask
     return total

@@ -36,8 +36,8 @@ class PortsFilter:
     def passing(self) -> Flags:
         """Return the rows without a conflict."""
         mask = np.ones(self._count, np.bool_)
-        for row, held in self._index.ports.items():
-            if any(self.conflicts(ports) for ports in held.values()):
+        for row, ports_by_pod in self._index.ports.items():
+            if any(self.conflicts(ports) for ports in ports_by_pod.values()):
                 mask[row] = False
         return mask
 
@@ -47,8 +47,8 @@ class PortsFilter:
 
     def trial(self, row: int) -> PortsTrial:
         """Return one node to try changes on."""
-        held = self._index.ports.get(row, {})
-        return PortsTrial(self, dict(held))
+        ports_by_pod = self._index.ports.get(row, {})
+        return PortsTrial(self, dict(ports_by_pod))
 
     def conflicts(self, ports: tuple[HostPort, ...]) -> bool:
         """True when one of `ports` is in the way of the pod."""
@@ -58,9 +58,9 @@ class PortsFilter:
 class PortsTrial:
     """The host ports of one node while pods are taken from it and put back in thought."""
 
-    def __init__(self, owner: PortsFilter, held: dict[str, tuple[HostPort, ...]]) -> None:
+    def __init__(self, owner: PortsFilter, ports_by_pod: dict[str, tuple[HostPort, ...]]) -> None:
         self._owner = owner
-        self._held = held
+        self._held = ports_by_pod
 
     def shift(self, pod: PodRecord, sign: int) -> None:
         """Put a pod on the node (1) or take it away (-1)."""
@@ -72,5 +72,5 @@ class PortsTrial:
 
     def reasons(self) -> tuple[str, ...]:
         """Return what stands in the way now."""
-        taken = any(self._owner.conflicts(ports) for ports in self._held.values())
-        return (REASON,) if taken else ()
+        in_use = any(self._owner.conflicts(ports) for ports in self._held.values())
+        return (REASON,) if in_use else ()

@@ -30,10 +30,10 @@ def shortage(resource: str) -> str:
 
 def fitting(nodes: NodeTable, needs: PodNeeds) -> Flags:
     """Return which rows have enough free of all that the pod asks for."""
-    wanted = requested_amounts(nodes, needs)  # first: it may add lines to the table
+    requested = requested_amounts(nodes, needs)  # first: it may add lines to the table
     count, free = nodes.count, nodes.free
     mask: Flags | None = None
-    for row, amount in wanted:
+    for row, amount in requested:
         enough = free[row, :count] >= amount
         mask = enough if mask is None else np.logical_and(mask, enough, out=mask)
     assert mask is not None, "every pod asks for one pod slot"
@@ -106,10 +106,10 @@ def fit_scores(nodes: NodeTable, rows: Ints, needs: PodNeeds, config: SchedulerC
         line = nodes.resources.index(resource) if resource in nodes.resources else None
         if line is None:
             continue
-        offered, wanted = _allocation(nodes, rows, needs, line)
-        if wanted is None:
+        offered, requested = _allocation(nodes, rows, needs, line)
+        if requested is None:
             continue  # an extended resource that the pod does not request
-        score = of(wanted, offered, config) * weight
+        score = of(requested, offered, config) * weight
         counted = np.where(offered > 0, weight, 0) if not offered.all() else weight
         if config.strategy == "RequestedToCapacityRatio":
             counted = np.where(score > 0, counted, 0)
@@ -135,21 +135,21 @@ def _allocation(
     return offered, offered - nodes.free[line, rows] + amount
 
 
-def least_allocated(wanted: Ints, offered: Ints, _config: SchedulerConfig | None = None) -> Ints:
+def least_allocated(requested: Ints, offered: Ints, _config: SchedulerConfig | None = None) -> Ints:
     """Return the free part after placement in points, cut to whole ones."""
-    points: Ints = np.maximum(offered - wanted, 0) * MAX_SCORE // np.maximum(offered, 1)
+    points: Ints = np.maximum(offered - requested, 0) * MAX_SCORE // np.maximum(offered, 1)
     return points
 
 
-def most_allocated(wanted: Ints, offered: Ints, _config: SchedulerConfig | None = None) -> Ints:
+def most_allocated(requested: Ints, offered: Ints, _config: SchedulerConfig | None = None) -> Ints:
     """Return the used part after placement in points; an overfull node counts as full."""
-    points: Ints = np.minimum(wanted, offered) * MAX_SCORE // np.maximum(offered, 1)
+    points: Ints = np.minimum(requested, offered) * MAX_SCORE // np.maximum(offered, 1)
     return points
 
 
-def requested_to_capacity(wanted: Ints, offered: Ints, config: SchedulerConfig) -> Ints:
+def requested_to_capacity(requested: Ints, offered: Ints, config: SchedulerConfig) -> Ints:
     """Return the shape's value at the utilisation after placement, its score x 10."""
-    used = most_allocated(wanted, offered)
+    used = most_allocated(requested, offered)
     points = [(at, score * 10) for at, score in config.ratio_shape]
     result = np.full(len(used), points[-1][1], np.int64)
     for (low_at, low), (high_at, high) in reversed(list(pairwise(points))):

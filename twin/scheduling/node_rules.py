@@ -123,7 +123,7 @@ class NodeRules(Part):
 
         return self._column("soft taints", shape.placement_key, read)
 
-    def preferred(self, shape: PodShape) -> Ints | None:
+    def preference_weights(self, shape: PodShape) -> Ints | None:
         """Return the weight of the preferred node affinity terms that each node satisfies."""
         terms = shape.needs.preferred_nodes
         if not terms:
@@ -171,6 +171,6 @@ def _affine(node: NodeRecord, shape: PodShape) -> bool:
     )
 
 
-def _make_room(kept: dict[bytes, Rules] | dict[tuple[str, bytes], Column]) -> None:
-    if len(kept) >= _KEPT:
-        kept.clear()
+def _make_room(cache: dict[bytes, Rules] | dict[tuple[str, bytes], Column]) -> None:
+    if len(cache) >= _KEPT:
+        cache.clear()

@@ -30,7 +30,7 @@ def refusal(node: NodeRecord, shape: PodShape, rules: Collection[str] = RULES) -
         for taint in node.taints:
             if taint["effect"] != "PreferNoSchedule" and not is_tolerated(taint, shape.tolerations):
                 return f"node(s) had untolerated taint {{{taint['key']}: {taint.get('value', '')}}}"
-        if node.ready_status != "True" and not _status_taint_shown(node):
+        if node.ready_status != "True" and not _has_status_taint(node):
             return f"node(s) had untolerated taint {{{NOT_READY}: }}"
     if "NodeAffinity" in rules:
         if not is_selected(node, shape.node_selector):
@@ -67,7 +67,7 @@ def term_selects(term: Object, node: NodeRecord) -> bool:
     return bool(rules) and all(_expression(rule, value) for rule, value in rules)
 
 
-def _status_taint_shown(node: NodeRecord) -> bool:
+def _has_status_taint(node: NodeRecord) -> bool:
     return any(taint["key"] in (NOT_READY, UNREACHABLE) for taint in node.taints)
 
 

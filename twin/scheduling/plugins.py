@@ -67,9 +67,9 @@ class Plugins:
         """
         total = self._amounts(pod, rows)
         for name, weight in self._others:
-            found = self.score(name, pod, rows)
-            if found is not None:
-                total += found if weight == 1 else found * weight
+            plugin_score = self.score(name, pod, rows)
+            if plugin_score is not None:
+                total += plugin_score if weight == 1 else plugin_score * weight
         return total
 
     def _amounts(self, pod: PodRecord, rows: Ints) -> Ints:
@@ -78,9 +78,9 @@ class Plugins:
             return self.amounts.scores(rows, pod.shape.needs)
         total = np.zeros(len(rows), np.int64)
         for name in _BY_AMOUNTS:
-            found = self.score(name, pod, rows) if self.config.weight(name) else None
-            if found is not None:
-                total += found * self.config.weight(name)
+            plugin_score = self.score(name, pod, rows) if self.config.weight(name) else None
+            if plugin_score is not None:
+                total += plugin_score * self.config.weight(name)
         return total
 
     def score(self, plugin: str, pod: PodRecord, rows: Ints) -> Ints | None:
@@ -98,7 +98,7 @@ class Plugins:
                 taints = self.rules.soft_taints(pod.shape)
                 return None if taints is None else normalize_scores(taints[rows], reverse=True)
             case "NodeAffinity":
-                weights = self.rules.preferred(pod.shape)
+                weights = self.rules.preference_weights(pod.shape)
                 return None if weights is None else normalize_scores(weights[rows])
             case "PodTopologySpread":
                 return self._spread(pod, rows)

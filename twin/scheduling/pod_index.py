@@ -125,14 +125,14 @@ class PodIndex(Part):
             if pod.node_name and _relates(pod):
                 self.activate()
             return
-        self._note(pod, gone=change.type == "DELETED")
+        self._note(pod, removed=change.type == "DELETED")
 
     def activate(self) -> None:
         """Begin to count."""
         if not self._active:
             self._active = True
             for pod in self._world.pods.values():
-                self._note(pod, gone=False)
+                self._note(pod, removed=False)
 
     @property
     def carriers(self) -> Iterable[PodGroup]:
@@ -143,10 +143,10 @@ class PodIndex(Part):
         """Return the carriers of which some term may select a pod with these labels."""
         if not self._carriers:
             return ()
-        found: dict[Key, PodGroup] = dict(self._carriers_by_pair.get(None, {}))
+        carriers: dict[Key, PodGroup] = dict(self._carriers_by_pair.get(None, {}))
         for pair in labels.items():
-            found.update(self._carriers_by_pair.get(pair, {}))
-        return found.values()
+            carriers.update(self._carriers_by_pair.get(pair, {}))
+        return carriers.values()
 
     @property
     def ports(self) -> Mapping[int, Mapping[str, tuple[HostPort, ...]]]:
@@ -186,9 +186,9 @@ class PodIndex(Part):
             return self._by_pair.get((namespace, key, value), {}).values()
         return self._by_namespace.get(namespace, {}).values()
 
-    def _note(self, pod: PodRecord, *, gone: bool) -> None:
+    def _note(self, pod: PodRecord, *, removed: bool) -> None:
         row = self._nodes.row_of.get(pod.node_name) if pod.node_name else None
-        holds = not gone and not pod.terminal and row is not None
+        holds = not removed and not pod.terminal and row is not None
         known = self._entries.get(pod.uid)
         if known is not None:
             leaving = pod.deletion_at is not None
@@ -215,8 +215,8 @@ class PodIndex(Part):
                 self._by_pair.setdefault((pod.namespace, *pair), {})[key] = group
             if needs.terms_key:
                 self._carriers[key] = group
-                for wanted in _wanted_pairs(needs):
-                    self._carriers_by_pair.setdefault(wanted, {})[key] = group
+                for wanted_pair in _wanted_pairs(needs):
+                    self._carriers_by_pair.setdefault(wanted_pair, {})[key] = group
         group.move(row, 1)
         self._entries[pod.uid] = _Entry(key, row, pod.labels, pod.shape)
         if needs.host_ports:
@@ -233,8 +233,8 @@ class PodIndex(Part):
             for pair in key[2]:
                 _discard(self._by_pair, (key[0], *pair), key)
             if self._carriers.pop(key, None) is not None:
-                for wanted in _wanted_pairs(group.needs):
-                    _discard(self._carriers_by_pair, wanted, key)
+                for wanted_pair in _wanted_pairs(group.needs):
+                    _discard(self._carriers_by_pair, wanted_pair, key)
         if known.shape.needs.host_ports:
             del self._ports[row][uid]
             if not self._ports[row]:
@@ -245,8 +245,8 @@ def _wanted_pairs(needs: PodNeeds) -> list[_Pair]:
     """Return for each term a label that it asks for, None for one that asks for none in words."""
     pairs: dict[_Pair, None] = {}
     for term in (*needs.affinity, *needs.anti_affinity, *needs.preferred_pods):
-        wanted = ((term.selector or {}).get("matchLabels") or {}).items()
-        pairs[next(iter(wanted), None)] = None
+        match_labels = ((term.selector or {}).get("matchLabels") or {}).items()
+        pairs[next(iter(match_labels), None)] = None
     return list(pairs)
 
 

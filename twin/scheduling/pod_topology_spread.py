@@ -46,7 +46,7 @@ class Spreading:
         groups = self.index.matching(selector, namespace)
         return self.index.counts(group for group in groups if not group.terminating)
 
-    def included(self, constraint: SpreadConstraint, pod: PodRecord) -> Flags:
+    def included_rows(self, constraint: SpreadConstraint, pod: PodRecord) -> Flags:
         """Return the rows that a constraint's node inclusion policies let count."""
         rows: Flags = self.nodes.present[: self.nodes.count]
         affine = self.rules.affine(pod.shape) if constraint.honors_affinity else None
@@ -56,7 +56,7 @@ class Spreading:
             rows = rows & self.rules.tolerable(pod.shape)
         return rows
 
-    def labelled(self, keys: list[str]) -> Flags:
+    def rows_with_labels(self, keys: list[str]) -> Flags:
         """Return the rows whose nodes have all of the labels."""
         rows: Flags = self.nodes.present[: self.nodes.count]
         for key in keys:
@@ -101,7 +101,7 @@ class SpreadFilter:
     def __init__(self, spreading: Spreading, pod: PodRecord) -> None:
         self._pod = pod
         constraints = pod.shape.needs.hard_spread
-        labelled = spreading.labelled([entry.topology_key for entry in constraints])
+        labelled = spreading.rows_with_labels([entry.topology_key for entry in constraints])
         self.counted = [_count(spreading, entry, pod, labelled) for entry in constraints]
 
     def passing(self) -> Flags:
@@ -157,7 +157,7 @@ def _count(
 ) -> HardConstraint:
     selector = spreading.selector(constraint, pod)
     domains = spreading.topology.domains(constraint.topology_key)
-    eligible = labelled & spreading.included(constraint, pod)
+    eligible = labelled & spreading.included_rows(constraint, pod)
     pods = np.where(eligible, spreading.pods_by_row(selector, pod.namespace), 0)
     exists = np.zeros(domains.size, np.bool_)
     exists[domains.codes[eligible]] = True
@@ -180,7 +180,7 @@ def spread_scores(
     With `every_label`, nodes that lack the label of any constraint get 0 and do not count.
     """
     keys = [entry.topology_key for entry in constraints]
-    labelled = spreading.labelled(keys if every_label else [])
+    labelled = spreading.rows_with_labels(keys if every_label else [])
     scored = labelled[rows]
     raw = np.zeros(len(rows))
     for constraint in constraints:
@@ -215,7 +215,7 @@ def _soft_points(
         counts = pods[rows]
     else:
         size = len(np.unique(codes[scored]))
-        eligible = labelled & spreading.included(constraint, pod)
+        eligible = labelled & spreading.included_rows(constraint, pod)
         sums = domain_sums(domains, np.where(eligible, pods, 0))
         counts = by_row(domains, sums)[rows]
     weight = math.log(size + 2)
@@ -224,13 +224,13 @@ def _soft_points(
 
 def default_selector(labels: Sequence[Mapping[str, str]], owner: Object | None) -> Object | None:
     """Return what the selectors of a pod's Services and its owner's select together, if any do."""
-    wanted: dict[str, str] = {}
+    selector_labels: dict[str, str] = {}
     for entry in labels:
-        wanted.update(entry)
+        selector_labels.update(entry)
     rules: list[Object] = []
     if owner is not None:
-        wanted.update(owner.get("matchLabels") or {})
+        selector_labels.update(owner.get("matchLabels") or {})
         rules = list(owner.get("matchExpressions") or ())
-    if not wanted and not rules:
+    if not selector_labels and not rules:
         return None
-    return {"matchLabels": wanted, "matchExpressions": rules}
+    return {"matchLabels": selector_labels, "matchExpressions": rules}

@@ -25,8 +25,8 @@ def selector_with_keys(
     """Return `selector` narrowed by the values that `labels` has for the keys."""
     added: list[Object] = [
         {"key": key, "operator": operator, "values": [labels[key]]}
-        for operator, wanted in (("In", keys), ("NotIn", mismatch_keys))
-        for key in wanted
+        for operator, label_keys in (("In", keys), ("NotIn", mismatch_keys))
+        for key in label_keys
         if key in labels
     ]
     if selector is None or not added:

@@ -58,7 +58,7 @@ class Topology(Part):
         generation = self._nodes.label_generation
         if self._order_generation != generation:
             self._order_generation = generation
-            self._order = self._interleaved()
+            self._order = self._zone_order()
         return self._order
 
     def _split(self, key: str, generation: int) -> Domains:
@@ -71,7 +71,7 @@ class Topology(Part):
                 codes[row] = numbers.setdefault(value, len(numbers))
         return Domains(generation, codes, len(numbers), codes >= 0)
 
-    def _interleaved(self) -> Ints | None:
+    def _zone_order(self) -> Ints | None:
         zones: dict[tuple[str, str], list[int]] = {}
         rows = np.flatnonzero(self._nodes.present[: self._nodes.count]).tolist()
         for row in rows:

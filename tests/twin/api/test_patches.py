@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from twin.api.json_patch import json_patched
+from twin.api.json_patch import apply_json_patch
 from twin.api.patching import JSON_PATCH, MERGE, STRATEGIC, apply_patch
 from twin.api.schema import root_of
 from twin.errors import ApiError
@@ -39,7 +39,7 @@ def _strategic(obj: dict[str, Any], patch: dict[str, Any]) -> Any:
 def test_json_patch(document: Any, steps: Any, result: Any) -> None:
     """Each operation of RFC 6902 does what the standard says; the original stays as it was."""
     before = repr(document)
-    assert json_patched(document, steps) == result
+    assert apply_json_patch(document, steps) == result
     assert repr(document) == before
 
 
@@ -62,7 +62,7 @@ def test_json_patch(document: Any, steps: Any, result: Any) -> None:
 def test_json_patch_that_does_not_fit(step: dict[str, Any]) -> None:
     """A step that does not fit is 422, and names itself."""
     with pytest.raises(ApiError) as refused:
-        json_patched({"a": 1, "l": [1]}, [step])
+        apply_json_patch({"a": 1, "l": [1]}, [step])
     assert refused.value.status == 422
 
 
@@ -149,4 +149,4 @@ def test_kinds_without_tables_take_no_strategic_patch() -> None:
     with pytest.raises(ApiError) as refused:
         apply_patch({}, STRATEGIC, {}, None)
     assert refused.value.status == 415
-    assert json_patched({}, []) == apply_patch({}, JSON_PATCH, [], None)
+    assert apply_json_patch({}, []) == apply_patch({}, JSON_PATCH, [], None)

@@ -203,7 +203,7 @@ def test_wrong_types_are_refused_by_path(value: dict[str, Any], path: str) -> No
     root = root_of("apps", "v1", "Deployment")
     assert root is not None
     with pytest.raises(ApiError, match=path.replace("[", r"\[")) as refused:
-        Check("Deployment", "v1").cleaned(value, root)
+        Check("Deployment", "v1").clean(value, root)
     assert refused.value.status == 400
 
 

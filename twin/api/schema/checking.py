@@ -24,21 +24,21 @@ class Check:
         self._of = (kind, version)
         self.unknown: list[str] = []
 
-    def cleaned(self, value: Any, place: Field, path: str = "", depth: int = 0) -> Any:
+    def clean(self, value: Any, place: Field, path: str = "", depth: int = 0) -> Any:
         """Return a copy without unknown fields and without nulls.
 
         Raises:
             ApiError: 400, a value has the wrong type or nests too deeply.
         """
         if depth > DEEPEST:
-            raise self._refused(f"{path} nests more than {DEEPEST} levels deep")
+            raise self._refusal(f"{path} nests more than {DEEPEST} levels deep")
         if place.shape == "[]":
             return self._list(value, place, path, depth)
         if place.shape == "{}":
             if not isinstance(value, dict):
                 raise self._mismatch(value, "object", path)
             return {
-                key: self.cleaned(each, place.element, f"{path}.{key}", depth + 1)
+                key: self.clean(each, place.element, f"{path}.{key}", depth + 1)
                 for key, each in value.items()
                 if each is not None
             }
@@ -51,7 +51,7 @@ class Check:
             raise self._mismatch(value, "array", path)
         element = place.element
         return [
-            self.cleaned(each, element, f"{path}[{index}]", depth + 1)
+            self.clean(each, element, f"{path}[{index}]", depth + 1)
             for index, each in enumerate(value)
             if each is not None
         ]
@@ -60,17 +60,17 @@ class Check:
         assert place.message is not None
         if not isinstance(value, dict):
             raise self._mismatch(value, place.message.kind, path)
-        fields, found = place.message.fields, {}
+        fields, result = place.message.fields, {}
         for name, each in value.items():
             field = fields.get(name)
             if field is not None:
                 if each is not None:
-                    found[name] = self.cleaned(each, field, _join(path, name), depth + 1)
+                    result[name] = self.clean(each, field, _join(path, name), depth + 1)
             elif name in ("kind", "apiVersion") and place.message.typed:
-                found[name] = self._plain(each, "string", _join(path, name), depth)
+                result[name] = self._plain(each, "string", _join(path, name), depth)
             else:
                 self.unknown.append(_join(path, name))
-        return found
+        return result
 
     def _plain(self, value: Any, kind: str, path: str, depth: int) -> Any:
         if kind in ("Any", "Raw", "FieldsV1", "Extra"):
@@ -79,13 +79,13 @@ class Check:
             raise self._mismatch(value, kind, path)
         return value
 
-    def _mismatch(self, value: Any, wanted: str, path: str) -> ApiError:
-        given = _JSON_NAMES.get(type(value), "object")
-        return self._refused(
-            f"json: cannot unmarshal {given} into field {path or 'of the object'} of type {wanted}"
+    def _mismatch(self, value: Any, expected_type: str, path: str) -> ApiError:
+        stated_type = _JSON_NAMES.get(type(value), "object")
+        return self._refusal(
+            f"json: cannot unmarshal {stated_type} into field {path or 'of the object'} of type {expected_type}"
         )
 
-    def _refused(self, why: str) -> ApiError:
+    def _refusal(self, why: str) -> ApiError:
         kind, version = self._of
         return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {why}')
 

@@ -48,7 +48,7 @@ class Field:
     def read(cls, line: str, package: str) -> Self:
         """Read one line of a table."""
         name, number, kind, *marks = line.split()
-        given = {mark: value for mark, _, value in (each.partition("=") for each in marks)}
+        values = {mark: value for mark, _, value in (each.partition("=") for each in marks)}
         pointer, kind = kind.startswith("*"), kind.removeprefix("*")
         shape: Shape = "[]" if kind[:2] == "[]" else "{}" if kind[:2] == "{}" else ""
         kind = kind[len(shape) :]
@@ -59,14 +59,14 @@ class Field:
             type=kind if plain else f"{package}.{kind}",
             shape=shape,
             pointer=pointer,
-            keys=tuple(filter(None, given.get("map", "").split(","))),
-            is_set="set" in given,
-            atomic="atomic" in given,
-            merges="merge" in given,
-            merge_key=given.get("merge", ""),
-            retain_keys="retainKeys" in given,
-            inline="inline" in given,
-            required="required" in given,
+            keys=tuple(filter(None, values.get("map", "").split(","))),
+            is_set="set" in values,
+            atomic="atomic" in values,
+            merges="merge" in values,
+            merge_key=values.get("merge", ""),
+            retain_keys="retainKeys" in values,
+            inline="inline" in values,
+            required="required" in values,
         )
 
     @cached_property
@@ -156,7 +156,7 @@ def root_of(group: str, version: str, kind: str) -> Field | None:
 
 @cache
 def _tables() -> dict[str, Message]:
-    found: dict[str, Message] = {}
+    messages: dict[str, Message] = {}
     for path in sorted(Path(__file__).parent.glob("*.txt")):
         package = path.stem
         current: Message | None = None
@@ -164,9 +164,9 @@ def _tables() -> dict[str, Message]:
             if line.startswith(" "):
                 assert current is not None, f"{path.name}: a field without a message"
                 current = replace(current, own=(*current.own, Field.read(line, package)))
-                found[current.name] = current
+                messages[current.name] = current
             else:
                 name, *marks = line.split()
                 current = Message(f"{package}.{name}", "atomic" in marks, ())
-                found[current.name] = current
-    return found
+                messages[current.name] = current
+    return messages

@@ -51,16 +51,16 @@ def decode_object(body: bytes) -> dict[str, Any]:
                 "UnsupportedMediaType",
                 f"the embedded cluster reads no protobuf of {api_version} {kind}; {REMEDY}",
             )
-        found = _decode_message(root.message, _raw(envelope.get(2, b"")), 0, room)
+        content = _decode_message(root.message, _raw(envelope.get(2, b"")), 0, room)
     except (ValueError, IndexError, OverflowError, OSError, RecursionError, struct.error) as error:
         raise bad_request(f"the protobuf body cannot be read: {error}; {REMEDY}") from error
-    return {"apiVersion": api_version, "kind": kind, **found}
+    return {"apiVersion": api_version, "kind": kind, **content}
 
 
 def _decode_message(kind: Message, data: bytes, depth: int, room: list[int]) -> dict[str, Any]:
     if depth > DEEPEST:
         raise ValueError(f"it nests more than {DEEPEST} levels deep")
-    found: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for number, value in _records(data, room):
         field = kind.numbers.get(number)
         if field is None:
@@ -70,17 +70,17 @@ def _decode_message(kind: Message, data: bytes, depth: int, room: list[int]) -> 
                 f"the embedded cluster knows no protobuf field {number} of {kind.kind}; {REMEDY}",
             )
         if field.inline and field.message is not None:
-            found |= _decode_message(field.message, _raw(value), depth + 1, room)
+            content |= _decode_message(field.message, _raw(value), depth + 1, room)
         elif field.shape == "{}":
             key, entry = _map_entry(field, _raw(value), depth, room)
-            found.setdefault(field.name, {})[key] = entry
+            content.setdefault(field.name, {})[key] = entry
         elif field.shape == "[]":
-            found.setdefault(field.name, []).append(_value(field, value, depth, room))
+            content.setdefault(field.name, []).append(_value(field, value, depth, room))
         else:
             read = _value(field, value, depth, room)
             if field.pointer or field.message is not None or read not in ("", 0, False, None):
-                found[field.name] = read
-    return found
+                content[field.name] = read
+    return content
 
 
 def _map_entry(field: Field, data: bytes, depth: int, room: list[int]) -> tuple[str, Any]:
@@ -100,9 +100,9 @@ def _value(field: Field, value: _Value, depth: int, room: list[int]) -> Any:
         case "string":
             return _text(value)
         case "int32" | "int64":
-            return _signed(value)
+            return _to_signed(value)
         case "bool":
-            return bool(_signed(value))
+            return bool(_to_signed(value))
         case "bytes":
             return base64.b64encode(_raw(value)).decode()
         case "double":
@@ -117,14 +117,14 @@ def _decode_special(kind: str, parts: dict[int, _Value]) -> Any:
         case "Time" | "MicroTime":
             if not parts:
                 return None
-            seconds = _signed(parts.get(1, 0)) + _signed(parts.get(2, 0)) / 1e9
+            seconds = _to_signed(parts.get(1, 0)) + _to_signed(parts.get(2, 0)) / 1e9
             return rfc3339(seconds) if kind == "Time" else rfc3339_micro(seconds)
         case "IntOrString":
-            return _text(parts.get(3, b"")) if parts.get(1) else _signed(parts.get(2, 0))
+            return _text(parts.get(3, b"")) if parts.get(1) else _to_signed(parts.get(2, 0))
         case "FieldsV1" | "Raw":
             return read_json(_raw(parts.get(1, b"{}")) or b"{}")
         case "Duration":
-            return f"{_signed(parts.get(1, 0)) / 1e9:g}s"
+            return f"{_to_signed(parts.get(1, 0)) / 1e9:g}s"
     raise ApiError(415, "UnsupportedMediaType", f"no protobuf of {kind} is read here; {REMEDY}")
 
 
@@ -169,7 +169,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             raise ValueError(f"a number of more than 64 bits at byte {at}")
 
 
-def _signed(value: _Value) -> int:
+def _to_signed(value: _Value) -> int:
     if isinstance(value, bytes):
         raise ValueError("bytes stand where a number should")
     value &= 0xFFFFFFFFFFFFFFFF
