@@ -6,18 +6,16 @@ plugins and draw among the best; a test on the way is that they pick the same no
 
 from __future__ import annotations
 
-from random import Random
-
 import numpy as np
 
 from benchmarks.twin_engine_models import CORES, Tasks
+from twin.chance import Chance, key_of
 from twin.config import TwinConfig
 from twin.config.scheduling import SchedulerConfig
 from twin.engine import Engine
 from twin.intake import new_record
 from twin.records import Object, PodRecord
 from twin.scheduling.sampling import sample_size
-from twin.streams import Streams
 from twin.workloads.arrival import NodeShape
 
 GIB = 2**30
@@ -52,9 +50,11 @@ class TwinPlacement:
 
     def take(self, task: int) -> int | None:
         """Take room for a task."""
-        row = self._place(self._pods[task])
+        pod = self._pods[task]
+        pod.uid = _uid(task)
+        row = self._place(pod)
         if row is not None:
-            self._table._add(row, self._pods[task], 1)  # noqa: SLF001 - the table without a store
+            self._table._add(row, pod, 1)  # noqa: SLF001 - the table without a store
         return row
 
     def give(self, task: int, row: int) -> None:
@@ -88,7 +88,8 @@ class PlainPlacement:
         self._free = self._offered.copy()
         self._count = count
         self._start = 0
-        self._random = Streams(SEED).stream("scheduler")
+        self._keys = np.array([key_of(shape.name) for shape in nodes(count)], np.uint64)
+        self._ties = Chance(SEED).draws("scheduler ties")
 
     def take(self, task: int) -> int | None:
         """Take room for a task."""
@@ -100,7 +101,7 @@ class PlainPlacement:
         rows = (turned[: self._enough] + self._start) % self._count
         if len(turned) >= self._enough:
             self._start = (int(rows[-1]) + 1) % self._count
-        row = self._best(rows, self._scores(rows, amounts))
+        row = self._best(task, rows, self._scores(rows, amounts))
         self._free[:, row] -= amounts
         return row
 
@@ -112,11 +113,14 @@ class PlainPlacement:
         cores = self._cores[task]
         return np.array([cores * 1_000, cores * BYTES_A_CORE, 1], np.int64)
 
-    def _best(self, rows: np.ndarray, scores: np.ndarray) -> int:  # type: ignore[type-arg]
+    def _best(self, task: int, rows: np.ndarray, scores: np.ndarray) -> int:  # type: ignore[type-arg]
         if len(rows) == 1:
             return int(rows[0])
         best = rows[scores == scores.max()]
-        return int(best[_draw(self._random, len(best))])
+        if len(best) == 1:
+            return int(best[0])
+        salted = self._keys[best] ^ np.uint64(key_of(_uid(task)))
+        return int(best[self._ties.bits_of(salted).argmax()])
 
     def _scores(self, rows: np.ndarray, amounts: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
         """Return the weighted sum of all default score plugins."""
@@ -137,5 +141,5 @@ class PlainPlacement:
         return total
 
 
-def _draw(random: Random, count: int) -> int:
-    return random.randrange(count) if count > 1 else 0
+def _uid(task: int) -> str:
+    return f"task-{task}"

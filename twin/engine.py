@@ -20,6 +20,7 @@ from twin.behaviour.power import Power
 from twin.behaviour.prometheus import PrometheusMetrics
 from twin.behaviour.resize import Resizer
 from twin.behaviour.usage_table import UsageTable
+from twin.chance import Chance
 from twin.changes import Change
 from twin.clock import Clock
 from twin.config import TwinConfig
@@ -40,7 +41,6 @@ from twin.records import NodeRecord, Object
 from twin.scheduling.node_table import NodeTable
 from twin.scheduling.scheduler import Scheduler
 from twin.store import Store
-from twin.streams import Streams
 from twin.system_objects import add_system_objects
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.world import World
@@ -63,7 +63,7 @@ class Engine:
         self.clock = Clock(config.start_time)
         self.store = Store(lambda: self.clock.now, seed=seed, log_size=config.change_log_size)
         self.world = World(
-            config, seed, self.clock, self.store, Streams(seed), Reporter(self.store, config, seed)
+            config, seed, self.clock, self.store, Chance(seed), Reporter(self.store, config, seed)
         )
         self._build_behaviour()
         self._build_controllers()
@@ -227,7 +227,7 @@ class Engine:
         self.lifecycle.follow(change)
         self.plane.follow(change)
         if isinstance(record, NodeRecord) and change.type == "ADDED":
-            self.lifecycle.expect_failures(record.name)
+            self.lifecycle.expect_failures(record)
 
 
 def _node_labels(shape: NodeShape) -> dict[str, str]:

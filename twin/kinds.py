@@ -75,6 +75,9 @@ KINDS: dict[str, Kind] = {
     )
 }
 
+RESOURCES = {(entry.group, entry.kind): resource for resource, entry in KINDS.items()}
+"""Plurals by (group, kind)."""
+
 
 ELSEWHERE = (Kind("events", "Event", "events.k8s.io", "v1", True),)
 """Kinds that are kept as one of those above and that another group shows as well."""

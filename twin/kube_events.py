@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import count
 
 from twin.config import TwinConfig
 from twin.kinds import KINDS
@@ -74,8 +75,12 @@ class Reporter(Part):
     ) -> ObjectRecord:
         now = self._store.now()
         event = ObjectRecord()
-        uid = object_uid(self._seed, self._store.resource_version, "events", ("", topic.name))
-        event.namespace, event.name = namespace, f"{topic.name[:230]}.{uid.replace('-', '')[:16]}"
+        event.namespace = namespace
+        for attempt in count():
+            uid = object_uid(self._seed, "events", topic.uid, reason, message, now, attempt)
+            event.name = f"{topic.name[:230]}.{uid.replace('-', '')[:16]}"
+            if self._store.find("events", namespace, event.name) is None:
+                break
         event.uid, event.resource_version, event.created_at = uid, 0, now
         event.labels, event.annotations, event.owners, event.finalizers = {}, {}, (), ()
         event.managed = ()

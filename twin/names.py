@@ -1,4 +1,4 @@
-"""Names and uids of objects: computed from seed and version, so no reader can disturb them."""
+"""Names and uids of objects: computed from what they stand for, so no reader can disturb them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ def _digest(*parts: object) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def object_uid(seed: int, version: int, resource: str, key: tuple[str, str]) -> str:
-    """Return the uid of an object that is created at `version`."""
-    text = f"{seed}\x1f{version}\x1f{resource}\x1f{key[0]}\x1f{key[1]}"
-    number = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "big")
+def object_uid(*parts: object) -> str:
+    """Return the uid that stands for `parts`; equal parts give equal uids."""
+    number = int.from_bytes(_digest(*parts), "big")
     digits = f"{number & _UUID_MASK | _UUID_VERSION_4:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
@@ -34,6 +33,6 @@ def suffix(*parts: object, length: int = _SUFFIX_LENGTH) -> str:
     return "".join(letters)
 
 
-def generated_name(seed: int, version: int, prefix: str, attempt: int) -> str:
+def generated_name(uid: str, prefix: str, attempt: int) -> str:
     """Return `prefix` with five letters, as generateName does."""
-    return prefix[:_MAX_PREFIX] + suffix(seed, version, prefix, attempt)
+    return prefix[:_MAX_PREFIX] + suffix(uid, prefix, attempt)

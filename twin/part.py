@@ -24,7 +24,7 @@ class Part:
     Kept values are built from None, bool, int, float, str, tuple, list, dict, set, frozenset,
     deque, numpy arrays, records (`twin.records`), shapes and `keepable` dataclasses. References to
     one live record stay references to one record. Everything else in a part is wiring: parts,
-    settings, streams and functions that the constructor was given.
+    settings, draws and functions that the constructor was given.
     """
 
     __slots__ = ()

@@ -15,8 +15,8 @@ from twin.admission.gates import Gate
 from twin.admission.known_specs import KnownSpecs
 from twin.changes import Change, ChangeType
 from twin.copying import copy_object
-from twin.kinds import KINDS, Kind, kind_of
-from twin.names import generated_name, object_uid
+from twin.identity import Identities, draw_name
+from twin.kinds import KINDS, Kind
 from twin.part import Kept, Part
 from twin.records import Object, PodRecord, Record
 from twin.render import render
@@ -42,7 +42,7 @@ class Store(Part):
     def __init__(self, now: Callable[[], float], *, seed: int = 0, log_size: int = 20_000) -> None:
         self.resource_version = 1
         self.now = now
-        self._seed = seed
+        self._identities = Identities(seed, now)
         self._shelves = {name: Shelf(kind, log_size) for name, kind in KINDS.items()}
         self._subscribers: dict[int, Subscriber] = {}
         self._callbacks: tuple[Subscriber, ...] = ()
@@ -162,8 +162,11 @@ class Store(Part):
         dry_run: bool = False,
         own: Own | None = None,
         fresh: bool = False,
+        stands_for: str = "",
     ) -> Record:
-        """As `create`, without rendering the answer; a `fresh` object is nobody else's."""
+        """As `create`, without rendering the answer; a `fresh` object is nobody else's, and
+        `stands_for` is what a controller makes it for, if that is more lasting than its name.
+        """
         shelf = self._shelf(resource)
         kind = shelf.kind
         if not fresh:
@@ -172,7 +175,8 @@ class Store(Part):
             }
         metadata = obj.setdefault("metadata", {})
         self._place(kind, namespace, metadata)
-        name = metadata.get("name") or self._draw_name(resource, metadata)
+        identity = self._identities.next(resource, metadata, stands_for, self.find)
+        name = metadata.get("name") or draw_name(kind, metadata, identity.uid, shelf.records)
         metadata["name"] = name
         home = metadata.get("namespace", "")
         ranged = bool(self._shelves["limitranges"].records)
@@ -185,10 +189,11 @@ class Store(Part):
         if own is not None:
             own(None, obj)
         record = intake.new_record(resource, obj)
-        record.uid = object_uid(self._seed, self.resource_version, resource, key)
+        record.uid = identity.uid
         record.created_at = self.now()
         record.resource_version = self.resource_version
         if not dry_run:
+            self._identities.add(identity)
             self.insert(resource, record)
         return record
 
@@ -282,6 +287,7 @@ class Store(Part):
         """
         shelf = self._shelf(resource)
         shelf.drop(record)
+        self._identities.remove(resource, record)
         self._unindex(resource, record)
         fields = record.index_fields if isinstance(record, PodRecord) else None
         before = before or record.clone()
@@ -328,20 +334,6 @@ class Store(Part):
         admission.check_qos(kind, record.name, record.shape.qos, candidate.shape.qos)
         for gate in self.gates:
             gate.charge(kind, record.namespace, change[1], change[0], dry_run=dry_run)
-
-    def _draw_name(self, resource: str, metadata: Object) -> str:
-        prefix = metadata.get("generateName")
-        if not prefix:
-            kind = kind_of(resource)
-            cause = ("metadata.name", "Required value: name or generateName is required")
-            raise errors.invalid(kind.kind, kind.group, "", [cause])
-        records = self._shelf(resource).records
-        namespace = metadata.get("namespace", "")
-        for attempt in range(8):  # the API server tries eight times as well
-            name = generated_name(self._seed, self.resource_version, prefix, attempt)
-            if (namespace, name) not in records:
-                return name
-        raise errors.already_exists(resource, prefix)
 
     def _check_version(self, kind: Kind, record: Record, wanted: Object) -> None:
         version, uid = wanted.get("resourceVersion"), wanted.get("uid")

@@ -1,4 +1,4 @@
-"""What every behaviour and controller shares: store, clock, settings, streams, live pods, reporter.
+"""What every behaviour and controller shares: store, clock, settings, chance, live pods, reporter.
 
 A behaviour never writes to the store from inside a change notice: it plans an event instead, so
 that watchers see changes in order of version.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from twin.chance import Chance
 from twin.changes import Change
 from twin.clock import Clock
 from twin.config import TwinConfig
@@ -16,7 +17,6 @@ from twin.kube_events import Reporter
 from twin.part import Part
 from twin.records import NodeRecord, PodRecord
 from twin.store import Store
-from twin.streams import Streams
 
 
 @dataclass(slots=True, eq=False)
@@ -28,7 +28,7 @@ class World(Part):
     seed: int
     clock: Clock
     store: Store
-    streams: Streams
+    chance: Chance
     reporter: Reporter
     pods: dict[str, PodRecord] = field(default_factory=dict)
     """Live pods by uid."""

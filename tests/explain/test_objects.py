@@ -65,7 +65,7 @@ def test_a_pending_pod_names_the_node_that_we_put_to_sleep(explain: Explain, wai
 def test_a_pod_that_got_its_node_says_how_long_it_waited(explain: Explain) -> None:
     """What is over is not called pending; the wait and its class stay."""
     text = explain(play_incident("unschedulable-burst").recording, "pod", "render-1-10")
-    assert "it is not pending: pod default/render-1-10 became ready on farm-2" in text
+    assert "it is not pending: pod default/render-1-10 became ready on farm-3" in text
     assert "It waited 93 s for its node." in text
     assert "waited for insufficient_cpu from 00:05:00 on, for 93 s" in text
 

@@ -36,7 +36,7 @@ def test_pictures_load_nothing() -> None:
 
 
 def test_the_screens_of_a_run_fit_the_terminal() -> None:
-    """100 columns and 40 lines hold nearly every decision of a run, and no other is much longer."""
+    """100 columns and 40 lines hold nine in ten decisions of a run, and no other is much longer."""
 
     async def read_all() -> CycleRecords:
         records = CycleRecords(limit=1_000)
@@ -50,6 +50,6 @@ def test_the_screens_of_a_run_fit_the_terminal() -> None:
     screens = [plain_text(screen(record, recording="run.fslog")).splitlines() for record in decided]
     assert len(screens) > 70
     longer = [len(lines) for lines in screens if len(lines) > ROWS]
-    assert len(longer) <= 0.05 * len(screens)
+    assert len(longer) <= 0.1 * len(screens)
     assert max(longer, default=0) <= ROWS + 3
     assert max(len(line) for lines in screens for line in lines) <= COLUMNS

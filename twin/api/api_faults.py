@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from twin.api.messages import JSON, Request, Response, json_bytes
+from twin.chance import key_of
 from twin.engine import Engine
 from twin.errors import ApiError
 from twin.faults.scenario import ApiErrors, ApiLatency
-from twin.faults.targets import draw_targets
 
 _SPARED = ("/foresail/", "/healthz", "/readyz", "/livez")
 _BUSY = "the server has received too many requests and has asked us to try again later"
@@ -24,7 +24,6 @@ _WORDS = {
     504: ("Timeout", "Timeout: request did not complete within the allotted timeout"),
 }
 _TELL_WHEN = (429, 503)
-_WHOLE = 2.0**64
 
 
 class ApiFaults:
@@ -33,13 +32,14 @@ class ApiFaults:
     def __init__(self, engine: Engine) -> None:
         """Ask `engine` which faults are running."""
         self._engine = engine
+        self._draws = engine.world.chance.draws("API faults")
         self._moment = -1.0
         self._asked: dict[tuple[int, str, str], int] = {}  # at this moment, by fault and request
 
     def refusal(self, request: Request) -> Response | None:
         """Return the answer of a request that is refused; None: it is to be handled."""
-        for number, seed, fault in self._engine.faults.running:
-            if isinstance(fault, ApiErrors) and self._hits(number, seed, fault, request):
+        for number, entity, fault in self._engine.faults.running:
+            if isinstance(fault, ApiErrors) and self._hits(number, entity, fault, request):
                 reason, text = _WORDS[fault.status]
                 seconds = fault.retry_after_seconds
                 wait = {"retryAfterSeconds": seconds} if fault.status in _TELL_WHEN else {}
@@ -51,8 +51,8 @@ class ApiFaults:
     def latency_seconds(self, request: Request) -> float:
         """Return the wall seconds that an answer is held back."""
         delay = 0.0
-        for number, seed, fault in self._engine.faults.running:
-            if isinstance(fault, ApiLatency) and self._hits(number, seed, fault, request):
+        for number, entity, fault in self._engine.faults.running:
+            if isinstance(fault, ApiLatency) and self._hits(number, entity, fault, request):
                 delay = max(delay, fault.latency_seconds)
         return delay
 
@@ -75,7 +75,7 @@ class ApiFaults:
         return b'{"type":"ERROR","object":%b}\n' % json_bytes(status)
 
     def _hits(
-        self, number: int, seed: int, fault: ApiErrors | ApiLatency, request: Request
+        self, number: int, entity: int, fault: ApiErrors | ApiLatency, request: Request
     ) -> bool:
         if request.path.startswith(_SPARED):
             return False
@@ -83,16 +83,17 @@ class ApiFaults:
             return False
         if fault.resources and resource_of(request.path) not in fault.resources:
             return False
-        return fault.ratio >= 1.0 or self._draw(number, seed, request) < fault.ratio
+        return fault.ratio >= 1.0 or self._draw(number, entity, request) < fault.ratio
 
-    def _draw(self, number: int, seed: int, request: Request) -> float:
+    def _draw(self, number: int, entity: int, request: Request) -> float:
         now = self._engine.now
         if now != self._moment:
             self._moment = now
             self._asked.clear()
         key = (number, request.method, request.path)
         self._asked[key] = count = self._asked.get(key, 0) + 1
-        return draw_targets(self._engine.seed, seed, *key, now, count) / _WHOLE
+        place = key_of(entity, request.method, request.path, now)
+        return self._draws.uniform(place, count)
 
 
 def resource_of(path: str) -> str:

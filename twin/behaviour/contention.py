@@ -69,6 +69,7 @@ class Contention(Part):
         self._memory = memory
         self._impairments = impairments
         self._windows = UsageWindows(world, usage)
+        self._draws = world.chance.draws("usage")
         self._stepped_at = world.now
         self._rates: Floats = np.ones(0)  # by node row, since the last step
         self._set = Columns([])
@@ -122,7 +123,7 @@ class Contention(Part):
         usage, nodes = self._usage, self._nodes
         count = nodes.count
         node = usage.node[rows]
-        factor = variation(usage.seed[rows], self._elapsed(), CPU_WAVES)
+        factor = variation(self._draws, usage.key[rows], self._elapsed(), CPU_WAVES)
         factor = np.maximum(factor, _LEAST_VARIATION)
         wanted = np.minimum(usage["cpu_mean"][rows] * factor, usage["cpu_limit"][rows])
         scale = self._speed()
@@ -149,7 +150,7 @@ class Contention(Part):
         age = self._world.now - usage["started_at"][rows]
         warm = np.minimum(1.0, _COLD_RATIO + (1.0 - _COLD_RATIO) * age / _WARM_UP_SECONDS)
         wanted = usage["memory_mean"][rows] * warm
-        wanted *= variation(usage.seed[rows], self._elapsed(), MEMORY_WAVES)
+        wanted *= variation(self._draws, usage.key[rows], self._elapsed(), MEMORY_WAVES)
         held = wanted * self._set.memory_scale[node]
         if self._set.capped:
             total = node_sums(node, held, count)

@@ -50,7 +50,8 @@ class Kubelet(Part):
         self._usage = usage
         self._crashes: dict[str, int] = {}  # restarts in a row, by pod uid
         self._stopping: dict[str, object] = {}  # deadlines already planned for, by pod uid
-        self._random = world.streams.stream("kubelet")
+        self._starts = world.chance.draws("start latency")
+        self._stops = world.chance.draws("stop latency")
         for name, handler in (
             ("admit", self._admit),
             ("start", self._start),
@@ -159,8 +160,11 @@ class Kubelet(Part):
 
     def _plan_start(self, pod: PodRecord, delay: float) -> None:
         config = self._world.config
-        latency = config.start_median_seconds * self._random.lognormvariate(0.0, config.start_sigma)
         attempt = self.images.attempt(pod.uid)
+        number = (pod.restart_count << 32) + attempt
+        latency = self._starts.lognormal(
+            config.start_median_seconds, config.start_sigma, pod.uid, number
+        )
         self._world.clock.after(delay + latency, "kubelet.start", pod.uid, attempt)
 
     def _start(self, uid: str, attempt: int) -> None:
@@ -222,7 +226,7 @@ class Kubelet(Part):
             self._world.clock.after(0.0, "kubelet.stop", pod.uid)
             return
         config = self._world.config
-        took = config.stop_median_seconds * self._random.lognormvariate(0.0, config.start_sigma)
+        took = self._stops.lognormal(config.stop_median_seconds, config.start_sigma, pod.uid)
         when = min(pod.deletion_at, self._world.now + took)
         self._world.clock.at(when, "kubelet.stop", pod.uid)
 

@@ -17,12 +17,10 @@ import numpy as np
 
 from twin.behaviour.memory_pressure import MemoryPressure
 from twin.behaviour.usage_table import UsageTable
-from twin.behaviour.variation import unit_draws
 from twin.scheduling.node_table import NodeTable, node_sums
 from twin.world import World
 
 SQUEEZE_KILLS_PER_STEP = 0.01
-_SALT = 9
 _BURSTABLE = 1  # rank of the usage table
 _ADJUSTMENTS = (1_000.0, 0.0, -997.0)  # of oom_score, by rank
 Kill = Callable[[str, str], None]
@@ -39,6 +37,7 @@ class MemoryKeeper:
         self._nodes = nodes
         self._usage = usage
         self._kill = kill
+        self._squeezes = world.chance.draws("memory squeezes")
         self._pressure = MemoryPressure(world, nodes, usage, evict)
 
     def keep(self, rows: Any) -> None:
@@ -48,7 +47,7 @@ class MemoryKeeper:
         over = wanted > usage["memory_limit"][rows]
         shortfall = 1.0 - held / np.maximum(wanted, 1.0)
         bucket = int((self._world.now - self._world.config.start_time) * 1000)
-        draws = unit_draws(usage.seed[rows], bucket, _SALT)
+        draws = self._squeezes.uniforms_of(usage.key[rows], bucket)
         squeezed = draws < shortfall * shortfall * SQUEEZE_KILLS_PER_STEP
         doomed = rows[over | squeezed].tolist()
         for uid in [usage.uids[row] for row in doomed]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 
 import numpy as np
 import numpy.typing as npt
 
 from twin.behaviour.pod_work import PodWork
+from twin.chance import key_of
 from twin.part import Part
 from twin.records import PodRecord
 
@@ -34,7 +34,7 @@ _QOS_RANK = {"BestEffort": 0, "Burstable": 1, "Guaranteed": 2}
 class UsageTable(Part):
     """One row per running pod; a row is free again when the pod stops."""
 
-    KEEPS = ("row_of", "uids", "_free", "active", "node", "qos", "seed", "columns")
+    KEEPS = ("row_of", "uids", "_free", "active", "node", "qos", "key", "columns")
 
     def __init__(self) -> None:
         self.row_of: dict[str, int] = {}
@@ -43,7 +43,7 @@ class UsageTable(Part):
         self.active: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.node: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.qos: npt.NDArray[np.int64] = np.zeros(0, np.int64)
-        self.seed: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self.key: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)  # of the uid, for draws
         self.columns: dict[str, Floats] = {name: np.zeros(0) for name in _COLUMNS}
 
     def __getitem__(self, column: str) -> Floats:
@@ -59,8 +59,7 @@ class UsageTable(Part):
         self.active[row] = True
         self.node[row] = node_row
         self.qos[row] = _QOS_RANK[pod.shape.qos]
-        digest = hashlib.blake2b(pod.uid.encode(), digest_size=8).digest()
-        self.seed[row] = int.from_bytes(digest, "big")
+        self.key[row] = key_of(pod.uid)
         shape = pod.allocated
         cpu_limit, memory_limit = shape.cpu_limit_millicores, shape.memory_limit_bytes
         values = {
@@ -98,6 +97,6 @@ class UsageTable(Part):
         self.active = np.pad(self.active, (0, added))
         self.node = np.pad(self.node, (0, added))
         self.qos = np.pad(self.qos, (0, added))
-        self.seed = np.pad(self.seed, (0, added))
+        self.key = np.pad(self.key, (0, added))
         for name in _COLUMNS:
             self.columns[name] = np.pad(self.columns[name], (0, added))

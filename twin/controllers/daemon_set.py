@@ -153,7 +153,10 @@ class DaemonSets(Part):
         }
         spec = _bind_to_node(_daemon_spec(record), node)
         metadata = {"labels": labels}
-        return create_pod(self._world, _RESOURCE, record, metadata=metadata, spec=spec) is None
+        made = create_pod(
+            self._world, _RESOURCE, record, metadata=metadata, spec=spec, stands_for=node
+        )
+        return made is None
 
     def _report_ended(self, record: ObjectRecord, pod: PodRecord, node: str) -> None:
         failed = pod.phase == "Failed"

@@ -34,7 +34,8 @@ class NodeLifecycle(Part):
     def __init__(self, world: World, kubelet: Kubelet) -> None:
         self._world = world
         self._kubelet = kubelet
-        self._random = world.streams.stream("node failures")
+        self._waits = world.chance.draws("node failures")
+        self._repairs = world.chance.draws("node repairs")
         self._tainted_at: dict[str, dict[str, float]] = {}  # node: taint key: since (NoExecute)
         self._back_at: dict[str, float] = {}
         for kind, handler in (
@@ -83,12 +84,12 @@ class NodeLifecycle(Part):
         period = config.machines.monitor_seconds
         return period * math.ceil(due / period) if period > 0.0 else due
 
-    def expect_failures(self, node_name: str) -> None:
-        """Plan the node's next random failure, if the settings ask for any."""
+    def expect_failures(self, node: NodeRecord, number: int = 0) -> None:
+        """Plan the node's next random failure, its `number`-th, if the settings ask for any."""
         rate = self._world.config.node_failures_per_day
         if rate > 0.0:
-            wait = self._random.expovariate(rate / _DAY_SECONDS)
-            self._world.clock.after(wait, "node.random_failure", node_name)
+            wait = self._waits.exponential(_DAY_SECONDS / rate, node.uid, number)
+            self._world.clock.after(wait, "node.random_failure", node.name, node.uid, number)
 
     def follow(self, change: Change) -> None:
         """Start the toleration clocks of pods on nodes with NoExecute taints."""
@@ -201,13 +202,14 @@ class NodeLifecycle(Part):
                 world.store.touch("pods", pod, before)
             world.store.delete("pods", pod.namespace, pod.name, grace_period_seconds=0)
 
-    def _fail_randomly(self, node_name: str) -> None:
-        if self._world.node(node_name) is None:
-            return
+    def _fail_randomly(self, node_name: str, uid: str, number: int) -> None:
+        node = self._world.node(node_name)
+        if node is None or node.uid != uid:
+            return  # it is gone; another of its name has failures of its own
         if node_name not in self._world.down:
             mean = self._world.config.node_repair_seconds
-            self.fail(node_name, self._random.expovariate(1.0 / mean))
-        self.expect_failures(node_name)
+            self.fail(node_name, self._repairs.exponential(mean, uid, number))
+        self.expect_failures(node, number + 1)
 
 
 def _no_execute(node: NodeRecord) -> list[Object]:

@@ -57,10 +57,12 @@ def create_pod(
     first: bool = False,
     metadata: Object | None = None,
     spec: Object | None = None,
+    stands_for: str = "",
 ) -> ApiError | None:
     """Create one pod from the owner's template; a refusal is returned, and told as a KubeEvent.
 
     `metadata` adds to the template's (labels and annotations are merged), `spec` replaces its spec.
+    `stands_for` is a place under the owner that outlasts this pod, other than its name.
     """
     template = owner.body["spec"]["template"]
     head: Object = template.get("metadata") or {}
@@ -68,6 +70,7 @@ def create_pod(
     for field in ("labels", "annotations"):
         given[field] = {**(head.get(field) or {}), **given.get(field, {})}
     given["ownerReferences"] = [owner_reference(resource, owner)]
+    stands_for = stands_for or given.get("name") or given["generateName"]
     wanted = owner.annotations.get(FIRST_NAME)
     if first and wanted and world.store.find("pods", owner.namespace, wanted) is None:
         given["name"] = wanted
@@ -77,7 +80,9 @@ def create_pod(
     if START_NODES in owner.annotations:
         spec = _on_start_node(world, resource, owner, spec)
     try:
-        made = world.store.create_record("pods", owner.namespace, {"metadata": given, "spec": spec})
+        made = world.store.create_record(
+            "pods", owner.namespace, {"metadata": given, "spec": spec}, stands_for=stands_for
+        )
     except ApiError as error:
         report(world, resource, owner, "FailedCreate", f"Error creating: {error.message}")
         return error

@@ -16,6 +16,7 @@ from typing import Any
 
 from bus.errors import InputError
 from twin.arrivals import Arrivals
+from twin.chance import key_of
 from twin.errors import ApiError
 from twin.faults.effects import Levers
 from twin.faults.reading import scenario_of
@@ -33,20 +34,22 @@ Listener = Callable[[tuple[str, ...], bool], None]
 class Faults(Part):
     """The scenarios of one cluster."""
 
-    KEEPS = ("_count", "_planned", "_targets")
+    KEEPS = ("_count", "_played", "_planned", "_targets")
     LEAVES = ("_listeners", "_read", "running")  # who listens; what follows from what is kept
 
     def __init__(self, world: World, levers: Levers, arrivals: Arrivals) -> None:
         self._world = world
         self._levers = levers
         self._arrivals = arrivals
+        self._draws = world.chance.draws("fault targets")
         self._count = 0
-        self._planned: dict[int, tuple[int, str]] = {}  # number: scenario's seed, fault as JSON
+        self._played: dict[str, int] = {}  # how often each fault was played, as seed and JSON
+        self._planned: dict[int, tuple[int, str]] = {}  # number: key of its draws, fault as JSON
         self._targets: dict[int, tuple[str, ...]] = {}  # of those that are running
         self._listeners: dict[int, Listener] = {}
         self._read: dict[int, Fault] = {}
         self.running: Running = ()
-        """(number, scenario's seed, fault) of what is going on now."""
+        """(number, key of its draws, fault) of what is going on now."""
         for name, handler in (
             ("begin", self._begin),
             ("end", self._end),
@@ -60,7 +63,9 @@ class Faults(Part):
         start = self._world.now
         for fault in scenario.faults:
             self._count += 1
-            self._planned[self._count] = (scenario.seed, fault.model_dump_json(exclude_unset=True))
+            text = fault.model_dump_json(exclude_unset=True)
+            key = key_of(scenario.seed, text, self._count_play(f"{scenario.seed} {text}"))
+            self._planned[self._count] = (key, text)
             at = start + fault.at_seconds if fault.at_time is None else fault.at_time.timestamp()
             self._world.clock.at(at, "faults.begin", self._count)
         return len(scenario.faults)
@@ -92,8 +97,8 @@ class Faults(Part):
     def _begin(self, number: int) -> None:
         fault = self._fault(number)
         named = getattr(fault, "nodes", None)
-        seeds = (self._world.seed, self._planned[number][0], number)
-        names = targets(named, self._world.store, seeds) if isinstance(named, Nodes) else ()
+        key, draws = self._planned[number][0], self._draws
+        names = targets(named, self._world.store, draws, key) if isinstance(named, Nodes) else ()
         self._targets[number] = names
         self._levers.begin(number, fault, names)
         if isinstance(fault, WatchCut | WatchExpiry):
@@ -103,9 +108,10 @@ class Faults(Part):
                 kind = "horizontalpodautoscalers"
                 self._world.store.create(kind, fault.namespace, autoscaler_of(fault))
         if isinstance(fault, Burst):
+            play = self._count_play(f"burst {fault.name}")
             for index in range(fault.count):
                 wait = fault.over_seconds * index / fault.count
-                self._world.clock.after(wait, "faults.arrive", number, index)
+                self._world.clock.after(wait, "faults.arrive", number, play, index)
             lasts: float | None = fault.over_seconds + 1.0
         else:
             lasts = getattr(fault, "duration_seconds", 0.0)
@@ -121,10 +127,10 @@ class Faults(Part):
         self._read.pop(number, None)
         self._note_running()
 
-    def _arrive(self, number: int, index: int) -> None:
+    def _arrive(self, number: int, play: int, index: int) -> None:
         fault = self._fault(number)
         assert isinstance(fault, Burst)
-        self._arrivals.create(arrival_of(fault, f"{fault.name}-{number}-{index}"))
+        self._arrivals.create(arrival_of(fault, f"{fault.name}-{play}-{index}"))
 
     def _cut(self, number: int) -> None:
         if number not in self._targets:
@@ -140,6 +146,10 @@ class Faults(Part):
             self._world.clock.after(fault.every_seconds, "faults.cut", number)
 
     # ---- inner parts
+
+    def _count_play(self, what: str) -> int:
+        self._played[what] = count = self._played.get(what, 0) + 1
+        return count
 
     def _fault(self, number: int) -> Fault:
         if number not in self._read:

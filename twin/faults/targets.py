@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from random import Random
 
+from twin.chance import Draws, key_of
 from twin.faults.scenario import Nodes, read_selector
 from twin.store import Store
 
 
-def targets(nodes: Nodes, store: Store, seeds: tuple[int, ...]) -> tuple[str, ...]:
-    """Return the names of the nodes that are meant and exist now, in order of name."""
+def targets(nodes: Nodes, store: Store, draws: Draws, key: int) -> tuple[str, ...]:
+    """Return the names of the nodes that are meant and exist now, in order of name.
+
+    Each node draws for itself (`key` stands for the fault), so one node more or less changes at
+    most one of those that are picked.
+    """
     every = not nodes.names and not nodes.selector
     found = [
         record.name
@@ -21,7 +24,8 @@ def targets(nodes: Nodes, store: Store, seeds: tuple[int, ...]) -> tuple[str, ..
         or (nodes.selector and selects(nodes.selector, record.labels))
     ]
     if nodes.pick is not None and nodes.pick < len(found):
-        found = sorted(Random(draw_targets(*seeds)).sample(found, nodes.pick))
+        first = sorted(found, key=lambda name: draws.bits(key ^ key_of(name)))
+        found = sorted(first[: nodes.pick])
     return tuple(found)
 
 
@@ -38,9 +42,3 @@ def selects(selector: str, labels: Mapping[str, str]) -> bool:
         if not met[operator]:
             return False
     return True
-
-
-def draw_targets(*parts: float | str) -> int:
-    """Return a well mixed 64-bit number that the parts decide."""
-    text = "/".join(repr(part) for part in parts)
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

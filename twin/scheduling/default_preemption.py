@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from random import Random
 
 import numpy as np
 
@@ -66,13 +65,11 @@ class Budget:
 class Preemption:
     """Finds victims; deletes nobody."""
 
-    def __init__(
-        self, world: World, nodes: NodeTable, config: SchedulerConfig, random: Random
-    ) -> None:
+    def __init__(self, world: World, nodes: NodeTable, config: SchedulerConfig) -> None:
         self._world = world
         self._nodes = nodes
         self._config = config
-        self._random = random
+        self._offsets = world.chance.draws("preemption offsets")
 
     def possible(self, pod: PodRecord) -> bool:
         """True when some bound pod has a lower priority."""
@@ -113,7 +110,7 @@ class Preemption:
 
         `reasons` collects why each other node cannot be helped.
         """
-        offset = self._random.randrange(len(rows))
+        offset = self._nodes.first_drawn(self._offsets, cycle.pod.uid, rows)
         share = len(rows) * self._config.candidate_nodes_percentage // 100
         enough = min(len(rows), max(share, self._config.candidate_nodes_absolute))
         rows = np.concatenate((rows[offset:], rows[:offset]))

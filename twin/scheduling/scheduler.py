@@ -1,7 +1,8 @@
 """kube-scheduler: takes waiting pods one at a time, binds each to its best node, or says why not.
 
 Plugins and their order, weights, sampling, back-off and preemption are kube-scheduler's (v1.33),
-each in a file of `twin/scheduling`; `SchedulerConfig` switches them. Ties are drawn. A pod for
+each in a file of `twin/scheduling`; `SchedulerConfig` switches them. Ties are
+drawn: a pod likes nodes in an order of its own, so another node's coming or going leaves it alone. A pod for
 which room is made keeps its nominated node; pods of equal or lower priority leave that room free.
 """
 
@@ -37,11 +38,11 @@ class Scheduler(Part):
         self.config = world.config.scheduler
         self._world = world
         self._nodes = nodes
-        self._random = world.streams.stream("scheduler")
+        self._ties = world.chance.draws("scheduler ties")
         self.plugins = Plugins(world, nodes, self.config)
         self.waiting = WaitingPods(self.config)
         self._hints = Hints(self.plugins, nodes)
-        self._preemption = Preemption(world, nodes, self.config, self._random)
+        self._preemption = Preemption(world, nodes, self.config)
         self._start = 0  # where the next search begins, round robin
         self._planned = False
         self._calls_left = float(self.config.bind_burst)
@@ -228,7 +229,9 @@ class Scheduler(Part):
             return int(rows[0])
         scores = self.plugins.scores(pod, rows)
         best = rows[scores == scores.max()]
-        return int(best[self._random.randrange(len(best))] if len(best) > 1 else best[0])
+        if len(best) == 1:
+            return int(best[0])
+        return int(best[self._nodes.first_drawn(self._ties, pod.uid, best)])
 
     def _reserved_pods(self, pod: PodRecord) -> Reserved:
         """Return the pods of no lower priority for which room is being made, with their rows."""

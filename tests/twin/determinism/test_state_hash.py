@@ -117,15 +117,6 @@ def test_any_change_is_another_hash(build: Build, write: Write) -> None:
     assert tried > 100
 
 
-def test_random_streams_count(build: Build) -> None:
-    """One number drawn is another state."""
-    engine = build(6)
-    before = engine.state_hash()
-    engine.world.streams.stream("kubelet").random()
-
-    assert before != engine.state_hash()
-
-
 def test_configuration_and_seed_count(build: Build) -> None:
     """Two seeds are two states although nothing has happened yet."""
     assert build(1, count=0).state_hash() != build(2, count=0).state_hash()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, variation
+from twin.chance import Chance
 from twin.engine import Engine
 from twin.quantity import parse_quantity
 
@@ -96,8 +97,11 @@ def test_a_cpu_cap_bounds_the_node(engine: Engine, pod: Build) -> None:
 def test_usage_varies_around_its_mean() -> None:
     """Over many pods and times the factor averages 1 and stays within its amplitude."""
     seeds = np.arange(1, 2_001, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    draws = Chance(3).draws("usage")
     for waves in (CPU_WAVES, MEMORY_WAVES):
-        factors = np.concatenate([variation(seeds, 37.0 * step, waves) for step in range(50)])
+        factors = np.concatenate(
+            [variation(draws, seeds, 37.0 * step, waves) for step in range(50)]
+        )
         amplitude = sum(wave[1] for wave in waves)
         assert float(factors.mean()) == pytest.approx(1.0, abs=0.01)
         assert abs(factors - 1.0).max() <= amplitude

@@ -61,7 +61,7 @@ def is_wiring(value: Any) -> bool:
     return is_dataclass(value) and value.__dataclass_params__.frozen
 
 
-def forgotten(root: object, streams: set[int]) -> list[str]:
+def forgotten(root: object) -> list[str]:
     """Return the mutable attributes that nobody has declared."""
     return [
         f"{type(owner).__name__}.{name} ({type(value).__name__})"
@@ -70,7 +70,6 @@ def forgotten(root: object, streams: set[int]) -> list[str]:
         if name not in declared_attributes(owner)
         and (type(owner).__name__, name) not in NOT_STATE
         and not is_wiring(value)
-        and id(value) not in streams
     ]
 
 
@@ -84,16 +83,11 @@ def undeclared_values(root: object) -> dict[tuple[str, str], Any]:
     }
 
 
-def streams_of(engine: Engine) -> set[int]:
-    """Return the ids of the random streams, which behaviours hold as wiring."""
-    return {id(stream) for stream in engine.world.streams._streams.values()}
-
-
 def test_no_behaviour_has_state_that_it_does_not_declare(busy: Engine) -> None:
-    """Each list, dict, set, array and own random stream is in KEEPS or in LEAVES."""
+    """Each list, dict, set and array is in KEEPS or in LEAVES."""
     busy.advance(busy.now + 900.0)
 
-    assert forgotten(busy, streams_of(busy)) == []
+    assert forgotten(busy) == []
 
 
 def test_what_is_taken_for_fixed_stays_fixed(busy: Engine) -> None:
@@ -129,7 +123,5 @@ def test_a_forgotten_attribute_is_found(busy: Engine, value: object) -> None:
     """The walk can fail: any mutable value on a part, a controller or the engine is named."""
     for owner in (busy, busy.kubelet, busy.contention._memory):
         owner.extra = value  # type: ignore[attr-defined]
-        assert [f"{type(owner).__name__}.extra ({type(value).__name__})"] == forgotten(
-            busy, streams_of(busy)
-        )
+        assert [f"{type(owner).__name__}.extra ({type(value).__name__})"] == forgotten(busy)
         del owner.extra  # type: ignore[attr-defined]

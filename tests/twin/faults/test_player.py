@@ -17,6 +17,7 @@ from twin.api.messages import Request, Response
 from twin.api.router import Router
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
+from twin.chance import Chance
 from twin.checkpoint import Checkpoint
 from twin.engine import Engine
 from twin.faults import scenario_of
@@ -73,15 +74,47 @@ def test_a_clone_goes_wrong_in_the_same_way() -> None:
 
 def test_the_seed_decides_who_is_hit() -> None:
     """Picked nodes differ between seeds, and are the same for the same seed."""
+    store = full().store
+
+    def drawn(nodes: Nodes, seed: int = 1) -> tuple[str, ...]:
+        return targets(nodes, store, Chance(seed).draws("fault targets"), 1)
+
+    assert drawn(Nodes(pick=2)) == drawn(Nodes(pick=2))
+    assert len({drawn(Nodes(pick=2), seed) for seed in range(20)}) > 3
+    assert drawn(Nodes(selector="zone!=a,zone")) == ("n1", "n3", "n5")
+    assert drawn(Nodes(names=("n9", "n2"))) == ("n2",)
+
+
+def test_a_node_that_is_not_hit_decides_nothing() -> None:
+    """Without one of the nodes that are not picked, the same ones are; each fault draws anew."""
     engine = full()
+    draws = Chance(1).draws("fault targets")
+    before = targets(Nodes(pick=2), engine.store, draws, 1)
+    for name in sorted({f"n{number}" for number in range(6)} - {*before})[:3]:
+        engine.store.delete("nodes", "", name)
+        assert targets(Nodes(pick=2), engine.store, draws, 1) == before
+    assert len({targets(Nodes(pick=1), engine.store, draws, key) for key in range(20)}) > 1
 
-    def drawn(seed: int) -> tuple[str, ...]:
-        return targets(Nodes(pick=2), engine.store, (seed, 1, 1))
 
-    assert drawn(1) == drawn(1)
-    assert len({drawn(seed) for seed in range(20)}) > 3
-    assert targets(Nodes(selector="zone!=a,zone"), engine.store, (1,)) == ("n1", "n3", "n5")
-    assert targets(Nodes(names=("n9", "n2")), engine.store, (1,)) == ("n2",)
+def test_a_scenario_hits_the_same_nodes_whatever_was_played_before() -> None:
+    """Another fault played earlier moves no draw; the same one played again is a new draw."""
+
+    def play(engine: Engine, fault: dict[str, Any]) -> None:
+        document = {"name": "s", "faults": [fault]}
+        assert send(engine, json.dumps(document).encode())[0] == 200
+
+    def hits(*, earlier: bool) -> list[list[str]]:
+        engine = Engine(seed=7)
+        engine.add_nodes([NodeShape(f"n{i}", 8_000, 16 * GIB, 0, {}) for i in range(6)])
+        if earlier:
+            play(engine, {"fault": "watch_expiry", "at_seconds": 5})
+        for _ in range(6):
+            play(engine, {"fault": "slow_node", "nodes": {"pick": 1}, "speed_ratio": 0.5})
+        engine.advance(engine.now + 1)
+        return [one["hit"] for one in engine.faults.shown() if one["fault"] == "slow_node"]
+
+    assert hits(earlier=False) == hits(earlier=True)
+    assert len({name for (name,) in hits(earlier=True)}) > 1
 
 
 def send(engine: Engine, body: Any, **query: str) -> tuple[int, Any]:

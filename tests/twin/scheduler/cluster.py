@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from twin.chance import Chance
 from twin.changes import Change
 from twin.clock import Clock
 from twin.config import TwinConfig
@@ -15,7 +16,6 @@ from twin.scheduling.cycle import Cycle
 from twin.scheduling.node_table import NodeTable
 from twin.scheduling.scheduler import Scheduler
 from twin.store import Store
-from twin.streams import Streams
 from twin.world import World
 
 Object = dict[str, Any]
@@ -30,8 +30,7 @@ class Cluster:
         self.store = Store(lambda: self.clock.now, seed=seed)
         self.store.gates.append(PriorityGate(self.store))
         reporter = Reporter(self.store, settings, seed)
-        streams = Streams(seed)
-        self.world = World(settings, seed, self.clock, self.store, streams, reporter)
+        self.world = World(settings, seed, self.clock, self.store, Chance(seed), reporter)
         self.nodes = NodeTable()
         self.scheduler = Scheduler(self.world, self.nodes)
         self.store.subscribe(self._follow)
