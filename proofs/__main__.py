@@ -29,7 +29,7 @@ Prove = Callable[[Scale], Iterator[Row]]
 
 
 def main(arguments: list[str]) -> int:
-    """Run the parts asked for, all by default; print each row as it comes and the table at the end."""
+    """Run the named parts, all by default; print each row when it is ready and the table at the end."""
     parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(PARTS)}")
     parser.add_argument("--small", action="store_true", help="as few tries as the test suite makes")

@@ -1,4 +1,4 @@
-"""Results of long proofs, kept as they come, so that a run of hours can go on another day.
+"""Results of long proofs, stored one by one, so that a run of hours can be resumed on another day.
 
 One JSON Lines file per proof: a first line with the fingerprint of the code that was tried, then one
 line per finished try. Results of other code are never counted.

@@ -21,7 +21,7 @@ class Scale:
     jobs: int = 1
     """Simulated runs at the same time, each in a process of its own."""
     results: Path | None = None
-    """Folder where finished tries are kept, so that an interrupted proof goes on where it stopped."""
+    """Folder where finished tries are stored, so that an interrupted proof resumes where it stopped."""
 
 
 CI = Scale(seeds=100, kills=20, seconds=20.0)

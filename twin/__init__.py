@@ -1,4 +1,4 @@
-"""The embedded cluster: a simulated Kubernetes cluster for those who have none at hand.
+"""The embedded cluster: a simulated Kubernetes cluster for use without a real one.
 
 Reads: a workload (`twin.workloads`) and API writes. Gives: the objects and metrics that a real
 API server would show, in cluster time, the same for the same seed and writes.

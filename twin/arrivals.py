@@ -55,19 +55,19 @@ class Arrivals(Part):
             self._plan(self._place.arrival)
 
     def share(self, other: Arrivals) -> None:
-        """Stand where `other` stands; what both read is drawn once."""
+        """Take the position of `other`; what both read is drawn once."""
         self._place = other._place
 
     def kept(self) -> Kept:
-        """Return where it stands in the source; the source itself comes from the workload."""
+        """Return its position in the source; the source itself comes from the workload."""
         at = self._place
         here = None if at is None else (at.number, at.arrival.time_seconds, at.arrival.name)
         return {"refused": self.refused, "_place": here}
 
     def restore(self, kept: Kept) -> None:
-        """Go on in the loaded source to where the other stood.
+        """Advance in the loaded source to the other's position.
 
-        Raises ValueError when something else stands there: it is not the same workload.
+        Raises ValueError when something else is there: it is not the same workload.
         """
         self.refused, here = kept["refused"], kept["_place"]
         while self._place is not None and (here is None or self._place.number < here[0]):
@@ -165,7 +165,7 @@ def build_job(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
 
 
 def build_pods(arrival: WorkloadArrival) -> Iterator[Object]:
-    """Yield the pods of a task that no Job stands behind; the first has the arrival's name."""
+    """Yield the pods of a task without a Job; the first has the arrival's name."""
     template = _template(arrival, "Never")
     for index in range(arrival.replicas):
         name = arrival.name if index == 0 else f"{arrival.name}-{index}"

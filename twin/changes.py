@@ -1,7 +1,7 @@
 """The bounded log of changes that watches resume from.
 
 Each change keeps a clone of its record (about 0.3 kB for a pod), not JSON; the object is rendered
-when somebody reads it.
+when it is read.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ChangeLog:
         self._dropped_through = version
 
     def since(self, version: int, namespace: str | None) -> list[Change]:
-        """Return what came after `version`; raises ApiError 410 when some of it is gone."""
+        """Return the changes after `version`; raises ApiError 410 when some were dropped."""
         if version < self._dropped_through:
             raise gone_error(version, self._dropped_through)
         start = bisect_right(self._changes, version, key=lambda change: change.rv)

@@ -1,4 +1,4 @@
-"""Checkpoints: the whole state of an engine as one file, from which it goes on as if never stopped.
+"""Checkpoints: the whole state of an engine as one file, from which it continues as if never stopped.
 
 The file is zstd-compressed JSON lines: a head (format, version, world, place in the journal, state
 hash), the engine's seed and configuration, then one line for each part.
@@ -42,7 +42,7 @@ class Head:
     """The newest time mark in that part of the journal."""
     hash: str
     version: str = VERSION
-    """Of the program: another one may go on differently."""
+    """Of the program: another one may continue differently."""
     checkpoint: int = FORMAT
 
 
@@ -63,7 +63,7 @@ class Checkpoint:
         journal_bytes: int = 0,
         marked: float = 0.0,
     ) -> Self:
-        """Take the state of an engine as it is now, which may go on at once."""
+        """Capture the current state of an engine, which may continue at once."""
         lines = tuple(state_lines(engine.seed, engine.config, engine.parts))
         digest = engine.hash_of(lines)
         return cls(Head(world, engine.now, journal_bytes, marked, digest), lines)

@@ -57,7 +57,7 @@ class Clock(Part):
         heappush(self._heap, (when, number, kind, arguments))
 
     def run(self, until: float) -> None:
-        """Run all events up to and including `until`, then stand there; never goes back."""
+        """Run all events up to and including `until`, then stop there; never goes back."""
         until = exact(until)
         heap, handlers, began = self._heap, self._handlers, self._planned - len(self._heap)
         try:
@@ -69,7 +69,7 @@ class Clock(Part):
         self.now = max(self.now, until)
 
     def step(self, events: int) -> int:
-        """Run at most so many events, and stand at the time of the last; return how many ran."""
+        """Run at most so many events, stop at the time of the last, and return how many ran."""
         heap, handlers, began = self._heap, self._handlers, self._planned - len(self._heap)
         try:
             for _ in range(events):

@@ -1,7 +1,7 @@
 """Copies of kept values for clones: what can change is copied, what cannot is shared.
 
-Guarantee: a live record that stands in several places of the original stands as one copy in the
-same places of the clone; no later write to one engine shows in the other.
+Guarantee: a live record that several places of the original share is one copy that the same places
+of the clone share; no later write to one engine shows in the other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Kept values as JSON and back, for checkpoint files and the state hash.
 
 Every container is an array that starts with a letter, so tuples, lists, sets, deques, dicts of any
-keys and number arrays come back as what they were. A live record is written where it first stands
+keys and number arrays come back as what they were. A live record is written where it first occurs
 and referred to by number afterwards.
 
 Guarantee: decoding gives a value whose encoding is the same bytes; two values that differ anywhere
@@ -150,7 +150,7 @@ class Decoder:
             raise ValueError(f"not a kept value: {error!r}") from error
 
     def record(self, encoded: list[Any]) -> Record:
-        """Make a record that stands here for the first time."""
+        """Make a record at its first occurrence."""
         cls = _RECORDS[encoded[1]]
         made = object.__new__(cls)
         self._records.append(made)
@@ -163,7 +163,7 @@ class Decoder:
         return self._records[int(encoded[1])]
 
     def shape(self, encoded: list[Any]) -> PodShape:
-        """Measure a shape that stands here for the first time."""
+        """Measure a shape at its first occurrence."""
         self._shapes.append(pod_shape(encoded[1]))
         return self._shapes[-1]
 
@@ -172,7 +172,7 @@ class Decoder:
         return self._shapes[int(encoded[1])]
 
     def dataclass(self, encoded: list[Any]) -> Any:
-        """Make a keepable dataclass that stands here for the first time."""
+        """Make a keepable dataclass at its first occurrence."""
         cls = KEEPABLE[encoded[1]]
         made: Any = object.__new__(cls)
         if encoded[0] == "O":

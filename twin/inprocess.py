@@ -19,8 +19,8 @@ class InProcessTwin:
     """Lets cluster time pass with the clock, then answers."""
 
     def __init__(self, engine: Engine, *, clock: Clock | None = None, speed: float = 1.0) -> None:
-        """Serve `engine`; with a clock, cluster time runs at `speed` times its pace, without one it
-        stands still.
+        """Serve `engine`; with a clock, cluster time runs at `speed` times its pace, without one
+        it is paused.
         """
         self.engine = engine
         self._router = Router(engine)

@@ -56,7 +56,7 @@ def apply(record: Record, obj: Object, subresource: str | None) -> None:
 
 
 def _resize(pod: PodRecord, shape: PodShape) -> None:
-    """Ask for other amounts; a pod that no kubelet has seen simply has them."""
+    """Request other amounts; a pod that no kubelet has seen gets them at once."""
     if shape is pod.shape:
         return
     allocated, pod.shape = pod.allocated, shape
@@ -147,7 +147,7 @@ def _new_pod(obj: Object) -> PodRecord:
 def pod_shape(spec: Object) -> PodShape:
     """Return the shape of a defaulted pod spec (without nodeName); equal specs share one.
 
-    Its spec has its members in order of name, whoever wrote the first equal one.
+    Its spec has its members in order of name, whatever the order in the first equal one.
     """
     text = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
     key = hashlib.blake2b(text, digest_size=16).digest()

@@ -1,7 +1,7 @@
 """What the scheduler reads of a pod's spec, parsed once per shape.
 
-Amounts are a pod's effective requests: the larger of what its containers (with sidecars) want
-together and what any init container wants, plus overhead
+Amounts are a pod's effective requests: the larger of what its containers (with sidecars) request
+together and what any init container requests, plus overhead
 (kubernetes/kubernetes staging/src/k8s.io/component-helpers/resource/helpers.go, PodRequests).
 """
 
@@ -143,7 +143,7 @@ def read_needs(spec: Spec) -> PodNeeds:
 def total_request(spec: Spec, resource: str, missing: int = 0) -> int:
     """Return a pod's effective request of a resource: millicores for cpu, else whole units.
 
-    `missing` counts for each container that asks for none.
+    `missing` counts for each container without a request.
     """
     read = millicores if resource == "cpu" else whole
 

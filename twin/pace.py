@@ -36,14 +36,14 @@ class Pace:
         self._advancing_since = 0.0
 
     def change(self, now: float, *, speed: float | None = None, paused: bool | None = None) -> None:
-        """Go on from cluster time `now` at another speed, or stand still."""
+        """Continue from cluster time `now` at another speed, or pause."""
         self.speed = self.speed if speed is None else speed
         self.paused = self.paused if paused is None else paused
         self._step_until = -math.inf
         self._began = (now, self._clock.monotonic())
 
     def step(self, now: float, seconds: float) -> float:
-        """Let so much cluster time pass at once, then stand still; return when that is."""
+        """Let so much cluster time pass at once, then pause; return when that is."""
         self.change(now, paused=True)
         self._step_until = now + seconds
         return self._step_until
@@ -73,8 +73,8 @@ class Pace:
             self._chunk = min(max(grown, _LEAST_CHUNK), _LONGEST_CHUNK)
 
     def rest_seconds(self, slice_seconds: float) -> float:
-        """Return how long to wait before the next advance: none when it is due, unless somebody
-        has asked for something since the last, who would wait as long as an advance takes.
+        """Return how long to wait before the next advance: none when it is due, unless a request
+        came since the last, which would wait as long as an advance takes.
         """
         was_asked, self.asked = self.asked, False
         if not self.behind:

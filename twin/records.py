@@ -196,7 +196,7 @@ class PodRecord(Record):
 
     @property
     def reserved(self) -> PodShape:
-        """Return the shape that the scheduler counts: the larger of what is asked and allocated,
+        """Return the shape that the scheduler counts: the larger of what is requested and allocated,
         but for a resize that can never be (kubernetes/kubernetes pkg/scheduler/framework/types.go).
         """
         if self.resize is None or self.resize.reason == "Infeasible":

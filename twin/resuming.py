@@ -31,7 +31,7 @@ def checkpoint_path(journal: Path) -> Path:
 def resume(
     path: Path, world: WorldKey, began: float, build: Callable[[], Engine]
 ) -> tuple[Engine, Journal]:
-    """Open or begin a journal and return the engine that stands where it ends.
+    """Open or begin a journal and return the engine in the state at its end.
 
     `build` makes the engine of this world at its start, cluster time `began`. Raises ConfigError
     for a journal that does not fit.

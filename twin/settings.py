@@ -13,12 +13,12 @@ from twin.config import START_2026
 
 
 class TwinSettings(BaseModel):
-    """What the twin can be told."""
+    """The twin's settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     host: str = "127.0.0.1"
-    """Address to listen on; loopback unless told otherwise."""
+    """Address to listen on; loopback by default."""
     port: int = Field(default=0, ge=0, le=65_535)
     """Port to listen on; 0: a free one."""
     advertise: str = ""

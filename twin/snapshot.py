@@ -1,6 +1,6 @@
-"""The records of one resource as they were at one version, however the store goes on.
+"""The records of one resource as they were at one version, whatever is written later.
 
-Problem: a list that is read page by page, or sent while the cluster moves on, has to show one
+Problem: a list that is read page by page, or sent while the cluster changes, has to show one
 moment. Guarantee: the pages of a snapshot hold each object of that version once, in order of
 (namespace, name), as it was then; what happened since is undone by the clones that changes keep.
 """

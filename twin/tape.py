@@ -1,7 +1,7 @@
 """Arrivals as a chain that is drawn when it is read, so that clones can read on independently.
 
 Problem: an iterator has one reader and cannot be copied. Guarantee: every reader of a chain sees
-the same arrivals, whoever reads first; what all have passed is freed.
+the same arrivals in any order of reading; what all have passed is freed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Tape:
 
     @classmethod
     def begin(cls, source: Iterator[WorkloadArrival]) -> Self | None:
-        """Return the first place, None for an empty source; nobody else may read the source."""
+        """Return the first place, None for an empty source; nothing else may read the source."""
         first = next(source, None)
         return None if first is None else cls(first, 0, source)
 

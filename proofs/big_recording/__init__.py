@@ -2,8 +2,8 @@
 
 The recording is a run on virtual time with every layer in it, so that `verify` has something to
 compute. Each verb is a process of its own, on the whole and on its first tenth; a copy with one late
-decision changed is what `diff` must find. Every finished step is kept in the folder beside the
-recording: started again there, the proof goes on where it was interrupted.
+decision changed is what `diff` must find. The result of every finished step is stored in the
+recording's folder, so an interrupted proof can be resumed there.
 """
 
 from __future__ import annotations

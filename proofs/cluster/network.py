@@ -77,7 +77,7 @@ class Network:
         return ("ip", "netns", "exec", self.namespace_of(member))
 
     def unplug(self, member: str) -> None:
-        """Cut a member off from everybody: its packets go nowhere, nothing is refused."""
+        """Isolate a member: its packets are dropped, none is rejected."""
         _run_ip("-n", self.namespace_of(BRIDGE), "link", "set", f"to-{member}", "down")
 
     def plug(self, member: str) -> None:

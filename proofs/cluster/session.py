@@ -50,7 +50,7 @@ class Session:
         self.found = SessionFindings()
 
     async def run(self, kind: str, faults: int) -> SessionFindings:
-        """Break `faults` servers, one at a time; return what became of the log."""
+        """Break `faults` servers, one at a time; return the state of the log afterwards."""
         try:
             for name in NAMES:
                 await self._servers.start(name)
@@ -83,7 +83,7 @@ class Session:
                 return
 
     async def _break_one(self, kind: str, number: int, traffic: Traffic) -> bool:
-        """Break one server and mend it; False when the log did not go on."""
+        """Break one server and repair it; False when the log did not continue."""
         leader = await self._leader()
         followers = [name for name in NAMES if name != leader]
         role = self._rng.choice(("leader", "follower"))
@@ -151,7 +151,7 @@ class Session:
         raise BusUnavailable("the log has no leader")
 
     async def _replica_state(self) -> dict[str, object]:
-        """Return what the log's leader says of its replicas; empty when nobody answers."""
+        """Return the leader's report on its replicas; empty without an answer."""
         try:
             client = await connect_client(self._servers.urls, name="proof", retry=False)
         except ForesailError:

@@ -20,7 +20,7 @@ SUBJECTS = tuple(f"foresail.{CLUSTER}.writer.{number}" for number in range(4))
 PACE_SECONDS = 0.03
 BATCH_EVERY, BATCH_SIZE = 10, 3
 TURNS = 60
-"""Publishes after which a writer begins anew, with what it reads from the log."""
+"""Publishes after which a writer starts over with what it reads from the log."""
 AGAIN_SECONDS = 0.5
 TAKEN_OVER_SECONDS = 60.0
 Acknowledged = tuple[str, str, int]
@@ -38,7 +38,7 @@ class Traffic:
     acks: list[Acknowledged] = field(default_factory=list)
     seen: list[StoredMessage] = field(default_factory=list)
     failure: str = ""
-    """Why a writer or the reader ended; empty while all go on."""
+    """Why a writer or the reader ended; empty while all are running."""
     gave_up: int = 0
     rivals: int = 0
     longest_stop_seconds: float = 0.0
@@ -109,7 +109,7 @@ class Traffic:
                 await bus.close()
 
     async def stop(self) -> None:
-        """Let every writer finish what it has begun."""
+        """Let every writer finish its current publish."""
         self._stopping = True
         await asyncio.gather(*self._tasks[:-1], return_exceptions=True)
 

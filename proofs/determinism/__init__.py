@@ -28,7 +28,7 @@ SEEDS_PER_CASE = 100
 
 
 def prove(scale: Scale) -> Iterator[Row]:
-    """Yield a row per interpreter; what could not be tried is said in the first one."""
+    """Yield a row per interpreter; the first one lists what could not be tried."""
     seeds = range(scale.seed, scale.seed + max(1, scale.seeds // SEEDS_PER_CASE))
     pairs = [(CASES[seed % len(CASES)], seed) for seed in seeds]
     interpreters = [other_interpreter(version) for version in OTHER_VERSIONS]

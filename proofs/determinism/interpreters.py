@@ -1,7 +1,7 @@
 """Other versions of CPython on this machine, each with exactly the packages of requirements.lock.
 
 Their environments are kept in `.venv/interpreters/`, one per version and lock file, so that only the
-first run installs anything. A version that is not there, or cannot be set up, is said, not guessed.
+first run installs anything. A version that is missing or cannot be set up is reported.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _install(base: Path, folder: Path) -> MissingInterpreter | None:
     except subprocess.TimeoutExpired:
         return MissingInterpreter(version, f"packages not installed within {INSTALL_SECONDS:g} s")
     except OSError as error:
-        # Somebody else was faster: theirs is as good.
+        # Another process built it first; its environment is identical.
         return (
             None
             if folder.exists()

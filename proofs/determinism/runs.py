@@ -15,7 +15,7 @@ PASSED_ON = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 class RunFailed(RuntimeError):
-    """A run did not end well; the last lines it said are in the message."""
+    """A run failed; the message holds its last lines of output."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ LONGEST_OUTAGE_SECONDS = 300.0
 SERVER_WINDOW_SECONDS = 120.0
 FROZEN = ("referee", "executor", "twin", "nats-server")
 KILLS_A_FREEZE = 60
-"""Of the kills that a scale asks for, one in sixty also freezes each of them once."""
+"""One in sixty of a scale's kills is also the number of freezes of each process."""
 Record = dict[str, Any]
 FIGURES = ("events", "decisions", "executions")
 OUTAGES: tuple[tuple[str, frozen.How], ...] = (

@@ -1,4 +1,4 @@
-"""`python -m proofs.faults --seed N --kills K`: repeat one session of random kills and tell all of it."""
+"""`python -m proofs.faults --seed N --kills K`: repeat one session of random kills and report it in full."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from proofs.faults.log_watch import read_log
 from proofs.faults.verdict import LogVerdict
 
 RECOVERED_CYCLES = 3
-"""Complete cycles, every agent heard, after which a stack counts as recovered."""
+"""Complete cycles, with a proposal of every agent, after which a stack counts as recovered."""
 RECOVERY_SECONDS = 120.0
 """Far above the supervisor's longest back-off: it ends hangs, it does not judge speed."""
 

@@ -22,11 +22,11 @@ from proofs.faults.verdict import LogVerdict
 from proofs.faults.waiting import wait_until
 
 HEARD_SECONDS = 6.0
-"""Some rounds of questions, in one of which a process that runs was surely heard."""
+"""Enough rounds of health checks for a running process to have answered one."""
 STOPS_WITHIN_SECONDS = 30.0
-"""How long a referee that woke up beside a second one may take to notice."""
+"""How long a referee that resumes beside a second one may take to notice it."""
 REPLACED_SECONDS = 15.0
-"""How long a stopped process may stand where a new one should."""
+"""How long a stopped process may remain before it is replaced."""
 UNWATCHED = ("--frozen-after", "0s")
 """Leave frozen processes alone: what is frozen here wakes up again."""
 How = Literal["frozen", "killed"]
@@ -69,7 +69,7 @@ async def prove_replacement(
         folder: where the stack lives.
         seed: the stack's own seed.
         names: which processes, in this order.
-        within_seconds: how long a stopped process may stand where a new one should.
+        within_seconds: how long a stopped process may remain before it is replaced.
     """
 
     async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
@@ -86,7 +86,7 @@ async def _stop_one(
     if not await wait_until(lambda: name in stack.processes(), RECOVERY_SECONDS):
         verdict.problems.append(f"{name} does not run")
         return
-    # A process that was never ready is given two minutes: stop one that the stack has heard.
+    # A process that was never ready is given two minutes: stop one that has answered.
     await stack.watch.wait_for_decisions(1, RECOVERY_SECONDS)
     await stack.watch.wait_for_execution(RECOVERY_SECONDS)
     await asyncio.sleep(HEARD_SECONDS)

@@ -18,7 +18,7 @@ from proofs.faults.verdict import LogVerdict
 from proofs.faults.waiting import wait_until
 
 TARGETS = (*SERVICES, *("twin", "nats-server") * 2)
-"""What may be chosen; what everything else stands on is chosen twice as often."""
+"""What may be killed; what all others depend on is chosen twice as often."""
 PAUSE_INTERVALS = (0.2, 5.0)
 """Shortest and longest pause between two kills."""
 WAIT_SECONDS = 40.0

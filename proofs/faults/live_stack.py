@@ -110,7 +110,7 @@ class LiveStack:
             )
 
     async def start(self, cycles: int = 2) -> None:
-        """Start and wait until `cycles` cycles are decided with every agent heard.
+        """Start and wait until `cycles` cycles are decided with a proposal of every agent.
 
         Raises:
             NotReady: it ended, or took longer than a minute and a half.

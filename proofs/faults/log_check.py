@@ -48,7 +48,7 @@ class LogDefect(StrEnum):
     UNDECIDED = "undecided"
     """An observed cycle has no decision."""
     PROPOSAL_LOST = "proposal_lost"
-    """A proposal won nothing, lost to nothing, and nobody says that it was missing."""
+    """A proposal neither won nor lost, and no decision lists it as missing."""
     NOT_STARTED = "not_started"
     """An execution finished whose plan was not stored before, or both refused and started."""
     UNFINISHED = "unfinished"
@@ -202,7 +202,7 @@ def _check_proposals(events: list[Event[Any]], settled: int) -> Iterator[LogProb
 
 
 def _is_accounted_for(proposal: Event[Any], decision: Event[Any]) -> bool:
-    """Say whether a decision tells what became of a proposal.
+    """Say whether a decision accounts for a proposal.
 
     One that came after the decision, or while it was made, counts only if its agent is named
     missing.

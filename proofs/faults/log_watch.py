@@ -40,7 +40,7 @@ class LogWatch:
         return max(self.closed, default=0)
 
     async def run(self) -> None:
-        """Follow until cancelled; an unreachable server is asked again."""
+        """Follow until cancelled; retry while the server cannot be reached."""
         while True:
             try:
                 await self._follow()
@@ -48,7 +48,7 @@ class LogWatch:
                 await asyncio.sleep(AGAIN_SECONDS)
 
     async def wait_for_decisions(self, cycles: int, seconds: float) -> bool:
-        """Wait until `cycles` newer cycles closed with every agent heard; False after `seconds`."""
+        """Wait until `cycles` newer cycles closed with all proposals; False after `seconds`."""
         after = self.newest_cycle
         return await wait_until(
             lambda: (
@@ -64,8 +64,8 @@ class LogWatch:
         return await wait_until(lambda: self.newest_answered >= cycle, seconds)
 
     def lost_cycles(self, after: int) -> int:
-        """Return how many cycles since `after`, up to the newest decided one, closed without everybody
-        heard, or not at all.
+        """Return how many cycles since `after`, up to the newest decided one, closed without all
+        proposals, or not at all.
         """
         decided = sum(cycle > after and how is ClosedBy.ALL for cycle, how in self.closed.items())
         return max(0, self.newest_cycle - after) - decided

@@ -1,5 +1,5 @@
 """Faults of what the server keeps: acknowledgements that never arrive, a store that lost its newest
-part, a disk without space. The server is our own here; the stack is told its address.
+part, a disk without space. The server is the proof's own; the stack gets its address.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ async def lost_acks(
 async def truncated_store(folder: Path, seed: int, cuts: int) -> LogVerdict:
     """Stop the server, cut its newest file at a random place, start it again; `cuts` times.
 
-    The services live on and know more than the log then holds. They must notice and go on from what
-    is left.
+    The services keep running and know more than the log then holds. They must notice and continue
+    from what is left.
     """
     rng = random.Random(seed)
     server = NatsServer(folder / "nats", port=free_port())
@@ -109,8 +109,7 @@ async def full_disk(folder: Path, seed: int, megabytes: int) -> LogVerdict:
 def cut_newest(folder: Path, rng: random.Random) -> int:
     """Cut the end off a stopped server's newest message file; return the bytes removed.
 
-    Between a hundredth and a fifth of the file goes, wherever that is: usually in the middle of a
-    message.
+    Between 1 % and 20 % of the file is removed, so the cut is usually in the middle of a message.
     """
     newest = max(folder.glob("jetstream/*/streams/*/msgs/*.blk"), key=_block_number)
     size = newest.stat().st_size
@@ -162,7 +161,7 @@ def _port(url: str) -> int:
 
 
 async def refused_store(folder: Path) -> LogVerdict:
-    """Start a stack on a server whose store is smaller than the log asks for: one line, no process."""
+    """Start a stack on a server whose store is smaller than the log requires: one line, no process."""
     server = TinyServer(folder / "nats", port=free_port())
     await server.start()
     verdict = LogVerdict("python -m proofs faults")

@@ -219,7 +219,7 @@ def read_packed(content: bytes) -> None:
 
 
 def read_server(content: bytes) -> None:
-    """Read what a NATS server, or somebody beside the log, answers."""
+    """Read the answers of a NATS server or of another client of the log."""
     with suppress(BusUnavailable):
         read_ack(content)
     parse_heartbeat(content)

@@ -47,7 +47,7 @@ class RecordedRun:
 
 
 async def record(folder: Path, run: Run) -> RecordedRun:
-    """Run the stack in `folder`, kill what is to be killed, stop it, return its recording.
+    """Run the stack in `folder`, carry out the kills, stop it, return its recording.
 
     Raises:
         NotReady: the stack did not come up.

@@ -26,7 +26,7 @@ PART = "identities"
 
 
 def prove(scale: Scale) -> Iterator[Row]:
-    """Try everything once as everybody; the matrix is the same at every scale."""
+    """Try every request once as every identity; the matrix is the same at every scale."""
     del scale
     checks, injected, anonymous = asyncio.run(matrix())
     yield _row("permissions held", "permission", checks)

@@ -16,10 +16,10 @@ from services.identities import IDENTITIES
 CLUSTER = "proof"
 LOG = StreamDeclaration.of(CLUSTER, "i1", max_bytes=64 * 1024**2)
 OTHER = "OTHER"
-"""A second stream in the same account, with subjects that nobody was given."""
+"""A second stream in the same account, with subjects that no identity has."""
 OTHER_SUBJECT = "other.inject"
 DURABLE = "pipe"
-"""A consumer that somebody with the right to made on the log."""
+"""A consumer on the log, created by an identity with the right to do so."""
 CONSUMER_CALLS = (
     f"CONSUMER.CREATE.{LOG.name}",
     f"CONSUMER.CREATE.{LOG.name}.mine",
@@ -73,7 +73,7 @@ class Attempt:
     group: str
     subject: str
     body: bytes = b"{ }"
-    """Not what the witness sends, so that the two can be told apart."""
+    """Differs from what the witness sends, so that the two can be distinguished."""
 
 
 def every_subject() -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def subscriptions(identity: Identity) -> Iterator[str]:
 
 
 def requests(identity: Identity) -> Iterator[tuple[str, bytes]]:
-    """Yield every request that the identity may make: a reply can be asked for at each."""
+    """Yield every request that the identity may make: each can name a reply subject."""
     for subject in identity.subjects(CLUSTER):
         yield subject, b'{"injected": true}'
     if identity.reads:

@@ -42,7 +42,7 @@ class Check:
 
 
 async def all_checks(ground: Ground) -> AsyncIterator[Check]:
-    """Try everything as everybody; permissions last, so that no refusal rests on an empty log."""
+    """Try every request as every identity; permissions last, so that no refusal is due to an empty log."""
     for identity in IDENTITIES:
         before = await ground.state()
         for check in await refused_publishes(ground, identity):
@@ -63,7 +63,7 @@ async def all_checks(ground: Ground) -> AsyncIterator[Check]:
 
 
 async def refused_publishes(ground: Ground, identity: Identity) -> list[Check]:
-    """Publish everything that belongs to somebody else."""
+    """Publish on every subject of another identity."""
     caller = ground.callers[identity.name]
     attempts = list(attacks.publishes(identity))
     ground.seen.clear()
@@ -131,7 +131,7 @@ async def refused_headers(ground: Ground, identity: Identity) -> list[Check]:
 
 
 async def injected_replies(ground: Ground, identity: Identity) -> list[Check]:
-    """Ask for answers on subjects that are not its own, at every request it may make."""
+    """Name a reply subject that is not its own in every request it may make."""
     client, checks = ground.callers[identity.name].client, []
     targets = list(attacks.reply_targets(identity))
     for request, body in attacks.requests(identity):
@@ -154,7 +154,7 @@ async def injected_replies(ground: Ground, identity: Identity) -> list[Check]:
 
 
 async def wrong_passwords(ground: Ground, identity: Identity) -> list[Check]:
-    """Log in with no, a wrong, or somebody else's password."""
+    """Log in with no password, a wrong one, or another identity's."""
     other = next(candidate for candidate in IDENTITIES if candidate is not identity)
     tries: dict[str, Any] = {
         "no password": "",
@@ -253,8 +253,9 @@ async def _may_administer(ground: Ground, identity: Identity) -> AsyncIterator[t
 
 
 async def insider_injections(ground: Ground) -> int:
-    """Return how many injected replies get through for somebody with one harmless right inside the
-    log's own account: the harness sees what it looks for, and accounts are what closes it.
+    """Return how many injected replies succeed for a user with one harmless right inside the log's
+    own account: this shows that the harness detects them, and that accounts are what prevents
+    them.
     """
     caller = await connect(ground.url, Login("insider", "insider", inbox_prefix="_INBOX_insider"))
     targets = [*attacks.every_subject(), attacks.OTHER_SUBJECT]

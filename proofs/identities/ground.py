@@ -1,7 +1,7 @@
-"""A real server with the generated accounts, and everybody connected to it.
+"""A real server with the generated accounts, and every identity connected to it.
 
-Beside the identities stands a witness, inside the account of the log and with every right, that sees
-all that arrives there. It also gives every subject a listener, which some attacks need to succeed.
+A witness inside the log's account, with every right, sees all that arrives there. It also gives
+every subject a listener, which some attacks need to succeed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ INSIDER = (
     '{"user": "insider", "password": "insider", "permissions": {"publish": {"allow": '
     f'["$JS.API.STREAM.INFO.{LOG.name}"]}}, "subscribe": {{"allow": ["_INBOX_insider.>"]}}}}}}'
 )
-"""Somebody with one harmless right in the account of the log itself, as plain permissions give it."""
+"""A user with one harmless right in the log's own account, as plain permissions give it."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Caller:
 
 @dataclass
 class Ground:
-    """Everybody on one server."""
+    """All identities on one server."""
 
     url: str
     logins: Mapping[str, Login]
@@ -58,7 +58,7 @@ class Ground:
     """Subject and data of all that arrived in the account of the log."""
 
     async def settle(self) -> None:
-        """Return when all that was asked before has been answered and seen.
+        """Return when all earlier requests have been answered and seen.
 
         A call of the witness waits behind the calls that came before it.
         """
@@ -99,7 +99,7 @@ async def flush(client: Client) -> None:
 
 @asynccontextmanager
 async def start_ground(folder: Path) -> AsyncIterator[Ground]:
-    """Start the server, declare the log as bootstrap, and connect everybody."""
+    """Start the server, declare the log as bootstrap, and connect every identity."""
     logins = new_logins(IDENTITIES)
     conf = accounts_conf(CLUSTER, LOG.name, logins)
     conf = conf.replace(

@@ -2,8 +2,8 @@
 
 The load itself is `benchmarks.held_load`, run as a process of its own, as a user runs it; here its
 figures become rows. A first run measures the capacity, a second one holds 80 % of it. A row holds
-when nothing was lost or doubled and the pace was kept; how fast that was, and whether memory grew,
-stands in the detail beside its target.
+when nothing was lost or doubled and the pace was kept; the row's detail gives speed and memory
+growth beside their targets.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Figures = Sequence[Mapping[str, Any]]
 
 
 class NotMeasured(Exception):
-    """The benchmark failed; the text is the last line of what it said."""
+    """The benchmark failed; the text is its last line of output."""
 
 
 def prove(scale: Scale) -> Iterator[Row]:
@@ -70,7 +70,7 @@ def _measure(seed: int, seconds: float, rate: float | None = None) -> Figures:
     )
     if done.returncode != 0:
         raise NotMeasured((done.stderr.strip().splitlines() or ["it gave no reason"])[-1])
-    # What the benchmark's own bus logs stands before its one line of JSON.
+    # The benchmark's own bus logs come before its one line of JSON.
     rows: Figures = json.loads(done.stdout.strip().splitlines()[-1])["rows"]
     return rows
 

@@ -2,7 +2,7 @@
 real collector.
 
 A stack is started as a user starts it, with the exerciser; its nats-server and its referee are
-killed once, so that numbers of failures have something to tell. Prometheus (Debian's package) scrapes
+killed once, so that failure counters are not zero. Prometheus (Debian's package) scrapes
 every process with the generated configuration; Phoenix receives what `foresail trace` sends.
 """
 
@@ -42,7 +42,7 @@ TRACED = "cycles that are one whole trace in Phoenix"
 
 
 def prove(scale: Scale) -> Iterator[Row]:
-    """Ask, trace and compare; the scale gives the seed alone."""
+    """Query, trace and compare; only the scale's seed is used."""
     silence_bus_log()
     with TemporaryDirectory(prefix="foresail-observability-", ignore_cleanup_errors=True) as made:
         yield from asyncio.run(_prove_in(Path(made), scale.seed))

@@ -1,8 +1,8 @@
-"""What a collector must hold after a log was traced, told from the events' own headers.
+"""What a collector must hold after a log was traced, derived from the events' own headers.
 
-The code under test is not asked: ids come from each event's `traceparent`, cycles from its
-correlation id, parents may only be causes of the same trace or the cycle's own span, and what a
-decision or execution says is compared with the stored data.
+The code under test is not used: ids come from each event's `traceparent`, cycles from its
+correlation id, parents may only be causes of the same trace or the cycle's own span, and the
+attributes of decisions and executions are compared with the stored data.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def expected_cycles(messages: Iterable[StoredMessage]) -> dict[str, ExpectedCycl
 
 
 def _close(cycles: Mapping[str, ExpectedCycle], newest: int, seq: int) -> None:
-    """Note which cycles are settled now that a newer one has begun."""
+    """Record which cycles are settled now that a newer one has started."""
     for cycle in cycles.values():
         if not cycle.closed_seq and cycle.number + SETTLED_CYCLES <= newest:
             cycle.closed_seq = seq
@@ -125,7 +125,7 @@ def _faults_of_span(
     own_causes = cycle.causes[span.span] & cycle.events.keys()
     if span.parent not in (own_causes or {root.span}):
         wrong.append(f"{where}: its parent is none of its causes")
-    # A cycle's own span is sent when newer ones have begun; what comes later ends after it.
+    # A cycle's own span is sent when newer cycles have started; later events end after it.
     late = 0 < cycle.closed_seq < message.seq
     if not root.start <= span.start <= span.end or not (late or span.end <= root.end):
         wrong.append(f"{where}: it lies outside its cycle")

@@ -1,6 +1,6 @@
 """Is every panel of the Grafana dashboard answered with data by a real Prometheus?
 
-What is asked are the expressions of `deploy/grafana/foresail.json`, the file that Grafana loads. An
+The queries are the expressions of `deploy/grafana/foresail.json`, the file that Grafana loads. An
 answer counts when it has at least one series with a number, and when every label that the panel
 writes into its legend is there: a sum over a label that no metric has is an answer, too.
 """
@@ -41,7 +41,7 @@ class PanelQuery:
 
 @dataclass(frozen=True, slots=True)
 class PanelAnswer:
-    """What became of one query."""
+    """The result of one query."""
 
     asked: PanelQuery
     series: int
@@ -67,7 +67,7 @@ def queries(dashboard: Path) -> list[PanelQuery]:
 async def answer_all(
     panel_queries: Sequence[PanelQuery], prometheus: Prometheus
 ) -> list[PanelAnswer]:
-    """Ask until all are answered, or a minute has passed."""
+    """Repeat the queries until all have data, or a minute has passed."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + ANSWER_SECONDS
     while True:
@@ -78,7 +78,7 @@ async def answer_all(
 
 
 def answer(query: PanelQuery, prometheus: Prometheus) -> PanelAnswer:
-    """Ask one query once."""
+    """Run one query once."""
     try:
         series = prometheus.ask(query.expression)
     except PrometheusFailed as error:

@@ -1,5 +1,5 @@
-"""Arize Phoenix, a trace server that others make: it takes OTLP over HTTP, keeps spans in a database,
-and gives them back over REST.
+"""Arize Phoenix, a third-party trace server: it takes OTLP over HTTP, stores spans in a database
+and returns them over REST.
 
 `phoenix` on PATH is used; otherwise the pinned version is installed once into `.cache/` beside this
 file, from the package index that this machine uses.

@@ -1,4 +1,4 @@
-"""A real Prometheus on loopback that scrapes what it is told to, and answers queries."""
+"""A real Prometheus on loopback that scrapes the given targets and answers queries."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Prometheus:
     url: str
 
     def ask(self, expression: str) -> list[Series]:
-        """Return what an expression is now.
+        """Return the current value of an expression.
 
         Raises:
-            PrometheusFailed: it is no expression, or nobody answered.
+            PrometheusFailed: the expression is not valid, or there was no answer.
         """
         query = urlencode({"query": expression})
         try:

@@ -14,7 +14,7 @@ from pathlib import Path
 TEST_SECONDS = 900.0
 """A named test that takes longer has not noticed anything."""
 TESTS_FAILED = 1
-"""pytest's exit code for failed tests; other codes tell of collection errors and bad usage."""
+"""pytest's exit code for failed tests; other codes mean collection errors or bad usage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Defect:
     file: str
     """The file to change, relative to the repository."""
     before: str
-    """Text that stands exactly once in the file."""
+    """Text that occurs exactly once in the file."""
     after: str
     """What it becomes."""
     test: str
@@ -34,12 +34,12 @@ class Defect:
 
 
 class NotPlantable(Exception):
-    """The text to change does not stand exactly once in its file: the list of defects is out of date."""
+    """The text to change does not occur exactly once in its file: the list of defects is out of date."""
 
 
 @dataclass(frozen=True, slots=True)
 class DefectResult:
-    """What became of one defect."""
+    """The result of one defect."""
 
     defect: Defect
     noticed: bool
@@ -62,7 +62,7 @@ def planting(tree: Path, defect: Defect) -> Iterator[None]:
     """Change the file inside the block.
 
     Raises:
-        NotPlantable: the text does not stand exactly once in the file.
+        NotPlantable: the text does not occur exactly once in the file.
     """
     file = tree / defect.file
     original = file.read_text(encoding="utf-8")

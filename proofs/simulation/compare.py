@@ -57,7 +57,7 @@ UNCOMPARED_FIELDS = frozenset(
 
 @dataclass
 class Comparison:
-    """What was compared, and what nobody explains."""
+    """What was compared, and the differences without an explanation."""
 
     compared: int = 0
     different: int = 0
@@ -155,7 +155,7 @@ def _may_be_missing(event: Event[Any], disturbed_by_id: dict[str, Any], *, histo
 
 
 def _is_final(event: Event[Any]) -> bool:
-    """Rewards are owed in every run; executions and their verification depend on what went before."""
+    """Rewards are due in every run; executions and their verification depend on earlier events."""
     if isinstance(event.data, OutcomeExecution):
         return event.data.phase is ExecutionPhase.REFUSED and event.data.reason is Reason.NOOP
     return event.type.startswith("foresail.outcome.reward")

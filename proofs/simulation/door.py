@@ -1,8 +1,8 @@
 """The doors through which a simulated process reaches the log, the cluster and the clock; faults
-wait there.
+are injected there.
 
 Each operation is a step with a seeded delay before and after it, so the seed decides who runs
-before whom; at a step a process can die, stand still, or find nobody behind the door.
+before whom; at a step a process can die, pause, or get no answer.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class Steps:
         self.check()
 
     def freeze(self) -> None:
-        """Stand still at the next step, as under SIGSTOP."""
+        """Pause at the next step, as under SIGSTOP."""
         self._running.clear()
 
     def thaw(self) -> None:
-        """Go on."""
+        """Resume."""
         self._running.set()
 
     def die(self) -> None:
@@ -113,7 +113,7 @@ class SteppedTransport:
     def __init__(
         self, inner: Transport, steps: Steps, on_write: Callable[[str, str], None]
     ) -> None:
-        """Tell `on_write(method, path)` of every real write just before it happens."""
+        """Call `on_write(method, path)` just before every real write."""
         self._inner = inner
         self._steps = steps
         self._on_write = on_write

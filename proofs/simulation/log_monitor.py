@@ -148,5 +148,5 @@ def _is_written_by(operation: Any, path: str) -> bool:
 
 
 def late_cycles(longest_pause_seconds: float, interval_seconds: float) -> int:
-    """Return how many cycles can pass while a process stands still between looking and speaking."""
+    """Return how many cycles can pass while a process is paused between reading and publishing."""
     return 1 + ceil(longest_pause_seconds / interval_seconds)

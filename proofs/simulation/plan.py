@@ -36,18 +36,18 @@ class FaultPlan:
     """The step takes up to `pause_seconds`, as under SIGSTOP."""
     pause_seconds: float = 20.0
     jitter_seconds: float = 0.05
-    """Longest ordinary delay of a step; it decides who runs before whom."""
+    """Longest ordinary delay of a step; it decides the order of processes."""
     slow_read: float = 0.0
     """A reader lingers over a message, so that its feed overflows."""
     cluster_fails: float = 0.0
-    """The API server does not answer, before or after it has done what it was asked."""
+    """The API server does not answer, before or after it has done what was requested."""
     clock_jump_seconds: float = 0.0
     """Wall clocks jump by up to so much in both directions at each start of a process."""
     outage: str = ""
     """A process that stays away once."""
     outage_seconds: float = 0.0
     zombie: bool = False
-    """The referee stands still for a while, a second one starts, and the first wakes up again."""
+    """The referee is paused for a while, a second one starts, and the first resumes."""
     bus: Faults = field(default_factory=Faults)
 
     def faults_of(self, process: str, start: int) -> Faults:

@@ -63,7 +63,7 @@ def ack_before_publish() -> Iterator[None]:
 
 
 LATE_SECONDS = 1.0
-"""Simulated seconds until it really is published; the log is asked twice in between."""
+"""Simulated seconds until it really is published; the log is queried twice in between."""
 _later: set[asyncio.Future[None]] = set()
 
 
@@ -71,7 +71,7 @@ async def _publish_late(publishing: Any) -> None:
     try:
         await asyncio.sleep(LATE_SECONDS)
         await publishing
-    except BaseException:  # noqa: BLE001 - this is the planted defect: nobody hears of a failure
+    except BaseException:  # noqa: BLE001 - this is the planted defect: failures are not reported
         return
 
 
@@ -90,7 +90,7 @@ def id_from_causes() -> Iterator[None]:
 
 @contextmanager
 def acting_on_an_old_observation() -> Iterator[None]:
-    """The referee rules on everything it missed, and the executor never asks how old it is."""
+    """The referee rules on everything it missed, and the executor does not check how old it is."""
     guards = tuple(guard for guard in registered_guards() if guard.name != "stale_decision")
 
     def all_closed(cycles: Sequence[Any], *, overdue: bool) -> tuple[Any, ...]:

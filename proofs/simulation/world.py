@@ -191,7 +191,7 @@ async def _run(plan: FaultPlan, settings: StackSettings, trouble_cycles: int) ->
 
 
 async def _end(world: SimulatedRun, tasks: dict[str, asyncio.Task[None]]) -> None:
-    """Stop every process; one that does not end when it is told to is a problem of its own."""
+    """Stop every process; one that does not end on request is a problem of its own."""
     for task in tasks.values():
         task.cancel()
     _, left = await asyncio.wait(tasks.values(), timeout=END_SECONDS)
@@ -210,7 +210,7 @@ def _cause_trouble(world: SimulatedRun) -> list[asyncio.Task[None]]:
 
 
 async def _calm_down(world: SimulatedRun, trouble: list[asyncio.Task[None]]) -> None:
-    """End all faults: whoever was hit starts once more, over a good connection."""
+    """End all faults: each process that was hit restarts with a good connection."""
     world.calm = True
     await asyncio.gather(*trouble)
     for process, steps in world.living.items():

@@ -21,7 +21,7 @@ _KEPT = 4_096
 
 
 class KnownSpecs(Part):
-    """Admitted specs by the specs as they were given; nobody changes either."""
+    """Admitted specs by the specs as they were submitted; neither is ever changed."""
 
     LEAVES = ("_known",)
 

@@ -1,4 +1,4 @@
-"""LimitRange: defaults for containers that ask for nothing, and bounds on what they ask for.
+"""LimitRange: defaults for containers without requests, and bounds on requests and limits.
 
 Source: kubernetes/kubernetes plugin/pkg/admission/limitranger/admission.go, whose texts these are.
 Guarantee: pure functions of the limits and the pod.

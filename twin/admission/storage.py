@@ -86,7 +86,7 @@ def service(obj: Object, findings: Findings) -> None:
 
 
 def claim(obj: Object, findings: Findings) -> None:
-    """Check a PersistentVolumeClaim; nobody binds it."""
+    """Check a PersistentVolumeClaim; none is ever bound."""
     spec = obj.setdefault("spec", {})
     if not spec.get("accessModes"):
         findings.require("spec.accessModes")

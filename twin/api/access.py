@@ -28,7 +28,7 @@ class Rule:
     names: tuple[str, ...] = ()
 
     def covers(self, attributes: Attributes) -> bool:
-        """Say whether this rule allows what is asked."""
+        """Say whether this rule allows a request."""
         return (
             _allows(attributes.verb, self.verbs)
             and _allows(attributes.group, self.groups)
@@ -74,7 +74,7 @@ class Identity:
     """Paths outside the resources that it may read, each with all below it; `*`: all, any verb."""
 
     stranger: str = ""
-    """User name of somebody whom the cluster does not know, and whom an administrator acts for."""
+    """User name of an unknown user whom an administrator impersonates."""
 
     @property
     def user(self) -> str:
@@ -92,7 +92,7 @@ class Identity:
         return hashlib.blake2b(self.user.encode(), digest_size=8).hexdigest()
 
     def may(self, attributes: Attributes) -> bool:
-        """Say whether it may do that; everybody may ask about itself."""
+        """Say whether it may do that; every identity may ask about itself."""
         if attributes.resource in _REVIEWS and attributes.verb == "create":
             return True
         return any(rule.covers(attributes) for rule in self.rules)

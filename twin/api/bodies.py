@@ -34,7 +34,7 @@ class ClientObject:
 
     obj: Object
     warnings: tuple[str, ...] = ()
-    """What the client should be told about it, one sentence each."""
+    """Warnings for the client, one sentence each."""
 
     def headers(self) -> dict[str, str]:
         """Return the answer's headers."""
@@ -114,7 +114,7 @@ def whole_seconds(value: Any) -> int:
 def read_body(request: Request, twice: list[str] | None = None) -> Object:
     """Read a body in JSON, YAML or protobuf; raises ApiError 400, 413 or 415.
 
-    Names of members that stand twice in a JSON object are added to `twice`.
+    Names of members that occur twice in a JSON object are added to `twice`.
     """
     if request.fault is not None:
         raise request.fault

@@ -1,7 +1,7 @@
 """TLS on loopback: a certificate authority of the twin's own, and a server certificate from it.
 
 kubectl and every other client-go program send a bearer token only over TLS. The authority lives as
-long as the twin's folder, so the kubeconfig files of an earlier start stay right; the server
+long as the twin's folder, so the kubeconfig files of an earlier start stay valid; the server
 certificate is made anew at each start for the addresses that are listened on.
 """
 
@@ -53,7 +53,7 @@ class Credentials:
 def prepare(folder: Path, names: Iterable[str], wall_seconds: float, *, keep: bool) -> Credentials:
     """Write a server certificate for host names and addresses into `folder`.
 
-    With `keep` the authority of an earlier start in the same folder goes on.
+    With `keep` the authority of an earlier start in the same folder is reused.
     """
     now = datetime.fromtimestamp(wall_seconds, UTC)
     path = folder / AUTHORITY_FILE

@@ -1,7 +1,7 @@
 """`/foresail/v1/clock`: read, change, stop and step cluster time while the twin runs.
 
 GET says `now` (unix seconds), `speed` (cluster seconds a wall second, or "max") and `paused`. POST
-takes any of `speed`, `paused` and `step_seconds` (pass so much time at once, then stand still).
+takes any of `speed`, `paused` and `step_seconds` (advance by so much at once, then pause).
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def text_since(text: Any, now: float) -> str:
 
 
 def value_at(obj: Any, path: str, default: Any = None) -> Any:
-    """Return what stands at a dotted path; `default` when nothing does."""
+    """Return the value at a dotted path; `default` when there is none."""
     for part in path.split("."):
         obj = obj.get(part) if isinstance(obj, Mapping) else None
         if obj is None:

@@ -1,9 +1,9 @@
-"""Connections: who may open one, how long each step may take, and how much may be sent before it.
+"""Connections: which are accepted, how long each step may take, and how much may be sent before it.
 
 Problem: a client that opens connections and says nothing, or one byte at a time, costs a socket each;
-enough of them and nobody else gets in. Guarantee: a TLS handshake, the head of a request, its body
-and a stalled reader each have seconds, not for ever; when there are too many connections those that
-have said nothing go first. An idle connection of a known client stays, since `kubectl drain` waits
+with enough of them no other client is accepted. Guarantee: a TLS handshake, the head of a request, its body
+and a stalled reader each have seconds, not for ever; when there are too many connections those
+without a request are closed first. An idle connection of a known client stays, since `kubectl drain` waits
 on it.
 """
 
@@ -78,7 +78,7 @@ class Connection(HttpToolsProtocol):
             self._full = not self._make_room()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of the timers."""
+        """Cancel the timers."""
         super().connection_lost(exc)
         self._forget_timer()
         if self._stalled is not None:
@@ -147,7 +147,7 @@ class Connection(HttpToolsProtocol):
             super().on_message_complete()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Say nothing: the request is answered as if it had not asked."""
+        """Send no 100 Continue: the request is answered as if it had not asked."""
 
     # ---- what leaves
 
@@ -158,7 +158,7 @@ class Connection(HttpToolsProtocol):
             self._stalled = self.loop.call_later(STALL_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Go on: the client takes what it is sent."""
+        """Resume: the client reads again."""
         super().resume_writing()
         if self._stalled is not None:
             self._stalled.cancel()
@@ -239,7 +239,7 @@ class Acceptor:
         self._accepting = asyncio.create_task(self._accept(listener), name="accept")
 
     def close(self) -> None:
-        """Accept no more."""
+        """Accept no more connections."""
         self._accepting.cancel()
         for task in self._handshakes:
             task.cancel()

@@ -60,7 +60,7 @@ def _document(path: str, request: Request) -> Response | None:
 
 
 def _groups(root: str, accept: str) -> Response:
-    """Answer in the first form that the client asks for and that is known here."""
+    """Answer in the first supported form that the client accepts."""
     for part in accept.split(","):
         version = _VERSION.search(part)
         if not _AGGREGATED.search(part) or version is None:

@@ -46,7 +46,7 @@ def _item_key(item: Any, place: Field, index: int) -> str:
 
 
 def owned_paths(value: Any, place: Field, at: Path = ()) -> Iterator[Path]:
-    """Yield the paths that a configuration speaks for: leaves, empty objects, items of lists.
+    """Yield the paths that a configuration owns: leaves, empty objects, items of lists.
 
     Raises:
         ApiError: 400, an item of a list lacks a field that tells it apart.

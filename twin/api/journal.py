@@ -41,7 +41,7 @@ class JournalUnwritable(Permanent):
 
 @dataclass(frozen=True, slots=True)
 class WorldKey:
-    """What a journal belongs to; replayed on anything else it would tell another story."""
+    """What a journal belongs to; replayed on anything else it would give other states."""
 
     seed: int
     nodes: int
@@ -151,7 +151,7 @@ class Journal:
                 _advance(engine, at)
                 router.handle(_request(line))
                 writes += 1
-            else:  # a mark lies ahead of the writes that follow it
+            else:  # a mark is later than the writes that follow it
                 marked = max(marked, at)
         _advance(engine, marked if until == math.inf else until)
         self._marked = engine.now

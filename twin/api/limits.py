@@ -1,7 +1,7 @@
 """Limits on what a client may send, checked before anything is parsed.
 
-Problem: one thread serves everybody, so a body that takes a second to read stops all other clients
-for that second, and a few hundred bytes of nested aliases can stand for gigabytes. Guarantee: what
+Problem: one thread serves all clients, so a body that takes a second to read stops all other clients
+for that second, and a few hundred bytes of nested aliases can expand to gigabytes. Guarantee: what
 passes here is read, checked and stored in well under 100 ms; the checks themselves are linear in the
 size of the body and run at the speed of C.
 """
@@ -121,7 +121,7 @@ def read_json(body: bytes, *, values: int = MOST_VALUES, **how: Any) -> Any:
     """Read JSON within the limits; `how` goes to `json.loads`. Raises ApiError 400 or 413, ValueError."""
     check_json(body, values=values)
     content = json.loads(body.decode("utf-8"), **{"parse_constant": _refuse_constant, **how})
-    if b"\\u" in body:  # refuses halves of characters, which nobody can write
+    if b"\\u" in body:  # refuses lone surrogates, which cannot be encoded
         json.dumps(content, ensure_ascii=False).encode()
     return content
 

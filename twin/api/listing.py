@@ -35,7 +35,7 @@ BATCH = 200
 turn.
 """
 PAGE = 500
-"""Items that are put into bytes at once: the page that kubectl asks for."""
+"""Items that are serialized at once: kubectl's page size."""
 _OUTRUN = (
     "The provided continue parameter is too old to display a consistent list result. You can "
     "start a new list without the continue parameter, or use the continue token in this response "
@@ -46,12 +46,12 @@ _OUTRUN = (
 LONGEST_TOKEN = 4_096
 """Characters of a continue token: a version, a namespace and a name have fewer."""
 _NEWEST = -1
-"""Version in a token that goes on with whatever is there."""
+"""Version in a token that continues with the current objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """What a list request asks for."""
+    """The parameters of a list request."""
 
     kind: Kind
     selector: Selector
@@ -75,7 +75,7 @@ class ListRequest:
 
     @property
     def short(self) -> bool:
-        """Whether it is answered at once: it looks at no more than one batch."""
+        """Whether it is answered at once: it reads at most one batch."""
         return self.kept <= PAGE or (0 < self.limit <= PAGE and self.selector.everything)
 
 

@@ -120,7 +120,7 @@ def _text(lines: list[Line], request: Request) -> bytes:
 
 
 def _follow_log(store: Store, pod: PodRecord, text: bytes, request: Request) -> WatchResponse:
-    """Return a log that goes on until the container's run ends."""
+    """Return a log that continues until the container's run ends."""
     shown, uid = store.now(), pod.uid
 
     def fresh() -> bytes:

@@ -25,7 +25,7 @@ class Request:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     fault: ApiError | None = field(default=None, compare=False)
-    """Why its body cannot be read, when somebody has tried; raised where the body is needed."""
+    """Why its body cannot be read, after an attempt; raised where the body is needed."""
 
     def flag(self, name: str) -> bool:
         """Say whether a query parameter is set: to anything but false or 0, as the API reads it."""

@@ -298,7 +298,7 @@ class Objects:
     def _delete_and_answer(
         self, kind: Kind, namespace: str, name: str, request: Request
     ) -> Response:
-        """Delete an object and answer with it, or with what was done to one that is gone."""
+        """Delete an object and answer with it, or with a Status when it is removed at once."""
         obj = self._delete(kind, namespace, name, request)
         if kind.resource in SHOWN_WHEN_GONE or "deletionTimestamp" in obj["metadata"]:
             return self._written_response(kind, obj, request)
@@ -331,7 +331,7 @@ class Objects:
         status: int = 200,
         client_object: ClientObject | None = None,
     ) -> Response:
-        """Answer with a written object, in the form that the client asks for."""
+        """Answer with a written object, in the form that the client accepts."""
         form = Form.for_request(request)
         body = respond(status, form.one(kind.resource, obj, self._engine.now)).body
         return Response(

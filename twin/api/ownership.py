@@ -1,9 +1,10 @@
 """Who owns which field: `managedFields`, kept as a real server keeps it.
 
-Every write through the API says who it is (`fieldManager`). An Update owns what it added or gave
-another value, and takes that from everybody else. An Apply owns exactly what it says: it may not
-change a value that somebody else owns (409, unless forced), and what it no longer says goes, if
-nobody else owns it. Several may own a field while they agree on its value.
+Every write through the API names its manager (`fieldManager`). An Update owns what it added or
+changed, and takes that from all other managers. An Apply owns exactly what it states: it may not
+change a value that another manager owns (409, unless forced), and what it no longer states is
+removed unless another manager owns it. Several managers may own a field while they agree on its
+value.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Owner:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What tells owners apart."""
+        """What distinguishes owners."""
         return (self.manager, self.operation, self.api_version, self.subresource)
 
     def entry(self) -> Object:
@@ -138,7 +139,7 @@ def _join_oldest(owners: list[Owner]) -> list[Owner]:
 def after_update(old: Object | None, new: Object, place: Field, writer: Writer) -> list[Object]:
     """Return `managedFields` after an Update; `new` is what is stored, defaults included.
 
-    An object that nobody has ever claimed stays so: the simulation's own objects carry no owners.
+    An object without managers stays so: the simulation's own objects carry no owners.
     """
     stated_fields = new["metadata"].get("managedFields")
     if old is None:
@@ -185,8 +186,8 @@ def apply_configuration(
 
 
 def _client_side_paths(live: Object, place: Field) -> Paths:
-    """Return what kubectl's earlier client-side apply said and what still stands: kubectl takes it
-    over without a conflict, as upstream's lastAppliedManager lets it.
+    """Return the fields of kubectl's earlier client-side apply that are unchanged: kubectl takes
+    them over without a conflict, as upstream's lastAppliedManager lets it.
     """
     text = (live["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     try:
@@ -255,7 +256,7 @@ def _move_ownership(owners: list[Owner], difference: Difference, writer: Writer)
 
 
 def _dropped_fields(before: Paths, now: Paths, others: Sequence[Owner]) -> list[Path]:
-    """Return what an applier no longer says and nobody else owns, in whole or in part."""
+    """Return what an applier no longer states and no other manager owns, in whole or in part."""
     path_prefixes: set[Path] = set()
     for paths in (now, *(owner.paths for owner in others)):
         for path in paths:

@@ -54,7 +54,7 @@ def read_patch(request: Request, kind: str) -> Any:
 
 
 def apply_patch(obj: Object, kind: str, patch: Any, place: Field | None) -> Any:
-    """Return a patched copy of an object that stands at `place` (None: of no known form).
+    """Return a patched copy of an object whose schema is at `place` (None: no schema).
 
     Raises:
         ApiError: 400, 413, 415 or 422.
@@ -172,7 +172,7 @@ def _by_key(live: list[Any], change: list[Any], key: str, element: Field) -> lis
 
 
 def _apply_order(merged: list[Any], live: list[Any], order: Any, key: str) -> list[Any]:
-    """Return items in the order that a patch asks for; others stay after what they followed."""
+    """Return items in the order that a patch requests; others stay after the item they followed."""
     if not isinstance(order, list):
         return merged
     ordered_keys = [_key(item, key) if key else item for item in order]

@@ -1,4 +1,4 @@
-"""Answers in the form that a person asks for: YAML, or JSON with indents."""
+"""Answers in forms for people: YAML, or JSON with indents."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class ApiServer:
         journal: Journal | None = None,
         pace: Pace | None = None,
     ) -> None:
-        """Serve `engine` to whoever has a token; keep what changes it in `journal`. With a `pace`
+        """Serve `engine` to every client with a token; write its changes to `journal`. With a `pace`
         the administrator may change how fast cluster time passes.
         """
         self._engine = engine
@@ -128,7 +128,7 @@ class ApiServer:
             await self._send(send, answer)
 
     def _for_a_stranger(self, scope: dict[str, Any], headers: dict[str, str]) -> Response:
-        """Answer somebody without a token; the connection ends, so that it holds none of them."""
+        """Answer a client without a token and close its connection, so that it holds none."""
         if scope["path"] in OPEN_PATHS and scope["method"] in ("GET", "HEAD"):
             answer = self._router.handle(
                 Request(scope["method"], scope["path"], {}, headers), ADMIN
@@ -175,7 +175,7 @@ class ApiServer:
         read = asyncio.get_running_loop().run_in_executor(self._reader, _as_json, request.body)
         try:
             body = await read
-        except ApiError as error:  # whether it may be asked at all is for the router to say first
+        except ApiError as error:  # the router decides first whether the client may ask at all
             return replace(request, body=b"", fault=error)
         kind = JSON if media == presenting.YAML else media
         return replace(request, body=body, headers={**request.headers, "content-type": kind})
@@ -285,7 +285,7 @@ class ApiServer:
 
 @lru_cache(maxsize=8)
 def _clock_headers(now: float) -> tuple[tuple[bytes, bytes], ...]:
-    """Return what tells cluster time; many answers go out at one moment of the cluster."""
+    """Return the headers with the cluster time; many answers share one moment of the cluster."""
     moment = datetime.fromtimestamp(now, UTC)
     return (
         (b"date", format_datetime(moment, usegmt=True).encode()),
@@ -307,7 +307,7 @@ async def _lifespan(receive: Receive, send: Send) -> None:
 
 
 class _ClientGone(Exception):
-    """The client went away before its request was whole, so nothing of it may be done."""
+    """The client disconnected before its request was complete, so none of it may be carried out."""
 
 
 def _closing_response(answer: Response) -> Response:

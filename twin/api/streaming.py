@@ -63,7 +63,7 @@ class Backlog:
         return content
 
     def cut(self, last: bytes = b"") -> None:
-        """Take no more after this line: what waits is sent, then the watch ends."""
+        """Accept no lines after this one: waiting lines are sent, then the watch ends."""
         if last:
             self.put(last)
         self._cut.set()
@@ -97,8 +97,8 @@ async def stream(
     on_cut: Callable[[Callable[[bytes], None]], Callable[[], None]],
     initial: AsyncIterator[bytes] | None = None,
 ) -> None:
-    """Send a watch until its time is over, its client is gone or falls behind, or a fault cuts it
-    (`on_cut` is told what does). `initial`: the answer's first lines, taken in turn with others'.
+    """Send a watch until it times out, its client disconnects or falls behind, or a fault cuts it
+    (`on_cut` gets the function that does). `initial`: the answer's first lines, taken in turn with others'.
     """
     first = Turns().pieces(answer.initial) if initial is None else initial
     backlog = Backlog()

@@ -48,7 +48,7 @@ class Tokens:
     def identity(self, authorization: str) -> Identity | None:
         """Return whose token an Authorization header carries.
 
-        Tokens are looked up by their digest, so the time it takes tells nothing about them.
+        Tokens are looked up by their digest, so timing reveals nothing about them.
         """
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer":

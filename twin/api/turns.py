@@ -1,4 +1,4 @@
-"""Turns of those whose answers are long: one piece at a time, and everybody else in between.
+"""Turns of long answers: one piece at a time, with all other requests in between.
 
 Guarantee: however many long lists and watches are being sent, no other request waits for more than
 one piece of one of them.
@@ -14,7 +14,7 @@ class Turns:
     """Takes the pieces of any number of answers in turn."""
 
     def __init__(self) -> None:
-        """Begin with nobody's turn."""
+        """Begin without a turn."""
         self._lock = asyncio.Lock()  # serves in the order in which it is asked
 
     async def pieces(self, made: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""Which version a list or watch asks for, by resourceVersion, resourceVersionMatch and the rest.
+"""Which version a list or watch requests, by resourceVersion, resourceVersionMatch and the rest.
 
 The rules and sentences are those of a real API server's ListOptions; every combination it refuses
 is refused here with the same code.
@@ -16,7 +16,7 @@ EXACT, AT_LEAST = "Exact", "NotOlderThan"
 LONGEST_VERSION = 20
 """Digits of a resourceVersion: as many as a number of 64 bits has."""
 LONGEST_TIMEOUT_SECONDS = 86_400
-"""A watch that asks for more gets this; clients begin a new one anyway."""
+"""A watch that requests more gets this; clients start a new one anyway."""
 SHOWN = 100
 """Characters of a malformed text that a refusal repeats."""
 _MATCH, _INITIAL = "resourceVersionMatch", "sendInitialEvents"
@@ -38,7 +38,7 @@ class WatchOptions:
 
     version: int | None
     initial: bool | None
-    """Whether the objects of now come first, closed by a bookmark; None: not said."""
+    """Whether the current objects come first, closed by a bookmark; None: not stated."""
     bookmarks: bool
     timeout_seconds: float | None
 
@@ -90,7 +90,7 @@ def watch_options(query: Mapping[str, str]) -> WatchOptions:
 
 
 def check_reached(text: str, newest: int) -> None:
-    """Raise ApiError 504 for a read of a version that is not there yet, 400 for none at all."""
+    """Raise ApiError 504 for a read of a future version, 400 for an invalid one."""
     requested = _version(text)
     if requested is not None and requested > newest:
         raise too_new(requested, newest)

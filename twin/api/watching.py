@@ -67,7 +67,7 @@ class View:
         return _line("BOOKMARK", json_of(obj))
 
     def _farewell(self, change: Change) -> bytes:
-        """Return the farewell of what is selected no more: as it was, at the change's version."""
+        """Return the DELETED object of what is no longer selected: as it was, at the change's version."""
         assert change.before is not None
         last = change.before.clone()
         last.resource_version = change.rv
@@ -81,12 +81,12 @@ class LastBytes:
     """Remembers the newest change's bytes, since a change goes to all watches before the next."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
+        """Begin with an empty cache."""
         self._record: Record | None = None
         self._bytes = b""
 
     def __call__(self, resource: str, record: Record) -> bytes:
-        """Return the object of a change's record, which nobody changes any more."""
+        """Return the object of a change's record, which is final."""
         if record is not self._record:
             self._record, self._bytes = record, object_bytes(resource, record)
         return self._bytes
@@ -104,8 +104,8 @@ def watch(
 ) -> WatchResponse:
     """Return the watch of a request. `form_request` is the form that the client wants its objects in.
 
-    A version whose changes are gone gives one ERROR event with code 410; initial objects of a version
-    that is not there yet give one with code 504.
+    A version whose changes were dropped gives one ERROR event with code 410; initial objects of a
+    future version give one with code 504.
     """
     options = watch_options(request.query)
     scope = namespace if kind.namespaced else None

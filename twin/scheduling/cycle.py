@@ -35,7 +35,7 @@ class Trial(Protocol):
         """Put a pod on the node (1) or take it away (-1)."""
 
     def reasons(self) -> tuple[str, ...]:
-        """Return what stands in the way, nothing when the node will do."""
+        """Return the reasons against the node; empty when it fits."""
 
 
 class RelationFilter(Protocol):

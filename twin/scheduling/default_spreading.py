@@ -1,4 +1,4 @@
-"""The default spreading of pods that ask for none: by the Services and the owner that select them.
+"""The default spreading of pods without constraints: by the Services and the owner that select them.
 
 Upstream: podtopologyspread/common.go (buildDefaultConstraints) and plugins/helper/spread.go.
 """
@@ -31,7 +31,7 @@ class DefaultSpreading(Part):
         self._services: dict[str, int] = {}  # how many there are, by namespace
 
     def restored(self) -> None:
-        """Count the Services anew."""
+        """Recount the Services."""
         self._known.clear()
         self._services.clear()
         for service in self._world.store.records("services"):

@@ -1,4 +1,4 @@
-"""What waiting pods ask for, as columns: which kinds of them could fit into given amounts."""
+"""Requests of waiting pods, as columns: which kinds of them could fit into given amounts."""
 
 from __future__ import annotations
 

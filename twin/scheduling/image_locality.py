@@ -39,7 +39,7 @@ class ImageLocality(Part):
         self._scores: dict[tuple[str, ...], tuple[object, Ints | None]] = {}
 
     def restored(self) -> None:
-        """Read all nodes anew."""
+        """Read all nodes again."""
         self._forget()
         for row, name in enumerate(self._nodes.names):
             node = self._world.node(name)

@@ -1,4 +1,4 @@
-"""InterPodAffinity: pods that want to be near others, or far from them, and the others' say in it.
+"""InterPodAffinity: pods that must or should run near others, or away from them, and the others' terms about them.
 
 Upstream: pkg/scheduler/framework/plugins/interpodaffinity/{filtering,scoring}.go. A required
 anti-affinity of a pod that is already there keeps the pods that it selects away as well.
@@ -25,7 +25,7 @@ ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 OTHERS = "node(s) didn't satisfy existing pods anti-affinity rules"
 MAX_SCORE = 100.0
 Sort = tuple[str, Mapping[str, str]]
-"""(namespace, labels) of a pod: what a term can tell."""
+"""(namespace, labels) of a pod: what a term can distinguish."""
 
 
 class PodRelations:
@@ -64,7 +64,7 @@ class PodRelations:
     def refusing_groups(self, pod: PodRecord) -> dict[str, list[PodGroup]]:
         """Return, by topology key, the groups whose anti-affinity is against `pod`.
 
-        A group stands there once for each of its terms that is.
+        A group is listed once for each such term.
         """
         target = term_view(pod)
         groups_by_key: dict[str, list[PodGroup]] = {}
@@ -143,7 +143,7 @@ class AffinityFilter:
         for term, near in zip(self.needs.affinity, self.near, strict=True):
             missing |= ~self.shown(term.topology_key)
             lonely |= near <= 0
-        if self.own and not self.attracting:  # the first of pods that want to be together
+        if self.own and not self.attracting:  # the first pod of a group with affinity to itself
             lonely[:] = False
         alone = missing | lonely
         crowded = np.zeros(count, np.bool_)
@@ -195,7 +195,7 @@ class AffinityTrial:
                 self._others[key] = self._others.get(key, 0) + sign
 
     def reasons(self) -> tuple[str, ...]:
-        """Return what stands in the way now."""
+        """Return the reasons against the node as of now."""
         if not self._complete:
             return (AFFINITY,)
         first = self._owner.own and self._attracting <= 0

@@ -1,4 +1,4 @@
-"""NodePorts: no other pod on the node holds a host port that the pod wants.
+"""NodePorts: no other pod on the node holds a host port that the pod requests.
 
 Upstream: pkg/scheduler/framework/plugins/nodeports/node_ports.go and HostPortInfo.CheckConflict.
 """
@@ -71,6 +71,6 @@ class PortsTrial:
             self._held.pop(pod.uid, None)
 
     def reasons(self) -> tuple[str, ...]:
-        """Return what stands in the way now."""
+        """Return the reasons against the node as of now."""
         in_use = any(self._owner.conflicts(ports) for ports in self._held.values())
         return (REASON,) if in_use else ()

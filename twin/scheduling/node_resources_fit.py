@@ -29,7 +29,7 @@ def shortage(resource: str) -> str:
 
 
 def fitting(nodes: NodeTable, needs: PodNeeds) -> Flags:
-    """Return which rows have enough free of all that the pod asks for."""
+    """Return which rows have enough free of everything that the pod requests."""
     requested = requested_amounts(nodes, needs)  # first: it may add lines to the table
     count, free = nodes.count, nodes.free
     mask: Flags | None = None
@@ -43,7 +43,7 @@ def fitting(nodes: NodeTable, needs: PodNeeds) -> Flags:
 def requested_amounts(
     nodes: NodeTable, needs: PodNeeds
 ) -> list[tuple[int, int]] | tuple[tuple[int, int], ...]:
-    """Return (resource row, amount) of everything a pod asks for."""
+    """Return (resource row, amount) of everything a pod requests."""
     if not needs.extra:
         return needs.asked
     return [*needs.asked, *((nodes.resource_row(name), amount) for name, amount in needs.extra)]

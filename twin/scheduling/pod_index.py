@@ -1,4 +1,4 @@
-"""Bound pods by what selectors can tell apart: how many of each sort are on each node.
+"""Bound pods by what selectors can distinguish: how many of each group are on each node.
 
 Pods of one namespace with equal labels and terms are one group; a group counts its pods by node
 row, and each change of a pod moves one count. Nothing is counted until the first pod comes that
@@ -29,7 +29,7 @@ _DENSE = 128  # rows beyond which a group keeps an array
 
 
 class PodGroup:
-    """Pods that no selector and no term can tell apart, counted by node row."""
+    """Pods that no selector and no term can distinguish, counted by node row."""
 
     __slots__ = ("_dense", "key", "labels", "namespace", "needs", "rows", "terminating")
 
@@ -111,7 +111,7 @@ class PodIndex(Part):
         self._ports: dict[int, dict[str, tuple[HostPort, ...]]] = {}  # by row and pod uid
 
     def restored(self) -> None:
-        """Start empty; what is needed is counted anew, as soon as there are such pods."""
+        """Start empty; needed counts are taken again as soon as there are such pods."""
         self._forget()
         if any(_relates(pod) and pod.node_name for pod in self._world.pods.values()):
             self.activate()
@@ -242,7 +242,7 @@ class PodIndex(Part):
 
 
 def _wanted_pairs(needs: PodNeeds) -> list[_Pair]:
-    """Return for each term a label that it asks for, None for one that asks for none in words."""
+    """Return for each term a label that it requires by matchLabels, None for a term without."""
     pairs: dict[_Pair, None] = {}
     for term in (*needs.affinity, *needs.anti_affinity, *needs.preferred_pods):
         match_labels = ((term.selector or {}).get("matchLabels") or {}).items()

@@ -142,7 +142,7 @@ class SpreadTrial:
                 counts[entry.domains.codes[self._row]] += sign
 
     def reasons(self) -> tuple[str, ...]:
-        """Return what stands in the way now."""
+        """Return the reasons against the node as of now."""
         for entry, counts in self._counted:
             code = int(entry.domains.codes[self._row])
             if code < 0:

@@ -19,7 +19,7 @@ def fit_error(nodes: int, reasons: Counter[str]) -> str:
 
 
 def preemption_error(nodes: int, reasons: Counter[str]) -> str:
-    """Return why nobody can be displaced; nodes without a reason were not worth a try."""
+    """Return why no pod can be displaced; nodes without a reason were not tried."""
     counted = Counter(reasons)
     counted[NOT_HELPFUL] += nodes - reasons.total()
     return f"preemption: {fit_error(nodes, counted)}"

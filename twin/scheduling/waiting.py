@@ -47,10 +47,10 @@ class WaitingPods(Part):
         self._parked: dict[Group, dict[str, Waiter]] = {}
         self._number = 0
         self._amounts = GroupAmounts()
-        self._particular: dict[Group, None] = {}  # groups of one, for whom other pods matter
+        self._particular: dict[Group, None] = {}  # groups of one pod, which depend on other pods
 
     def restored(self) -> None:
-        """Enter the groups into the columns anew."""
+        """Rebuild the columns from the groups."""
         self._amounts = GroupAmounts()
         self._particular.clear()
         for group in self._parked:
@@ -70,7 +70,7 @@ class WaitingPods(Part):
         heapq.heappush(self._active, (waiter.order, pod.uid))
 
     def drop(self, uid: str) -> None:
-        """Take out a pod that is bound or gone; nothing happens when it is not in."""
+        """Remove a pod that is bound or deleted, if it is waiting."""
         waiter = self._waiters.pop(uid, None)
         if waiter is not None:
             self._unpark(waiter)
@@ -95,7 +95,7 @@ class WaitingPods(Part):
         heapq.heappop(self._active)
 
     def park(self, waiter: Waiter, plugins: tuple[str, ...], own: str, now: float) -> None:
-        """Put a pod that found no node aside; `own` is its uid when nobody waits for the same."""
+        """Add a pod that found no node; `own` is its uid when no other pod has the same needs."""
         first, longest = self._config.backoff_seconds, self._config.backoff_max_seconds
         waiter.next_try_at = now + min(longest, first * 2.0 ** min(waiter.attempts, 16))
         waiter.attempts += 1

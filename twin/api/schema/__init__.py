@@ -2,7 +2,7 @@
 
 Protobuf bodies, OpenAPI documents, server-side apply with strategic merge, and strict validation
 need the same facts of the public API: each field's name, type, protobuf number, and how its list or
-map merges. They stand once, in the `.txt` files beside this one (k8s.io/api 1.37), and everything
+map merges. They are written once, in the `.txt` files beside this one (k8s.io/api 1.37), and everything
 else is derived, so a kind that is added to `twin.kinds` has all four at once.
 """
 

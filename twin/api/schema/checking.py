@@ -1,7 +1,7 @@
-"""Objects against the tables: wrong types are refused, unknown fields are left out and named.
+"""Checks objects against the tables: wrong types are refused, unknown fields are dropped and reported.
 
-As a real server reads an object: it keeps what its types have a place for. What becomes of the
-names of unknown fields (refused, warned about, forgotten) is the client's `fieldValidation`.
+As a real server reads an object: it keeps what its types have a place for. Whether unknown fields
+are refused, warned about or ignored is up to the client's `fieldValidation`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ SPECIAL = frozenset({"Quantity", "Time", "MicroTime", "Duration", "IntOrString",
 
 @dataclass(frozen=True)
 class Field:
-    """One member of a message, or one place where a value can stand."""
+    """One member of a message, or one place for a value."""
 
     name: str
     number: int
@@ -76,12 +76,12 @@ class Field:
 
     @cached_property
     def message(self) -> Message | None:
-        """The message that stands here (in a list or map: as each item); None for plain values."""
+        """The message at this place (in a list or map: of each item); None for plain values."""
         return None if self.type in SCALARS or self.type in SPECIAL else message(self.type)
 
     @cached_property
     def whole(self) -> bool:
-        """Whether a value here merges as a whole: nobody owns a part of it."""
+        """Whether a value here merges as a whole: no part of it has an owner of its own."""
         if self.atomic:
             return True
         if self.shape == "[]":
@@ -91,7 +91,7 @@ class Field:
         return self.message is None or self.message.atomic
 
     def child(self, name: str) -> Field:
-        """Return the place of a member of the object that stands here."""
+        """Return the place of a member of the object at this place."""
         if self.shape == "{}":
             return self.element
         if self.message is not None:
@@ -123,7 +123,7 @@ class Message:
 
     @cached_property
     def typed(self) -> bool:
-        """Whether it stands alone, so that it may carry `kind` and `apiVersion`."""
+        """Whether it is a top-level object, which may carry `kind` and `apiVersion`."""
         alone = "metadata" in self.fields and not self.name.endswith(("TemplateSpec", "Template"))
         return alone or self.name == "meta.v1.DeleteOptions"
 
@@ -146,7 +146,7 @@ def message(name: str) -> Message:
 
 
 def root_of(group: str, version: str, kind: str) -> Field | None:
-    """Return the place where an object of a kind stands; None for a kind without a table."""
+    """Return the root place of a kind; None for a kind without a table."""
     package, _, domain = (group or "core").partition(".")
     if domain and not domain.endswith("k8s.io"):
         return None
