@@ -90,7 +90,8 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
     "forecast train": {},
     "verify": {
         DIFFERS: "an event differs, or is no event of today's schemas",
-        NOTHING: "of a layer asked for not one event was compared",
+        NOTHING: "of a layer asked for not one event was compared, or an agent of the recording is not installed "
+        "here and its proposals were taken as recorded",
         CUT_OFF: "everything up to the place where the recording ends too early is equal (0 with `--partial`)",
     },
     "what-if": {

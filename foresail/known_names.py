@@ -1,15 +1,19 @@
-"""Whether a node or a cycle that was asked for exists, in a log or a recording."""
+"""Whether a node, an agent or a cycle that was asked for exists, in a log or a recording."""
 
 from __future__ import annotations
 
 from contextlib import aclosing
 
+from agent_registry.discovery import agent_names
 from bus.errors import InputError
 from bus.events import cycle_of_message, read_entry, read_events
 from foresail.log_source import Source
 from foresail.near import remedy_for
+from schemas import subjects
+from schemas.actions import AgentName
 from schemas.frames import FramedData
 from schemas.observation import Observation
+from schemas.proposal import Proposal
 
 
 async def check_node(source: Source, node: str, *, now: bool) -> None:
@@ -34,6 +38,23 @@ async def check_node(source: Source, node: str, *, now: bool) -> None:
                 return
     if known:
         raise InputError("--node", node, f"there is no such node; {remedy_for(node, known)}")
+
+
+async def check_agent(source: Source, agent: AgentName) -> None:
+    """Refuse an agent that is neither installed here nor has a proposal in the source.
+
+    Raises:
+        InputError: there is no such agent.
+    """
+    layer = Proposal.PATTERN[0]
+    if await source.newest(f"{layer}.{agent}") is not None:
+        return
+    known = set(agent_names())
+    async with aclosing(source.messages((".".join(Proposal.PATTERN),))) as messages:
+        async for message in messages:
+            known.add(subjects.parse(message.subject).tokens[-1])
+    asked = f"{layer}.{agent}"
+    raise InputError("LAYER", asked, remedy_for(asked, [f"{layer}.{name}" for name in known]))
 
 
 async def check_cycle(source: Source, cycle: int, field: str = "--cycle") -> None:

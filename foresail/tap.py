@@ -18,13 +18,13 @@ from bus.events import read_events
 from bus.exit_codes import ExitCode
 from bus.port import Messages, StoredMessage
 from foresail.flags import add_partial, seconds
-from foresail.known_names import check_cycle, check_node
+from foresail.known_names import check_agent, check_cycle, check_node
 from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import console, print_error, print_json
 from foresail.remote import add_remote, remote_of
 from foresail.tap_filter import TapFilter, agent_named, condition, event_json
 from foresail.tap_rows import TableRebuilder, full_data, row_lines
-from foresail.tap_subject import kinds_on, tap_pattern
+from foresail.tap_subject import foreign_agent, kinds_on, tap_pattern
 from foresail.verbs import Verb
 from projections.event_text import event_line
 from schemas.envelope import Event
@@ -92,6 +92,8 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     async with open_source(
         arguments.recording, Path(arguments.state), remote_of(arguments)
     ) as source:
+        if agent := foreign_agent(pattern):
+            await check_agent(source, agent)
         named_past = arguments.since is not None or arguments.cycle is not None
         offline = arguments.recording is not None
         if not (source.running or offline or named_past):

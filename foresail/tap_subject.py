@@ -8,6 +8,7 @@ from agent_registry.discovery import agent_names
 from bus.errors import InputError
 from foresail.near import remedy_for
 from schemas import subjects
+from schemas.actions import AgentName
 from schemas.model import EventData
 from schemas.proposal import Proposal
 from schemas.registry import EVENT_TYPES
@@ -35,6 +36,14 @@ def tap_pattern(given: str) -> str:
     return ".".join(tokens)
 
 
+def foreign_agent(pattern: str) -> AgentName:
+    """Return the one agent whose proposals a pattern means, when it is not installed here; or ""."""
+    tokens = pattern.split(".")
+    if kinds_on(pattern) != (Proposal,) or tokens[1] in {*WILDCARDS, *agent_names()}:
+        return ""
+    return tokens[1]
+
+
 def kinds_on(pattern: str) -> tuple[type[EventData], ...]:
     """Return the types of events that can be on subjects of a pattern (after the cluster)."""
     return tuple(kind for kind in EVENT_TYPES if _meets(pattern.split("."), kind.PATTERN))
@@ -48,11 +57,6 @@ def _check_exists(given: str, tokens: Sequence[str]) -> None:
     kinds = kinds_on(".".join(tokens))
     if not kinds:
         raise InputError("LAYER", given, remedy_for(".".join(tokens), _known_subjects(tokens)))
-    agents = agent_names()
-    about_one_agent = kinds == (Proposal,) and tokens[1] not in {*WILDCARDS, *agents}
-    if about_one_agent:
-        known = [f"{tokens[0]}.{agent}" for agent in agents]
-        raise InputError("LAYER", given, remedy_for(".".join(tokens), known))
 
 
 def _known_subjects(tokens: Sequence[str]) -> set[str]:

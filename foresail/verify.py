@@ -66,7 +66,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         _print(report)
     return verdict(
         differs=bool(report.different or report.unreadable),
-        nothing_compared=bool(report.not_compared),
+        nothing_compared=bool(report.not_compared or report.as_recorded),
         cut_off=bool(report.damage) and not arguments.partial,
     )
 
@@ -87,6 +87,11 @@ def _print(report: Report) -> None:
         )
     for subject, count in sorted(report.unreadable.items()):
         out.print(f"{count} messages on {subject} are no events of today's schemas", markup=False)
+    for agent, count in sorted(report.as_recorded.items()):
+        out.print(
+            f"{count} proposals of {agent} were taken as recorded: that agent is not installed here",
+            markup=False,
+        )
     for kind, fields in sorted(report.added.items()):
         names = ", ".join(sorted(fields))
         out.print(f"older form of {kind}: compared without {names}", markup=False)
@@ -109,7 +114,7 @@ def _words(report: Report) -> str:
         return "NOT the same"
     if not report.compared:
         return "nothing could be compared"
-    part = bool(report.not_compared or report.damage)
+    part = bool(report.not_compared or report.damage or report.as_recorded)
     return "what could be compared is the same, but that is not everything" if part else "the same"
 
 

@@ -27,6 +27,7 @@ from schemas.checkpoint import Checkpoint
 from schemas.config import Config
 from schemas.frames import FramedData, FrameMismatch, FullState, apply_frame
 from schemas.identity import Origin
+from schemas.proposal import Proposal
 from schemas.registry import UnknownEvent
 from services.agents.service import build as build_agent
 from services.inference.service import build as build_inference
@@ -58,6 +59,8 @@ class _Route:
     writer: Stage | None
     readers: tuple[Stage, ...]
     side: bool
+    foreign_agent: AgentName = ""
+    """Whose proposals these are, when its agent is not installed here and they should be computed."""
 
 
 class Rerun:
@@ -82,6 +85,8 @@ class Rerun:
         self._side_patterns: tuple[tuple[str, ...], ...] = ()
         self.unreadable: Counter[str] = Counter()
         """Messages that are no events today's code knows, by subject."""
+        self.as_recorded: Counter[AgentName] = Counter()
+        """Proposals taken as recorded, by agent, since the agent is not installed here."""
         self.messages = 0
         self.first_ns = self.last_ns = 0
         self._newest_seq = self._unbroken_seq = 0
@@ -109,6 +114,8 @@ class Rerun:
             self._newest_seq = message.seq
             self.last_ns = message.time_ns
             route = self._routes.get(message.subject) or self._route(message.subject)
+            if route.foreign_agent:
+                self.as_recorded[route.foreign_agent] += 1
             if route.writer is None and not route.readers and not route.side:
                 continue
             try:
@@ -211,7 +218,9 @@ class Rerun:
         readers = tuple(
             stage for stage in self._stages if stage is not writer and fits(stage.reads)
         )
-        route = _Route(writer, readers, fits(self._side_patterns))
+        foreign = writer is None and "proposal" in self._plan.layers and fits((Proposal.PATTERN,))
+        agent = subjects.parse(subject).tokens[-1] if foreign else ""
+        route = _Route(writer, readers, fits(self._side_patterns), agent)
         self._routes[subject] = route
         return route
 

@@ -67,6 +67,8 @@ class Report:
     recorded_seconds: float = 0.0
     damage: str = ""
     unreadable: Counter[str] = field(default_factory=Counter)
+    as_recorded: Counter[str] = field(default_factory=Counter)
+    """Proposals taken as recorded, by agent: those of agents that are not installed here."""
     added: dict[str, set[str]] = field(default_factory=dict)
     """By event type: fields that today's form has and the recording's had not."""
 
@@ -87,8 +89,9 @@ class Report:
 
     @property
     def holds(self) -> bool:
-        """Whether something of every layer asked for was compared and nothing differs."""
-        return not self.not_compared and self.different == 0 and not self.unreadable
+        """Whether something of every layer and agent asked for was compared and nothing differs."""
+        looked_at_all = not self.not_compared and not self.as_recorded
+        return looked_at_all and self.different == 0 and not self.unreadable
 
 
 def verify(
@@ -117,7 +120,7 @@ def verify(
         )
     report.messages, report.damage = rerun.messages, recording.damage
     report.recorded_seconds = (rerun.last_ns - rerun.first_ns) / 1e9
-    report.unreadable = rerun.unreadable
+    report.unreadable, report.as_recorded = rerun.unreadable, rerun.as_recorded
     difference = first or close
     if difference is not None:
         report.first = _difference(recording, difference, rerun)
@@ -157,6 +160,7 @@ def as_json(report: Report) -> dict[str, Any]:
         "damage": report.damage,
         "not_compared": list(report.not_compared),
         "unreadable": dict(sorted(report.unreadable.items())),
+        "as_recorded": dict(sorted(report.as_recorded.items())),
         "added_fields": {name: sorted(fields) for name, fields in sorted(report.added.items())},
         "layers": {
             name: {

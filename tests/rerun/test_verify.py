@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bus.exit_codes import ExitCode
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter, open_recording
 from foresail.__main__ import main
@@ -87,6 +88,25 @@ def test_the_first_difference_is_shown_with_its_causes(
     assert {"observation", "risk", "safety", "nodes", "placements", "workloads"} <= set(subjects)
     assert 1 == main(["verify", str(path)])
     assert "first difference" in capsys.readouterr().out
+
+
+def test_an_agent_that_is_not_installed_is_named(
+    recorded_run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its proposals are taken as recorded and counted, which is not everything: exit code 4."""
+    monkeypatch.setattr("lab.rerun.engine.agent_names", lambda: ("safety", "admission"))
+
+    assert ExitCode.NOTHING_COMPARED == main(["verify", str(recorded_run), "--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["as_recorded"] == {"efficiency": report["layers"]["decision"]["equal"]}
+    assert not report["holds"]
+    assert report["first_difference"] is None
+
+    assert ExitCode.NOTHING_COMPARED == main(["verify", str(recorded_run)])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "proposals of efficiency were taken as recorded" in printed
+    assert "that is not everything" in printed
+    assert ExitCode.GOOD == main(["verify", str(recorded_run), "--from", "decision"])
 
 
 def test_causes_and_ids_are_compared_too(recorded_run: Path, tmp_path: Path) -> None:

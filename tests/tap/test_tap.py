@@ -13,6 +13,7 @@ from foresail.__main__ import main
 from foresail.tap_filter import condition
 from foresail.tap_subject import kinds_on
 from schemas.registry import EVENT_TYPES
+from tests.builders import make_proposal, stamp_event
 from tests.tap.conftest import events_of_layers, write_recording
 
 Tap = Callable[..., list[str]]
@@ -97,6 +98,19 @@ def test_a_mistake_is_one_line(tap: Tap, arguments: tuple[str, ...], said: str) 
     """Exit code 2, and one line that names field, value and remedy."""
     (line,) = tap(*arguments, code=2)
     assert said in line
+
+
+def test_proposals_of_an_agent_that_is_not_installed_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that the recording holds is no mistake; a name near it is told which."""
+    events = [*events_of_layers(), stamp_event(make_proposal("stranger", cycle=3), seq=12)]
+    file = write_recording(tmp_path / "run.fslog", events)
+
+    assert ExitCode.GOOD == main(["tap", "proposal.stranger", "--recording", str(file)])
+    assert "proposal.stranger" in capsys.readouterr().out
+    assert ExitCode.BAD_INPUT == main(["tap", "proposal.strangr", "--recording", str(file)])
+    assert "did you mean proposal.stranger?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("asked", [("stimulus",), ("decision", "--cycle", "1")])
