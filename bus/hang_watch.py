@@ -1,5 +1,5 @@
 """Ends a process whose event loop hangs, after writing where it hung, so that its keeper (the
-supervisor, or a container engine, which does not restart unhealthy containers) starts it again.
+stack, or a container engine, which does not restart unhealthy containers) starts it again.
 
 A thread watches the loop. It sees deadlocks and calls that never return; a process that is stopped
 as a whole (SIGSTOP) can only be noticed from outside.

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import os
 import shutil
 import signal
 import socket
 import sys
 from contextlib import closing
-from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
+from bus.child_process import ChildProcess
 from bus.errors import ConfigError, Permanent
 from bus.login import write_private
 
@@ -27,8 +26,6 @@ RECOVERY_SECONDS = 120.0
 """How long a restarted server may take: after a kill it reads its whole store."""
 STOP_SECONDS = 8.0
 POLL_SECONDS = 0.03
-PR_SET_PDEATHSIG = 1
-_LIBC = ctypes.CDLL(None)  # loaded before any fork, where loading could lock for ever
 MAX_FILE_STORE = "16GB"
 LOG_FILE = "nats.log"
 CONFIG_FILE = "nats.conf"
@@ -79,7 +76,7 @@ class NatsServer:
         self._sync_interval = sync_interval
         self.max_file_store = max_file_store
         self._log_offset = 0
-        self._process: asyncio.subprocess.Process | None = None
+        self._child = ChildProcess()
 
     @property
     def url(self) -> str:
@@ -93,13 +90,12 @@ class NatsServer:
 
     @property
     def pid(self) -> int:
-        """The server's process id; 0 before the start."""
-        return 0 if self._process is None else self._process.pid
+        """The server's process id; 0 while it does not run."""
+        return self._child.pid
 
     async def wait(self) -> int:
         """Wait until it ends; return its exit code, negative for a signal."""
-        assert self._process is not None, "not started"
-        return await self._process.wait()
+        return await self._child.wait()
 
     async def restart(self) -> None:
         """Start again on the same port and folder; see `start`."""
@@ -117,18 +113,10 @@ class NatsServer:
         write_private(config, self._config())
         log = self._folder / LOG_FILE
         self._log_offset = log.stat().st_size if log.exists() else 0
-        self._process = await asyncio.create_subprocess_exec(
-            server_binary(),
-            *("-c", str(config), "-l", str(log)),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-            preexec_fn=partial(die_with_parent, os.getpid()),
-        )
+        await self._child.start((server_binary(), "-c", str(config), "-l", str(log)))
         waited = 0.0
         while waited < ready_seconds:
-            if self._process.returncode is not None:
+            if not self._child.runs:
                 raise self._start_error(log)
             if await self.answers():
                 return self.url
@@ -141,23 +129,11 @@ class NatsServer:
 
     def kill(self) -> bool:
         """Kill it with SIGKILL; False when it does not run."""
-        process = self._process
-        if process is None or process.returncode is not None:
-            return False
-        process.kill()
-        return True
+        return self._child.kill()
 
     async def stop(self) -> None:
         """Stop it and wait; it writes what it has first."""
-        process = self._process
-        if process is None or process.returncode is not None:
-            return
-        process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), STOP_SECONDS)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        await self._child.stop(STOP_SECONDS)
 
     def persist(self) -> None:
         """Sync everything in the folder to the disk, file names included.
@@ -241,15 +217,3 @@ def reload_accounts(folder: Path, accounts: str) -> None:
 
 def _is_own_line(line: str) -> bool:
     return not line.startswith(("no_auth_user", "accounts"))
-
-
-def die_with_parent(parent_pid: int) -> None:
-    """Ask the kernel to kill this process when its parent ends; die at once when it has ended
-    already. Linux only, elsewhere nothing happens.
-
-    As `preexec_fn` of a child it holds from the child's first instruction on.
-    """
-    if sys.platform == "linux":
-        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent_pid:
-            os.kill(os.getpid(), signal.SIGKILL)

@@ -3,7 +3,7 @@ codes that mean something.
 
 Exit code 0: told to stop. 2: bad input, one line on stderr. 3: another process writes its subjects.
 4: its event loop hung, the stack of each thread is on stderr. 1: anything else, with the traceback
-in the log where it is not a known outage; the supervisor starts it again. This is the only place
+in the log where it is not a known outage; its keeper starts it again. This is the only place
 that catches every exception.
 """
 
@@ -25,6 +25,7 @@ import structlog
 from pydantic import BaseModel, ValidationError
 
 from bus.cancellation import cancel_and_wait
+from bus.child_process import PARENT_VARIABLE, die_with_parent
 from bus.clock import Clock, SystemClock
 from bus.errors import AnotherWriter, ConfigError, InputError, LogWentBack, Temporary
 from bus.exit_codes import ExitCode
@@ -34,7 +35,6 @@ from bus.login import Login
 from bus.measured_bus import MeasuredBus
 from bus.metrics import ProcessMetrics
 from bus.nats_adapter import NatsBus
-from bus.nats_server import die_with_parent
 from bus.port import Bus
 from schemas.identity import Origin
 
@@ -91,7 +91,7 @@ def settings_from(environment: Mapping[str, str], kind: type[AnySettings]) -> An
 def run_process(name: str, main: Callable[[ProcessContext], Awaitable[None]]) -> int:
     """Run one service until SIGTERM or SIGINT; return the exit code."""
     configure_logging()
-    if parent := os.environ.get("FORESAIL_PARENT"):
+    if parent := os.environ.get(PARENT_VARIABLE):
         die_with_parent(int(parent))
     log = structlog.get_logger(name)
     try:

@@ -17,12 +17,12 @@ from contextlib import suppress
 
 import uvicorn
 
+from bus.child_process import PARENT_VARIABLE, die_with_parent
 from bus.clock import Clock, SystemClock
 from bus.errors import ConfigError, InputError
 from bus.hang_watch import hang_watchdog
 from bus.health import HealthState, address_from, health_server
 from bus.metrics import ProcessMetrics
-from bus.nats_server import die_with_parent
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, create_server
 from twin.api.discovery import VERSION
@@ -51,7 +51,7 @@ OTHER_FILES = 200
 
 def main() -> int:
     """Run until SIGTERM or SIGINT; 2 for bad input."""
-    if parent := os.environ.get("FORESAIL_PARENT"):
+    if parent := os.environ.get(PARENT_VARIABLE):
         die_with_parent(int(parent))
     try:
         settings = read_settings(sys.argv[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,8 @@ from pathlib import Path
 
 from foresail.derived import derived, mode_of
 from foresail.settings import StackSettings
+from foresail.stack.keeper import Keeper
+from foresail.stack.kept_processes import kept_twin
 from foresail.stack.twin_process import TwinProcess
 from foresail.stack.workload import ChosenWorkload
 from schemas.outcome import Mode
@@ -27,7 +28,7 @@ class Plant:
     description: str
     mode: str
     speed: float
-    supervisor_pid: int
+    stack_pid: int
     twin: TwinProcess | None = None
     """The simulated cluster; None for a real one."""
 
@@ -41,9 +42,9 @@ async def start_plant(
     settings: StackSettings,
     workload: ChosenWorkload | None,
     folder: Path,
-    cleanup: contextlib.AsyncExitStack,
+    keeper: Keeper,
 ) -> Plant:
-    """Start the twin, or take the kubeconfig.
+    """Start the twin, which `keeper` stops, or take the kubeconfig.
 
     Raises:
         InputError: the twin refuses what it was given.
@@ -54,13 +55,13 @@ async def start_plant(
         paths = dict.fromkeys(CLUSTER_SERVICES, str(run.kubeconfig))
         return Plant(paths, "of the kubeconfig", mode, 1.0, os.getpid())
     twin = TwinProcess(settings, workload, folder)
-    cleanup.push_async_callback(twin.stop)
+    keeper.add(kept_twin(twin))
     ready = await twin.start()
     return Plant(
         kubeconfigs={name: ready[f"{name}_kubeconfig"] for name in CLUSTER_SERVICES},
         description=ready["address"],
         mode=str(mode_of(settings, Mode.ACTIVE)),
         speed=workload.speed,
-        supervisor_pid=os.getpid(),
+        stack_pid=os.getpid(),
         twin=twin,
     )

@@ -4,7 +4,6 @@ stream exists afterwards.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.streams import StreamDeclaration
 from foresail.settings import StackSettings
+from foresail.stack.keeper import Keeper
+from foresail.stack.kept_processes import kept_log
 from services.identities import IDENTITIES
 
 TWIN_SYNC_INTERVAL = "1s"
@@ -47,9 +48,9 @@ def max_file_store(max_bytes: int) -> str:
 
 
 async def start_log(
-    settings: StackSettings, incarnation: str, folder: Path, cleanup: contextlib.AsyncExitStack
+    settings: StackSettings, incarnation: str, folder: Path, keeper: Keeper
 ) -> LogServer:
-    """Start or reach the server, and make sure the stream is there; `cleanup` stops what was started.
+    """Start or reach the server, and make sure the stream is there; `keeper` stops what was started.
 
     Raises:
         ConfigError: the port is taken, or the URL leads to no server or to one that does not fit.
@@ -82,8 +83,8 @@ async def start_log(
             max_file_store=max_file_store(nats.max_bytes),
             accounts=accounts_conf(settings.run.cluster, declaration.name, logins),
         )
+        keeper.add(kept_log(server))
         url = await server.start()
-        cleanup.push_async_callback(server.stop)
         lost = (
             "nothing that was acknowledged"
             if chosen == "always"

@@ -12,6 +12,9 @@ from agent_registry.discovery import agent_names
 from bus.login import ANONYMOUS, Logins
 from foresail.settings import StackSettings
 
+LAST_SERVICE = 7
+"""The largest `stop_order` of a service."""
+
 
 @dataclass(frozen=True)
 class ProcessSpec:

@@ -2,7 +2,7 @@
 
 Order up: folder lock, workload, nats-server, stream, cluster, services. Order down: sources first,
 then everything that still has to answer the last cycle, then the recording is sealed, then the
-server stops.
+servers stop. One keeper holds all of these processes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,27 +25,29 @@ from foresail import stopping
 from foresail.output import console, print_error
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant
-from foresail.stack.frozen import replacing_frozen
 from foresail.stack.health_ports import answering_specs
-from foresail.stack.keeper import OnChange, kept
+from foresail.stack.keeper import Keeper
+from foresail.stack.kept_processes import ServiceProcess
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_alone, check_before_start
-from foresail.stack.processes import Connections, process_specs
+from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
 from foresail.stack.real_cluster import check_cluster, early_note, early_words
 from foresail.stack.recording import open_writer
 from foresail.stack.room import keep_room
 from foresail.stack.run_events import announce_start, run_complete, run_error
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
-from foresail.stack.supervisor import Supervisor
 from foresail.stack.watch import Watch
-from foresail.stack.watched import watched_processes
 from foresail.stack.workload import ChosenWorkload, choose_workload
 from schemas.envelope import rfc3339
 from schemas.identity import Origin
 
 RESTART_INTERVALS = 1.5
 """A process that died comes back after one and a half cycles, so one cycle closes without it."""
+SERVERS = ("nats-server", "twin")
+"""What the services need, and what `status` lists beside them."""
+LAST_SOURCE = 1
+"""The largest `stop_order` of what brings something new: exerciser and collector."""
 SETTLE_SECONDS = 5.0
 """How long the last cycle may take to be decided and executed after the collector has stopped."""
 QUIET_SECONDS = 0.7
@@ -64,22 +66,26 @@ class RunningStack:
     plant: Plant
     bus: NatsBus
     watch: Watch
-    supervisor: Supervisor
+    keeper: Keeper
+    logs: Path
     clock: Clock
     started: str
     dashboard_url: str = ""
     health: dict[str, int] = field(default_factory=dict)
     frozen: int = 0
     """Processes that were replaced because they were frozen."""
-    server_ends: dict[str, str] = field(default_factory=dict)
-    """How and when a server was last replaced."""
     running: bool = True
 
     @property
     def servers(self) -> dict[str, int]:
         """Process ids of the servers that the stack runs itself."""
-        found = {"nats-server": self.log.server, "twin": self.plant.twin}
-        return {name: server.pid for name, server in found.items() if server is not None}
+        pids = self.keeper.pids
+        return {name: pids[name] for name in SERVERS if name in pids}
+
+    @property
+    def services(self) -> dict[str, int]:
+        """Process ids of the services; 0 while one is between two starts."""
+        return {name: pid for name, pid in self.keeper.pids.items() if name not in SERVERS}
 
 
 def run_real_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
@@ -148,9 +154,11 @@ async def _bring_up(
     )
     for line in () if workload is None else workload.lines(settings.run.interval_seconds):
         say(line)
-    log = await start_log(settings, incarnation, folder, cleanup)
+    keeper = Keeper(clock, patience_seconds=settings.run.frozen_seconds)
+    cleanup.push_async_callback(keeper.stop)
+    log = await start_log(settings, incarnation, folder, keeper)
     say(log.durability)
-    plant = await start_plant(settings, workload, folder, cleanup)
+    plant = await start_plant(settings, workload, folder, keeper)
     origin = Origin(settings.run.cluster, incarnation)
     bus = await NatsBus.connect(
         log.url, cluster=origin.cluster, stream=log.stream, login=log.logins["stack"]
@@ -159,11 +167,6 @@ async def _bring_up(
     settings = plant.fit(settings)
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
     writer = _open_recording(settings, origin, workload, cleanup)
-
-    def note(name: str, what: str) -> None:
-        line = _noted(stack, name, what)
-        if what != "started":
-            say(line)
 
     stack = RunningStack(
         settings=settings,
@@ -174,18 +177,13 @@ async def _bring_up(
         plant=plant,
         bus=bus,
         watch=Watch(bus, origin.cluster, writer),
-        supervisor=Supervisor(
-            folder / "logs",
-            clock,
-            first_backoff_seconds=RESTART_INTERVALS * settings.run.interval_seconds,
-            on_change=note,
-        ),
+        keeper=keeper,
+        logs=folder / "logs",
         clock=clock,
         started=rfc3339(clock.wall_ns() / 1e9),
     )
-    await _keep_servers(stack, note, cleanup)
-    _start_services(stack)
-    await _replace_frozen(stack, note, cleanup)
+    _add_services(stack)
+    _keep_running(stack, say, cleanup)
     say(_in_short(stack))
     return stack
 
@@ -211,39 +209,30 @@ def _in_short(stack: RunningStack) -> str:
     )
 
 
-async def _keep_servers(
-    stack: RunningStack, note: OnChange, cleanup: contextlib.AsyncExitStack
+def _keep_running(
+    stack: RunningStack, say: Callable[[str], None], cleanup: contextlib.AsyncExitStack
 ) -> None:
-    """Keep nats-server and the twin running, and the log's disk in view, until `cleanup`."""
-    give_up = stack.supervisor.give_up
-    for name, server in (("nats-server", stack.log.server), ("twin", stack.plant.twin)):
-        if server is not None:
-            await cleanup.enter_async_context(kept(name, server, stack.clock, note, give_up))
-    if stack.log.server is not None:
-        room = asyncio.create_task(keep_room(stack.log.server, stack.clock, note), name="room")
-        cleanup.callback(room.cancel)
+    """Keep every process running and the log's disk in view until `cleanup`; say what happens."""
+    publishing: set[asyncio.Task[None]] = set()
 
-
-async def _replace_frozen(
-    stack: RunningStack, note: OnChange, cleanup: contextlib.AsyncExitStack
-) -> None:
-    """Have frozen processes killed until `cleanup`, and say so in the log."""
-    telling: set[asyncio.Task[None]] = set()
+    def on_change(name: str, what: str) -> None:
+        line = _note(stack, name, what)
+        if what != "started":
+            say(line)
 
     def on_frozen(name: str, why: str) -> None:
         stack.frozen += 1
+        on_change(name, why)
         seconds = stack.clock.wall_ns() / 1e9
-        if name in stack.servers:
-            stack.server_ends[name] = f"{why} at {rfc3339(seconds)}"
-        note(name, why)
         event = run_error(stack.bus, stack.origin, f"{name} {why}", stack.frozen, seconds)
-        task = asyncio.create_task(_if_stored(event), name="tell-frozen")
-        telling.add(task)
-        task.add_done_callback(telling.discard)
+        task = asyncio.create_task(_if_stored(event), name="publish-frozen")
+        publishing.add(task)
+        task.add_done_callback(publishing.discard)
 
-    watched = watched_processes(stack.supervisor, stack.health, stack.log.server, stack.plant.twin)
-    patience = stack.settings.run.frozen_seconds
-    await cleanup.enter_async_context(replacing_frozen(watched, stack.clock, patience, on_frozen))
+    stack.keeper.keep(on_change, on_frozen)
+    if stack.log.server is not None:
+        room = asyncio.create_task(keep_room(stack.log.server, stack.clock, on_change), name="room")
+        cleanup.callback(room.cancel)
 
 
 async def _if_stored(event: Coroutine[None, None, None]) -> None:
@@ -260,7 +249,7 @@ def _seal(writer: RecordingWriter) -> None:
         print_error(f"the recording could not be sealed ({error.strerror})")
 
 
-def _start_services(stack: RunningStack) -> None:
+def _add_services(stack: RunningStack) -> None:
     settings = with_dashboard_port(stack.plant.fit(stack.settings))
     stack.dashboard_url = f"http://127.0.0.1:{settings.dashboard.port}"
     connections = Connections(
@@ -274,9 +263,14 @@ def _start_services(stack: RunningStack) -> None:
     )
     frozen_seconds = stack.settings.run.frozen_seconds
     specs, stack.health = answering_specs(process_specs(settings, connections), frozen_seconds)
+    first_pause = RESTART_INTERVALS * stack.settings.run.interval_seconds
+    for spec in specs:
+        port = stack.health[spec.name]
+        stack.keeper.add(
+            ServiceProcess(spec, stack.logs, first_pause_seconds=first_pause, health_port=port)
+        )
     if stack.plant.twin is not None:
         stack.health["twin"] = stack.plant.twin.health_port
-    stack.supervisor.start(specs)
     _store(stack)
 
 
@@ -288,12 +282,13 @@ def with_dashboard_port(settings: StackSettings) -> StackSettings:
     return settings.model_copy(update={"dashboard": chosen})
 
 
-def _noted(stack: RunningStack, name: str, what: str) -> str:
+def _note(stack: RunningStack, name: str, what: str) -> str:
     """Keep what happened to a process where people look; return it as a line."""
     line = f"{name} {what}"
     stack.watch.notes.append(line)
-    with contextlib.suppress(OSError):  # a full disk must not end whoever tells
-        stack.supervisor.tell(line)
+    with contextlib.suppress(OSError):  # a full disk must not end the stack
+        with (stack.logs / "stack.log").open("a", encoding="utf-8") as log:
+            log.write(f"{rfc3339(stack.clock.wall_ns() / 1e9)} {line}\n")
         _store(stack)
     return line
 
@@ -306,11 +301,11 @@ def _store(stack: RunningStack) -> None:
             stream=stack.log.stream,
             nats_url=stack.log.url,
             embedded=stack.log.embedded,
-            pid=stack.plant.supervisor_pid,
+            pid=stack.plant.stack_pid,
             dashboard_url=stack.dashboard_url,
-            processes=dict(stack.supervisor.pids),
+            processes=stack.services,
             servers=stack.servers,
-            last_ends={**stack.supervisor.last_ends, **stack.server_ends},
+            last_ends=dict(stack.keeper.last_ends),
             health=stack.health,
             mode=stack.plant.mode,
             started=stack.started,
@@ -329,7 +324,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
         loop.add_signal_handler(number, stop.set)
     waits = {
         asyncio.create_task(stop.wait(), name="signal"),
-        asyncio.create_task(stack.supervisor.wait_failure(), name="bad-input"),
+        asyncio.create_task(stack.keeper.wait_failure(), name="given-up"),
         asyncio.create_task(_shown(stack, quiet=quiet), name="show"),
         watching,
     }
@@ -357,7 +352,7 @@ async def _shown(stack: RunningStack, *, quiet: bool) -> None:
         stack.dashboard_url,
     )
     header = "  ".join([*filter(None, parts), "(Ctrl-C stops)"])
-    await show(stack.watch, stack.clock, header, lambda: {**stack.supervisor.pids, **stack.servers})
+    await show(stack.watch, stack.clock, header, lambda: {**stack.services, **stack.servers})
 
 
 async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None:
@@ -365,11 +360,10 @@ async def _bring_down(stack: RunningStack, watching: asyncio.Task[None]) -> None
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.remove_signal_handler(number)
-    await stack.supervisor.stop_order(0)
-    await stack.supervisor.stop_order(1)
+    await stack.keeper.stop(LAST_SOURCE)
     with contextlib.suppress(BusUnavailable, Permanent):
         await _settle(stack)
-    await stack.supervisor.stop()
+    await stack.keeper.stop(LAST_SERVICE)
     stack.running = False
     _store(stack)
     await cancel_and_wait(watching)

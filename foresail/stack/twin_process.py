@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
+from bus.child_process import ChildProcess
 from bus.errors import InputError
 from bus.hang_watch import hang_variables
 from bus.health import PORT_VARIABLE
-from bus.nats_server import die_with_parent, free_port
+from bus.nats_server import free_port
 from foresail.settings import StackSettings
 from foresail.stack.workload import ChosenWorkload
 
@@ -25,7 +24,7 @@ JOURNAL_FILE = "twin.journal"
 
 
 class TwinProcess:
-    """One twin; `start`, then `stop`; `wait` tells of its death, `restart` brings it back."""
+    """One twin; `start`, then `stop`; `wait` returns when it dies, `restart` brings it back."""
 
     def __init__(
         self,
@@ -48,44 +47,43 @@ class TwinProcess:
         self._options = dict(options or {})
         self.health_port = free_port()
         """Where it answers /healthz, /readyz and /metrics."""
-        self._process: asyncio.subprocess.Process | None = None
+        self._child = ChildProcess()
 
     @property
     def pid(self) -> int:
-        """The twin's process id; 0 before the start."""
-        return 0 if self._process is None else self._process.pid
+        """The twin's process id; 0 while it does not run."""
+        return self._child.pid
+
+    @property
+    def log(self) -> Path:
+        """Where its output goes."""
+        return self._folder / "logs" / "twin.log"
 
     async def start(self, ready_seconds: float = READY_SECONDS) -> dict[str, str]:
-        """Start and wait until it serves; return what it said (see `twin.__main__`).
+        """Start and wait until it serves; return what it prints (see `twin.__main__`).
 
         Raises:
             InputError: it refuses what it was given.
         """
-        log = self._folder / "logs" / "twin.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as stderr:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command(),
-                stdin=asyncio.subprocess.DEVNULL,
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        environment = {
+            PORT_VARIABLE: str(self.health_port),
+            **hang_variables(self._settings.run.frozen_seconds),
+        }
+        with self.log.open("ab") as log:
+            await self._child.start(
+                self._command(),
                 stdout=asyncio.subprocess.PIPE,
-                stderr=stderr,
-                start_new_session=True,
-                preexec_fn=partial(die_with_parent, os.getpid()),
-                env={
-                    **os.environ,
-                    "FORESAIL_PARENT": str(os.getpid()),
-                    PORT_VARIABLE: str(self.health_port),
-                    **hang_variables(self._settings.run.frozen_seconds),
-                },
+                stderr=log,
+                environment=environment,
             )
-        assert self._process.stdout is not None
         try:
-            line = await asyncio.wait_for(self._process.stdout.readline(), ready_seconds)
+            line = await asyncio.wait_for(self._child.stdout.readline(), ready_seconds)
         except TimeoutError:
             line = b""
         if not line:
             await self.stop()
-            raise InputError("twin", _last_line(log), "see its log in the state folder")
+            raise InputError("twin", last_line(self.log), "see its log in the state folder")
         ready: dict[str, str] = json.loads(line)
         self._port = int(ready["address"].rsplit(":", 1)[1])
         return ready
@@ -96,28 +94,15 @@ class TwinProcess:
 
     async def wait(self) -> int:
         """Wait until it ends; return its exit code, negative for a signal."""
-        assert self._process is not None, "not started"
-        return await self._process.wait()
+        return await self._child.wait()
 
     def kill(self) -> bool:
         """Kill it with SIGKILL; False when it does not run."""
-        process = self._process
-        if process is None or process.returncode is not None:
-            return False
-        process.kill()
-        return True
+        return self._child.kill()
 
     async def stop(self) -> None:
         """Stop it and wait."""
-        process = self._process
-        if process is None or process.returncode is not None:
-            return
-        process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), STOP_SECONDS)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        await self._child.stop(STOP_SECONDS)
 
     def _command(self) -> tuple[str, ...]:
         run = self._settings.run
@@ -137,6 +122,7 @@ class TwinProcess:
         return (sys.executable, "-m", "twin", *words)
 
 
-def _last_line(log: Path) -> str:
+def last_line(log: Path) -> str:
+    """Return the last line of a process' log."""
     lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
     return lines[-1] if lines else "it gave no reason"

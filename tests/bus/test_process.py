@@ -84,7 +84,7 @@ async def test_it_sends_heartbeats_and_ends_when_told(environment: Environment) 
 async def test_bad_input_is_one_line_and_exit_code_2(
     environment: Environment, changes: dict[str, str], line: str
 ) -> None:
-    """The supervisor does not try again what cannot work."""
+    """The keeper does not try again what cannot work."""
     process = await start(environment, **changes)
     async with asyncio.timeout(30):
         _, said = await process.communicate()

@@ -17,7 +17,8 @@ from bus.nats_server import NatsServer
 from bus.port import Message
 from bus.streams import StreamDeclaration
 from foresail.stack import room
-from foresail.stack.keeper import kept
+from foresail.stack.keeper import Keeper
+from foresail.stack.kept_processes import kept_log
 from foresail.stack.log_server import max_file_store
 from foresail.stack.room import MIB, disk_trouble, keep_room
 
@@ -68,11 +69,13 @@ async def test_a_full_disk_costs_time_and_nothing_else(
     server = NatsServer(small_disk / "nats")
     (small_disk / "filler").write_bytes(bytes(8 * MIB))
     async with AsyncExitStack() as cleanup:
+        keeper = Keeper(clock, patience_seconds=0.0)
+        keeper.add(kept_log(server))
+        cleanup.push_async_callback(keeper.stop)
         await NatsBus.declare(await server.start(), DECLARATION)
-        cleanup.push_async_callback(server.stop)
         bus = await NatsBus.connect(server.url, cluster="c", stream=DECLARATION.name)
         cleanup.push_async_callback(bus.close)
-        await cleanup.enter_async_context(kept("nats-server", server, clock, note, note))
+        keeper.keep(note, note)
         keeping = asyncio.create_task(
             keep_room(server, clock, note, low_bytes=0, room_bytes=4 * MIB)
         )

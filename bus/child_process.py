@@ -1,0 +1,107 @@
+"""A program that one of our processes starts: it hears no signals of the terminal and ends with its
+parent, however that ends (parent-death signal on Linux).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import IO
+
+PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)  # loaded before any fork, where loading could lock for ever
+
+PARENT_VARIABLE = "FORESAIL_PARENT"
+"""Tells a Python child its parent, so that it asks the kernel again after its own forks."""
+
+Output = int | IO[bytes]
+"""As `subprocess` takes it: DEVNULL, PIPE or an open file."""
+NOWHERE: Output = asyncio.subprocess.DEVNULL
+
+
+class ChildProcess:
+    """One program; `start` it, also again after its end."""
+
+    def __init__(self) -> None:
+        """Start nothing yet."""
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def pid(self) -> int:
+        """The process id; 0 while it does not run."""
+        return self._process.pid if self._process is not None and self.runs else 0
+
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def stdout(self) -> asyncio.StreamReader:
+        """What it prints, when it was started with `stdout=PIPE`."""
+        assert self._process is not None, "not started"
+        assert self._process.stdout is not None, "not started with a pipe"
+        return self._process.stdout
+
+    async def start(
+        self,
+        command: Sequence[str],
+        *,
+        stdout: Output = NOWHERE,
+        stderr: Output = NOWHERE,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Start it; `environment` is added to ours.
+
+        Raises:
+            OSError: there is no such program.
+        """
+        self._process = await asyncio.create_subprocess_exec(
+            *command,
+            env={**os.environ, PARENT_VARIABLE: str(os.getpid()), **(environment or {})},  # noqa: TID251 - inherited
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=partial(die_with_parent, os.getpid()),
+        )
+
+    async def wait(self) -> int:
+        """Wait until it ends; return its exit code, negative for a signal."""
+        assert self._process is not None, "not started"
+        return await self._process.wait()
+
+    def kill(self) -> bool:
+        """Kill it with SIGKILL; False when it does not run."""
+        if self._process is None or not self.runs:
+            return False
+        self._process.kill()
+        return True
+
+    async def stop(self, patience_seconds: float) -> None:
+        """Stop it with SIGTERM and wait; kill it when it does not end in time."""
+        if self._process is None or not self.runs:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(self._process.wait(), patience_seconds)
+        except TimeoutError:
+            self.kill()
+            await self._process.wait()
+
+
+def die_with_parent(parent_pid: int) -> None:
+    """Ask the kernel to kill this process when its parent ends; die at once when it has ended
+    already. Linux only, elsewhere nothing happens.
+
+    As `preexec_fn` of a child it holds from the child's first instruction on.
+    """
+    if sys.platform == "linux":
+        _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent_pid:
+            os.kill(os.getpid(), signal.SIGKILL)
