@@ -52,7 +52,7 @@ class StackFile:
     health: dict[str, int] = field(default_factory=dict)
     """Port on loopback where each process answers /healthz, /readyz and /metrics."""
     last_ends: dict[str, str] = field(default_factory=dict)
-    """How and when each service that died last did, and each server that was frozen."""
+    """How and when each process that ended last did, servers too."""
     mode: str = ""
     replay: dict[str, str] = field(default_factory=dict)
     """Of a replay: `file`, `last_seq` of what is played, and `state` (its pace, paused, at its end)."""
