@@ -112,11 +112,11 @@ class OverHttp:
 
     has_headers = True
 
-    def __init__(self, kubeconfig: Path, name: str, *, simulated_place: bool) -> None:
+    def __init__(self, kubeconfig: Path, name: str, *, simulated: bool) -> None:
         """Read the kubeconfig."""
         self.name = name
-        self.simulated = simulated_place
-        self.collects = simulated_place
+        self.simulated = simulated
+        self.collects = simulated
         content = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
         cluster, user = content["clusters"][0]["cluster"], content["users"][0]["user"]
         self.server = cluster["server"]
