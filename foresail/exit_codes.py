@@ -75,6 +75,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
         CUT_OFF: "the recording ends too early; its newest readable snapshot is written"
     },
     "twin workloads": {},
+    "twin machines": {},
     "twin validate": {},
     "forecast check-leaks": {
         DIFFERS: "a feature knows what had not happened yet",

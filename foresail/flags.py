@@ -44,6 +44,8 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--cluster", "run.cluster", "NAME"),
     Flag("--data", "run.data", "FOLDER"),
     Flag("--scenario", "run.scenario", "FILE"),
+    Flag("--provisioner", "run.provisioner", "NAME"),
+    Flag("--machines", "run.machines", "FILE"),
     Flag("--state", "run.state_folder", "FOLDER"),
 )
 FLAG_OF: Mapping[str, str] = {flag.name: flag.flag for flag in FLAGS}

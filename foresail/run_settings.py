@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from schemas.model import DataModel
+from twin.config.provisioning import Provisioner
 
 NameToken = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
 
@@ -65,11 +66,17 @@ class RunSettings(DataModel):
 
     scenario: str | None = None
     """File of what goes wrong in the simulated cluster, and when (docs/twin.md); unset: nothing."""
+    provisioner: Provisioner = "none"
+    """Who adds and removes machines of the simulated cluster (docs/twin/machines.md)."""
+    machines: str | None = None
+    """File of machines that can be rented, node groups, and what the cloud grants; unset: the built-in table."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> RunSettings:
         if self.scenario is not None and self.kubeconfig is not None:
             raise ValueError("a scenario needs the twin; leave out kubeconfig")
+        if (self.provisioner != "none" or self.machines) and self.kubeconfig is not None:
+            raise ValueError("provisioner and machines need the twin; leave out kubeconfig")
         if self.virtual_time and self.kubeconfig is not None:
             raise ValueError("virtual_time needs the twin; leave out kubeconfig")
         if self.virtual_time and self.for_seconds is None:

@@ -35,7 +35,7 @@ from twin.faults import read_scenario
 from twin.kubeconfig import write_kubeconfig
 from twin.pace import Pace
 from twin.resuming import Checkpoints, resume
-from twin.settings import TwinSettings, read_settings
+from twin.settings import TwinSettings, provisioning_of, read_settings
 from twin.workloads import open_workload
 
 RARE_COLLECTIONS = (100_000, 50, 100)
@@ -90,14 +90,17 @@ def world_of(settings: TwinSettings) -> WorldKey:
         settings.workload,
         settings.start_time_seconds,
         settings.scenario,
+        provisioning_of(settings.provisioner, settings.machines),
     )
 
 
 def build_engine(settings: TwinSettings) -> Engine:
-    """Build the cluster; raises InputError for a workload or scenario that cannot be read."""
+    """Build the cluster; raises InputError for a workload, scenario or file of machines that is wrong."""
     scenario = None if settings.scenario is None else read_scenario(settings.scenario)
     workload = open_workload(settings.workload, nodes=settings.nodes, seed=settings.seed)
-    engine = Engine(TwinConfig(start_time=settings.start_time_seconds), settings.seed)
+    provisioning = provisioning_of(settings.provisioner, settings.machines)
+    config = TwinConfig(start_time=settings.start_time_seconds, provisioning=provisioning)
+    engine = Engine(config, settings.seed)
     engine.add_nodes(workload.nodes)
     engine.load(workload.arrivals)
     if scenario is not None:

@@ -35,7 +35,10 @@ from twin.faults.effects import Levers
 from twin.faults.player import Faults
 from twin.intake import DEFAULT_PODS_PER_NODE, GPU
 from twin.kube_events import Reporter
+from twin.machines.catalogue import catalogue_of
+from twin.machines.cloud import Cloud
 from twin.part import Kept, parts_of
+from twin.provisioners import build_provisioner
 from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object
 from twin.scheduling.node_table import NodeTable
@@ -69,6 +72,9 @@ class Engine:
         self._build_controllers()
         self.arrivals = Arrivals(self.world)
         self.faults = self._build_faults()
+        self.cloud = Cloud(self.world, catalogue_of(config.provisioning), self.spot)
+        self.provisioner = build_provisioner(self.world, self.cloud, self.plane.budgets.evict)
+        self.power.range_of = self.cloud.power_range
         self.store.subscribe(self._follow)
         self.store.gates.insert(0, PriorityGate(self.store))  # quotas count resolved priorities
         self.parts = parts_of(self)
@@ -76,6 +82,8 @@ class Engine:
             self.store.create("namespaces", "", {"metadata": {"name": name}})
         add_system_classes(self.store)
         add_system_objects(self.store)
+        if self.provisioner is not None:
+            self.provisioner.begin()
 
     def _build_behaviour(self) -> None:
         world = self.world
@@ -226,6 +234,10 @@ class Engine:
             self.resizer.follow(change)
         self.lifecycle.follow(change)
         self.plane.follow(change)
+        if self.provisioner is not None:
+            if change.resource == "nodes":
+                self.cloud.follow(change)
+            self.provisioner.follow(change)
         if isinstance(record, NodeRecord) and change.type == "ADDED":
             self.lifecycle.expect_failures(record)
 

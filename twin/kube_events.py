@@ -146,6 +146,13 @@ _WARNINGS = frozenset(
         "UnparseableSchedule",
         "UnmanagedPods",
         "NotDeleted",
+        "ScaleDownFailed",
+        "FailedToScaleUpGroup",
+        "ScaleUpTimedOut",
+        "ClusterUnhealthy",
+        "InsufficientCapacityError",
+        "FailedDraining",
+        "NoCompatibleInstanceTypes",
     }
 )
 _REPEATING = ("FailedScheduling", "BackOff", "OOMKilling", "Scheduled", "Started", "Killing",

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bus.errors import ConfigError
 from twin.config import START_2026
+from twin.config.provisioning import Provisioner, ProvisioningConfig
+from twin.machines.reading import read_machines
 
 
 class TwinSettings(BaseModel):
@@ -33,6 +35,10 @@ class TwinSettings(BaseModel):
     """idle, a fitted model, or a workload file."""
     scenario: Path | None = None
     """File of faults that are played from the start (docs/twin.md); none: nothing goes wrong."""
+    provisioner: Provisioner = "none"
+    """Who adds and removes machines: none, cluster-autoscaler, karpenter or warm-pool (docs/twin/machines.md)."""
+    machines: Path | None = None
+    """File of machines, node groups and what the cloud grants; none: the built-in table."""
     kubeconfig_dir: Path = Path()
     """Folder of the kubeconfig files that are written."""
     journal: Path | None = None
@@ -75,3 +81,13 @@ def read_settings(arguments: list[str]) -> TwinSettings:
         ) from error
     except ValueError as error:
         raise ConfigError("--start-time", start, "write it as 2026-01-01T00:00:00Z") from error
+
+
+def provisioning_of(provisioner: Provisioner, machines: Path | None) -> ProvisioningConfig:
+    """Return the settings of machines that come and go.
+
+    Raises:
+        InputError: the file of machines is wrong.
+    """
+    config = ProvisioningConfig(provisioner=provisioner)
+    return config if machines is None else read_machines(machines, config)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bus.errors import ConfigError
 from foresail.settings import StackSettings
+from foresail.stack.provisioning import provisioning_of
 from foresail.stack.real_cluster import check_named
 from foresail.stack.state_folder import NoStack, StateFolder
 from twin.faults import read_scenario
@@ -21,7 +22,7 @@ def check_before_start(settings: StackSettings) -> None:
     Raises:
         ConfigError: a port is taken, a file is missing, a folder cannot be written, or nobody said
             what may be written in a real cluster.
-        InputError: the scenario is wrong.
+        InputError: the scenario or the file of machines is wrong.
     """
     check_port_free("--dashboard-port", settings.dashboard.port)
     if settings.nats.url is None:
@@ -38,6 +39,7 @@ def check_before_start(settings: StackSettings) -> None:
         check_writable("--record", Path(settings.run.record))
     if settings.run.scenario is not None:
         read_scenario(Path(settings.run.scenario))
+    provisioning_of(settings.run)
 
 
 def check_alone(path: Path) -> None:

@@ -116,6 +116,8 @@ class TwinProcess:
             "--kubeconfig-dir": str(self._folder),
             "--journal": str(self._folder / JOURNAL_FILE),
             "--scenario": run.scenario or "",
+            "--provisioner": "" if run.provisioner == "none" else run.provisioner,
+            "--machines": run.machines or "",
             **self._options,
         }
         words = [word for option in options.items() if option[1] for word in option]

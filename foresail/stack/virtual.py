@@ -22,6 +22,7 @@ from foresail.output import console
 from foresail.progress import Advance, instead_of_log_lines
 from foresail.settings import StackSettings
 from foresail.stack.in_process import service, service_names
+from foresail.stack.provisioning import provisioning_of
 from foresail.stack.recording import open_writer
 from foresail.stack.run_events import announce_start, run_complete
 from foresail.stack.watch import Watch
@@ -29,6 +30,7 @@ from foresail.stack.workload import ChosenWorkload, choose_workload
 from schemas.identity import Origin
 from schemas.outcome import Mode
 from services.cluster import TwinTransport
+from twin.config import TwinConfig
 from twin.faults import read_scenario
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
@@ -127,6 +129,7 @@ def _services(
         seed=settings.run.seed,
         speed=workload.speed,
         clock=clock,
+        config=TwinConfig(provisioning=provisioning_of(settings.run)),
     )
     if settings.run.scenario is not None:
         twin.engine.faults.play(read_scenario(Path(settings.run.scenario)))

@@ -1,7 +1,8 @@
 """`foresail twin ACTION`: the embedded cluster by itself, for people with kubectl.
 
 `up` starts it in the foreground, `scenario` lets things go wrong in it, `export` writes a start
-state, `workloads` lists what it can play, `validate` checks files before they are played.
+state, `workloads` lists what it can play, `machines` what can be rented, `validate` checks files
+before they are played.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from importlib import import_module
 from bus.exit_codes import ExitCode
 from foresail.verbs import Verb
 
-VERB = Verb(140, "the embedded cluster alone: up, scenario, export, workloads, validate")
+VERB = Verb(140, "the embedded cluster alone: up, scenario, export, workloads, machines, validate")
 
 ACTIONS = {
     "up": "start the embedded cluster alone and print its kubeconfig; Ctrl-C stops it",
     "scenario": "check a scenario file and apply it to the running cluster",
     "export": "write nodes and running pods of a recording or a cluster as a start state",
     "workloads": "list the workload sources",
+    "machines": "list the machines that can be rented, with price and power",
     "validate": "check workload and scenario files: every bad row, with line and remedy",
 }
 

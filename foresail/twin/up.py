@@ -24,8 +24,10 @@ from foresail.stack.state_folder import StateFolder
 from foresail.stack.twin_process import JOURNAL_FILE, TwinProcess
 from foresail.stack.workload import choose_workload
 from foresail.twin.place import RunningTwin, twin_folder, write_place
+from twin.config.provisioning import PROVISIONERS, ProvisioningConfig
 from twin.faults import read_scenario
 from twin.kubeconfig import CLUSTER
+from twin.machines.reading import read_machines
 
 PLAIN_SPEED = 1.0
 """kubectl shows ages by the wall clock, so the cluster's time passes as fast unless told otherwise."""
@@ -44,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--speed", metavar="X", default=PLAIN_SPEED, help="cluster seconds per second (default: 1)"
     )
     parser.add_argument("--scenario", metavar="FILE", help="what goes wrong, and when")
+    parser.add_argument(
+        "--provisioner", metavar="NAME", help=f"who rents machines: {', '.join(PROVISIONERS)}"
+    )
+    parser.add_argument("--machines", metavar="FILE", help="own machines and node groups")
     parser.add_argument(
         "--kubeconfig-out",
         metavar="FILE",
@@ -71,7 +77,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _settings(arguments: argparse.Namespace) -> StackSettings:
-    names = ("nodes", "workload", "seed", "speed", "data")
+    names = ("nodes", "workload", "seed", "speed", "data", "provisioner", "machines")
     return resolve(None, os.environ, {f"run.{name}": getattr(arguments, name) for name in names})
 
 
@@ -79,7 +85,7 @@ def _check(arguments: argparse.Namespace) -> None:
     """Refuse what can be seen to be wrong before anything starts.
 
     Raises:
-        InputError: a port, a scenario or a file name cannot be used.
+        InputError: a port, a scenario, a file of machines or a file name cannot be used.
     """
     if not 0 <= arguments.port <= 65_535:
         raise ConfigError("--port", arguments.port, "give a port from 0 to 65535")
@@ -87,6 +93,9 @@ def _check(arguments: argparse.Namespace) -> None:
     check_file("--scenario", arguments.scenario)
     if arguments.scenario is not None:
         read_scenario(Path(arguments.scenario))
+    check_file("--machines", arguments.machines)
+    if arguments.machines is not None:
+        read_machines(Path(arguments.machines), ProvisioningConfig())
     if arguments.kubeconfig_out is not None:
         check_kubeconfig_out(Path(arguments.kubeconfig_out))
 

@@ -20,13 +20,14 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from bus.errors import ConfigError, Permanent
 from twin.api.messages import JSON, Request
 from twin.api.router import Router
+from twin.config.provisioning import ProvisioningConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
 
@@ -50,6 +51,8 @@ class WorldKey:
     start_time_seconds: float
     scenario: str = ""
     """`sha256:` and the digest of the scenario that is played from the start; empty: none."""
+    provisioning: str = ""
+    """The provisioner, and the digest of its settings and machines; empty: none."""
 
     @classmethod
     def of(
@@ -59,6 +62,7 @@ class WorldKey:
         workload: str,
         start_time_seconds: float,
         scenario: Path | None = None,
+        provisioning: ProvisioningConfig | None = None,
     ) -> Self:
         """Name a world; a workload that is a file, and a scenario, are named by their content.
 
@@ -71,7 +75,12 @@ class WorldKey:
         if scenario is not None:
             document = json.dumps(read_scenario(scenario).document(), sort_keys=True)
             given = f"sha256:{hashlib.sha256(document.encode()).hexdigest()}"
-        return cls(seed, nodes, workload, start_time_seconds, given)
+        rents = ""
+        if provisioning is not None and provisioning.provisioner != "none":
+            document = json.dumps(asdict(provisioning), sort_keys=True)
+            digest = hashlib.sha256(document.encode()).hexdigest()
+            rents = f"{provisioning.provisioner}:{digest}"
+        return cls(seed, nodes, workload, start_time_seconds, given, rents)
 
     def line(self) -> dict[str, Any]:
         """Return the journal's first line."""
@@ -82,6 +91,7 @@ class WorldKey:
             "workload": self.workload,
             "start_time_seconds": self.start_time_seconds,
             **({"scenario": self.scenario} if self.scenario else {}),
+            **({"provisioning": self.provisioning} if self.provisioning else {}),
         }
 
 

@@ -1,11 +1,13 @@
 """Electrical power of a node, from what its pods use now and how it is set.
 
 watts = idle + 120 x cpu ratio x clock scale + 60 x memory ratio, idle being 80 W, or 12 W asleep.
+A rented machine whose catalogue says what it draws goes from its idle to its full watts by the CPU ratio.
 A machine that has failed draws nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import fsum
 
 from twin.behaviour.usage_table import UsageTable
@@ -25,6 +27,8 @@ class Power:
         self._world = world
         self._nodes = nodes
         self._usage = usage
+        self.range_of: Callable[[str], tuple[float, float] | None] = lambda _: None
+        """(idle, full) watts of a rented machine; set once there is a cloud."""
 
     def watts(self, node_name: str) -> float:
         """Return the power of a node; raises KeyError for a name that never existed."""
@@ -37,6 +41,9 @@ class Power:
         cpu = fsum(usage["cpu_now"][here].tolist()) / max(1, self._nodes.offered[0, row])
         memory = fsum(usage["memory_now"][here].tolist())
         memory /= max(1, int(self._nodes.offered[1, row]))
-        idle = ASLEEP_WATTS if settings.asleep else IDLE_WATTS
         scale = settings.clock_scale_ratio
+        rented = self.range_of(node_name)
+        if rented is not None and not settings.asleep:
+            return float(rented[0] + (rented[1] - rented[0]) * min(1.0, cpu) * scale)
+        idle = ASLEEP_WATTS if settings.asleep else IDLE_WATTS
         return float(idle + CPU_WATTS * cpu * scale + MEMORY_WATTS * memory)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config.controllers import ControllerConfig
+from twin.config.provisioning import ProvisioningConfig
 from twin.config.scheduling import SchedulerConfig
 
 START_2026 = 1_767_225_600.0
@@ -51,6 +52,8 @@ class TwinConfig:
     """Which scheduler plugins run, with which weights, and how its queue waits."""
     controllers: ControllerConfig = field(default_factory=ControllerConfig)
     """Settings of the control plane's controllers."""
+    provisioning: ProvisioningConfig = field(default_factory=ProvisioningConfig)
+    """Machines that come and go."""
     job_ttl_seconds: int = 300
     """Time after which a finished Job of the workload vanishes (its ttlSecondsAfterFinished); our own
     choice."""

@@ -151,7 +151,7 @@ class DaemonSets(Part):
             POD_REVISION: mark,
             GENERATION: str(record.generation),
         }
-        spec = _bind_to_node(_daemon_spec(record), node)
+        spec = _bind_to_node(daemon_spec(record), node)
         metadata = {"labels": labels}
         made = create_pod(
             self._world, _RESOURCE, record, metadata=metadata, spec=spec, stands_for=node
@@ -220,7 +220,8 @@ def target_node(pod: PodRecord) -> str:
     return ""
 
 
-def _daemon_spec(record: ObjectRecord) -> Object:
+def daemon_spec(record: ObjectRecord) -> Object:
+    """Return the spec of a DaemonSet's pods before they are bound to a node."""
     spec: Object = record.body["spec"]["template"]["spec"]
     known = spec.get("tolerations") or []
     added = [entry for entry in TOLERATIONS if entry not in known]
@@ -241,7 +242,7 @@ def _bind_to_node(spec: Object, node: str) -> Object:
 
 
 def _shape(record: ObjectRecord) -> PodShape:
-    return pod_shape(_daemon_spec(record))
+    return pod_shape(daemon_spec(record))
 
 
 def _verdict(node: NodeRecord, shape: PodShape) -> tuple[bool, bool]:

@@ -1,0 +1,19 @@
+"""The machines of the simulated cluster, as the run's settings ask for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from foresail.run_settings import RunSettings
+from twin.config.provisioning import ProvisioningConfig
+from twin.settings import provisioning_of as settings_of
+
+
+def provisioning_of(run: RunSettings) -> ProvisioningConfig:
+    """Return the settings of machines that come and go.
+
+    Raises:
+        InputError: the file of machines is wrong.
+    """
+    machines = None if run.machines is None else Path(run.machines)
+    return settings_of(run.provisioner, machines)

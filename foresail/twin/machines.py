@@ -1,0 +1,73 @@
+"""`foresail twin machines`: what machines can be rented, with price, power, source and date."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+
+from bus.exit_codes import ExitCode
+from foresail.output import console, print_json
+from twin.config.provisioning import MachineType, ProvisioningConfig
+from twin.machines.public_shapes import public_shapes
+from twin.machines.reading import read_machines
+
+GIB = 2**30
+_HEAD = (
+    "machine",
+    "cores",
+    "GiB",
+    "GPUs",
+    "$/h",
+    "spot $/h",
+    "boot s",
+    "idle W",
+    "full W",
+    "source",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add this action's arguments."""
+    parser.add_argument(
+        "--machines",
+        metavar="FILE",
+        help="own machines (docs/twin/machines.md) instead of the table",
+    )
+
+
+async def run(arguments: argparse.Namespace) -> ExitCode:
+    """Print the catalogue.
+
+    Raises:
+        InputError: the file is wrong.
+    """
+    config = ProvisioningConfig()
+    if arguments.machines is not None:
+        config = read_machines(Path(arguments.machines), config)
+    machines = config.machines or public_shapes()
+    if arguments.json:
+        print_json([asdict(machine) for machine in machines])
+        return ExitCode.GOOD
+    rows = [_HEAD, *map(_row, machines)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEAD) - 1)]
+    for row in rows:
+        cells = [f"{row[0]:<{widths[0]}}"]
+        cells += [f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=False)]
+        console().print("  ".join([*cells, row[-1]]), markup=False, soft_wrap=True)
+    return ExitCode.GOOD
+
+
+def _row(machine: MachineType) -> tuple[str, ...]:
+    return (
+        machine.name,
+        f"{machine.cpu_millicores / 1000:g}",
+        f"{machine.memory_bytes / GIB:g}",
+        str(machine.gpus),
+        f"{machine.price_per_hour:.4f}",
+        f"{machine.spot_price_per_hour:.4f}" if machine.spot_price_per_hour else "-",
+        f"{machine.boot_median_seconds:g}",
+        f"{machine.idle_watts:g}",
+        f"{machine.full_watts:g}",
+        machine.source,
+    )

@@ -1,0 +1,361 @@
+"""The loop of Cluster Autoscaler: every ten seconds, at once when a pod finds no node, and again at
+once after a loop that did something (core/static_autoscaler.go, loop/trigger.go).
+"""
+
+from __future__ import annotations
+
+from twin.chance import Chance
+from twin.changes import Change
+from twin.config.provisioning import NodeGroup
+from twin.machines.cloud import Cloud, CloudRefusal
+from twin.part import Part
+from twin.provisioners.client import Client, waits_for_room
+from twin.provisioners.cluster_autoscaler.actuation import TO_BE_DELETED, Actuator, has_taint
+from twin.provisioners.cluster_autoscaler.groups import Groups, Readiness
+from twin.provisioners.cluster_autoscaler.scale_down import ScaleDown
+from twin.provisioners.cluster_autoscaler.scale_up import (
+    BACKED_OFF,
+    MOST_REACHED,
+    Candidate,
+    Estimator,
+    Option,
+    best_options,
+)
+from twin.provisioners.cluster_autoscaler.status import (
+    NAME,
+    NAMESPACE,
+    UPDATED,
+    ClusterState,
+    GroupState,
+    status_text,
+)
+from twin.provisioners.daemons import daemon_templates, runs_on
+from twin.provisioners.placement import Place, Snapshot
+from twin.records import NodeRecord, PodRecord
+from twin.world import World
+
+COMPONENT = "cluster-autoscaler"
+_AGAIN_SECONDS = 0.1  # of a loop after a productive one: our own choice for the time that it takes
+_NEVER = -1e18
+
+
+class ClusterAutoscaler(Part):
+    """One autoscaler over all node groups."""
+
+    KEEPS = ("_number", "_last_up", "_last_down", "_choices", "_healthy")
+
+    def __init__(
+        self, world: World, cloud: Cloud, client: Client, groups: tuple[NodeGroup, ...]
+    ) -> None:
+        self._world = world
+        self._config = config = world.config.provisioning.cluster_autoscaler
+        self._cloud = cloud
+        self._client = client
+        self.groups = Groups(world.config.provisioning, groups, cloud, client, world.seed)
+        self.scale_down = ScaleDown(config, client, self.groups)
+        self.actuator = Actuator(world, config, client, cloud)
+        self.actuator.announce = self._announce
+        self._draws = Chance(world.seed).draws("expander ties")
+        self._number = 0  # of the planned loop; another one replaces it
+        self._last_up = _NEVER
+        self._last_down = _NEVER
+        self._choices = 0  # expander decisions so far
+        self._healthy = True
+        world.clock.handle("autoscaler.scan", self._scan)
+
+    def begin(self) -> None:
+        """Let the machines run that groups start with, and plan the first loop."""
+        for name, group in self.groups.groups.items():
+            for _ in range(group.start):
+                self.groups.order(name, booted=True)
+        metadata = {"name": NAME, "annotations": {UPDATED: ""}}
+        self._client.create(
+            "configmaps",
+            NAMESPACE,
+            {"metadata": metadata, "data": {"status": "autoscalerStatus: Initializing\n"}},
+        )
+        self._plan(self._config.scan_seconds)
+
+    def follow(self, change: Change) -> None:
+        """Loop at once when a pod has just found no node."""
+        record = change.record
+        if not isinstance(record, PodRecord) or not waits_for_room(record):
+            return
+        before = change.before
+        if isinstance(before, PodRecord) and before.unschedulable:
+            return
+        self._plan(_AGAIN_SECONDS)
+
+    def _plan(self, delay: float) -> None:
+        self._number += 1
+        self._world.clock.after(delay, "autoscaler.scan", self._number)
+
+    def _scan(self, number: int) -> None:
+        if number != self._number:
+            return
+        began = self._client.now
+        self._loop()
+        productive = began in (self._last_up, self._last_down)
+        self._plan(_AGAIN_SECONDS if productive else self._config.scan_seconds)
+
+    # ---- one loop
+
+    def _loop(self) -> None:
+        nodes = list(self._client.nodes())
+        readiness = {name: self.groups.readiness(name, nodes) for name in self.groups.groups}
+        self._update_requests(readiness)
+        unready = sum(len(entry.unready) for entry in readiness.values())
+        share = self._config.most_unready_percent / 100.0 * len(nodes)
+        self._healthy = unready <= self._config.allowed_unready or unready <= share
+        if self._healthy:
+            self._act(nodes, readiness)
+        else:
+            self.scale_down.forget()
+            self._announce("ClusterUnhealthy", "Cluster is unhealthy")
+        self._write_status(nodes, readiness)
+
+    def _act(self, nodes: list[NodeRecord], readiness: dict[str, Readiness]) -> None:
+        snapshot = self._snapshot(nodes)
+        pods = self._pending()
+        waited = False
+        if pods or self.groups.requests:
+            starting = self._add_upcoming(snapshot, readiness)
+            places = list(snapshot.places.values())
+            pods.sort(key=lambda pod: -pod.shape.priority)
+            pods = [pod for pod in pods if not _place(snapshot, pod, places)]
+            youngest = self._client.now - self._config.young_pod_seconds
+            if pods and min(pod.created_at for pod in pods) > youngest:
+                waited = True
+            elif pods:
+                self._scale_up(snapshot, pods)
+            nodes = [node for node in nodes if node.name not in starting]
+        self._scale_down(nodes, snapshot, waited=waited)
+
+    def _pending(self) -> list[PodRecord]:
+        cutoff = self._config.priority_cutoff
+        return [
+            pod
+            for pod in self._world.pods.values()
+            if waits_for_room(pod) and pod.shape.priority >= cutoff
+        ]
+
+    def _snapshot(self, nodes: list[NodeRecord]) -> Snapshot:
+        snapshot = Snapshot()
+        cutoff = self._config.priority_cutoff
+        for node in nodes:
+            place = Place.of(node)
+            for pod in self._client.pods_on(node.name):
+                if not pod.terminal and pod.shape.priority >= cutoff:
+                    place.pods[pod.uid] = pod
+                    place.shift(pod, -1)
+            snapshot.add(place)
+        return snapshot
+
+    def _add_upcoming(self, snapshot: Snapshot, readiness: dict[str, Readiness]) -> frozenset[str]:
+        """Add the machines on their way as if they were ready; return the nodes they stand for."""
+        daemons = daemon_templates(self._client)
+        starting: set[str] = set()
+        for name, group in self.groups.groups.items():
+            count = self.groups.upcoming(name, readiness[name])
+            if not count:
+                continue
+            starting.update(readiness[name].starting)
+            for number in range(count):
+                node = self.groups.template(group, f"upcoming-{name}-{number}")
+                place = Place.of(node, template=True)
+                snapshot.add(place)
+                for pod in daemons:
+                    if runs_on(pod, node):
+                        place.shift(pod, -1)
+        for node_name in starting:
+            snapshot.remove(node_name)
+        return frozenset(starting)
+
+    # ---- scale-up
+
+    def _scale_up(self, snapshot: Snapshot, pods: list[PodRecord]) -> None:
+        candidates, skipped = self._candidates()
+        estimator = Estimator(snapshot, self.groups.template, daemon_templates(self._client))
+        proposal = estimator.propose(pods, candidates, skipped, self._choose)
+        best = proposal.best
+        if best is None:
+            for pod, reasons in proposal.unhelped():
+                text = f"pod didn't trigger scale-up: {reasons}"
+                self._client.report(pod, "Pod", "NotTriggerScaleUp", text)
+            return
+        done = []
+        for group, count in self._split(best):
+            entry = self._grow(group, count)
+            if entry:
+                done.append(entry)
+        if not done:
+            return
+        self._last_up = self._client.now
+        text = f"pod triggered scale-up: [{' '.join(done)}]"
+        for pod in best.pods:
+            self._client.report(pod, "Pod", "TriggeredScaleUp", text)
+
+    def _candidates(self) -> tuple[list[Candidate], dict[str, str]]:
+        found, skipped = [], {}
+        for name, group in self.groups.groups.items():
+            target = self.groups.target(name)
+            if self.groups.backed_off(name):
+                skipped[name] = BACKED_OFF
+            elif target >= group.most:
+                skipped[name] = MOST_REACHED
+            else:
+                found.append(Candidate(group, target, self.groups.offering(group).price))
+        return found, skipped
+
+    def _choose(self, options: list[Option]) -> Option:
+        best = best_options(options, self._config.expander)
+        if len(best) == 1:
+            return best[0]
+        self._choices += 1
+        return best[int(self._draws.uniform("expander", self._choices) * len(best))]
+
+    def _split(self, option: Option) -> list[tuple[NodeGroup, int]]:
+        """Return how many machines each group gets: the chosen one, or all that are like it."""
+        group, count = option.candidate.group, option.nodes
+        if not self._config.balance_similar_node_groups:
+            return [(group, count)]
+        candidates, _ = self._candidates()
+        alike = [entry.group for entry in candidates if _is_similar(entry.group, group)]
+        sizes = {one.name: self.groups.target(one.name) for one in alike}
+        added = dict.fromkeys(sizes, 0)
+        for _ in range(count):
+            open_ = [one for one in alike if sizes[one.name] < one.most]
+            if not open_:
+                break
+            least = min(open_, key=lambda one: (sizes[one.name], one.name))
+            sizes[least.name] += 1
+            added[least.name] += 1
+        return [(one, added[one.name]) for one in alike if added[one.name]]
+
+    def _grow(self, group: NodeGroup, count: int) -> str:
+        """Order machines for a group; return `{small 0->1 (max: 10)}`, or nothing when refused."""
+        before = self.groups.target(group.name)
+        wanted = min(before + count, group.most)
+        self._announce(
+            "ScaledUpGroup",
+            f"Scale-up: setting group {group.name} size to {wanted} instead of {before} "
+            f"(max: {group.most})",
+        )
+        try:
+            granted = self.groups.increase(group.name, wanted - before)
+        except CloudRefusal as refusal:
+            text = f"Scale-up failed for group {group.name}: {refusal}"
+            self._announce("FailedToScaleUpGroup", text)
+            self.groups.back_off(group.name)
+            return ""
+        now_size = before + granted
+        self._announce(
+            "ScaledUpGroup",
+            f"Scale-up: group {group.name} size set to {now_size} instead of {before} "
+            f"(max: {group.most})",
+        )
+        return f"{{{group.name} {before}->{now_size} (max: {group.most})}}"
+
+    def _update_requests(self, readiness: dict[str, Readiness]) -> None:
+        """End scale-ups that are done, and give up those that take too long."""
+        for name, request in list(self.groups.requests.items()):
+            entry = readiness[name]
+            if self.groups.target(name) <= len(entry.ready) + len(entry.unready):
+                del self.groups.requests[name]
+            elif request.expected < self._client.now:
+                took = _go_duration(self._client.now - request.at)
+                self._announce(
+                    "ScaleUpTimedOut",
+                    f"Nodes added to group {name} failed to register within {took}",
+                )
+                self.groups.back_off(name)
+                self.groups.give_up_unregistered(name)
+                del self.groups.requests[name]
+
+    # ---- scale-down
+
+    def _scale_down(self, nodes: list[NodeRecord], snapshot: Snapshot, *, waited: bool) -> None:
+        leaving = set(self.actuator.deletions) | {
+            node.name for node in nodes if has_taint(node, TO_BE_DELETED)
+        }
+        self.scale_down.look(nodes, snapshot, leaving)
+        if not waited and not self._is_cooling_down():
+            empty, occupied = self.scale_down.removable(self.actuator.in_progress())
+            if self.actuator.start(empty, occupied, self._group_name):
+                self._last_down = self._client.now
+        self.actuator.set_soft_taints(
+            [node for node in nodes if self.groups.group_of(node)], self.scale_down.unneeded
+        )
+
+    def _is_cooling_down(self) -> bool:
+        now, config = self._client.now, self._config
+        return (
+            self._last_up + config.delay_after_add_seconds > now
+            or self.actuator.failed_at + config.delay_after_failure_seconds > now
+        )
+
+    def _group_name(self, node: NodeRecord) -> str:
+        group = self.groups.group_of(node)
+        return "" if group is None else group.name
+
+    # ---- what it says
+
+    def _announce(self, reason: str, message: str) -> None:
+        """Write a KubeEvent about the status ConfigMap, as its LogRecorder does."""
+        record = self._client.find("configmaps", NAMESPACE, NAME)
+        if record is not None:
+            self._client.report(record, "ConfigMap", reason, message)
+
+    def _write_status(self, nodes: list[NodeRecord], readiness: dict[str, Readiness]) -> None:
+        record = self._client.find("configmaps", NAMESPACE, NAME)
+        if record is None:
+            return
+        unneeded = self.scale_down.unneeded
+        by_name = {node.name: self._group_name(node) for node in nodes if node.name in unneeded}
+        counts: dict[str, int] = {}
+        for name in by_name.values():
+            counts[name] = counts.get(name, 0) + 1
+        states = [
+            GroupState(
+                group,
+                readiness[name],
+                self.groups.target(name),
+                name in self.groups.requests,
+                self.groups.backed_off(name),
+                counts.get(name, 0),
+            )
+            for name, group in self.groups.groups.items()
+        ]
+        growing = "InProgress" if self.groups.requests else "NoActivity"
+        state = ClusterState(self._healthy, growing, states, {})
+        text = status_text(state, self._client.now)
+        self._client.set_object("configmaps", record, data={"status": text})
+
+
+def _place(snapshot: Snapshot, pod: PodRecord, places: list[Place]) -> bool:
+    """Put a pending pod where it fits in thought; False when it fits nowhere."""
+    place = snapshot.any_fit(pod, places)
+    if place is None:
+        return False
+    snapshot.place(pod, place)
+    return True
+
+
+def _is_similar(one: NodeGroup, other: NodeGroup) -> bool:
+    """True for groups of equal machines with equal labels and taints, whatever their zone."""
+    return (one.machine, one.spot, one.labels, one.taints) == (
+        other.machine,
+        other.spot,
+        other.labels,
+        other.taints,
+    )
+
+
+def _go_duration(seconds: float) -> str:
+    """Return a duration as Go prints it: `15m10.1s`."""
+    minutes, rest = divmod(seconds, 60.0)
+    text = f"{rest:.9g}s"
+    hours, minutes = divmod(int(minutes), 60)
+    if hours:
+        return f"{hours}h{minutes}m{text}"
+    return f"{minutes}m{text}" if minutes else text
