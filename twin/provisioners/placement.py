@@ -206,11 +206,14 @@ class Snapshot:
                 continue
             if constraint.honors_affinity and refusal(place.node, pod.shape, ("NodeAffinity",)):
                 continue
-            counts[domain] += sum(
-                other.namespace == pod.namespace
-                and other.deletion_at is None
-                and matches(selector, other.labels)
-                for other in place.pods.values()
+            counts[domain] += len(
+                [
+                    other
+                    for other in place.pods.values()
+                    if other.namespace == pod.namespace
+                    and other.deletion_at is None
+                    and matches(selector, other.labels)
+                ]
             )
         return counts
 

@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests.twin.provisioners.case_checks import CHECKS
 from twin.api.messages import Request, Response
 from twin.api.router import Router
 from twin.config import TwinConfig
@@ -28,7 +29,6 @@ GIB = 2**30
 MERGE = "application/merge-patch+json"
 GROUP = "foresail.dev/node-group"
 TYPE = "node.kubernetes.io/instance-type"
-ZONE = "topology.kubernetes.io/zone"
 _PATHS = {
     "pods": "/api/v1/namespaces/{}/pods",
     "configmaps": "/api/v1/namespaces/{}/configmaps",
@@ -167,7 +167,7 @@ class CaseRun:
         wrong: list[str] = []
         for key, value in expected.items():
             if key != "at":
-                wrong += [f"{key}: {text}" for text in _CHECKS[key](self, value)]
+                wrong += [f"{key}: {text}" for text in CHECKS[key](self, value)]
         assert not wrong, f"at {expected['at']} s: " + "; ".join(wrong)
 
     def count_by(self, label: str) -> dict[str, int]:
@@ -317,120 +317,6 @@ def _spec(run: CaseRun, step: Object, app: str = "") -> Object:
             "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": wish}
         }
     return spec
-
-
-# ---- expectations
-
-
-def _nodes(run: CaseRun, wanted: dict[str, int]) -> list[str]:
-    found = run.count_by(run.group_label)
-    return [] if found == wanted else [f"{found}, not {wanted}"]
-
-
-def _total(run: CaseRun, wanted: int) -> list[str]:
-    found = len(run.rented())
-    return [] if found == wanted else [f"{found}, not {wanted}"]
-
-
-def _groups_used(run: CaseRun, wanted: int) -> list[str]:
-    found = len(run.count_by(run.group_label))
-    return [] if found == wanted else [f"{found}, not {wanted}"]
-
-
-def _zones(run: CaseRun, wanted: dict[str, int]) -> list[str]:
-    found = run.count_by(ZONE)
-    return [] if found == wanted else [f"{found}, not {wanted}"]
-
-
-def _pending(run: CaseRun, wanted: int) -> list[str]:
-    pods = [one for one in run.items("pods") if not one["spec"].get("nodeName")]
-    return [] if len(pods) == wanted else [f"{len(pods)}, not {wanted}"]
-
-
-def _events(run: CaseRun, wanted: list[str]) -> list[str]:
-    missing = [one for one in wanted if not run.seen(one)]
-    near = sorted(event for event in run.events for one in missing if one.split(" ")[1] in event)[
-        :4
-    ]
-    return [f"missing {one!r}" for one in missing] + ([f"near: {near}"] if near else [])
-
-
-def _absent(run: CaseRun, unwanted: list[str]) -> list[str]:
-    return [f"unexpected {one!r}" for one in unwanted if run.seen(one)]
-
-
-def _claims(run: CaseRun, wanted: int) -> list[str]:
-    found = len(run.items("nodeclaims"))
-    return [] if found == wanted else [f"{found}, not {wanted}"]
-
-
-def _claims_seen(run: CaseRun, wanted: int) -> list[str]:
-    return [] if len(run.claims_seen) == wanted else [f"{len(run.claims_seen)}, not {wanted}"]
-
-
-def _conditions(run: CaseRun, wanted: Object) -> list[str]:
-    wrong = []
-    for obj in run.items(wanted["of"].partition("/")[0]):
-        found = {one["type"]: one["status"] for one in obj.get("status", {}).get("conditions", ())}
-        for kind, status in wanted["are"].items():
-            if found.get(kind) != status:
-                wrong.append(f"{obj['metadata']['name']} has {kind}={found.get(kind)}")
-    return wrong
-
-
-def _labelled(run: CaseRun, wanted: dict[str, str]) -> list[str]:
-    return [
-        f"{node['metadata']['name']} has {key}={node['metadata']['labels'].get(key)}"
-        for node in run.rented()
-        for key, value in wanted.items()
-        if node["metadata"]["labels"].get(key) != value
-    ]
-
-
-def _tainted(run: CaseRun, wanted: dict[str, str]) -> list[str]:
-    wrong = []
-    for node in run.rented():
-        mark = wanted.get(node["metadata"]["labels"][run.group_label])
-        found = {f"{one['key']}:{one['effect']}" for one in node["spec"].get("taints", ())}
-        if mark and mark not in found:
-            wrong.append(f"{node['metadata']['name']} has {sorted(found)}")
-    return wrong
-
-
-def _once(run: CaseRun, wanted: Object) -> list[str]:
-    found = wanted["taint"] in run.marked_and_cordoned
-    return [] if found else [f"no cordoned node ever had {wanted['taint']}"]
-
-
-def _most_tainted(run: CaseRun, wanted: Object) -> list[str]:
-    found = run.tainted[wanted["key"]]
-    return [] if found == wanted["count"] else [f"{found} at once, not {wanted['count']}"]
-
-
-def _text(run: CaseRun, wanted: Object) -> list[str]:
-    resource, namespace, name = wanted["of"].split("/")
-    obj = run.send("GET", resource, name=name, namespace=namespace)
-    text = "\n".join(obj["data"].values())
-    return [f"lacks {one!r}" for one in wanted["has"] if one not in text]
-
-
-_CHECKS = {
-    "nodes": _nodes,
-    "total": _total,
-    "groups_used": _groups_used,
-    "zones": _zones,
-    "pending": _pending,
-    "events": _events,
-    "absent": _absent,
-    "claims": _claims,
-    "claims_seen": _claims_seen,
-    "conditions": _conditions,
-    "labelled": _labelled,
-    "tainted": _tainted,
-    "once": _once,
-    "most_tainted": _most_tainted,
-    "text": _text,
-}
 
 
 # ---- settings

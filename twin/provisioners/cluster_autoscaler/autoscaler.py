@@ -151,15 +151,15 @@ class ClusterAutoscaler(Part):
             snapshot.add(place)
         return snapshot
 
-    def _add_upcoming(self, snapshot: Snapshot, readiness: dict[str, Readiness]) -> frozenset[str]:
+    def _add_upcoming(self, snapshot: Snapshot, readiness: dict[str, Readiness]) -> dict[str, None]:
         """Add the machines on their way as if they were ready; return the nodes they stand for."""
         daemons = daemon_templates(self._client)
-        starting: set[str] = set()
+        starting: dict[str, None] = {}
         for name, group in self.groups.groups.items():
             count = self.groups.upcoming(name, readiness[name])
             if not count:
                 continue
-            starting.update(readiness[name].starting)
+            starting.update(dict.fromkeys(readiness[name].starting))
             for number in range(count):
                 node = self.groups.template(group, f"upcoming-{name}-{number}")
                 place = Place.of(node, template=True)
@@ -169,7 +169,7 @@ class ClusterAutoscaler(Part):
                         place.shift(pod, -1)
         for node_name in starting:
             snapshot.remove(node_name)
-        return frozenset(starting)
+        return starting
 
     # ---- scale-up
 

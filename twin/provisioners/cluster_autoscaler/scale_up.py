@@ -142,7 +142,7 @@ class Estimator:
                         break
                 self.snapshot.place(pod, places[-1])
                 scheduled.append(pod)
-        return sum(map(_used, places)), scheduled
+        return len([place for place in places if _used(place)]), scheduled
 
     def _new_place(self, group: NodeGroup, number: str) -> Place:
         node = self.template(group, f"template-node-for-{group.name}-{number}")
@@ -162,7 +162,7 @@ def group_pods(pods: Iterable[PodRecord]) -> list[PodGroup]:
         owner = controller_of(pod)
         key: tuple[object, ...] = (pod.uid,)
         if owner is not None:
-            key = (owner["uid"], id(pod.shape), tuple(sorted(pod.labels.items())))
+            key = (owner["uid"], pod.shape, tuple(sorted(pod.labels.items())))
         found.setdefault(key, PodGroup([])).pods.append(pod)
     return list(found.values())
 
