@@ -177,7 +177,7 @@ class KarpenterConfig:
 
 @dataclass(frozen=True, slots=True)
 class WarmPoolConfig:
-    """The earlier system's local provisioner (docs/seed-fields.md); seconds are cluster seconds."""
+    """The earlier system's local provisioner (docs/baseline-fields.md); seconds are cluster seconds."""
 
     machine: str = ""
     """Type of the warm machines; empty: the first of the catalogue."""
