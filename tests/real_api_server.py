@@ -65,7 +65,7 @@ def real_cluster_in(folder: Path, controllers: str) -> Iterator[ApiServer]:
 
 
 @contextmanager
-def _start(folder: Path, etcd: str, server: str, wanted: str = COLLECTING) -> Iterator[ApiServer]:
+def _start(folder: Path, etcd: str, server: str, expected: str = COLLECTING) -> Iterator[ApiServer]:
     ports = [_free_port() for _ in range(3)]
     kubeconfig = _kubeconfig(folder, ports[2])
     with (folder / "log").open("wb") as log:
@@ -77,7 +77,7 @@ def _start(folder: Path, etcd: str, server: str, wanted: str = COLLECTING) -> It
             _wait(ports[2], folder / "log", processes)
             controllers = _binary("kube-controller-manager")
             if controllers is not None:
-                command = _controllers(controllers, folder, wanted)
+                command = _controllers(controllers, folder, expected)
                 processes.append(subprocess.Popen(command, stdout=log, stderr=log))
             yield ApiServer(kubeconfig, collects=controllers is not None)
         finally:
@@ -132,11 +132,11 @@ def _server(binary: str, folder: Path, ports: list[int]) -> list[str]:
     ]
 
 
-def _controllers(binary: str, folder: Path, wanted: str) -> list[str]:
+def _controllers(binary: str, folder: Path, expected: str) -> list[str]:
     return [
         binary,
         f"--kubeconfig={folder / 'kubeconfig'}",
-        f"--controllers={wanted}",
+        f"--controllers={expected}",
         "--leader-elect=false",
         "--bind-address=127.0.0.1",
         f"--secure-port={_free_port()}",

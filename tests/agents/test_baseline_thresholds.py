@@ -70,9 +70,9 @@ def judge_admission(nodes: Rows | int = 2, **totals: int) -> Judgement:
 )
 def test_safety_acts_by_risk(risk: float, kind: ActionKind) -> None:
     """>= 0.83 replicate, >= 0.70 migrate, >= 0.50 throttle, else noop; the score is the risk."""
-    found = judge_safety(risk)
+    proposal = judge_safety(risk)
 
-    assert (found.action.kind, found.score) == (kind, risk)
+    assert (proposal.action.kind, proposal.score) == (kind, risk)
 
 
 @pytest.mark.parametrize(
@@ -88,29 +88,29 @@ def test_safety_acts_by_risk(risk: float, kind: ActionKind) -> None:
 )
 def test_throttle_has_a_gate(sla: int, queue: int, load: float, kind: ActionKind) -> None:
     """Under SLA violations or a long queue, a node below 0.72 load is not throttled."""
-    found = judge_safety(0.6, load, sla_violations=sla, queue_length=queue)
+    proposal = judge_safety(0.6, load, sla_violations=sla, queue_length=queue)
 
-    assert found.action.kind is kind
-    assert found.reason is (Reason.LOAD_TOO_LOW if kind is ActionKind.NOOP else None)
+    assert proposal.action.kind is kind
+    assert proposal.reason is (Reason.LOAD_TOO_LOW if kind is ActionKind.NOOP else None)
 
 
 @pytest.mark.parametrize("risk", [0.7, 0.83])
 def test_the_gate_does_not_hold_back_migrate_and_replicate(risk: float) -> None:
     """Only throttle is gated."""
-    found = judge_safety(risk, load=0.1, sla_violations=5, queue_length=500)
+    proposal = judge_safety(risk, load=0.1, sla_violations=5, queue_length=500)
 
-    assert found.action.kind is not ActionKind.NOOP
+    assert proposal.action.kind is not ActionKind.NOOP
 
 
 def test_safety_takes_the_riskiest_node_and_the_first_name_on_ties() -> None:
     """Argmax of risk; ties by node name."""
-    found = safety.judge(
+    proposal = safety.judge(
         full_view(4),
         node_prediction(node_0=0.2, node_1=0.9, node_2=0.95, node_3=0.95),
         SafetyThresholds(),
     )
 
-    assert found.action.target.name == "node-2"
+    assert proposal.action.target.name == "node-2"
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,13 @@ def test_efficiency_acts_by_demand(
     demand: float, kind: ActionKind, parameters: dict[str, Any]
 ) -> None:
     """< 0.12 sleep, < 0.30 dvfs, < 0.45 memory_balloon, else noop; the score is 1 - demand."""
-    found = efficiency.judge(full_view(1), node_prediction(node_0=demand), EfficiencyThresholds())
+    proposal = efficiency.judge(
+        full_view(1), node_prediction(node_0=demand), EfficiencyThresholds()
+    )
 
-    assert found.action.kind is kind
-    assert found.action.parameters == parameters
-    assert found.score == pytest.approx(1.0 - demand)
+    assert proposal.action.kind is kind
+    assert proposal.action.parameters == parameters
+    assert proposal.score == pytest.approx(1.0 - demand)
 
 
 @pytest.mark.parametrize("row", [{"power_state": "sleep"}, {"ready": False}])
@@ -150,11 +152,11 @@ def test_efficiency_leaves_nodes_alone_that_sleep_or_are_not_ready(row: dict[str
 
 def test_efficiency_takes_the_first_name_on_ties() -> None:
     """Argmin of demand; ties by node name."""
-    found = efficiency.judge(
+    proposal = efficiency.judge(
         full_view(3), node_prediction(node_0=0.4, node_1=0.2, node_2=0.2), EfficiencyThresholds()
     )
 
-    assert found.action.target.name == "node-1"
+    assert proposal.action.target.name == "node-1"
 
 
 FULL = {"cpu_requested_ratio": 0.86}
@@ -162,7 +164,7 @@ EDGE = {"cpu_requested_ratio": 0.85, "memory_requested_ratio": 0.85}
 
 
 @pytest.mark.parametrize(
-    ("queue", "sla", "nodes", "wanted", "score"),
+    ("queue", "sla", "nodes", "expected", "score"),
     [
         (120, 0, {"a": {}}, "resource_cap", 1.0),
         (119, 0, {"a": {}}, "deprioritize", 0.95),
@@ -180,13 +182,13 @@ EDGE = {"cpu_requested_ratio": 0.85, "memory_requested_ratio": 0.85}
     ],
 )
 def test_admission_acts_by_queue_then_load(
-    queue: int, sla: int, nodes: Rows, wanted: str, score: float
+    queue: int, sla: int, nodes: Rows, expected: str, score: float
 ) -> None:
     """The table of agent C, first match wins, with its scores."""
-    found = judge_admission(nodes, queue_length=queue, sla_violations=sla)
+    proposal = judge_admission(nodes, queue_length=queue, sla_violations=sla)
 
-    assert found.action.full_kind.removeprefix("admission:") == wanted
-    assert found.score == score
+    assert proposal.action.full_kind.removeprefix("admission:") == expected
+    assert proposal.score == score
 
 
 def test_admission_caps_the_fullest_node() -> None:
@@ -197,10 +199,10 @@ def test_admission_caps_the_fullest_node() -> None:
         "b": {"cpu_requested_ratio": 0.7, "memory_requested_ratio": 0.1},
     }
 
-    found = judge_admission(nodes, queue_length=120)
+    proposal = judge_admission(nodes, queue_length=120)
 
-    assert (found.action.target.kind, found.action.target.name) == (TargetKind.NODE, "b")
-    assert found.action.parameters == {
+    assert (proposal.action.target.kind, proposal.action.target.name) == (TargetKind.NODE, "b")
+    assert proposal.action.parameters == {
         "cpu_cap_ratio": 0.85,
         "memory_cap_ratio": 0.85,
     }
@@ -231,7 +233,7 @@ def test_evidence_lists_every_threshold_tried_with_its_signal_and_age() -> None:
     """Thresholds that did not hold come before the one that did, with value, signal and age."""
     view = full_view(1, signals={"node_requests": {"age_seconds": 3.0}})
 
-    found = safety.judge(view, node_prediction(node_0=0.72), SafetyThresholds())
+    proposal = safety.judge(view, node_prediction(node_0=0.72), SafetyThresholds())
 
     listed = [
         (
@@ -242,20 +244,20 @@ def test_evidence_lists_every_threshold_tried_with_its_signal_and_age() -> None:
             message.age_seconds,
             message.subject,
         )
-        for message in found.evidence
+        for message in proposal.evidence
     ]
     assert listed == [
         (0.72, 0.83, False, "node_requests", 3.0, "node-0"),
         (0.72, 0.7, True, "node_requests", 3.0, "node-0"),
     ]
-    assert found.rule == "risk >= 0.7"
+    assert proposal.rule == "risk >= 0.7"
 
 
 def test_admission_lists_all_its_comparisons_before_it_admits() -> None:
     """An admit shows everything that was not the case."""
-    found = judge_admission(queue_length=3)
+    proposal = judge_admission(queue_length=3)
 
-    assert [one.words for one in found.evidence] == [
+    assert [one.words for one in proposal.evidence] == [
         "queue length >= 120",
         "queue length >= 80",
         "queue length >= 8",

@@ -203,12 +203,12 @@ def _of_numpy(node: ast.AST, used: bool) -> Iterator[str]:
 
 
 def _of_imports(node: ast.AST) -> Iterator[str]:
-    given: Iterable[str] = ()
+    names: Iterable[str] = ()
     if isinstance(node, ast.Import):
-        given = [alias.name for alias in node.names]
+        names = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom):
-        given = [node.module or ""]
-    for name in given:
+        names = [node.module or ""]
+    for name in names:
         if name.split(".")[0] in AMBIENT_MODULES:
             yield f"{name} tells about this machine and moment"
 

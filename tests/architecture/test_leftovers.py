@@ -50,7 +50,7 @@ def test_it(server):
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "expected_text"),
     [
         pytest.param(LEAVES_TASK, "left asyncio tasks running", id="a task left"),
         pytest.param(LEAVES_PROCESS, "left child processes running", id="a process left"),
@@ -60,7 +60,7 @@ def test_it(server):
     ],
 )
 def test_what_a_test_leaves_running_is_its_own_failure(
-    source: str, said: str, tmp_path: Path
+    source: str, expected_text: str, tmp_path: Path
 ) -> None:
     """Only what a test started itself and did not end is held against it."""
     shutil.copy(CONFTEST, tmp_path / "conftest.py")
@@ -75,4 +75,4 @@ def test_what_a_test_leaves_running_is_its_own_failure(
         check=False,
     )
 
-    assert said in ran.stdout
+    assert expected_text in ran.stdout

@@ -56,10 +56,10 @@ def test_a_lock_names_no_place_to_download_from(lock: Path) -> None:
 def test_a_lock_satisfies_the_project(lock: Path, extras: list[str]) -> None:
     """Every requirement of pyproject.toml is in the lock, in a version that it allows."""
     pinned = _pinned_versions(lock)
-    wanted = [Requirement(text) for extra in extras for text in _project()[extra]]
+    expected = [Requirement(text) for extra in extras for text in _project()[extra]]
     unmet = [
         str(requirement)
-        for requirement in wanted
+        for requirement in expected
         if (version := pinned.get(canonicalize_name(requirement.name))) is None
         or version not in requirement.specifier
     ]

@@ -83,7 +83,7 @@ def test_no_python_file_is_too_long() -> None:
 
 def test_no_function_is_too_long() -> None:
     """Every function fits on one screen: at most 60 lines."""
-    found = [
+    actual = [
         f"{place(path, node)} {node.name}: {length} lines"
         for path in python_files(*PACKAGES, "tests", "benchmarks", "examples")
         for node in ast.walk(tree_of(path))
@@ -91,46 +91,46 @@ def test_no_function_is_too_long() -> None:
         and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES
     ]
 
-    assert [] == found
+    assert [] == actual
 
 
 def test_wiring_stays_short() -> None:
     """A service's `__main__` holds wiring only: at most 40 lines."""
-    found = [
+    actual = [
         place(path)
         for path in python_files("services")
         if path.name == "__main__.py"
         and len(path.read_text(encoding="utf-8").splitlines()) > MAIN_LINES
     ]
 
-    assert [] == found
+    assert [] == actual
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
     """Files and folders are named after what they hold, never core, utils or the like."""
-    found = [
+    actual = [
         place(path)
         for path in python_files(*PACKAGES, "tests", "benchmarks")
         if VAGUE_NAMES & {path.stem, *path.relative_to(ROOT).parts[:-1]}
     ]
 
-    assert [] == found
+    assert [] == actual
 
 
 def test_every_module_says_what_it_is_for() -> None:
     """Every module opens with a docstring."""
-    found = [
+    actual = [
         place(path)
         for path in python_files(*PACKAGES, "tests", "benchmarks")
         if not ast.get_docstring(tree_of(path))
     ]
 
-    assert [] == found
+    assert [] == actual
 
 
 def test_every_test_states_its_promise() -> None:
     """Every test function has a docstring: the sentence that it proves."""
-    found = [
+    actual = [
         f"{place(path, node)} {node.name}"
         for path in python_files("tests")
         if path.name.startswith("test_")
@@ -140,12 +140,12 @@ def test_every_test_states_its_promise() -> None:
         and not ast.get_docstring(node)
     ]
 
-    assert [] == found
+    assert [] == actual
 
 
 def test_only_the_last_frame_of_a_process_catches_everything() -> None:
     """Only bus/process.py swallows every exception; elsewhere such a handler must raise again."""
-    found = [
+    actual = [
         place(path, node)
         for path in python_files(*PACKAGES)
         if path.relative_to(ROOT).as_posix() != LAST_FRAME
@@ -153,7 +153,7 @@ def test_only_the_last_frame_of_a_process_catches_everything() -> None:
         if isinstance(node, ast.ExceptHandler) and _catches_everything(node)
     ]
 
-    assert [] == found
+    assert [] == actual
 
 
 def _catches_everything(handler: ast.ExceptHandler) -> bool:
@@ -170,14 +170,14 @@ def _catches_everything(handler: ast.ExceptHandler) -> bool:
 
 def test_time_chance_and_ids_are_inputs() -> None:
     """Few named files read a clock or make ids, and none draws without a seed."""
-    found = [
+    actual = [
         f"{place(path, node)} {ast.unparse(node)}"
         for path in python_files(*PACKAGES)
         if path.relative_to(ROOT).as_posix() not in CLOCK_FILES
         for node in _banned_calls(tree_of(path))
     ]
 
-    assert [] == found
+    assert [] == actual
 
 
 def test_a_banned_call_is_seen() -> None:

@@ -45,15 +45,15 @@ def _names(wheel: Path) -> set[str]:
 def test_the_wheel_holds_every_module_and_data_file(wheel: Path) -> None:
     """Everything tracked under the packages travels, Python or not."""
     tracked = {path.relative_to(ROOT).as_posix() for path in tracked_files()}
-    wanted = {
+    names = {
         name
         for name in tracked
         if name.startswith(DATA_FOLDERS)
         or (name.endswith(".py") and name.split("/")[0] in PACKAGES)
     }
 
-    assert set() == wanted - _names(wheel)
-    assert any(name.startswith(DATA_FOLDERS[0]) for name in wanted)
+    assert set() == names - _names(wheel)
+    assert any(name.startswith(DATA_FOLDERS[0]) for name in names)
 
 
 def test_the_wheel_holds_nothing_else(wheel: Path) -> None:

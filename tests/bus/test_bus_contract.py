@@ -88,11 +88,11 @@ async def test_what_is_published_is_read_in_order(connect: Callable[[], Connect]
     for number in range(60):
         await bus.publish([message("decision", f"d{number}", b"%d" % number)])
 
-    found = await take(bus, 60)
+    actual = await take(bus, 60)
 
-    assert [b"%d" % number for number in range(60)] == [event.data for event in found]
-    assert list(range(1, 61)) == [message.seq for message in found]
-    assert "d0" == found[0].headers["ce-id"]
+    assert [b"%d" % number for number in range(60)] == [event.data for event in actual]
+    assert list(range(1, 61)) == [message.seq for message in actual]
+    assert "d0" == actual[0].headers["ce-id"]
 
 
 async def test_a_reader_gets_history_and_then_live_messages(connect: Callable[[], Connect]) -> None:
@@ -116,9 +116,9 @@ async def test_a_pattern_selects_subjects(connect: Callable[[], Connect]) -> Non
     for number in range(6):
         await bus.publish([message("a" if number % 2 else "outcome.b", f"m{number}")])
 
-    found = await take(bus, 3, subjects=[f"foresail.{CLUSTER}.outcome.*"])
+    actual = await take(bus, 3, subjects=[f"foresail.{CLUSTER}.outcome.*"])
 
-    assert [1, 3, 5] == [message.seq for message in found]
+    assert [1, 3, 5] == [message.seq for message in actual]
 
 
 async def test_history_ends(connect: Callable[[], Connect]) -> None:
@@ -212,8 +212,8 @@ async def test_a_writer_that_believes_a_subject_empty_is_refused(
     with pytest.raises(AnotherWriter, match="theirs-x"):
         await ours.publish([message("x", "x2"), *(message(name, name) for name in more)])
 
-    found = [message.headers["ce-id"] async for message in ours.history(EVERYTHING)]
-    assert ["y1", "theirs-y", "theirs-x"] == found
+    actual = [message.headers["ce-id"] async for message in ours.history(EVERYTHING)]
+    assert ["y1", "theirs-y", "theirs-x"] == actual
 
 
 async def test_a_message_over_the_limit_is_refused_here(connect: Callable[[], Connect]) -> None:
@@ -233,12 +233,14 @@ async def test_publishes_on_many_subjects_run_side_by_side(connect: Callable[[],
             await bus.publish([message(name, f"{name}-{number}")])
 
     await asyncio.gather(*(write(f"s{index}") for index in range(8)))
-    found = [message async for message in bus.history(EVERYTHING)]
+    messages = [message async for message in bus.history(EVERYTHING)]
 
-    assert 160 == len(found)
+    assert 160 == len(messages)
     for index in range(8):
         own = [
-            message.headers["ce-id"] for message in found if message.subject.endswith(f".s{index}")
+            message.headers["ce-id"]
+            for message in messages
+            if message.subject.endswith(f".s{index}")
         ]
         assert [f"s{index}-{number}" for number in range(20)] == own
 
@@ -251,7 +253,7 @@ async def test_heartbeats_travel_outside_the_log(connect: Callable[[], Connect])
         while not first.done():
             await bus.send_heartbeat("referee", b"alive")
             await asyncio.sleep(0.01)
-        heard = first.result()
+        result = first.result()
 
-    assert ("referee", b"alive") == heard
+    assert ("referee", b"alive") == result
     assert 0 == (await bus.info()).last_seq

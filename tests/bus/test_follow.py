@@ -209,12 +209,15 @@ def test_a_checkpoint_states_what_it_covers() -> None:
             await world.observe(6)
             await asyncio.sleep(1)
 
-        found = world.stored(Checkpoint)
-        assert [(message.seq, data.cycle, data.folded_seq) for message, data in found] == [
+        stored = world.stored(Checkpoint)
+        assert [(message.seq, data.cycle, data.folded_seq) for message, data in stored] == [
             (6, 3, 3),
             (8, 6, 7),
         ]
-        assert [Tally(**data.state).applied for _, data in found] == [(1, 2, 3), (1, 2, 3, 4, 5, 7)]
+        assert [Tally(**data.state).applied for _, data in stored] == [
+            (1, 2, 3),
+            (1, 2, 3, 4, 5, 7),
+        ]
 
     in_virtual_time(scenario)
 

@@ -162,12 +162,12 @@ def test_a_writer_knows_what_happened_to_its_newest(
     known: int, newest: int | None, log: LogInfo, *, gone: bool
 ) -> None:
     """Truncation and retention are told apart by the log's first position."""
-    found = None if newest is None else message_at(newest)
+    actual = None if newest is None else message_at(newest)
     if gone:
         with pytest.raises(LogWentBack):
-            check_newest(known, found, log)
+            check_newest(known, actual, log)
     else:
-        check_newest(known, found, log)
+        check_newest(known, actual, log)
 
 
 def test_a_signature_tells_two_processes_of_one_name_apart() -> None:

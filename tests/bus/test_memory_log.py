@@ -15,9 +15,9 @@ async def test_a_log_keeps_its_newest_messages() -> None:
     for number in range(50):
         headers = {"Nats-Msg-Id": f"n-{number}"}
         await bus.publish([Message("foresail.test.decision", headers, b"{}")])
-    kept = [message.seq async for message in bus.history(["foresail.>"])]
+    seqs = [message.seq async for message in bus.history(["foresail.>"])]
 
-    assert list(range(51 - len(kept) + 1, 52)) == kept
-    assert 10 <= len(kept) <= 20
+    assert list(range(51 - len(seqs) + 1, 52)) == seqs
+    assert 10 <= len(seqs) <= 20
     assert (await bus.last(once.subject)) is not None
-    assert (51, 52 - len(kept)) == ((await bus.info()).last_seq, (await bus.info()).first_seq)
+    assert (51, 52 - len(seqs)) == ((await bus.info()).last_seq, (await bus.info()).first_seq)

@@ -87,11 +87,11 @@ async def test_bad_input_is_one_line_and_exit_code_2(
     """The keeper does not try again what cannot work."""
     process = await start(environment, **changes)
     async with asyncio.timeout(30):
-        _, said = await process.communicate()
+        _, output = await process.communicate()
 
     assert 2 == process.returncode
-    assert 1 == len(said.decode().strip().splitlines())
-    assert line in said.decode()
+    assert 1 == len(output.decode().strip().splitlines())
+    assert line in output.decode()
 
 
 async def test_an_outage_ends_it_with_exit_code_1(environment: Environment) -> None:

@@ -69,7 +69,7 @@ async def test_it_ends_and_its_next_start_goes_on(tmp_path: Path) -> None:
     shutil.copytree(tmp_path / "copy", tmp_path / "nats")
     await server.restart()
     async with asyncio.timeout(40):
-        said, _ = await process.communicate()
+        output, _ = await process.communicate()
     again = await start(url)
     assert await live(url) >= 1
     again.terminate()
@@ -77,5 +77,5 @@ async def test_it_ends_and_its_next_start_goes_on(tmp_path: Path) -> None:
     await server.stop()
 
     assert 1 == process.returncode
-    assert b"the log went back" in said
-    assert b"Traceback" not in said
+    assert b"the log went back" in output
+    assert b"Traceback" not in output

@@ -70,10 +70,10 @@ def test_a_cut_off_recording_keeps_its_whole_frames(tmp_path: Path) -> None:
     whole = (tmp_path / "a").read_bytes()
     (tmp_path / "a").write_bytes(whole[: len(whole) // 2])
     recording = open_recording(tmp_path / "a")
-    found = list(recording)
+    actual = list(recording)
 
-    assert 0 < len(found) < 499
-    assert [message.seq for message in found] == list(range(1, len(found) + 1))
+    assert 0 < len(actual) < 499
+    assert [message.seq for message in actual] == list(range(1, len(actual) + 1))
     assert "cut off" in recording.damage
 
 

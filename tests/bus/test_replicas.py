@@ -78,12 +78,12 @@ async def test_a_hole_that_everybody_shows_is_stepped_over() -> None:
 
 async def test_retention_and_the_leaders_own_end_are_believed_at_once() -> None:
     """What the leader says is gone, or was never there, is waited for by nobody."""
-    gone = Lagging([[4, 5, 6]], replace(LOG, first_seq=4))
+    lagging = Lagging([[4, 5, 6]], replace(LOG, first_seq=4))
     short = Lagging([[1, 2, 3]], replace(LOG, last_seq=3))
 
-    assert [4, 5, 6] == await gone.read()
+    assert [4, 5, 6] == await lagging.read()
     assert [1, 2, 3] == await short.read()
-    assert (0, 0) == (gone.waited, short.waited)
+    assert (0, 0) == (lagging.waited, short.waited)
 
 
 async def test_replicas_that_never_catch_up_are_an_outage() -> None:
@@ -241,14 +241,14 @@ def test_nobody_who_stores_is_an_outage_while_the_log_is_there() -> None:
 def test_the_leaders_answer_is_read_whole() -> None:
     """Position, time, headers without the server's and the writer's signature; no message is None."""
     headers = f"NATS/1.0\r\n{MESSAGE_ID}: m7\r\n{SIGNATURE}: us\r\nce-id: m7\r\n\r\n".encode()
-    found = {
+    actual = {
         "subject": SUBJECT,
         "seq": 7,
         "hdrs": base64.b64encode(headers).decode(),
         "data": base64.b64encode(b"{}").decode(),
         "time": "2026-01-01T00:00:00.5Z",
     }
-    message, signature = parse_got_message({"message": found}) or (None, "")
+    message, signature = parse_got_message({"message": actual}) or (None, "")
 
     assert message is not None
     assert (7, SUBJECT, b"{}", "us") == (message.seq, message.subject, message.data, signature)

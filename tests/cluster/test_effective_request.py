@@ -28,8 +28,8 @@ def _request(**spec: Any) -> EffectiveRequest:
 
 def test_containers_add_up() -> None:
     """Two containers hold the sum of their requests."""
-    found = _request(containers=[_container("250m", "1Gi"), _container("1", "2Gi", gpus=2)])
-    assert found == EffectiveRequest(1.25, 3 * GIB, 2)
+    request = _request(containers=[_container("250m", "1Gi"), _container("1", "2Gi", gpus=2)])
+    assert request == EffectiveRequest(1.25, 3 * GIB, 2)
 
 
 @pytest.mark.parametrize(("cpu", "expected"), [("2", 2.0), ("500m", 1.0)])
@@ -49,16 +49,16 @@ def test_sidecars_hold_beside_containers_and_later_init_containers() -> None:
 
 def test_overhead_comes_on_top() -> None:
     """The runtime's overhead is added once."""
-    found = _request(
+    request = _request(
         containers=[_container("1", "1Gi")], overhead={"cpu": "250m", "memory": "128Mi"}
     )
-    assert found == EffectiveRequest(1.25, GIB + 128 * 2**20, 0)
+    assert request == EffectiveRequest(1.25, GIB + 128 * 2**20, 0)
 
 
 def test_a_request_of_the_whole_pod_takes_the_place_of_its_containers() -> None:
     """Pod-level requests win for the resources they name."""
-    found = _request(containers=[_container("1", "1Gi")], resources={"requests": {"cpu": "500m"}})
-    assert found == EffectiveRequest(0.5, GIB, 0)
+    request = _request(containers=[_container("1", "1Gi")], resources={"requests": {"cpu": "500m"}})
+    assert request == EffectiveRequest(0.5, GIB, 0)
 
 
 def test_a_pod_without_requests_holds_nothing() -> None:

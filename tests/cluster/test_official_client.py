@@ -118,11 +118,11 @@ def test_a_request_arrives_as_it_was_meant(tmp_path: Path) -> None:
             {"metadata": {"annotations": {"x": None}}},
             MERGE_PATCH,
         )
-    seen = json.loads(answer.body)
-    assert (seen["method"], seen["authorization"]) == ("PATCH", f"Bearer {TOKEN}")
-    assert seen["path"] == "/api/v1/nodes/n1?dryRun=All&labelSelector=a%3Db%2Cc"
-    assert seen["content_type"] == MERGE_PATCH
-    assert seen["body"] == {"metadata": {"annotations": {"x": None}}}
+    content = json.loads(answer.body)
+    assert (content["method"], content["authorization"]) == ("PATCH", f"Bearer {TOKEN}")
+    assert content["path"] == "/api/v1/nodes/n1?dryRun=All&labelSelector=a%3Db%2Cc"
+    assert content["content_type"] == MERGE_PATCH
+    assert content["body"] == {"metadata": {"annotations": {"x": None}}}
 
 
 def test_the_clusters_clock_comes_from_the_answer(tmp_path: Path) -> None:

@@ -76,8 +76,8 @@ async def test_lists_come_in_pages_that_add_up(five_deployments: Transport) -> N
 
 async def test_a_patch_of_a_dry_run_changes_nothing(five_deployments: Transport) -> None:
     """dryRun=All answers with the result and stores nothing."""
-    path, wanted = f"{DEPLOYMENTS}/exercise-1", {"spec": {"paused": True}}
-    answer = await five_deployments.request("PATCH", path, {"dryRun": "All"}, wanted, MERGE_PATCH)
+    path, expected = f"{DEPLOYMENTS}/exercise-1", {"spec": {"paused": True}}
+    answer = await five_deployments.request("PATCH", path, {"dryRun": "All"}, expected, MERGE_PATCH)
     assert json.loads(answer.body)["spec"]["paused"] is True
     unchanged = await five_deployments.request("GET", path)
     assert not json.loads(unchanged.body)["spec"].get("paused", False)

@@ -36,11 +36,11 @@ def test_nothing_acknowledged_is_lost(kind: str) -> None:
     """Two servers, one after the other, are killed or cut off and come back: everything that was
     acknowledged is stored once, where it was acknowledged, and the stale writer is refused each time.
     """
-    found = cluster.session(kind, 2, seed=2)
+    result = cluster.session(kind, 2, seed=2)
 
-    assert [] == found["problems"]
-    assert 2 == len(found["faults"]) == found["rivals"]
-    assert found["acknowledged"] > 80
+    assert [] == result["problems"]
+    assert 2 == len(result["faults"]) == result["rivals"]
+    assert result["acknowledged"] > 80
 
 
 CONNECT = """

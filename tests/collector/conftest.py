@@ -23,8 +23,10 @@ def look() -> Look:
     """Return a function that takes one snapshot of a scripted cluster."""
 
     def take(cluster: ScriptedCluster, **cuts: Any) -> Snapshot:
-        wanted = {"since_seconds": cluster.now, "failed_pod_seconds": 300.0, "listed_pods": 1000}
+        expected = {"since_seconds": cluster.now, "failed_pod_seconds": 300.0, "listed_pods": 1000}
         reading = asyncio.run(read_every_list(TwinTransport(cluster), cluster.now))
-        return assemble(reading, cluster.now, SnapshotLimits(**{**wanted, **cuts}), simulated=False)
+        return assemble(
+            reading, cluster.now, SnapshotLimits(**{**expected, **cuts}), simulated=False
+        )
 
     return take

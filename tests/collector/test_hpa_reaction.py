@@ -104,13 +104,13 @@ def test_an_autoscaler_of_the_twin_reaches_the_log() -> None:
     run_virtual(main)
     events = [decode(message.subject, message.headers, message.data) for message in log.messages]
     looks = [event.data for event in events if event.type == Reaction.TYPE]
-    told = [item for look in looks for item in look.reactions]
-    changes = [item for item in told if item.kind is ReactionKind.HPA_CHANGE]
+    items = [item for look in looks for item in look.reactions]
+    changes = [item for item in items if item.kind is ReactionKind.HPA_CHANGE]
 
     assert changes, "the autoscaler's rescale never reached the log"
     assert (changes[0].object, changes[0].before) == ("default/HorizontalPodAutoscaler/web", 2)
     assert changes[0].after is not None
     assert changes[0].after > 2
-    kinds = [item.kind for item in told]
+    kinds = [item.kind for item in items]
     first = kinds.index(ReactionKind.HPA_CHANGE)
     assert ReactionKind.SCALE_UP in kinds[first:]

@@ -160,7 +160,7 @@ def test_what_is_over_the_limit_is_counted(look: Look) -> None:
 
 def test_an_outage_of_one_source_hides_nothing_for_good(look: Look) -> None:
     """The comparison goes back to the last cycle in which the source could be read."""
-    seen = LastTables()
+    last_tables = LastTables()
     names: list[Callable[[], ScriptedCluster]] = [
         lambda: ScriptedCluster(nodes=[node("a")]),
         _nodes_down,
@@ -169,8 +169,8 @@ def test_an_outage_of_one_source_hides_nothing_for_good(look: Look) -> None:
     told = []
     for make in names:
         snapshot = look(make())
-        told.append([item.kind for item in find_reactions(seen, snapshot, LIMIT)[0]])
-        seen = update_last_tables(seen, snapshot)
+        told.append([item.kind for item in find_reactions(last_tables, snapshot, LIMIT)[0]])
+        last_tables = update_last_tables(last_tables, snapshot)
     assert told == [[], [], [ReactionKind.NODE_GONE]]
 
 

@@ -219,8 +219,8 @@ def test_a_half_published_cycle_is_not_numbered_again() -> None:
     last = [event.seq for event in _events(log, SnapshotWorkloads)]
     assert len(last) == 3
     while _newest_type(log) != SnapshotWorkloads.TYPE:
-        gone = log.messages.pop()
-        del log.newest[gone.subject]
+        lost = log.messages.pop()
+        del log.newest[lost.subject]
     _run(_small(), 1.0, log)
     assert _events(log, Observation)[-1].cycle == 4
 

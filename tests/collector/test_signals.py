@@ -56,11 +56,14 @@ def test_a_signal_of_two_reads_is_as_old_as_the_older(look: Look, ages: dict[str
     """Whichever list came first, the ratio of both rests on what was true when the older was read."""
     snapshot = read_at(look(ScriptedCluster(nodes=[node("n1")])), **ages)
 
-    found = signals(snapshot)
+    signals_by_name = signals(snapshot)
 
-    assert found["node_requests"].age_seconds == 20.0
-    assert found["node_requests"].observed_time_seconds == snapshot.cluster_time_seconds - 20.0
-    assert found["pods"].age_seconds == ages["pods"]
+    assert signals_by_name["node_requests"].age_seconds == 20.0
+    assert (
+        signals_by_name["node_requests"].observed_time_seconds
+        == snapshot.cluster_time_seconds - 20.0
+    )
+    assert signals_by_name["pods"].age_seconds == ages["pods"]
 
 
 def test_every_list_counts_for_the_workloads(look: Look) -> None:

@@ -60,8 +60,8 @@ def compose_command() -> list[str]:
 
 def build(tag: str) -> None:
     """Build our image with this machine's pip settings, over this machine's network."""
-    given = [name for name in PIP_ARGUMENTS if os.environ.get(name)]
-    arguments = [word for name in given for word in ("--build-arg", f"{name}={os.environ[name]}")]
+    names = [name for name in PIP_ARGUMENTS if os.environ.get(name)]
+    arguments = [word for name in names for word in ("--build-arg", f"{name}={os.environ[name]}")]
     command = ["docker", "build", "--quiet", "--network", "host", *arguments]
     run([*command, "--file", "deploy/Dockerfile", "--tag", tag, "."], timeout=400)
 
@@ -81,8 +81,8 @@ class Stack:
     def container(self, service: str) -> dict[str, Any]:
         """Return what the engine knows of one service's container."""
         identity = self.compose("ps", "-q", service).strip()
-        found: list[dict[str, Any]] = json.loads(run(["docker", "inspect", identity]))
-        return found[0]
+        content: list[dict[str, Any]] = json.loads(run(["docker", "inspect", identity]))
+        return content[0]
 
     def address(self, service: str) -> str:
         """Return the address of a service in the project's network."""

@@ -110,7 +110,7 @@ async def until(bus: NatsBus, holds: Callable[[LogAudit], bool], what: str) -> L
 
 async def test_it_decides_and_its_page_answers(stack: Stack, bus: NatsBus) -> None:
     """Every layer speaks, decisions follow from snapshots, and the dashboard is published."""
-    found = await until(
+    actual = await until(
         bus, lambda one: one.decisions >= 2 and set(LAYERS) <= set(one.layers), "two decisions"
     )
     seconds = time.monotonic() - float(stack.environment["STARTED"])
@@ -120,7 +120,7 @@ async def test_it_decides_and_its_page_answers(stack: Stack, bus: NatsBus) -> No
     status = page.getresponse().status
     page.close()
 
-    assert [] == found.problems
+    assert [] == actual.problems
     assert 200 == status
 
 
@@ -154,8 +154,8 @@ def _status(url: str, folder: Path) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "foresail", *words], capture_output=True, text=True, check=False
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    content: dict[str, Any] = json.loads(done.stdout)
+    return content
 
 
 async def test_every_container_is_healthy_and_may_do_little(stack: Stack) -> None:

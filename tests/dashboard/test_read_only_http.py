@@ -111,11 +111,11 @@ async def test_one_event_is_served_whole(filled_log: FilledLog) -> None:
     """GET /api/events/<seq> gives attributes and data of a stored event; unknown ones are 404."""
     filled_log.fill(cycles(1))
     async with running(filled_log) as hub, client(hub) as http:
-        found = (await http.get("/api/events/11")).json()
+        content = (await http.get("/api/events/11")).json()
         gone = await http.get("/api/events/999")
         word = await http.get("/api/events/first")
-    assert found["attributes"]["type"] == "foresail.decision.v1"
-    assert found["data"]["rule"] == "safety_first"
+    assert content["attributes"]["type"] == "foresail.decision.v1"
+    assert content["data"]["rule"] == "safety_first"
     assert (gone.status_code, word.status_code) == (404, 404)
 
 

@@ -52,11 +52,11 @@ def test_the_interpreter_changes_no_byte(first: Path, tmp_path: Path) -> None:
 
 def test_the_first_differing_line_is_named(first: Path, tmp_path: Path) -> None:
     """The comparison can fail: another seed differs, and the line is shown."""
-    found = first_difference(
+    difference = first_difference(
         first, record(tmp_path, CASE, SEED + 1, running_interpreter(), ENVIRONMENTS[0])
     )
 
-    assert found is not None
-    assert found.startswith("line 1, byte ")
-    assert '"seed":5' in found
-    assert '"seed":6' in found
+    assert difference is not None
+    assert difference.startswith("line 1, byte ")
+    assert '"seed":5' in difference
+    assert '"seed":6' in difference

@@ -60,9 +60,9 @@ def test_the_readmes_flags_exist() -> None:
     unknown = [
         f"{verb} {flag}"
         for line in README.read_text(encoding="utf-8").splitlines()
-        if (found := re.search(r"\bforesail ([a-z-]+)([^`#|]*)", line)) and found[1] in verbs()
-        for verb in [found[1]]
-        for flag in re.findall(r"--[a-z-]+", found[2])
+        if (match := re.search(r"\bforesail ([a-z-]+)([^`#|]*)", line)) and match[1] in verbs()
+        for verb in [match[1]]
+        for flag in re.findall(r"--[a-z-]+", match[2])
         if flag not in _flags(verb)
     ]
 

@@ -151,9 +151,9 @@ def test_a_cluster_that_dies_is_said_everywhere(tmp_path: Path) -> None:
         assert done.returncode == ExitCode.DIFFERS
         assert outage["text"] in done.stdout
         stack.send_signal(signal.SIGINT)
-        said, _ = stack.communicate(timeout=90)
+        output, _ = stack.communicate(timeout=90)
         assert stack.returncode == ExitCode.DIFFERS
-        assert said.count("the cluster cannot be read since") >= 2
+        assert output.count("the cluster cannot be read since") >= 2
     finally:
         if twin.poll() is None:
             twin.kill()

@@ -63,11 +63,11 @@ def test_what_is_frozen_is_replaced(
     wait_until(lambda: not children_of(cli.folder), 10, "no process is left")
     recording = open_recording(cli.folder / "run.fslog")
     events = [decode(message.subject, message.headers, message.data).data for message in recording]
-    told = [event.text for event in events if event.TYPE == "foresail.run.error.v1"]
+    texts = [event.text for event in events if event.TYPE == "foresail.run.error.v1"]
     assert set(FROZEN) == {name for name in first if first[name] != last[name]}
     for name in FROZEN:
         assert f"{name} frozen: no sign of life for" in output
         assert "frozen" in ends[name]
-    assert [*FROZEN] == [text.split(" ")[0] for text in told]
+    assert [*FROZEN] == [text.split(" ")[0] for text in texts]
     assert 1 == max(Counter(message.headers["ce-id"] for message in recording).values())
     assert [] == audit(recording).problems

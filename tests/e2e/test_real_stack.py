@@ -97,13 +97,13 @@ def test_the_stack_survives_kills_and_obeys_its_operator(
 
 def _check_recording(path: Path) -> None:
     recording = open_recording(path)
-    found = audit(recording)
+    audit_result = audit(recording)
 
     assert recording.sealed
-    assert [] == found.problems
-    assert found.decisions == found.complete_chains
-    assert all(found.layers.get(layer) for layer in LAYERS)
-    assert found.decisions > 5
+    assert [] == audit_result.problems
+    assert audit_result.decisions == audit_result.complete_chains
+    assert all(audit_result.layers.get(layer) for layer in LAYERS)
+    assert audit_result.decisions > 5
 
 
 def test_a_run_with_an_end_ends_by_itself(

@@ -65,8 +65,8 @@ def foresail(
 
     def run(*words: str) -> tuple[int, str]:
         code = main(words)
-        said = capsys.readouterr()
-        return code, said.out + said.err
+        output = capsys.readouterr()
+        return code, output.out + output.err
 
     return run
 
@@ -90,19 +90,19 @@ def test_every_command_of_the_tutorial_works(
 
     def answered() -> bool:
         where = f"action.kind == '{PLAYED}' and action.target.name == 'rack-2'"
-        code, said = foresail("tap", "decision", "--since", "10m", "--where", where)
-        return code == 0 and "rack-2" in said
+        code, output = foresail("tap", "decision", "--since", "10m", "--where", where)
+        return code == 0 and "rack-2" in output
 
     wait_until(answered, 90, "agent A answers the failure")
     for command in rest:
         words = shorten(command)
         assert words[0] == "foresail"
-        code, said = foresail(*words[1:])
-        assert code == 0, f"{command}\n{said}"
+        code, output = foresail(*words[1:])
+        assert code == 0, f"{command}\n{output}"
         promised = SAYS[
             max((prefix for prefix in SAYS if command.startswith(prefix)), key=len, default="")
         ]
-        assert promised in said, f"{command}\n{said}"
+        assert promised in output, f"{command}\n{output}"
     assert "node failure" in foresail("timeline", "--list")[1]  # the same, live
     page = (cli.folder / "incident.html").read_text("utf-8")
     assert "rack-2" in page
@@ -111,12 +111,12 @@ def test_every_command_of_the_tutorial_works(
 
 def _attach(cli: Any, foresail: Foresail) -> None:
     """Whoever uses the printed login hears what is stored."""
-    found = json.loads(foresail("status", "--nats", "--json")[1])
-    file = cli.folder / found["login_file"]
+    content = json.loads(foresail("status", "--nats", "--json")[1])
+    file = cli.folder / content["login_file"]
     assert file.stat().st_mode & 0o077 == 0
     login = dict(line.split("=", 1) for line in file.read_text("utf-8").splitlines())
     assert login["NATS_PASSWORD"] not in foresail("status", "--nats")[1]
-    assert asyncio.run(_hear(login, found["subject"])).startswith("live.foresail.")
+    assert asyncio.run(_hear(login, content["subject"])).startswith("live.foresail.")
 
 
 async def _hear(login: dict[str, str], subject: str) -> str:

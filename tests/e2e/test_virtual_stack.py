@@ -39,11 +39,11 @@ def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[st
 
 def test_a_snapshot_becomes_an_outcome(virtual_run: tuple[Path, dict[str, Any]]) -> None:
     """Every decision's causes lead back to a snapshot, and no proposal is lost silently."""
-    found = audit(open_recording(virtual_run[0]))
+    audit_result = audit(open_recording(virtual_run[0]))
 
-    assert [] == found.problems
-    assert 29 <= found.decisions == found.complete_chains
-    assert 0 == found.proposals["undecided"]
+    assert [] == audit_result.problems
+    assert 29 <= audit_result.decisions == audit_result.complete_chains
+    assert 0 == audit_result.proposals["undecided"]
 
 
 def test_every_layer_speaks_in_every_cycle(virtual_run: tuple[Path, dict[str, Any]]) -> None:

@@ -142,6 +142,6 @@ def _field(one: Mapping[str, Any], name: str) -> Any:
 
 def _check(found: Mapping[str, Any], preconditions: Mapping[str, Any]) -> None:
     for name in ("uid", "resourceVersion"):
-        wanted = preconditions.get(name)
-        if wanted and wanted != found["metadata"][name]:
-            raise ClusterRefused(409, "Conflict", f"{name} is not {wanted}")
+        expected = preconditions.get(name)
+        if expected and expected != found["metadata"][name]:
+            raise ClusterRefused(409, "Conflict", f"{name} is not {expected}")

@@ -105,10 +105,10 @@ class Plant:
 
     def shown(self) -> dict[str, Any]:
         """Return the target node as the API shows it."""
-        found: dict[str, Any] = json.loads(
+        content: dict[str, Any] = json.loads(
             self.twin.request("GET", f"/api/v1/nodes/{self.node}", {}, b"")[1]
         )
-        return found
+        return content
 
     def sleep(self) -> Action:
         """Return the decision to put the node to sleep."""

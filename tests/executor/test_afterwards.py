@@ -199,11 +199,11 @@ async def test_verification_waits_for_its_cycles(seen: int, *, settled: bool) ->
     plant.see(seen)
     await plant.act()
 
-    found = plant.verifications()
-    assert len(found) == settled
+    verifications = plant.verifications()
+    assert len(verifications) == settled
     if settled:
-        assert found[0].observed_cycle == seen
-        assert found[0].lag_seconds == cycle_time(seen) - cycle_time(1)
+        assert verifications[0].observed_cycle == seen
+        assert verifications[0].lag_seconds == cycle_time(seen) - cycle_time(1)
 
 
 @pytest.mark.parametrize(
@@ -247,8 +247,11 @@ async def test_what_does_not_show_is_not_verified() -> None:
     plant.see(3)
     await plant.act()
 
-    (found,) = plant.verifications()
-    assert (found.status, found.reason) == (VerificationStatus.FAILED, Reason.NOT_OBSERVED)
+    (verifications,) = plant.verifications()
+    assert (verifications.status, verifications.reason) == (
+        VerificationStatus.FAILED,
+        Reason.NOT_OBSERVED,
+    )
     assert len(plant.executions()) == 2
 
 
@@ -261,8 +264,11 @@ async def test_shadow_mode_can_not_be_verified() -> None:
     plant.see(3, **PRESSED)
     await plant.act()
 
-    (found,) = plant.verifications()
-    assert (found.status, found.reason) == (VerificationStatus.UNVERIFIABLE, Reason.SHADOW_MODE)
+    (verifications,) = plant.verifications()
+    assert (verifications.status, verifications.reason) == (
+        VerificationStatus.UNVERIFIABLE,
+        Reason.SHADOW_MODE,
+    )
 
 
 async def test_a_cluster_that_is_away_delays_verification_and_rollback() -> None:
@@ -382,12 +388,12 @@ async def test_a_rollback_goes_backwards() -> None:
     plant.see(1)
     plant.decide(queue(), 1)
     await plant.act()
-    held = [server.objects[f"{JOBS}/{name}"]["spec"]["suspend"] for name in ("a", "b")]
+    suspended = [server.objects[f"{JOBS}/{name}"]["spec"]["suspend"] for name in ("a", "b")]
     undo(plant)
     await plant.act()
 
     names = [write.path.rsplit("/", 1)[-1] for write in server.writes()]
-    assert (held, names) == ([True, True], ["a", "b", "b", "a"])
+    assert (suspended, names) == ([True, True], ["a", "b", "b", "a"])
     for name in ("a", "b"):
         one = server.objects[f"{JOBS}/{name}"]
         assert one["spec"]["suspend"] is False

@@ -88,8 +88,8 @@ async def test_do_not_disrupt_counts_as_annotation_and_as_label(
     facts = await of_node(server)
 
     assert facts.node is not None
-    found = (facts.node.protected, facts.pods[0].protected, facts.workloads[0].protected)
-    assert found == (marked,) * 3
+    actual = (facts.node.protected, facts.pods[0].protected, facts.workloads[0].protected)
+    assert actual == (marked,) * 3
 
 
 async def test_the_queue_is_what_waits_for_a_node() -> None:

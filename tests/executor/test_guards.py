@@ -116,25 +116,25 @@ def test_only_the_newest_waiting_decision_is_executed() -> None:
 @pytest.mark.parametrize(("age", "cooling"), [(119.0, True), (120.0, False)])
 def test_cool_down_holds_for_its_seconds(age: float, cooling: bool) -> None:
     """The same kind and direction on the same target waits exactly the cool-down."""
-    asked = question(execution_before(age))
-    assert failed_reasons(asked) == [Reason.COOL_DOWN] * cooling
+    guard_question = question(execution_before(age))
+    assert failed_reasons(guard_question) == [Reason.COOL_DOWN] * cooling
 
 
 def test_cool_down_is_per_direction_and_target() -> None:
     """Another node, or the other direction, is not cooling down."""
     assert failed_reasons(question(execution_before(1.0, target="node-1"))) == []
     opposite = OperationPlan(operations=(), text="", direction="on")
-    asked = question(execution_before(1.0), of=due(score=0.9), plan=opposite)
-    assert failed_reasons(asked) == []
+    guard_question = question(execution_before(1.0), of=due(score=0.9), plan=opposite)
+    assert failed_reasons(guard_question) == []
 
 
 @pytest.mark.parametrize(("age", "cooling"), [(179.0, True), (180.0, False)])
 def test_a_failed_target_rests_longer(age: float, cooling: bool) -> None:
     """After a failure any kind waits on that target."""
-    asked = question(
+    guard_question = question(
         execution_before(age, kind=ActionKind.DVFS, succeeded=False, direction="limit")
     )
-    assert failed_reasons(asked) == [Reason.COOL_DOWN_AFTER_FAILURE] * cooling
+    assert failed_reasons(guard_question) == [Reason.COOL_DOWN_AFTER_FAILURE] * cooling
 
 
 @pytest.mark.parametrize(("count", "full"), [(2, False), (3, True)])
@@ -158,8 +158,8 @@ def test_cap_per_namespace(count: int, full: bool) -> None:
     ]
     operation = Operation(verb=Verb.SCALE, resource="deployments", namespace="a", name="w", text="")
     plan = OperationPlan(operations=(operation,), text="", direction="up")
-    asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
-    assert failed_reasons(asked) == [Reason.CAP_PER_NAMESPACE] * full
+    guard_question = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
+    assert failed_reasons(guard_question) == [Reason.CAP_PER_NAMESPACE] * full
 
 
 @pytest.mark.parametrize(("count", "full"), [(2, False), (3, True)])
@@ -172,8 +172,8 @@ def test_cap_per_workload(count: int, full: bool) -> None:
         for one in range(count)
     ]
     plan = OperationPlan(operations=(), text="", direction="up", workloads=("w",))
-    asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
-    assert failed_reasons(asked) == [Reason.CAP_PER_WORKLOAD] * full
+    guard_question = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
+    assert failed_reasons(guard_question) == [Reason.CAP_PER_WORKLOAD] * full
 
 
 @pytest.mark.parametrize(("count", "full"), [(9, False), (10, True)])
@@ -203,16 +203,16 @@ def test_budget_schedule_covers_its_hours_also_over_midnight() -> None:
 def test_ping_pong_needs_a_higher_score(score: float, refused: bool) -> None:
     """Undoing a recent action is refused unless severity has risen."""
     plan = OperationPlan(operations=(), text="", direction="on")
-    asked = question(execution_before(899.0), of=due(score=score), plan=plan)
-    assert failed_reasons(asked) == [Reason.PING_PONG] * refused
+    guard_question = question(execution_before(899.0), of=due(score=score), plan=plan)
+    assert failed_reasons(guard_question) == [Reason.PING_PONG] * refused
     assert failed_reasons(question(execution_before(900.0), of=due(score=score), plan=plan)) == []
 
 
 @pytest.mark.parametrize(("available", "refused"), [(51, False), (50, True)])
 def test_enough_ready_nodes_stay(available: int, refused: bool) -> None:
     """Half of the nodes must stay available after one more sleeps."""
-    seen = ClusterSummary(cycle=10, nodes=100, nodes_available=available)
-    assert failed_reasons(question(seen=seen)) == [Reason.LAST_READY_NODES] * refused
+    summary = ClusterSummary(cycle=10, nodes=100, nodes_available=available)
+    assert failed_reasons(question(seen=summary)) == [Reason.LAST_READY_NODES] * refused
 
 
 def number(asked: Question, guard: str) -> float | None:
@@ -237,20 +237,20 @@ def test_another_kind_on_the_same_target_is_not_cooling_down() -> None:
 
 def test_cool_down_states_the_age_of_the_newest() -> None:
     """Of several executions that still count the newest decides how long is left to wait."""
-    asked = question(execution_before(110.0), execution_before(30.0))
+    guard_question = question(execution_before(110.0), execution_before(30.0))
 
-    assert failed_reasons(asked) == [Reason.COOL_DOWN]
-    assert number(asked, "cool_down") == 30.0
+    assert failed_reasons(guard_question) == [Reason.COOL_DOWN]
+    assert number(guard_question, "cool_down") == 30.0
 
 
 def test_failed_executions_count_for_budget_and_caps() -> None:
     """A failed execution may have disrupted its node: it frees nothing."""
     history = [execution_before(300.0, target=f"n{one}", succeeded=False) for one in range(10)]
 
-    asked = question(*history)
+    guard_question = question(*history)
 
-    assert failed_reasons(asked) == [Reason.BUDGET_EXHAUSTED]
-    assert number(asked, "budget") == 10
+    assert failed_reasons(guard_question) == [Reason.BUDGET_EXHAUSTED]
+    assert number(guard_question, "budget") == 10
     on_node = [execution_before(300.0 + one, direction="on", succeeded=False) for one in range(3)]
     assert Reason.CAP_PER_NODE in failed_reasons(question(*on_node))
 
@@ -259,10 +259,10 @@ def test_an_execution_that_was_taken_back_frees_its_budget() -> None:
     """The node is as it was, so another one may be disrupted."""
     history = [execution_before(300.0, target=f"n{one}", rolled_back=one == 0) for one in range(10)]
 
-    asked = question(*history)
+    guard_question = question(*history)
 
-    assert failed_reasons(asked) == []
-    assert number(asked, "budget") == 9
+    assert failed_reasons(guard_question) == []
+    assert number(guard_question, "budget") == 9
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -271,9 +271,9 @@ def test_of_several_budgets_the_strictest_counts(order: int) -> None:
     budgets = (Budget(nodes="50%"), Budget(nodes="1"))[::order]
     history = (execution_before(300.0, target="n1"),)
 
-    asked = question(*history, policy=ExecutorSettings(budgets=budgets))
+    guard_question = question(*history, policy=ExecutorSettings(budgets=budgets))
 
-    assert failed_reasons(asked) == [Reason.BUDGET_EXHAUSTED]
+    assert failed_reasons(guard_question) == [Reason.BUDGET_EXHAUSTED]
 
 
 def test_a_budget_covers_its_kinds_and_hours_only() -> None:
@@ -301,10 +301,10 @@ def test_of_several_namespaces_the_fullest_counts() -> None:
     )
     plan = OperationPlan(operations=operations, text="", direction="up")
 
-    asked = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
+    guard_question = question(*history, of=due(ActionKind.REPLICATE), plan=plan)
 
-    assert failed_reasons(asked) == [Reason.CAP_PER_NAMESPACE]
-    assert number(asked, "cap_per_namespace") == 10
+    assert failed_reasons(guard_question) == [Reason.CAP_PER_NAMESPACE]
+    assert number(guard_question, "cap_per_namespace") == 10
 
 
 def test_waking_a_node_needs_no_ready_nodes() -> None:
@@ -323,10 +323,12 @@ def test_what_must_stay_ready_is_rounded_up_and_never_none(
     nodes: int, ratio: float, available: int, *, refused: bool
 ) -> None:
     """Half of five is three; and one node stays even where none would be demanded."""
-    seen = ClusterSummary(cycle=10, nodes=nodes, nodes_available=available)
+    summary = ClusterSummary(cycle=10, nodes=nodes, nodes_available=available)
     policy = ExecutorSettings(least_ready_ratio=ratio)
 
-    assert failed_reasons(question(seen=seen, policy=policy)) == [Reason.LAST_READY_NODES] * refused
+    assert (
+        failed_reasons(question(seen=summary, policy=policy)) == [Reason.LAST_READY_NODES] * refused
+    )
 
 
 ON = OperationPlan(operations=(), text="", direction="on")
@@ -343,9 +345,9 @@ def test_only_what_would_be_undone_is_ping_pong(other: dict[str, Any]) -> None:
 
 def test_the_newest_of_what_would_be_undone_is_named() -> None:
     """Its age is what the log shows."""
-    asked = question(execution_before(400.0), execution_before(200.0), plan=ON)
+    guard_question = question(execution_before(400.0), execution_before(200.0), plan=ON)
 
-    assert number(asked, "ping_pong") == 200.0
+    assert number(guard_question, "ping_pong") == 200.0
 
 
 @pytest.mark.parametrize(("moved", "again"), [("shop/Job/a", True), ("shop/Job/b", False)])
@@ -358,9 +360,9 @@ def test_a_workload_is_not_moved_twice(moved: str, *, again: bool) -> None:
     )
     plan = OperationPlan(operations=(), text="", direction="move", workloads=(moved,))
 
-    asked = question(before, of=due(ActionKind.MIGRATE), plan=plan)
+    guard_question = question(before, of=due(ActionKind.MIGRATE), plan=plan)
 
-    assert failed_reasons(asked) == [Reason.PING_PONG] * again
+    assert failed_reasons(guard_question) == [Reason.PING_PONG] * again
 
 
 def test_closing_and_opening_undo_each_other() -> None:
@@ -370,5 +372,5 @@ def test_closing_and_opening_undo_each_other() -> None:
             400.0, kind=ActionKind.ADMISSION, target="pending", direction=first
         )
         plan = OperationPlan(operations=(), text="", direction=then)
-        asked = question(before, of=due(ActionKind.ADMISSION, target="pending"), plan=plan)
-        assert failed_reasons(asked) == [Reason.PING_PONG]
+        guard_question = question(before, of=due(ActionKind.ADMISSION, target="pending"), plan=plan)
+        assert failed_reasons(guard_question) == [Reason.PING_PONG]

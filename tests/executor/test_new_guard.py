@@ -51,8 +51,8 @@ def question() -> Question:
         score=0.5,
         cluster_time_seconds=0.0,
     )
-    seen = ClusterSummary(cycle=1, nodes=3, nodes_available=3)
-    return Question(due, Ledger(seen=seen, due=(due,)), ExecutorSettings(), 0.0)
+    summary = ClusterSummary(cycle=1, nodes=3, nodes_available=3)
+    return Question(due, Ledger(seen=summary, due=(due,)), ExecutorSettings(), 0.0)
 
 
 @pytest.mark.parametrize("stage", Stage)

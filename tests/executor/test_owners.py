@@ -103,8 +103,8 @@ async def test_nothing_marked_is_nothing_protected() -> None:
 async def test_each_kind_of_owner_protects(kind: str, resource: str, version: str) -> None:
     """Whatever kind the marked owner is of, it is read where the API keeps it."""
     api = Scripted(**{f"/apis/{version}/namespaces/shop/{resource}/o": meta(**MARK)})
-    found = await marks(api, pod((version, kind, "o")))
-    assert found == [(f"{kind.lower()} o", "karpenter.sh/do-not-disrupt=true")]
+    actual = await marks(api, pod((version, kind, "o")))
+    assert actual == [(f"{kind.lower()} o", "karpenter.sh/do-not-disrupt=true")]
 
 
 async def test_an_owner_of_another_kind_is_found_by_what_the_api_serves() -> None:
@@ -118,8 +118,8 @@ async def test_an_owner_of_another_kind_is_found_by_what_the_api_serves() -> Non
             f"{group}/namespaces/shop/rollouts/web": meta(**MARK),
         }
     )
-    found = await marks(api, pod(("apps/v1", "ReplicaSet", "r")))
-    assert found == [("rollout web", "karpenter.sh/do-not-disrupt=true")]
+    actual = await marks(api, pod(("apps/v1", "ReplicaSet", "r")))
+    assert actual == [("rollout web", "karpenter.sh/do-not-disrupt=true")]
 
 
 @pytest.mark.parametrize(

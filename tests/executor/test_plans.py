@@ -67,27 +67,27 @@ def expect_refusal(kind: ActionKind, facts: Facts, **parameters: Any) -> Reason:
     return found.reason
 
 
-@pytest.mark.parametrize(("kind", "parameters", "wanted"), LIMITS)
+@pytest.mark.parametrize(("kind", "parameters", "expected"), LIMITS)
 def test_limits_are_annotations_with_their_undo(
-    kind: ActionKind, parameters: dict[str, float], wanted: dict[str, str]
+    kind: ActionKind, parameters: dict[str, float], expected: dict[str, str]
 ) -> None:
     """A limit on a node states its annotations and can be taken back to none."""
     operation = expect_plan(kind, Facts(time_seconds=0, node=node()), **parameters).operations[0]
-    names = {f"foresail.dev/{name}": value for name, value in wanted.items()}
+    names = {f"foresail.dev/{name}": value for name, value in expected.items()}
     assert json.loads(operation.patch)["metadata"]["annotations"] == names
     assert json.loads(operation.undo)["metadata"]["annotations"] == dict.fromkeys(names)
     assert ("taints" in operation.patch) == (kind is ActionKind.RESOURCE_CAP)
     assert (operation.resource_version == "7") == (kind is ActionKind.RESOURCE_CAP)
 
 
-@pytest.mark.parametrize(("kind", "parameters", "wanted"), LIMITS[:3])
+@pytest.mark.parametrize(("kind", "parameters", "expected"), LIMITS[:3])
 def test_a_limit_that_is_set_is_not_set_again(
-    kind: ActionKind, parameters: dict[str, float], wanted: dict[str, str]
+    kind: ActionKind, parameters: dict[str, float], expected: dict[str, str]
 ) -> None:
     """A node that has the limit already is left alone."""
-    there = node(annotations={f"foresail.dev/{name}": value for name, value in wanted.items()})
-    found = expect_refusal(kind, Facts(time_seconds=0, node=there), **parameters)
-    assert found is Reason.ALREADY_IN_STATE
+    there = node(annotations={f"foresail.dev/{name}": value for name, value in expected.items()})
+    refusal = expect_refusal(kind, Facts(time_seconds=0, node=there), **parameters)
+    assert refusal is Reason.ALREADY_IN_STATE
 
 
 @pytest.mark.parametrize("kind", [row[0] for row in LIMITS] + [ActionKind.MIGRATE])
@@ -134,10 +134,10 @@ def test_replicate_refuses_without_a_deployment_or_when_protected() -> None:
     bare = Facts(time_seconds=0, node=node(), pods=(pod("a", "default/Job/j"),))
     assert expect_refusal(ActionKind.REPLICATE, bare) is Reason.NO_WORKLOAD
     system = "kube-system/Deployment/dns"
-    kept = Facts(
+    facts = Facts(
         time_seconds=0, node=node(), pods=(pod("a", system),), workloads=(workload(system),)
     )
-    assert expect_refusal(ActionKind.REPLICATE, kept) is Reason.PROTECTED
+    assert expect_refusal(ActionKind.REPLICATE, facts) is Reason.PROTECTED
 
 
 def test_migrate_evicts_the_largest_movable_pods_by_uid() -> None:

@@ -45,10 +45,10 @@ def failed_numbers(
     *reaches: Reach, scope: Scope = SHOP, **settings: Any
 ) -> dict[str, float | None]:
     """Return the measured number of each guard that fails."""
-    asked = question(*reaches, scope=scope, **settings)
+    guard_question = question(*reaches, scope=scope, **settings)
     return {
         check.guard: check.measured
-        for check in ask_guards(Stage.BEFORE_WRITING, asked)
+        for check in ask_guards(Stage.BEFORE_WRITING, guard_question)
         if not check.passed
     }
 
@@ -98,8 +98,10 @@ def test_names_are_exact(namespace: str) -> None:
 
 def test_every_object_outside_is_counted() -> None:
     """The measured number is how many objects lie outside, and the first one is named."""
-    asked = question(evicts(pod("a", "x")), evicts(pod("b", "x")), evicts(pod()))
-    (answer,) = [check for check in ask_guards(Stage.BEFORE_WRITING, asked) if not check.passed]
+    guard_question = question(evicts(pod("a", "x")), evicts(pod("b", "x")), evicts(pod()))
+    (answer,) = [
+        check for check in ask_guards(Stage.BEFORE_WRITING, guard_question) if not check.passed
+    ]
 
     assert (answer.measured, answer.limit, answer.unit) == (2, 0, "objects")
     assert answer.reason is Reason.NAMESPACE_NOT_NAMED
@@ -201,8 +203,8 @@ def test_what_may_be_written_in_each_mode(
     expected: tuple[str, ...] | None,
 ) -> None:
     """Everything only in the embedded cluster, or as a dry run without names; no names are no rights."""
-    found = scope_of(ExecutorSettings(namespaces=names), mode, simulated=simulated)
-    assert found.namespaces == expected
+    scope = scope_of(ExecutorSettings(namespaces=names), mode, simulated=simulated)
+    assert scope.namespaces == expected
 
 
 @pytest.mark.parametrize(
@@ -242,7 +244,7 @@ def test_signs_of_the_control_plane(labels: list[str], taints: list[str], found:
 
 
 @pytest.mark.parametrize(
-    ("verb", "wanted", "removes"),
+    ("verb", "expected", "removes"),
     [
         (Verb.SCALE, {"replicas": 4}, False),
         (Verb.SCALE, {"replicas": 3}, False),
@@ -257,9 +259,11 @@ def test_signs_of_the_control_plane(labels: list[str], taints: list[str], found:
         (Verb.DELETE, {}, True),
     ],
 )
-def test_which_writes_end_pods(verb: Verb, wanted: dict[str, Any], removes: bool) -> None:
+def test_which_writes_end_pods(verb: Verb, expected: dict[str, Any], removes: bool) -> None:
     """Fewer replicas, a suspended Job, or a field that nobody knows to be harmless."""
-    given = {**wanted, "patch": json.dumps(wanted["patch"])} if "patch" in wanted else wanted
+    given = (
+        {**expected, "patch": json.dumps(expected["patch"])} if "patch" in expected else expected
+    )
     operation = Operation(
         verb=verb, resource="deployments", namespace="shop", name="web", text="", **given
     )
@@ -284,12 +288,12 @@ def test_what_is_forbidden_is_struck_out_and_nothing_else() -> None:
         replicas=1,
     )
     facts = Facts(time_seconds=0.0, node=node, pods=pods, workloads=(job,))
-    asked = question(writes(worker("n")), evicts(pod("a", marked=MARK)), evicts(pod("b")))
-    left = strike_out_forbidden(facts, asked)
+    guard_question = question(writes(worker("n")), evicts(pod("a", marked=MARK)), evicts(pod("b")))
+    left = strike_out_forbidden(facts, guard_question)
 
     assert left is not None
     assert [pod.protected for pod in left.pods] == [True, False, True]
     assert left.node is not None
     assert not left.node.writable
     assert left.workloads[0].protected
-    assert strike_out_forbidden(left, asked) is None
+    assert strike_out_forbidden(left, guard_question) is None

@@ -100,8 +100,8 @@ def test_drawn_sizes_bring_about_the_same(index: int) -> None:
         plan = plan_phase(phase, MIXED, 0, settings)
         assert plan.reason is None, plan.text
         decision = _decision_after(plan, MIXED)
-        found = (decision.action.agent, decision.action.kind, decision.rule)
-        assert found == (phase.agent, phase.kind, phase.rule)
+        actual = (decision.action.agent, decision.action.kind, decision.rule)
+        assert actual == (phase.agent, phase.kind, phase.rule)
 
 
 @pytest.mark.parametrize("index", range(9))

@@ -54,14 +54,14 @@ def explain(three_cycles: Theatre, tmp_path: Path, capsys: pytest.CaptureFixture
 
     def run(*arguments: str, code: int = 0) -> str:
         assert main(["explain", *arguments, "--recording", str(file)]) == code
-        said = capsys.readouterr()
-        return said.out if code == 0 else said.err
+        output = capsys.readouterr()
+        return output.out if code == 0 else output.err
 
     return run
 
 
 @pytest.mark.parametrize(
-    ("wanted", "cycle"),
+    ("expected", "cycle"),
     [
         ((), 3),
         (("last",), 3),
@@ -76,13 +76,13 @@ def explain(three_cycles: Theatre, tmp_path: Path, capsys: pytest.CaptureFixture
     ],
 )
 def test_a_decision_is_named_by_number_or_time(
-    explain: Explain, wanted: tuple[str, ...], cycle: int | None
+    explain: Explain, expected: tuple[str, ...], cycle: int | None
 ) -> None:
     """A time means the newest decision at that time; one before the first is refused."""
     if cycle is None:
-        assert "the first decision is of 2026-01-01T00:00:10" in explain(*wanted, code=2)
+        assert "the first decision is of 2026-01-01T00:00:10" in explain(*expected, code=2)
     else:
-        assert explain(*wanted).startswith(f"cycle {cycle} ")
+        assert explain(*expected).startswith(f"cycle {cycle} ")
 
 
 def test_a_decision_is_named_by_its_id(explain: Explain, three_cycles: Theatre) -> None:
@@ -91,32 +91,32 @@ def test_a_decision_is_named_by_its_id(explain: Explain, three_cycles: Theatre) 
     assert explain(second.id).startswith("cycle 2 ")
 
 
-@pytest.mark.parametrize("wanted", ["77", "yesterday", "25:00"])
-def test_what_does_not_exist_is_one_line(explain: Explain, wanted: str) -> None:
+@pytest.mark.parametrize("expected", ["77", "yesterday", "25:00"])
+def test_what_does_not_exist_is_one_line(explain: Explain, expected: str) -> None:
     """Exit code 2, with what could be given instead."""
-    said = explain(wanted, code=2)
-    assert "there is no such" in said
-    assert len(said.splitlines()) == 1
+    text = explain(expected, code=2)
+    assert "there is no such" in text
+    assert len(text.splitlines()) == 1
 
 
 def test_shadow_models_are_shown_beside_the_active_one(explain: Explain) -> None:
     """What would have been said stands below what was, with its own threshold."""
-    said = " ".join(explain("2").split())
-    assert "shadow 1 risk borg-risk/0123456789ab, 900 s (probability, acts >= 0.2)" in said
-    assert "highest of 2: node-1 0.31" in said
+    text = " ".join(explain("2").split())
+    assert "shadow 1 risk borg-risk/0123456789ab, 900 s (probability, acts >= 0.2)" in text
+    assert "highest of 2: node-1 0.31" in text
 
 
 def test_json_holds_the_whole_story(explain: Explain) -> None:
     """Every part is there with its seq; tables are left to `tap`."""
-    found = json.loads(explain("2", "--json"))
+    content = json.loads(explain("2", "--json"))
 
-    assert found["cycle"] == 2
-    assert found["decision"]["data"]["rule"] == "safety_first"
-    assert [prediction["type"].split(".")[2] for prediction in found["predictions"]] == [
+    assert content["cycle"] == 2
+    assert content["decision"]["data"]["rule"] == "safety_first"
+    assert [prediction["type"].split(".")[2] for prediction in content["predictions"]] == [
         "risk",
         "demand",
         "shadow",
     ]
-    assert {proposal["seq"] > 0 for proposal in found["proposals"]} == {True}
-    assert "nodes" not in found["observation"]["data"]
-    assert found["executions"][-1]["data"]["phase"] == "refused"
+    assert {proposal["seq"] > 0 for proposal in content["proposals"]} == {True}
+    assert "nodes" not in content["observation"]["data"]
+    assert content["executions"][-1]["data"]["phase"] == "refused"

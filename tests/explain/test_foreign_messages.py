@@ -36,7 +36,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected_text"),
     [
         (("explain", "1"), "this version cannot read 900"),
         (("tap",), "901  foresail.test.reaction  not an event"),
@@ -45,11 +45,11 @@ def file(tmp_path: Path) -> Path:
     ],
 )
 def test_what_cannot_be_read_is_named(
-    file: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+    file: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected_text: str
 ) -> None:
     """No verb breaks on it, and each shows what it can."""
     assert main([*arguments, "--recording", str(file)]) == 0
-    assert said in capsys.readouterr().out
+    assert expected_text in capsys.readouterr().out
 
 
 def test_json_lists_what_cannot_be_read(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,11 +113,13 @@ def test_what_repeats_itself_is_one_entry(explain: Explain) -> None:
 
 def test_json_holds_the_answer_with_positions(explain: Explain) -> None:
     """Every change, reaction and execution names its event; decisions name their cycles."""
-    found = json.loads(explain(play_incident("node-failure").recording, "node", "rack-1", "--json"))
-    assert (found["kind"], found["name"], found["decisions"]) == ("node", "rack-1", [1])
-    assert all(entry["seq"] > 0 for entry in found["entries"])
-    assert [entry["time_seconds"] for entry in found["entries"]] == sorted(
-        entry["time_seconds"] for entry in found["entries"]
+    content = json.loads(
+        explain(play_incident("node-failure").recording, "node", "rack-1", "--json")
+    )
+    assert (content["kind"], content["name"], content["decisions"]) == ("node", "rack-1", [1])
+    assert all(entry["seq"] > 0 for entry in content["entries"])
+    assert [entry["time_seconds"] for entry in content["entries"]] == sorted(
+        entry["time_seconds"] for entry in content["entries"]
     )
 
 

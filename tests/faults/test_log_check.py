@@ -164,12 +164,12 @@ PLANTED: dict[str, tuple[LogDefect, Callable[[Log], Log]]] = {
 
 def test_an_undisturbed_log_has_no_problem(log: Log) -> None:
     """A good log passes, and the check has really looked at it."""
-    found = check(log)
+    log_check = check(log)
 
-    assert [] == found.problems
-    assert len(log) == found.events
-    assert found.decided == found.observed > 20
-    assert found.executed > 0
+    assert [] == log_check.problems
+    assert len(log) == log_check.events
+    assert log_check.decided == log_check.observed > 20
+    assert log_check.executed > 0
 
 
 @pytest.mark.parametrize("planted", PLANTED)
@@ -177,9 +177,9 @@ def test_a_planted_defect_is_found(log: Log, planted: str) -> None:
     """Each defect, planted alone, is named."""
     defect, plant = PLANTED[planted]
 
-    found = check(plant(log))
+    log_check = check(plant(log))
 
-    assert defect in {problem.defect for problem in found.problems}, found.problems[:5]
+    assert defect in {problem.defect for problem in log_check.problems}, log_check.problems[:5]
 
 
 def test_holes_are_allowed_only_where_asked(log: Log) -> None:

@@ -90,9 +90,9 @@ async def test_a_watched_log_that_lost_something_is_noticed(tmp_path: Path) -> N
     """What an outside reader saw is compared with what is stored at the end."""
     stack = LiveStack(tmp_path, seed=SEED)
     await stack.start(cycles=1)
-    seen = list(stack.watch.messages)
+    messages = list(stack.watch.messages)
     await stack.stop()
-    held = await stack.log_after()
+    log = await stack.log_after()
 
-    assert [] == lost_messages(seen, held)
-    assert [seen[3]] == lost_messages(seen, [*held[:3], *held[4:]])
+    assert [] == lost_messages(messages, log)
+    assert [messages[3]] == lost_messages(messages, [*log[:3], *log[4:]])

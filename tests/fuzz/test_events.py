@@ -43,8 +43,8 @@ def examples() -> Mapping[str, list[Encoded]]:
         given_flags = {f"run.{name}": value for name, value in flags.items()}
         run_virtual_stack(resolve(None, {}, {**given_flags, "run.exercise": True}), quiet=True)
         for message in open_recording(path):
-            one = Encoded(message.subject, message.headers, message.data)
-            found[attributes_of(message.headers)["type"]].append(one)
+            encoded = Encoded(message.subject, message.headers, message.data)
+            found[attributes_of(message.headers)["type"]].append(encoded)
     about = {"run_id": "r", "process": "lab"}
     for made in (
         RunArtifact(**about, label="model", file_name="m.json"),

@@ -126,11 +126,11 @@ def test_amounts_of_any_form(data: st.DataObject) -> None:
     }
     pod = msgspec.convert({"spec": spec}, Pod)
     try:
-        found = effective_request(pod.spec)
+        request = effective_request(pod.spec)
         count_gpus(pod.spec.overhead)
     except ValueError:
         return
-    assert found.cpu_cores == found.cpu_cores
+    assert request.cpu_cores == request.cpu_cores
 
 
 class Serving:
@@ -154,8 +154,8 @@ async def test_a_cluster_of_any_form(lists: Any, data: st.DataObject) -> None:
         bodies[PATHS[kind]] = data.draw(mutations(lists[kind]).map(dump_json))
     reading = await read_every_list(Serving(bodies), 0.0)
     cuts = SnapshotLimits(since_seconds=0.0, failed_pod_seconds=600.0, listed_pods=100)
-    found = assemble(reading, 1_767_229_200.0, cuts, simulated=True)
+    actual = assemble(reading, 1_767_229_200.0, cuts, simulated=True)
 
-    assert len(PATHS) == len(found.sources)
-    for source in found.sources:
+    assert len(PATHS) == len(actual.sources)
+    for source in actual.sources:
         assert source.ok or source.message

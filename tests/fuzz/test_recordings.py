@@ -131,7 +131,7 @@ def test_a_frame_that_unpacks_to_gigabytes_is_refused() -> None:
     bomb = zstandard.ZstdCompressor(level=1).compressobj()
     part = b"\0" * 2**20
     packed = b"".join(bomb.compress(part) for _ in range(200)) + bomb.flush()
-    found = read(whole() + packed)
+    actual = read(whole() + packed)
 
-    assert found is not None
-    assert found[2]
+    assert actual is not None
+    assert actual[2]

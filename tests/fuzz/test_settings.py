@@ -89,12 +89,12 @@ def test_handed_settings_of_any_form(group: str, data: st.DataObject) -> None:
     """ConfigError is the only refusal of FORESAIL_SETTINGS; what is accepted is handed on equal."""
     text = data.draw(broken_encodings(DEFAULTS[group])).decode("utf-8", "surrogateescape")
     try:
-        found = settings_from({"FORESAIL_SETTINGS": text}, GROUPS[group])
+        settings = settings_from({"FORESAIL_SETTINGS": text}, GROUPS[group])
     except ConfigError as error:
         one_line(error)
         return
-    again = found.model_dump_json()
-    assert found == settings_from({"FORESAIL_SETTINGS": again}, GROUPS[group])
+    again = settings.model_dump_json()
+    assert settings == settings_from({"FORESAIL_SETTINGS": again}, GROUPS[group])
 
 
 @FUZZ
@@ -102,10 +102,10 @@ def test_handed_settings_of_any_form(group: str, data: st.DataObject) -> None:
 def test_a_duration_of_any_form(text: str) -> None:
     """A duration is a finite number of seconds or refused."""
     try:
-        found = seconds(text)
+        actual = seconds(text)
     except argparse.ArgumentTypeError:
         return
-    assert 0 <= found < float("inf")
+    assert 0 <= actual < float("inf")
 
 
 @FUZZ

@@ -33,12 +33,12 @@ def test_any_name_is_one_token(cluster: str, names: list[str]) -> None:
 def test_a_broken_subject_is_refused(text: str) -> None:
     """ValueError is the only refusal; what is accepted names a cluster and a layer."""
     try:
-        found = subjects.parse(text)
+        actual = subjects.parse(text)
     except ValueError:
         return
-    assert found.cluster
-    assert found.layer
-    assert found == subjects.parse(subjects.build(found.cluster, found.tokens))
+    assert actual.cluster
+    assert actual.layer
+    assert actual == subjects.parse(subjects.build(actual.cluster, actual.tokens))
 
 
 @FUZZ

@@ -67,11 +67,11 @@ def test_headers_of_any_form(changed: dict[str, str]) -> None:
 def test_a_time_stamp_of_any_form(text: str) -> None:
     """A time stamp is exact to the nanosecond or refused."""
     try:
-        found = nanoseconds(text)
+        actual = nanoseconds(text)
     except ValueError:
         return
     whole = datetime.fromisoformat(text[:19]).replace(tzinfo=UTC)
-    assert 0 <= found - int(whole.timestamp()) * 10**9 < 10**9
+    assert 0 <= actual - int(whole.timestamp()) * 10**9 < 10**9
 
 
 @FUZZ

@@ -84,10 +84,10 @@ def test_passwords_are_kept_on_request(tmp_path: Path) -> None:
     main([*GENERATE, str(tmp_path)], IDENTITIES)
     first = (tmp_path / "server" / "accounts.conf").read_text()
     main([*GENERATE, str(tmp_path), "--keep"], IDENTITIES)
-    kept = (tmp_path / "server" / "accounts.conf").read_text()
+    text = (tmp_path / "server" / "accounts.conf").read_text()
     main([*GENERATE, str(tmp_path)], IDENTITIES)
 
-    assert first == kept != (tmp_path / "server" / "accounts.conf").read_text()
+    assert first == text != (tmp_path / "server" / "accounts.conf").read_text()
 
 
 def test_a_login_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_folder_that_cannot_be_written_is_named(
     (tmp_path / "server").write_text("a file where a folder belongs")
 
     assert 2 == main([*GENERATE, str(tmp_path)], IDENTITIES)
-    said = capsys.readouterr().err
-    assert 1 == said.count("\n")
-    assert "--out" in said
-    assert "server" in said
+    output = capsys.readouterr().err
+    assert 1 == output.count("\n")
+    assert "--out" in output
+    assert "server" in output

@@ -34,14 +34,14 @@ def owners(kind: type[EventData]) -> set[str]:
 @pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.TYPE)
 def test_every_event_has_the_owner_that_its_schema_names(kind: type[EventData]) -> None:
     """A type that names its producer can be published by that identity and nobody else."""
-    found = owners(kind)
+    actual = owners(kind)
 
     if kind.PRODUCER == "*":
-        assert found
+        assert actual
     elif kind.PRODUCER == "agent":
-        assert found == {f"agent-{agent}" for agent in agent_names()}
+        assert actual == {f"agent-{agent}" for agent in agent_names()}
     else:
-        assert found == {kind.PRODUCER}
+        assert actual == {kind.PRODUCER}
 
 
 def test_no_subject_has_two_owners() -> None:

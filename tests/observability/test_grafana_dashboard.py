@@ -35,9 +35,9 @@ def test_the_file_is_what_the_generator_writes() -> None:
 def test_every_panel_asks_for_a_number_that_exists() -> None:
     """A renamed metric leaves no empty panel behind."""
     offered = _offered_metrics()
-    asked = {name for panel in PANELS for name in re.findall(r"foresail_\w+", panel.query)}
+    names = {name for panel in PANELS for name in re.findall(r"foresail_\w+", panel.query)}
 
-    assert set() == {re.sub(r"_(total|bucket)$", "", name) for name in asked} - offered
+    assert set() == {re.sub(r"_(total|bucket)$", "", name) for name in names} - offered
 
 
 def test_panels_group_by_and_name_labels_that_metrics_have() -> None:

@@ -74,7 +74,7 @@ async def test_every_panel_is_answered_with_data(tmp_path: Path) -> None:
     ):
         work = asyncio.create_task(working(bus))
         asked = queries(DASHBOARD)
-        found = await answer_all(asked, running)
+        actual = await answer_all(asked, running)
         wrong = [
             replace(asked[0], expression="foresail_is_ready"),
             replace(asked[0], labels=("process",)),
@@ -83,8 +83,8 @@ async def test_every_panel_is_answered_with_data(tmp_path: Path) -> None:
         refused = [one.objection for one in await _once(wrong, running)]
         work.cancel()
 
-    assert [] == [(one.asked.panel, one.objection) for one in found if one.objection]
-    assert len(found) == len(json.loads(DASHBOARD.read_bytes())["panels"])
+    assert [] == [(one.asked.panel, one.objection) for one in actual if one.objection]
+    assert len(actual) == len(json.loads(DASHBOARD.read_bytes())["panels"])
     assert refused[:2] == ["no data", "no label process for its legend"]
     assert "400" in refused[2]
 

@@ -120,9 +120,9 @@ def test_the_hold_and_its_reason_are_part_of_the_run() -> None:
     """A pause holds until it is taken back, and only then."""
     pause = builders.stamp_event(builders.make_control(Command.PAUSE))
     resume = builders.stamp_event(builders.make_control(Command.RESUME, nonce="2"))
-    held = Overview().after(pause)
-    assert held.run.operating.hold == "pause"
-    assert held.after(resume).run.operating.hold == ""
+    paused = Overview().after(pause)
+    assert paused.run.operating.hold == "pause"
+    assert paused.after(resume).run.operating.hold == ""
 
 
 def test_totals_count_every_event_once() -> None:
@@ -138,13 +138,13 @@ def test_totals_count_every_event_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "full"),
+    ("expected", "full"),
     [
         ("web", ["batch/Deployment/web", "shop/Deployment/web"]),
         ("shop/Deployment/web", ["shop/Deployment/web"]),
     ],
 )
-def test_a_short_name_means_every_object_that_ends_with_it(wanted: str, full: list[str]) -> None:
+def test_a_short_name_means_every_object_that_ends_with_it(expected: str, full: list[str]) -> None:
     """A full name means itself alone."""
     names = ObjectNames()
     names.names[ObjectKind.WORKLOAD] = {
@@ -152,4 +152,4 @@ def test_a_short_name_means_every_object_that_ends_with_it(wanted: str, full: li
         "batch/Deployment/web",
         "shop/Deployment/web-2",
     }
-    assert names.matching(ObjectKind.WORKLOAD, wanted) == full
+    assert names.matching(ObjectKind.WORKLOAD, expected) == full

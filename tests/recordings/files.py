@@ -53,9 +53,9 @@ def version_1() -> list[bytes]:
             frames.append(pack_frame([footer_line(proof.footer())]))
             continue
         seqs = seqs_by_frame()[number]
-        said = proof.add_frame(body, len(seqs), max(seqs, default=0))
-        frames.append(pack_frame([body, trailer_line(said)]))
-        proof.add_trailer(trailer_line(said))
+        trailer = proof.add_frame(body, len(seqs), max(seqs, default=0))
+        frames.append(pack_frame([body, trailer_line(trailer)]))
+        proof.add_trailer(trailer_line(trailer))
     return frames
 
 

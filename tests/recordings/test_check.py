@@ -41,8 +41,8 @@ def check_content(content: bytes) -> tuple[FileCheck, list[StoredMessage]]:
 
 def all_but(*frames: int) -> list[StoredMessage]:
     """Return the messages that stand in no frame of these indices."""
-    gone = {seq for number in frames for seq in SEQS[number]}
-    return [message for message in MESSAGES if message.seq not in gone]
+    seqs = {seq for number in frames for seq in SEQS[number]}
+    return [message for message in MESSAGES if message.seq not in seqs]
 
 
 def stretches(found: FileCheck) -> list[tuple[int, int]]:
@@ -52,11 +52,11 @@ def stretches(found: FileCheck) -> list[tuple[int, int]]:
 
 def test_a_whole_file_is_called_whole() -> None:
     """Nothing is found where nothing is wrong, and one stretch holds everything."""
-    found, messages = check_content(whole())
+    actual, messages = check_content(whole())
 
-    assert found.whole
+    assert actual.whole
     assert list(MESSAGES) == messages
-    assert [(1, 15)] == stretches(found)
+    assert [(1, 15)] == stretches(actual)
 
 
 @SOME
@@ -66,30 +66,30 @@ def test_a_changed_byte_costs_its_frame_alone(at: int, by: int) -> None:
     content = bytearray(whole())
     content[at] ^= by
     number = next(n for n in range(len(FRAMES)) if at < len(b"".join(FRAMES[: n + 1])))
-    found, messages = check_content(bytes(content))
+    actual, messages = check_content(bytes(content))
 
-    assert not found.whole
+    assert not actual.whole
     assert all_but(number) == messages
     if number < len(FRAMES) - 1:
         assert (number + 1, len(b"".join(FRAMES[:number]))) == (
-            found.flaws[0].frame,
-            found.flaws[0].offset_bytes,
+            actual.flaws[0].frame,
+            actual.flaws[0].offset_bytes,
         )
         assert max([seq for one in SEQS[:number] for seq in one], default=0) == (
-            found.flaws[0].after_seq
+            actual.flaws[0].after_seq
         )
     if number in WITH_MESSAGES and number > 1:
-        assert f"{len(SEQS[number])} messages are lost" in found.flaws[0].why
+        assert f"{len(SEQS[number])} messages are lost" in actual.flaws[0].why
 
 
 @SOME
 @given(st.integers(0, len(whole()) - 1))
 def test_a_cut_off_file_is_usable_to_its_last_whole_frame(end: int) -> None:
     """However short it is, whole frames are given back and it is not called whole."""
-    found, messages = check_content(whole()[:end])
+    actual, messages = check_content(whole()[:end])
     count = next(n for n in range(len(FRAMES) + 1) if len(b"".join(FRAMES[: n + 1])) > end)
 
-    assert not found.whole
+    assert not actual.whole
     assert [seq for one in SEQS[:count] for seq in one] == [message.seq for message in messages]
 
 
@@ -135,21 +135,21 @@ def test_lines_dropped_swapped_or_edited_cost_their_frame_alone(
         lines.insert(at, lines[at])
     else:
         lines[at] = lines[at].replace(b"2026-01-01", b"2026-01-02")
-    found, messages = check_content(
+    actual, messages = check_content(
         b"".join([*FRAMES[:number], pack_frame(lines), *FRAMES[number + 1 :]])
     )
 
     assert all_but(number) == messages
-    assert [number + 1] == [flaw.frame for flaw in found.flaws]
-    assert all(stretch.proven for stretch in found.stretches)
+    assert [number + 1] == [flaw.frame for flaw in actual.flaws]
+    assert all(stretch.proven for stretch in actual.stretches)
 
 
 def test_what_stands_behind_the_footer_is_named() -> None:
     """A sealed recording ends with its footer."""
-    found, _ = check_content(whole() + FRAMES[2])
+    actual, _ = check_content(whole() + FRAMES[2])
 
-    assert not found.whole
-    assert "behind the footer" in found.flaws[0].why
+    assert not actual.whole
+    assert "behind the footer" in actual.flaws[0].why
 
 
 def test_a_lost_header_leaves_the_rest_usable() -> None:

@@ -34,39 +34,39 @@ def cut_window(
 def test_a_part_is_the_log_from_its_opening_on(run_file: Path, tmp_path: Path) -> None:
     """From the opening to the window's end every message is there; heads are from before it."""
     log = {message.seq: message for message in open_recording(run_file)}
-    found, messages = cut_window(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
-    row = [message for message in messages if message.seq >= found.first_seq]
+    actual, messages = cut_window(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
+    row = [message for message in messages if message.seq >= actual.first_seq]
 
-    assert list(range(found.first_seq, found.last_seq + 1)) == [message.seq for message in row]
+    assert list(range(actual.first_seq, actual.last_seq + 1)) == [message.seq for message in row]
     assert all(log[message.seq] == message for message in messages)
-    assert found.heads == len(messages) - len(row) > 0
-    assert cycle_of_message(log[found.from_seq]) == 50
-    assert found.complete
-    assert 1 < found.first_seq < found.from_seq
+    assert actual.heads == len(messages) - len(row) > 0
+    assert cycle_of_message(log[actual.from_seq]) == 50
+    assert actual.complete
+    assert 1 < actual.first_seq < actual.from_seq
 
 
 def test_every_delta_of_a_part_resolves(run_file: Path, tmp_path: Path) -> None:
     """From the window's first event on, observations resolve from a keyframe inside the part."""
-    found, messages = cut_window(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
+    actual, messages = cut_window(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
     state: FullState | None = None
     cycles = []
     for message in messages:
         data = decode(message.subject, message.headers, message.data).data
         if isinstance(data, Observation) and (state or data.frame.frame == "keyframe"):
             state = apply_frame(state, data)
-            cycles += [data.cycle] if message.seq >= found.from_seq else []
+            cycles += [data.cycle] if message.seq >= actual.from_seq else []
     assert [50, 51, 52] == cycles[:3]
 
 
 def test_every_process_has_a_checkpoint_to_begin_with(run_file: Path, tmp_path: Path) -> None:
     """Before the window each process that keeps state has stored one that the part continues."""
-    found, messages = cut_window(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
+    actual, messages = cut_window(run_file, tmp_path, Window(WindowUnit.CYCLE, 50, 52))
     stored = {
         message.subject.rsplit(".", 1)[-1]
         for message in messages
         if ".checkpoint." in message.subject
-        and found.first_seq <= message.seq < found.from_seq
-        and json.loads(message.data)["folded_seq"] >= found.first_seq - 1
+        and actual.first_seq <= message.seq < actual.from_seq
+        and json.loads(message.data)["folded_seq"] >= actual.first_seq - 1
     }
     told = {
         message.subject.rsplit(".", 1)[-1] for message in messages if ".config." in message.subject
@@ -122,10 +122,10 @@ def test_a_log_that_begins_too_late_is_cut_and_called_incomplete(
         if message.seq > 700:
             writer.write(message)
     writer.seal()
-    found = cut_recording(tmp_path / "late", tmp_path / "part", Window(WindowUnit.SEQ, 720, 730))
+    actual = cut_recording(tmp_path / "late", tmp_path / "part", Window(WindowUnit.SEQ, 720, 730))
 
-    assert not found.complete
-    assert 701 == found.first_seq
+    assert not actual.complete
+    assert 701 == actual.first_seq
 
 
 def test_damage_is_passed_only_when_told(run_file: Path, tmp_path: Path) -> None:

@@ -128,13 +128,13 @@ def test_no_command_crashes(
         for verb, command in COMMANDS.items():
             out = tmp_path / f"{name}-{verb}"
             code = main([part.format(file=file, out=out) for part in command])
-            said = capsys.readouterr()
-            told = f"{name}: {verb}: {code.name}, not {expected[verb].name}: {said.err or said.out}"
+            output = capsys.readouterr()
+            told = f"{name}: {verb}: {code.name}, not {expected[verb].name}: {output.err or output.out}"
             if code != expected[verb]:
                 wrong.append(told)
-            assert said.err.count("\n") <= 1, told
-            assert "Traceback" not in said.err + said.out, told
-            assert code == 0 or said.err or said.out, told
+            assert output.err.count("\n") <= 1, told
+            assert "Traceback" not in output.err + output.out, told
+            assert code == 0 or output.err or output.out, told
     assert not wrong, "\n".join(wrong)
     assert not list(tmp_path.glob("*.partial"))
 

@@ -92,10 +92,10 @@ def test_a_window_holds_both_its_ends(by: WindowUnit) -> None:
 def test_a_part_ends_with_the_last_message_asked_for(path: Path, tmp_path: Path) -> None:
     """No line is lost at either end."""
     made = cut_recording(path, tmp_path / "part", Window(WindowUnit.SEQ, 3, 7))
-    found = [message.seq for message in open_recording(tmp_path / "part")]
+    seqs = [message.seq for message in open_recording(tmp_path / "part")]
 
-    assert [3, 7, 7] == [made.from_seq, made.last_seq, found[-1]]
-    assert {3, 4, 5, 6, 7} <= set(found)
+    assert [3, 7, 7] == [made.from_seq, made.last_seq, seqs[-1]]
+    assert {3, 4, 5, 6, 7} <= set(seqs)
 
 
 async def test_a_source_begins_at_the_position_asked_for(path: Path) -> None:

@@ -42,14 +42,14 @@ def test_a_footer_over_a_missing_last_frame_is_not_believed(tmp_path: Path, fram
     path = write_frames(tmp_path, [*before, footer])
     recording = open_recording(path)
     left = list(recording)
-    found = check_file(path)
+    file = check_file(path)
 
     assert list(MESSAGES[: len(left)]) == left
     assert 0 < len(left) < len(MESSAGES)
     assert not recording.sealed
     assert "the footer" in recording.damage
-    assert (found.sealed, found.whole, found.cut_off) == (False, False, False)
-    assert ["the footer does not fit what stands before it"] == [flaw.why for flaw in found.flaws]
+    assert (file.sealed, file.whole, file.cut_off) == (False, False, False)
+    assert ["the footer does not fit what stands before it"] == [flaw.why for flaw in file.flaws]
 
 
 @VERSIONS

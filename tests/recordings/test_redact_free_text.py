@@ -57,14 +57,14 @@ def test_no_text_field_lets_a_canary_through(kind: type[EventData], path: tuple[
     """Every field that can hold any text, as the schemas declare it: a new one is among them at once.
     Only what is public by design, or a sentence of ours, keeps its words.
     """
-    said = redact_content(kind, with_text(path, CANARY))
+    content = redact_content(kind, with_text(path, CANARY))
 
     if (kind.TYPE, path) in OTHERS_WRITE:
-        assert CANARY not in said
+        assert CANARY not in content
     elif path[-1] in PUBLIC_FIELDS or path[-1] in OUR_SENTENCES:
-        assert CANARY in said
+        assert CANARY in content
     elif path[-1] not in OPEN_FIELDS | {"cells", "deltas"}:  # keys are ours; columns are below
-        assert CANARY not in said
+        assert CANARY not in content
 
 
 def test_public_fields_are_not_those_of_names_or_texts() -> None:

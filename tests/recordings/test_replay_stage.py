@@ -40,13 +40,13 @@ def test_a_replay_needs_no_stack(
     state = str(tmp_path / "state")
     given = ["replay", str(run_file), "--speed", "max", "--no-stay", "--no-dashboard", "--json"]
     assert 0 == main([*given, "--state", state])
-    said = json.loads(capsys.readouterr().out)
+    content = json.loads(capsys.readouterr().out)
     assert 0 == main(["explain", "last", "--state", f"{state}/replay", "--json"])
     explained = json.loads(capsys.readouterr().out)
 
-    assert said["complete"]
-    assert "replay-run" == said["cluster"]
-    assert len(list(open_recording(run_file))) == said["messages"]
+    assert content["complete"]
+    assert "replay-run" == content["cluster"]
+    assert len(list(open_recording(run_file))) == content["messages"]
     assert explained
 
 
@@ -78,8 +78,8 @@ async def test_a_replay_says_how_far_it_is_and_how_it_ends(run_file: Path, tmp_p
         assert head["replay"].endswith("at its end")
         process.stdin.write(b"q")
         await process.stdin.drain()
-        said = (await process.communicate())[0].decode()
-        assert "messages replayed, to its end" in said
+        output = (await process.communicate())[0].decode()
+        assert "messages replayed, to its end" in output
         assert 0 == process.returncode
     finally:
         if process.returncode is None:

@@ -61,8 +61,8 @@ def test_tables_come_out_whole(run_file: Path, folder: Path) -> None:
                 (event.cycle, name, ratio)
                 for name, ratio in zip(view.nodes.ids, view.nodes.cpu_requested_ratio, strict=True)
             ]
-    found = pl.read_parquet(folder / "observation.v1.nodes.parquet")
-    assert expected == found.select("cycle", "ids", "cpu_requested_ratio").rows()
+    table = pl.read_parquet(folder / "observation.v1.nodes.parquet")
+    assert expected == table.select("cycle", "ids", "cpu_requested_ratio").rows()
 
 
 def test_numbers_agree_with_the_events(run_file: Path, folder: Path) -> None:

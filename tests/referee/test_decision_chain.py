@@ -150,15 +150,15 @@ def test_each_agent_wins_when_it_should() -> None:
         [(RISKY, {}), (IDLE, {}), (CALM, {"queue_length": 12}), (CALM, {"queue_length": 130})]
     )
 
-    found = stack.decisions()
-    assert [(action_label(decision.action), decision.rule) for decision in found.values()] == [
+    decisions = stack.decisions()
+    assert [(action_label(decision.action), decision.rule) for decision in decisions.values()] == [
         ("AgentA:replicate", RefereeRule.SAFETY_FIRST),
         ("AgentB:power_state:sleep", RefereeRule.EFFICIENCY_BY_SCORE),
         ("AgentC:admission:queue", RefereeRule.ADMISSION_PROTECTS),
         ("AgentC:resource_cap", RefereeRule.ADMISSION_PROTECTS),
     ]
-    assert {decision.closed_by for decision in found.values()} == {ClosedBy.ALL}
-    assert {len(candidate.considered) for candidate in found.values()} == {3}
+    assert {decision.closed_by for decision in decisions.values()} == {ClosedBy.ALL}
+    assert {len(candidate.considered) for candidate in decisions.values()} == {3}
 
 
 def test_every_decision_has_a_complete_causal_chain() -> None:
@@ -197,22 +197,22 @@ def test_without_inference_the_decision_is_a_noop_that_says_why_and_recovers() -
         return stack
 
     stack = run_virtual(main)
-    found = stack.decisions()
+    decisions = stack.decisions()
 
-    assert [action_label(one.action) for one in found.values()] == [
+    assert [action_label(one.action) for one in decisions.values()] == [
         "AgentA:replicate",
         "Referee:noop",
         "Referee:noop",
         "AgentA:replicate",
     ]
-    assert [one.reason for one in found.values()] == [
+    assert [one.reason for one in decisions.values()] == [
         None,
         Reason.PREDICTION_MISSING,
         Reason.PREDICTION_MISSING,
         None,
     ]
-    assert "prediction_missing" in found[2].rationale
-    assert [decision.repeat_count for decision in found.values()] == [1, 1, 2, 1]
+    assert "prediction_missing" in decisions[2].rationale
+    assert [decision.repeat_count for decision in decisions.values()] == [1, 1, 2, 1]
 
 
 def test_without_agent_b_the_others_decide_and_it_is_named_missing() -> None:
@@ -230,11 +230,11 @@ def test_without_agent_b_the_others_decide_and_it_is_named_missing() -> None:
         await stack.stop()
         return stack
 
-    found = run_virtual(main).decisions()
+    decisions = run_virtual(main).decisions()
 
     assert [
         (action_label(decision.action), decision.closed_by, decision.missing)
-        for decision in found.values()
+        for decision in decisions.values()
     ] == [
         ("AgentA:replicate", ClosedBy.ALL, ()),
         ("AgentA:replicate", ClosedBy.DEADLINE, ("efficiency",)),
@@ -258,15 +258,15 @@ def test_a_referee_that_was_away_supersedes_the_old_and_decides_the_newest() -> 
         await stack.stop()
         return stack
 
-    found = run_virtual(main).decisions()
+    decisions = run_virtual(main).decisions()
 
-    assert [(decision.cycle, decision.closed_by) for decision in found.values()] == [
+    assert [(decision.cycle, decision.closed_by) for decision in decisions.values()] == [
         (1, ClosedBy.ALL),
         (2, ClosedBy.SUPERSEDED),
         (3, ClosedBy.SUPERSEDED),
         (4, ClosedBy.RESTART),
     ]
-    assert action_label(found[4].action) == "AgentA:replicate"
+    assert action_label(decisions[4].action) == "AgentA:replicate"
 
 
 def test_equal_runs_give_equal_logs() -> None:

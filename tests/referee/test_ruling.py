@@ -137,10 +137,10 @@ def test_canonical_order_is_agent_then_score_then_id() -> None:
         for cycle in (1, 2)
     ]
 
-    found = canonical([*others, low, *twins, high])
+    actual = canonical([*others, low, *twins, high])
 
     by_id = sorted(twins, key=lambda twin: twin.considered.id)
-    assert found == (high, low, *by_id, others[1], others[0])
+    assert actual == (high, low, *by_id, others[1], others[0])
 
 
 @pytest.mark.parametrize(

@@ -37,12 +37,12 @@ def test_the_altered_copy_differs_in_its_last_decision_alone(tmp_path: Path) -> 
     """`diff` finds one changed decision, in the cycle said, and both are sealed and whole."""
     copy = tmp_path / "copy.fslog"
     cycle = write_altered(RECORDING, copy, last_decision(RECORDING))
-    found = diff(RECORDING, copy)
+    difference = diff(RECORDING, copy)
     altered, original = open_recording(copy), open_recording(RECORDING)
     lines = list(zip(original, altered, strict=True))
 
-    assert [cycle] == [one.cycle for one in found.listed]
-    assert 1 == found.classes["changed"]
+    assert [cycle] == [one.cycle for one in difference.listed]
+    assert 1 == difference.classes["changed"]
     assert 1 == sum(one != other for one, other in lines)
     assert altered.sealed
     assert not altered.damage

@@ -15,11 +15,11 @@ from tests.rerun.conftest import rewritten, with_data
 
 def test_a_recording_is_the_same_as_itself(recorded_run: Path) -> None:
     """Nothing differs, and both sides have the same figures."""
-    found = diff(recorded_run, recorded_run)
+    difference = diff(recorded_run, recorded_run)
 
-    assert found.same
-    assert found.settings == []
-    assert found.classes["same"] == found.sides[0].totals.decisions > 30
+    assert difference.same
+    assert difference.settings == []
+    assert difference.classes["same"] == difference.sides[0].totals.decisions > 30
 
 
 def test_cycles_are_aligned_by_number(
@@ -43,10 +43,10 @@ def test_cycles_are_aligned_by_number(
     )
 
     assert 1 == main(["diff", str(recorded_run), str(other), "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert [(one["cycle"], one["kind"]) for one in found["differing"]] == [(9, "vanished")]
-    assert [side["cycles_alone"] for side in found["sides"]] == [1, 0]
-    assert {"name": "run.seed", "a": 3, "b": 9} in found["settings"]
+    content = json.loads(capsys.readouterr().out)
+    assert [(one["cycle"], one["kind"]) for one in content["differing"]] == [(9, "vanished")]
+    assert [side["cycles_alone"] for side in content["sides"]] == [1, 0]
+    assert {"name": "run.seed", "a": 3, "b": 9} in content["settings"]
     assert 1 == main(["diff", str(recorded_run), str(other)])
     assert "first divergence: cycle 9" in capsys.readouterr().out
     swapped = diff(other, recorded_run)

@@ -40,10 +40,10 @@ def nudge_float(data: dict[str, Any], turn: int, by: float, only: re.Pattern[str
     paths = sorted({path for path, _ in found})
     if not paths:
         return ""
-    wanted = paths[turn % len(paths)]
-    container, key = next(at for path, at in found if path == wanted)
+    expected = paths[turn % len(paths)]
+    container, key = next(at for path, at in found if path == expected)
     container[key] = round(container[key] + by, 6)
-    return wanted
+    return expected
 
 
 def write_changed(
@@ -92,10 +92,10 @@ def test_a_last_digit_is_a_difference(
     """
     only = OUTSIDE_TABLES if layer == "observation" else None
     path, done = write_changed(recorded_run, tmp_path / "near.fslog", ending, LAST_DIGIT, only)
-    found = layer_count(path, layer)
+    actual = layer_count(path, layer)
 
     assert len(done) > 5
-    assert (len(done), 0) == (found.different, found.environment)
+    assert (len(done), 0) == (actual.different, actual.environment)
 
 
 def test_a_last_digit_in_a_table_is_a_difference(recorded_run: Path, tmp_path: Path) -> None:
@@ -104,12 +104,12 @@ def test_a_last_digit_in_a_table_is_a_difference(recorded_run: Path, tmp_path: P
     path, done = write_changed(
         recorded_run, tmp_path / "near.fslog", ".observation", LAST_DIGIT, cells
     )
-    found = layer_count(path, "observation")
+    actual = layer_count(path, "observation")
 
     assert {"nodes"} <= {one.split(".")[2] for one in done}
-    assert found.different > 0
-    assert len(done) <= found.different + found.ungrounded
-    assert found.environment == 0
+    assert actual.different > 0
+    assert len(done) <= actual.different + actual.ungrounded
+    assert actual.environment == 0
 
 
 def test_what_a_trained_model_computes_may_differ_in_last_digits(
@@ -137,10 +137,10 @@ def test_what_a_trained_model_was_given_may_not_differ(recorded_run: Path, tmp_p
     path, done = write_changed(
         recorded_run, tmp_path / "near.fslog", ".prediction.shadow.1", LAST_DIGIT, others
     )
-    found = layer_count(path, "prediction")
+    actual = layer_count(path, "prediction")
 
     assert {"cluster_time_seconds", "horizon_seconds", "alarm_ratio"} <= set(done)
-    assert (len(done), 0) == (found.different, found.environment)
+    assert (len(done), 0) == (actual.different, actual.environment)
 
 
 def test_a_difference_behind_many_near_ones_is_seen(

@@ -67,8 +67,8 @@ def test_a_sweep_finds_what_single_runs_find_and_goes_on_where_it_stopped(
 def test_results_of_another_sweep_are_not_taken(recorded_run: Path, tmp_path: Path) -> None:
     """A results file belongs to one recording and one set of held changes."""
     results = tmp_path / "results.jsonl"
-    held = Sweep(recorded_run, (Parameter(SLEEP, (0.1,)),), {REPLICATE: 0.9}, None, WINDOW_SECONDS)
-    list(run(held, results, 1))
+    sweep = Sweep(recorded_run, (Parameter(SLEEP, (0.1,)),), {REPLICATE: 0.9}, None, WINDOW_SECONDS)
+    list(run(sweep, results, 1))
 
     with pytest.raises(InputError, match="another sweep"):
         next(run(sweep_of(recorded_run, Parameter(SLEEP, (0.1,))), results, 1))
@@ -101,9 +101,9 @@ def test_the_command_prints_a_table_and_draws_the_same_plot_each_time(
     ]
 
     assert 0 == main([*command, "--svg", str(tmp_path / "a.svg")])
-    said = capsys.readouterr().out
-    assert "open-loop" in said
-    assert "o Pareto front" in said
+    output = capsys.readouterr().out
+    assert "open-loop" in output
+    assert "o Pareto front" in output
     assert 0 == main([*command, "--svg", str(tmp_path / "b.svg"), "--json"])
 
     assert 2 == len(json.loads(capsys.readouterr().out)["rows"])

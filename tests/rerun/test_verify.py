@@ -145,9 +145,9 @@ def test_a_model_that_is_not_there_is_one_clear_line(
     path = rewritten(recorded_run, tmp_path / "other.fslog", change)
 
     assert 2 == main(["verify", str(path)])
-    said = capsys.readouterr().err
-    assert "borg-risk/0123" in said
-    assert 1 == said.count("\n")
+    output = capsys.readouterr().err
+    assert "borg-risk/0123" in output
+    assert 1 == output.count("\n")
 
 
 def test_settings_that_are_not_in_the_recording_are_named(
@@ -211,9 +211,9 @@ def test_floats_of_another_cpu_are_an_environment_difference(
     path = rewritten(recorded_run, tmp_path / "elsewhere.fslog", change)
 
     assert 0 == main(["verify", str(path), "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert found["layers"]["prediction"]["environment"] > 0
-    assert found["first_difference"]["environment"]
+    content = json.loads(capsys.readouterr().out)
+    assert content["layers"]["prediction"]["environment"] > 0
+    assert content["first_difference"]["environment"]
 
 
 def _last_digits(data: dict[str, Any]) -> None:

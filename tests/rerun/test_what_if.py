@@ -114,7 +114,7 @@ def test_the_rules_can_be_tried_in_another_order(recorded_run: Path, tmp_path: P
 
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     content = page.partition('id="result">')[2].partition("</script>")[0]
-    found = json.loads(content)
+    actual = json.loads(content)
     held = {
         candidate.cycle
         for candidate in data_of(recorded_run, Decision)
@@ -123,8 +123,8 @@ def test_the_rules_can_be_tried_in_another_order(recorded_run: Path, tmp_path: P
             other.agent == "admission" and other.kind != "noop" for other in candidate.considered
         )
     }
-    assert {one["cycle"] for one in found["differing"]} <= held
-    assert all(one["after"].startswith("AgentC") for one in found["differing"])
+    assert {one["cycle"] for one in actual["differing"]} <= held
+    assert all(one["after"].startswith("AgentC") for one in actual["differing"])
     assert "http" not in page.replace("http-equiv", "")
 
 
@@ -140,13 +140,13 @@ def test_assertions_decide_the_exit_code(
     capsys.readouterr()
     assert 1 == main([*command, "--assert", holds, "--assert", fails])
 
-    found = json.loads(capsys.readouterr().out)
-    assert found["assertions"] == {holds: True, fails: False}
-    assert found["loop"].startswith("open-loop")
+    content = json.loads(capsys.readouterr().out)
+    assert content["assertions"] == {holds: True, fails: False}
+    assert content["loop"].startswith("open-loop")
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected_text"),
     [
         (("--set", "agents.safety.replicat=0.9"), "agents.safety.replicat"),
         (("--set", "agents.safety.replicate=2"), "agents.safety.replicate_risk_ratio"),
@@ -162,11 +162,14 @@ def test_assertions_decide_the_exit_code(
     ],
 )
 def test_bad_input_is_one_clear_line(
-    recorded_run: Path, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path,
+    words: tuple[str, ...],
+    expected_text: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """What cannot be tried ends with exit code 2 and names what was wrong."""
     assert 2 == main(["what-if", str(recorded_run), *words])
 
     error = capsys.readouterr().err
-    assert said in error
+    assert expected_text in error
     assert 1 == error.count("\n")

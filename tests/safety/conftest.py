@@ -79,8 +79,8 @@ def real_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 )
 def world(request: pytest.FixtureRequest) -> World:
     """Return each furnished cluster in turn."""
-    found: World = request.getfixturevalue(f"{request.param}_world")
-    return found
+    world: World = request.getfixturevalue(f"{request.param}_world")
+    return world
 
 
 @pytest.fixture(autouse=True)

@@ -117,11 +117,11 @@ class World:
         """Wait until so many pods run; where nobody schedules and runs them, do it."""
         deadline = time.monotonic() + SECONDS
         while time.monotonic() < deadline:
-            found = self.pods()
+            pods = self.pods()
             if not self.face.simulated:
-                for pod in found:
+                for pod in pods:
                     self._run(pod)
-            running = [one for one in found if one["status"].get("phase") == "Running"]
+            running = [one for one in pods if one["status"].get("phase") == "Running"]
             if len(running) >= expected:
                 return
             time.sleep(0.2)

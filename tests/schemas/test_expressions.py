@@ -100,9 +100,9 @@ def test_a_mistake_is_one_sentence_with_its_place(text: str, what: str) -> None:
 
 def test_its_names_can_be_asked_for_and_its_comparisons_changed() -> None:
     """Callers check names before they run, and give words of their own a meaning."""
-    found = compile_expression("churn <= baseline and considered[0].score > 1")
+    actual = compile_expression("churn <= baseline and considered[0].score > 1")
 
-    assert [str(path) for path in found.paths()] == ["churn", "baseline", "considered[0].score"]
+    assert [str(path) for path in actual.paths()] == ["churn", "baseline", "considered[0].score"]
 
     def of_baseline(comparison: Compare) -> Compare:
         if comparison.right == Path(("baseline",)) and isinstance(comparison.left, Path):
@@ -121,7 +121,7 @@ def test_its_names_can_be_asked_for_and_its_comparisons_changed() -> None:
 def test_no_text_breaks_it(text: str) -> None:
     """Any text is read, and gives true or false, or is refused with an ExpressionError."""
     try:
-        found = compile_expression(text)
+        actual = compile_expression(text)
     except ExpressionError:
         return
-    assert found.holds({"a": [1, {"b": 2}], "b": "x"}) in (True, False)
+    assert actual.holds({"a": [1, {"b": 2}], "b": "x"}) in (True, False)

@@ -59,7 +59,7 @@ def test_applying_a_chain_gives_every_state(
     each.
     """
     sent: FullState | None = None
-    seen: FullState | None = None
+    full_state: FullState | None = None
     for cycle, state in enumerate(states, start=1):
         tables = {"workloads": table_of(WorkloadTable, state), "pods": PodTable()}
         data = frame_of(
@@ -74,9 +74,11 @@ def test_applying_a_chain_gives_every_state(
             bare_pods_succeeded=0,
         )
         sent = apply_frame(sent, data)
-        seen = apply_frame(seen, SnapshotWorkloads.read(data.model_dump_json().encode()))
-        assert state_hash(tables) == seen.hash
-        assert tables == seen.tables
+        full_state = apply_frame(
+            full_state, SnapshotWorkloads.read(data.model_dump_json().encode())
+        )
+        assert state_hash(tables) == full_state.hash
+        assert tables == full_state.tables
 
 
 def test_a_delta_without_its_base_is_refused() -> None:

@@ -38,9 +38,9 @@ def test_what_was_seen_at_the_moment_of_the_prediction_is_no_outcome() -> None:
 
 def test_a_failure_counts_from_when_it_was_first_seen() -> None:
     """A node that goes on failing, or fails again, keeps its first time; others are not noted."""
-    found = failing_at(pending(), AT + 5, AT + 10, AT + 15)
+    actual = failing_at(pending(), AT + 5, AT + 10, AT + 15)
 
-    assert (found.failed, found.failed_time_seconds) == (("node-0",), (AT + 5,))
+    assert (actual.failed, actual.failed_time_seconds) == (("node-0",), (AT + 5,))
 
 
 def test_only_the_failure_that_was_foreseen_counts() -> None:

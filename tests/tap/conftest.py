@@ -37,7 +37,7 @@ def events_of_layers() -> list[Event[Any]]:
     first = make_observation({"node-0": {}, "node-1": {}}, cycle=1)
     hot = {"node-0": {}, "node-1": {"cpu_requested_ratio": 0.9}}
     second = make_observation(hot, cycle=2, previous=apply_frame(None, first))
-    gone = ReactionItem(
+    item = ReactionItem(
         kind=ReactionKind.NODE_GONE,
         object="node-1",
         node="node-1",
@@ -57,7 +57,7 @@ def events_of_layers() -> list[Event[Any]]:
         make_proposal("admission", cycle=2, score=0.2),
         make_decision(action, cycle=2),
         make_execution(action, cycle=2),
-        make_reaction(cycle=3, reactions=(gone,)),
+        make_reaction(cycle=3, reactions=(item,)),
     ]
     return [stamp_event(one, seq=number) for number, one in enumerate(data, start=1)]
 
@@ -84,7 +84,7 @@ def tap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., lis
 
     def run(*arguments: str, code: int = 0) -> list[str]:
         assert main(["tap", *arguments, "--recording", str(file)]) == code
-        said = capsys.readouterr()
-        return (said.out if code == 0 else said.err).splitlines()
+        output = capsys.readouterr()
+        return (output.out if code == 0 else output.err).splitlines()
 
     return run

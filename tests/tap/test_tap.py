@@ -71,14 +71,14 @@ def test_one_cycle_and_since(tap: Tap) -> None:
 
 def test_json_lines_hold_headers_and_data(tap: Tap) -> None:
     """Each line is one JSON object."""
-    found = [json.loads(line) for line in tap("decision", "--json")]
-    assert [one["seq"] for one in found] == [9]
-    assert found[0]["attributes"]["type"] == "foresail.decision.v1"
-    assert found[0]["data"]["cycle"] == 2
+    actual = [json.loads(line) for line in tap("decision", "--json")]
+    assert [one["seq"] for one in actual] == [9]
+    assert actual[0]["attributes"]["type"] == "foresail.decision.v1"
+    assert actual[0]["data"]["cycle"] == 2
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected_text"),
     [
         (("--agent", "D"), "give one of A or safety"),
         (("decision", "--where", "scor > 1"), "did you mean score?"),
@@ -94,10 +94,10 @@ def test_json_lines_hold_headers_and_data(tap: Tap) -> None:
         (("decision", "--cycle", "40"), "there is no such cycle; it holds cycles 1 to 3"),
     ],
 )
-def test_a_mistake_is_one_line(tap: Tap, arguments: tuple[str, ...], said: str) -> None:
+def test_a_mistake_is_one_line(tap: Tap, arguments: tuple[str, ...], expected_text: str) -> None:
     """Exit code 2, and one line that names field, value and remedy."""
     (line,) = tap(*arguments, code=2)
-    assert said in line
+    assert expected_text in line
 
 
 def test_proposals_of_an_agent_that_is_not_installed_are_shown(
@@ -163,8 +163,8 @@ def test_json_of_an_observation_has_its_tables(tap: Tap) -> None:
 
 def test_where_sees_the_rows_that_a_delta_leaves_out(tap: Tap) -> None:
     """A cell that did not change in this cycle still holds."""
-    found = tap("observation", "--where", "nodes.pods >= 0", "--json")
-    assert [json.loads(line)["seq"] for line in found] == [1, 4]
+    actual = tap("observation", "--where", "nodes.pods >= 0", "--json")
+    assert [json.loads(line)["seq"] for line in actual] == [1, 4]
 
 
 def test_a_chain_without_its_keyframe_is_shown_as_it_is(

@@ -138,9 +138,9 @@ def test_what_overlaps_at_one_place_is_one_incident() -> None:
         damage(160.0, 200.0, "a"),
         damage(181.0, None, "b"),
     ]
-    found = group_damages(given, 500.0)
-    assert [len(one.damages) for one in found] == [2, 1, 1]
-    assert [one.end_seconds for one in found] == [200.0, 120.0, None]
+    damages = group_damages(given, 500.0)
+    assert [len(one.damages) for one in damages] == [2, 1, 1]
+    assert [one.end_seconds for one in damages] == [200.0, 120.0, None]
 
 
 @settings(max_examples=80, deadline=None)
@@ -160,11 +160,11 @@ def test_joining_is_the_closure_of_touching(rows: list[tuple[int, int, set[str]]
         (damage(float(begin), float(begin + length), *places) for begin, length, places in rows),
         key=lambda one: (one.begin_seconds, sorted(one.places)),
     )
-    found = group_damages(given_, 1000.0)
+    damages = group_damages(given_, 1000.0)
 
-    assert sum(len(one.damages) for one in found) == len(given_)
-    for number, one in enumerate(found):
-        for other in found[number + 1 :]:
+    assert sum(len(one.damages) for one in damages) == len(given_)
+    for number, one in enumerate(damages):
+        for other in damages[number + 1 :]:
             for left in one.damages:
                 for right in other.damages:
                     if left.places & right.places:
@@ -216,11 +216,11 @@ def test_a_rise_begins_with_the_last_low_sample() -> None:
     """Noise before it and the plateau after it do not matter."""
     values = [1.0, 1.2, 1.0, 1.1, 1.1, 2.5, 4.0, 3.9]
     samples = [(10.0 * number, value) for number, value in enumerate(values)]
-    found = rise_before(samples, 70.0, 600.0)
+    rises = rise_before(samples, 70.0, 600.0)
 
-    assert found is not None
-    assert (found.time_seconds, found.seen_seconds) == (40.0, 50.0)
-    assert (found.floor, found.peak) == (1.0, 4.0)
+    assert rises is not None
+    assert (rises.time_seconds, rises.seen_seconds) == (40.0, 50.0)
+    assert (rises.floor, rises.peak) == (1.0, 4.0)
 
 
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 1.1, 1.15], [4.0, 3.0, 1.0]])

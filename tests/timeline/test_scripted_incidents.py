@@ -102,8 +102,8 @@ def test_a_burst_that_finds_no_room() -> None:
 
     refused = play.steps(Lane.SCHEDULER, "no node for")
     assert sum(one.count for one in refused) == len(waited)
-    found = play.steps(Lane.SCHEDULER, "a node for")
+    steps = play.steps(Lane.SCHEDULER, "a node for")
     first = min(play.kube_event_times("Scheduled")[pod] for pod in waited)
-    assert since_start(found[0].time_seconds) == pytest.approx(first, abs=SECOND)
+    assert since_start(steps[0].time_seconds) == pytest.approx(first, abs=SECOND)
     assert incident.lead_seconds is None
     assert "no model said so" in plain_text(incident_view(incident))

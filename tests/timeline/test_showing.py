@@ -26,42 +26,42 @@ def timeline(capsys: pytest.CaptureFixture[str]) -> Timeline:
 
     def run(*arguments: str, code: int = 0) -> str:
         assert main(["timeline", *arguments, "--recording", str(file)]) == code
-        said = capsys.readouterr()
-        return said.out if code == 0 else said.err
+        output = capsys.readouterr()
+        return output.out if code == 0 else output.err
 
     return run
 
 
 @pytest.mark.parametrize(
-    "wanted", [(), ("rack-2",), ("search",), ("--incident", "last"), ("--incident", "1")]
+    "expected", [(), ("rack-2",), ("search",), ("--incident", "last"), ("--incident", "1")]
 )
 def test_an_incident_is_named_by_place_or_number(
-    timeline: Timeline, wanted: tuple[str, ...]
+    timeline: Timeline, expected: tuple[str, ...]
 ) -> None:
     """A node, a workload's name, its number, or nothing for the newest."""
-    assert timeline(*wanted).startswith("incident 1: node failure")
+    assert timeline(*expected).startswith("incident 1: node failure")
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said"),
+    ("expected", "expected_text"),
     [
         (("rack-9",), "those that had one: default/Deployment/search"),
         (("--incident", "7"), "give `last` or one of 1"),
     ],
 )
 def test_what_did_not_happen_is_one_line(
-    timeline: Timeline, wanted: tuple[str, ...], said: str
+    timeline: Timeline, expected: tuple[str, ...], expected_text: str
 ) -> None:
     """Exit code 2, with what there was."""
-    assert said in timeline(*wanted, code=2)
+    assert expected_text in timeline(*expected, code=2)
 
 
 def test_the_list_and_json(timeline: Timeline) -> None:
     """One row for each incident; JSON holds the whole chain with seconds."""
     assert "node failure" in timeline("--list")
     assert [load["kind"] for load in json.loads(timeline("--list", "--json"))] == ["node_failure"]
-    found = json.loads(timeline("--json"))
-    assert {"steps", "waits", "alarms", "spans", "curves"} <= set(found)
+    content = json.loads(timeline("--json"))
+    assert {"steps", "waits", "alarms", "spans", "curves"} <= set(content)
 
 
 def test_a_log_without_incidents_says_so(

@@ -59,8 +59,8 @@ async def ran(command: list[str], folder: Path) -> tuple[int, str]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await process.communicate()
-    return process.returncode or 0, said.decode()
+    output, _ = await process.communicate()
+    return process.returncode or 0, output.decode()
 
 
 def assert_connected(spans: list[ReceivedSpan]) -> None:
@@ -80,9 +80,11 @@ async def test_each_cycle_of_a_recording_is_one_connected_trace(
 ) -> None:
     """`foresail trace` sends every event of every cycle; six layers, one root, no loose end."""
     with OtlpReceiver() as receiver:
-        code, said = await ran(foresail("trace", str(recording), "--otlp", receiver.url), tmp_path)
+        code, output = await ran(
+            foresail("trace", str(recording), "--otlp", receiver.url), tmp_path
+        )
 
-    assert (0, "0 were not taken") == (code, said.strip().partition(", ")[2])
+    assert (0, "0 were not taken") == (code, output.strip().partition(", ")[2])
     traces = receiver.traces()
     assert len(traces) >= 10
     for spans in traces.values():

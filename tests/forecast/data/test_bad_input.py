@@ -158,9 +158,9 @@ def test_repair_sets_bad_rows_aside_and_counts_them(
         ",".join(["", *cells[1:]]),
         GOOD[1],
     ]
-    given = _csv(tmp_path, [*GOOD[:2], *bad, *GOOD[2:]])
+    source = _csv(tmp_path, [*GOOD[:2], *bad, *GOOD[2:]])
 
-    code = main(_command("google2011", given, "--repair"))
+    code = main(_command("google2011", source, "--repair"))
 
     printed = capsys.readouterr().out
     assert 0 == code

@@ -48,8 +48,8 @@ def test_the_grid_holds_every_running_attempt_at_every_moment(seed: int, at_leas
     frames = list(grid.frames(at_least))
 
     expected = _slow(grid._attempts, grid._segments)
-    found = [row for frame in frames for row in frame.select("time_us", "job", "task").rows()]
-    assert expected == found
+    rows = [row for frame in frames for row in frame.select("time_us", "job", "task").rows()]
+    assert expected == rows
     assert grid.rows() == len(expected)
     numbers = [row for frame in frames for row in frame["row"].to_list()]
     assert list(range(len(expected))) == numbers

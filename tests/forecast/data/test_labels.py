@@ -64,7 +64,7 @@ def test_labels_are_what_looking_ahead_row_by_row_finds(seed: int, at_a_time: in
     """Ends, labels, censoring and job facts agree with a plain search, however the events are cut."""
     events = draw_events(seed)
 
-    found = _anchors(events, at_a_time)
+    anchors = _anchors(events, at_a_time)
 
     labels = [f"label_{minutes}m" for minutes in CHOICE.horizons]
     assert _slow(events) == [
@@ -78,7 +78,7 @@ def test_labels_are_what_looking_ahead_row_by_row_finds(seed: int, at_a_time: in
             row["first_of_job"],
             row["job_first_us"],
         )
-        for row in found.iter_rows(named=True)
+        for row in anchors.iter_rows(named=True)
     ]
 
 
@@ -134,10 +134,10 @@ def test_no_end_reaches_over_a_hole_in_the_trace() -> None:
         Event(90 * MINUTE_US, Kind.FAIL, 1, 1, 1),
     ]
 
-    found = _anchors(events)
+    anchors = _anchors(events)
 
-    assert [-1] == found["end_us"].to_list()
-    assert [(0, -1)] == found.select("label_15m", "label_30m").rows()
+    assert [-1] == anchors["end_us"].to_list()
+    assert [(0, -1)] == anchors.select("label_15m", "label_30m").rows()
 
 
 def test_the_choice_of_failures_decides_the_label() -> None:
@@ -168,6 +168,6 @@ def test_an_end_knows_when_its_attempt_began(seed: int, at_a_time: int) -> None:
 
     with TemporaryDirectory() as folder:
         write_events(Path(folder), events, at_a_time)
-        found = pl.read_parquet(Path(folder) / "events.parquet")["attempt_start_us"].to_list()
+        actual = pl.read_parquet(Path(folder) / "events.parquet")["attempt_start_us"].to_list()
 
-    assert expected == found
+    assert expected == actual

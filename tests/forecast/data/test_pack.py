@@ -26,12 +26,12 @@ def test_the_published_base_rates_of_parts_15_to_17(tmp_path: Path) -> None:
     part = tmp_path / "task_events.parquet"
     whole.filter(pl.col("part") >= 15).sink_parquet(part)
 
-    found = _ends(DatasetPlan("google2011", part, "x", feature_set="none"), tmp_path)
+    ends = _ends(DatasetPlan("google2011", part, "x", feature_set="none"), tmp_path)
 
-    shares = [round(100 * found[kind] / found["rows"], 3) for kind in ("FAIL", "EVICT", "KILL")]
-    assert 191_428 == found["rows"]
+    shares = [round(100 * ends[kind] / ends["rows"], 3) for kind in ("FAIL", "EVICT", "KILL")]
+    assert 191_428 == ends["rows"]
     assert [1.396, 20.330, 16.637] == shares
-    assert 46_612 == found["FINISH"]
+    assert 46_612 == ends["FINISH"]
 
 
 def test_the_raw_form_says_what_the_parquet_says(tmp_path: Path) -> None:

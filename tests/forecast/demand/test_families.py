@@ -40,9 +40,9 @@ def test_fragments_become_window_means() -> None:
     """Fragments are spread over windows by time; a window known for less than half is a hole."""
     durations = np.array([5, 10, 2, 3, 1, 4]) * MINUTE_MS
     usage = np.array([2.0, 4.0, math.nan, 10.0, 6.0, math.nan])
-    found = window_means(durations, usage)
-    assert found[:4].tolist() == [2.0, 4.0, 4.0, 10.0]
-    assert math.isnan(found[4])
+    actual = window_means(durations, usage)
+    assert actual[:4].tolist() == [2.0, 4.0, 4.0, 10.0]
+    assert math.isnan(actual[4])
 
 
 def test_a_day_that_is_missing_ends_a_run(tmp_path: Path) -> None:

@@ -28,6 +28,6 @@ def test_the_published_figures_of_the_rules_on_the_2019_cell() -> None:
     test = np.flatnonzero(parts_of(family, rows, horizon).test)
     assert len(test) == 857
     for name, (violation, savings) in REFERENCE_CPU.items():
-        found = score(rows.limits[name], rows, test, horizon, 0.05)
-        assert found.violation == pytest.approx(violation, abs=0.0006), name
-        assert found.savings == pytest.approx(savings, abs=0.0006), name
+        actual = score(rows.limits[name], rows, test, horizon, 0.05)
+        assert actual.violation == pytest.approx(violation, abs=0.0006), name
+        assert actual.savings == pytest.approx(savings, abs=0.0006), name

@@ -26,16 +26,16 @@ def sample(needed: list[float]) -> CalibrationSample:
 
 def test_a_factor_makes_its_quantile_hold() -> None:
     """Nine of ten rows need at most the factor; a row near the mean does not count."""
-    found = calibration(0.9, [sample([*np.arange(1.0, 11.0), math.nan])])
-    assert (found.kind, found.factor) == ("factor", 9.0)
+    actual = calibration(0.9, [sample([*np.arange(1.0, 11.0), math.nan])])
+    assert (actual.kind, actual.factor) == ("factor", 9.0)
     assert calibration(0.5, [sample([3.0])]).kind == "none"
     assert calibration(0.9, [sample([math.nan])]).kind == "none"
 
 
 def test_families_weigh_the_same_whatever_their_size() -> None:
     """A hundred rows of one family do not outvote ten of another."""
-    found = calibration(0.9, [sample([1.0] * 100), sample([2.0] * 8 + [5.0] * 2)])
-    assert found.factor == 2.0
+    actual = calibration(0.9, [sample([1.0] * 100), sample([2.0] * 8 + [5.0] * 2)])
+    assert actual.factor == 2.0
 
 
 def test_thresholds_rise_strictly_and_keep_their_budgets() -> None:

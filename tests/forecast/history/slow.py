@@ -155,13 +155,13 @@ def _mark_firsts(seen: list[Seen], key: str) -> None:
     for value in {one.keys[key] for one in seen}:
         mine = [one for one in seen if one.keys[key] == value]
         for place, one in enumerate(mine):
-            kept = _events_since_new(mine[: place + 1], key, value, None)
+            events = _events_since_new(mine[: place + 1], key, value, None)
             for kind, name in ((Kind.SCHEDULE, "new"), (Kind.FAIL, "failed")):
-                count = [other.kind for other in kept].count(kind)
+                count = [other.kind for other in events].count(kind)
                 if count == 1 and one.kind == kind:
                     one.first_of.add(f"{name}_{key}s")
             if key == "job":
-                fails = [max(other.time_us, 1) for other in kept if other.kind == Kind.FAIL]
+                fails = [max(other.time_us, 1) for other in events if other.kind == Kind.FAIL]
                 one.clean = not fails or fails[0] >= one.started_us
 
 

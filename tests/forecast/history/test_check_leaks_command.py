@@ -22,8 +22,8 @@ def built_dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BORG_XGBOOST_WORKSPACE", str(tmp_path))
     monkeypatch.delenv("BORG_DATA_DIR", raising=False)
     monkeypatch.delenv("BORG_PROCESSED_DIR", raising=False)
-    given = write_trace(tmp_path / "trace")
-    build = ("dataset", "--trace", "google2011", "--input", str(given), "--name", "made")
+    trace_path = write_trace(tmp_path / "trace")
+    build = ("dataset", "--trace", "google2011", "--input", str(trace_path), "--name", "made")
     assert main(["forecast", *build, "--features", "none"]) == 0
 
 
@@ -35,9 +35,9 @@ def test_the_command_passes_honest_features_and_fails_a_leak(
     when it is not told what to check."""
     capsys.readouterr()
     assert main([*CHECK, "--features", "live", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["leaks"], told["features"]) == ([], 147)
-    assert told["rows"] > 100
+    content = json.loads(capsys.readouterr().out)
+    assert (content["leaks"], content["features"]) == ([], 147)
+    assert content["rows"] > 100
 
     honest = History.features
 

@@ -42,7 +42,7 @@ def test_pieces_trims_and_checkpoints_change_no_bit(
     anchors = questions(seed, events, QUESTIONS)
     whole = History.begin(chosen).extend(_resolve(events)).features(anchors)
 
-    live, attempts, found, now_us = History.begin(chosen), Attempts.none(), [], -1
+    live, attempts, actual, now_us = History.begin(chosen), Attempts.none(), [], -1
     places = sorted({0, *cuts, ROWS})
     for start, stop in pairwise(places):
         attempts, tasks = attempts.resolve(events.tasks.rows(slice(start, stop)))
@@ -50,7 +50,7 @@ def test_pieces_trims_and_checkpoints_change_no_bit(
         rest = _between(events, now_us, end_us)
         live = live.extend(Events(tasks, rest.jobs, rest.machines))
         due = (anchors.time_us > now_us) & (anchors.time_us <= end_us)
-        found.append(live.features(anchors.rows(due)))
+        actual.append(live.features(anchors.rows(due)))
         now_us = end_us
         if stop < ROWS:
             live = live.trim(end_us)
@@ -58,7 +58,7 @@ def test_pieces_trims_and_checkpoints_change_no_bit(
             live = History.of_state(chosen, live.state())
     early = anchors.time_us <= -1
     assert not early.any()
-    assert same_bits(np.concatenate(found), whole)
+    assert same_bits(np.concatenate(actual), whole)
 
 
 @settings(max_examples=15, deadline=None)

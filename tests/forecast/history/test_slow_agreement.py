@@ -33,6 +33,6 @@ def test_every_feature_agrees_with_a_count_by_hand(name: str, seed: int) -> None
 def test_logarithms_are_within_a_hundredth() -> None:
     """The logarithm made of multiplications is within 0.01 of the real one."""
     seconds = np.array([0, 1, 1.5, 2, 3.9, 4, 900, 1023.7, 86_400, 2_505_600])
-    found = log2_seconds((seconds * 1e6).astype(np.int64)) / LOG2_ONE
+    actual = log2_seconds((seconds * 1e6).astype(np.int64)) / LOG2_ONE
     real = [math.log2(max(one, 1)) for one in seconds]
-    np.testing.assert_allclose(found, real, atol=0.01)
+    np.testing.assert_allclose(actual, real, atol=0.01)

@@ -78,9 +78,9 @@ def test_a_booster_says_what_it_was_trained_for() -> None:
 def test_node_risk_is_what_the_formula_says() -> None:
     """1 - prod(1 - p)^pods, each node apart, also for nodes of different sizes."""
     risks = np.array([0.1, 0.2, 0.5, 0.0])
-    found = node_risks(np.array([0, 2, 3]), np.array([1, 3, 2, 7]), risks)
+    actual = node_risks(np.array([0, 2, 3]), np.array([1, 3, 2, 7]), risks)
 
-    assert found == pytest.approx([1 - 0.9 * 0.8**3, 0.75, 0.0])
+    assert actual == pytest.approx([1 - 0.9 * 0.8**3, 0.75, 0.0])
 
 
 def test_calibration_is_straight_between_the_knots() -> None:
@@ -88,7 +88,7 @@ def test_calibration_is_straight_between_the_knots() -> None:
     x, y = (0.1, 0.2, 0.7), (0.0, 0.3, 0.9)
     raw = np.array([0.0, 0.1, 0.15, 0.2, 0.45, 0.7, 1.0])
 
-    found = calibrate(raw, Calibration(kind="isotonic", x=x, y=y))
+    actual = calibrate(raw, Calibration(kind="isotonic", x=x, y=y))
 
-    assert np.allclose(found, np.interp(raw, x, y), rtol=1e-15)
+    assert np.allclose(actual, np.interp(raw, x, y), rtol=1e-15)
     assert calibrate(raw, Calibration(kind="isotonic", x=(0.5,), y=(0.4,))).tolist() == [0.4] * 7

@@ -72,10 +72,10 @@ def test_demand_is_the_busier_resource_by_quantile(model: Path) -> None:
     told = newest_owed(handler, state_after(handler, cycles(1, 3 * WINDOW_CYCLES, **busy)))[
         "prediction.demand"
     ]
-    found = dict(zip(told.nodes.ids, told.nodes.demand_ratio, strict=True))
+    actual = dict(zip(told.nodes.ids, told.nodes.demand_ratio, strict=True))
 
-    assert 0.5 <= found["n1"] < 0.7
-    assert 0.05 <= found["n2"] < 0.2
+    assert 0.5 <= actual["n1"] < 0.7
+    assert 0.05 <= actual["n2"] < 0.2
     assert (told.quantile, told.horizon_seconds, told.demand) == (0.9, 3600.0, "peak_use")
     assert told.model_id.startswith("tiny-demand/")
     assert told.alarm_ratio == 0.45

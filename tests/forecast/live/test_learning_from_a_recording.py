@@ -91,15 +91,15 @@ def acted_on(node: str, cycle: int) -> Event[Any]:
 
 def test_training_and_live_inference_compute_the_same_values(tmp_path: Path) -> None:
     """One history through the batch builder and through the live fold: every value is equal."""
-    live, told = InferenceState(), RecordedAttempts(0)
-    wanted = Outputs(history=True, history_each_cycle=True)
+    live, attempts = InferenceState(), RecordedAttempts(0)
+    outputs = Outputs(history=True, history_each_cycle=True)
     parts: list[Any] = []
     rows: list[Anchors] = []
     for events in lively():
         for event in events:
-            live = evolve(live, event, wanted)
+            live = evolve(live, event, outputs)
         for message in messages(events):
-            told.add(message)
+            attempts.add(message)
         current: Any = live.live
         assert isinstance(current, LiveHistory)
         assert current.newest is not None
@@ -110,7 +110,7 @@ def test_training_and_live_inference_compute_the_same_values(tmp_path: Path) -> 
     whole = rows[0]
     for row in rows[1:]:
         whole = whole.concat(row)
-    _write(tmp_path, told, whole)
+    _write(tmp_path, attempts, whole)
 
     features.write_features(tmp_path, FEATURE_SET.name, lambda _done, _all: None)
 
@@ -164,11 +164,11 @@ def test_a_dataset_is_built_from_a_recording(recording: Path, tmp_path: Path) ->
 
 def test_what_we_acted_upon_is_marked_uncertain(recording: Path) -> None:
     """Attempts that ran on the node then, and no others, have labels that nobody can know."""
-    told = RecordedAttempts(0)
+    attempts = RecordedAttempts(0)
     for message in open_recording(recording):
-        told.add(message)
-    told.mark()
-    starts = [row for row in told.tasks if row["kind"] == Kind.SCHEDULE]
+        attempts.add(message)
+    attempts.mark()
+    starts = [row for row in attempts.tasks if row["kind"] == Kind.SCHEDULE]
     marked = [row for row in starts if row["uncertain"]]
     at = round((cycle_time(30) + 1.0) * 1e6)
 

@@ -42,10 +42,10 @@ def test_writing_twice_gives_the_same_bytes(make_model: Any) -> None:
 
 def test_another_split_is_another_version(make_model: Any) -> None:
     """A model that can give another number has another id."""
-    one, other = read_manifest(make_model("tiny")), read_manifest(make_model("tiny", 1.5))
+    manifest, other = read_manifest(make_model("tiny")), read_manifest(make_model("tiny", 1.5))
 
-    assert one.model_id.startswith("tiny/")
-    assert one.model_id != other.model_id
+    assert manifest.model_id.startswith("tiny/")
+    assert manifest.model_id != other.model_id
 
 
 def test_a_folder_that_holds_something_else_is_not_replaced(
@@ -134,17 +134,17 @@ def test_thresholds_follow_from_budgets() -> None:
     """The stated share of numbers reaches each threshold, and smaller budgets are stricter."""
     numbers = np.arange(1000) / 1000
 
-    found = thresholds_by_budget(numbers, {"a": 0.001, "b": 0.01, "c": 0.05})
+    thresholds = thresholds_by_budget(numbers, {"a": 0.001, "b": 0.01, "c": 0.05})
 
-    assert found == {"a": 0.999, "b": 0.99, "c": 0.95}
+    assert thresholds == {"a": 0.999, "b": 0.99, "c": 0.95}
 
 
 def test_tied_numbers_give_different_thresholds() -> None:
     """Where all numbers are equal the thresholds still differ, and stay between 0 and 1."""
     for value in (0.0, 0.25, 1.0):
-        found = thresholds_by_budget(np.full(50, value), {"a": 0.01, "b": 0.1, "c": 0.5})
+        thresholds = thresholds_by_budget(np.full(50, value), {"a": 0.01, "b": 0.1, "c": 0.5})
 
-        assert 1.0 >= found["a"] > found["b"] > found["c"] >= 0.0
+        assert 1.0 >= thresholds["a"] > thresholds["b"] > thresholds["c"] >= 0.0
 
 
 def test_a_wrong_model_stops_the_stack_before_anything_starts(

@@ -142,10 +142,10 @@ def test_without_snapshots_it_says_that_it_cannot(make_model: Any) -> None:
     observation = one_failure()[-1]
     handler = active(make_model())
 
-    told = newest_owed(handler, state_after(handler, [observation]))
+    data_by_subject = newest_owed(handler, state_after(handler, [observation]))
 
-    assert told["prediction.risk"].reason is Reason.MISSING_SIGNAL
-    assert told["prediction.demand"].status == "result"
+    assert data_by_subject["prediction.risk"].reason is Reason.MISSING_SIGNAL
+    assert data_by_subject["prediction.demand"].status == "result"
 
 
 def test_a_shadow_speaks_on_a_subject_of_its_own_and_changes_nothing(make_model: Any) -> None:
@@ -156,12 +156,12 @@ def test_a_shadow_speaks_on_a_subject_of_its_own_and_changes_nothing(make_model:
     alone = build(InferenceSettings(shadow_models=()), ORIGIN)
     events = one_failure()
 
-    told = newest_owed(with_shadows, state_after(with_shadows, events))
+    data_by_subject = newest_owed(with_shadows, state_after(with_shadows, events))
     active_only = newest_owed(alone, state_after(alone, events))
 
-    assert set(told) - set(active_only) == {"prediction.shadow.1", "prediction.shadow.2"}
-    assert {name: told[name] for name in active_only} == active_only
-    one, two = told["prediction.shadow.1"], told["prediction.shadow.2"]
+    assert set(data_by_subject) - set(active_only) == {"prediction.shadow.1", "prediction.shadow.2"}
+    assert {name: data_by_subject[name] for name in active_only} == active_only
+    one, two = data_by_subject["prediction.shadow.1"], data_by_subject["prediction.shadow.2"]
     assert isinstance(one, PredictionShadow)
     assert one.risk_table is not None
     assert two.risk_table is not None

@@ -80,9 +80,9 @@ def test_the_seed_formula_needs_its_inputs() -> None:
     """Load counts 0.55 and 0.35, a restart 0.7; without its columns there is no such baseline."""
     matrix = np.array([[0.0, 0.0, 0.0], [0.8, 1.0, 0.0], [0.8, 1.0, 2.0], [np.nan] * 3], np.float32)
 
-    found = formula_scores(matrix, list(FORMULA_INPUTS))
-    assert found is not None
-    assert [0.9, 0.11, 0.7, 0.0] == pytest.approx(found.tolist(), abs=1e-6)
+    actual = formula_scores(matrix, list(FORMULA_INPUTS))
+    assert actual is not None
+    assert [0.9, 0.11, 0.7, 0.0] == pytest.approx(actual.tolist(), abs=1e-6)
     assert formula_scores(matrix, ["a", "b", "c"]) is None
 
 

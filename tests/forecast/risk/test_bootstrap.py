@@ -28,12 +28,12 @@ def test_a_ladder_is_average_precision_under_job_weights(seed: int) -> None:
     """Counting by step and job gives what sorting the weighted rows gives, to rounding."""
     label, score, job = _draw_rows(seed)
     weights = resamples(12, seed, 6)
-    found = Ladder(label, score, job).average_precision(weights)
+    precision = Ladder(label, score, job).average_precision(weights)
 
     for column in range(6):
         weight = weights[job, column]
         expected = average_precision_score(label, score, sample_weight=weight)
-        assert found[column] == pytest.approx(expected)
+        assert precision[column] == pytest.approx(expected)
 
 
 def test_a_resample_draws_as_many_jobs_as_there_are() -> None:
@@ -71,15 +71,15 @@ def test_a_better_model_is_told_from_a_worse_one() -> None:
 def test_one_job_with_all_failures_makes_a_wide_interval() -> None:
     """Resamples without the one failing job have no average precision and are counted out."""
     label, job = np.array([1, 1, 0, 0, 0, 0]), np.array([1, 1, 2, 3, 4, 5])
-    found = paired_average_precision(label, {"m": label.astype(float)}, job, 0).values["m"]
+    actual = paired_average_precision(label, {"m": label.astype(float)}, job, 0).values["m"]
 
-    assert 100 < found.resamples < 200
-    assert 1.0 == found.value
+    assert 100 < actual.resamples < 200
+    assert 1.0 == actual.value
 
 
 def test_no_positives_is_no_number() -> None:
     """Without any positive there is neither value nor interval."""
-    found = paired_average_precision([0, 0], {"m": [0.1, 0.2]}, [1, 2], 0).values["m"]
+    actual = paired_average_precision([0, 0], {"m": [0.1, 0.2]}, [1, 2], 0).values["m"]
 
-    assert math.isnan(found.value)
-    assert 0 == found.resamples
+    assert math.isnan(actual.value)
+    assert 0 == actual.resamples

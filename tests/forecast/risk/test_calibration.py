@@ -69,11 +69,11 @@ def test_recalibration_brings_a_biased_score_back() -> None:
     """Windows with something known before them are calibrated; what came earlier is not touched."""
     score, label = _overconfident()
     time = np.arange(SIZE) * 10
-    found = recalibrate(score, label, EACH_ITS_OWN, time, [0, 20_000, 40_000], 900)
+    actual = recalibrate(score, label, EACH_ITS_OWN, time, [0, 20_000, 40_000], 900)
     later = time >= 20_000
 
-    assert (found[~later] == score[~later]).all()
-    assert expected_to_observed(label[later], found[later]) == pytest.approx(1.0, abs=0.2)
+    assert (actual[~later] == score[~later]).all()
+    assert expected_to_observed(label[later], actual[later]) == pytest.approx(1.0, abs=0.2)
 
 
 def test_one_crash_loop_does_not_bend_the_curve_far() -> None:

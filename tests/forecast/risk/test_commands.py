@@ -26,13 +26,13 @@ TRAIN = ("forecast", "train", "--dataset", "made", "--rounds", "8")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A workspace with a dataset and a model trained on it."""
     folder = tmp_path_factory.mktemp("workspace")
-    given = write_trace(folder / "trace")
+    trace_path = write_trace(folder / "trace")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BORG_XGBOOST_WORKSPACE", str(folder))
         patch.delenv("BORG_DATA_DIR", raising=False)
         patch.delenv("BORG_PROCESSED_DIR", raising=False)
         assert 0 == main([
-            "forecast", "dataset", "--trace", "google2011", "--input", str(given), "--name", "made",
+            "forecast", "dataset", "--trace", "google2011", "--input", str(trace_path), "--name", "made",
             "--features", "live",
         ])  # fmt: skip
         assert 0 == main(TRAIN)
@@ -55,9 +55,12 @@ def test_a_trained_model_is_evaluated_with_its_baselines(
     capsys.readouterr()
     assert 0 == main(["forecast", "evaluate", "--dataset", "made", "--report", str(file), "--json"])
     printed = json.loads(capsys.readouterr().out)
-    text, kept = file.read_text("utf-8"), json.loads(file.with_suffix(".json").read_text("utf-8"))
+    text, content = (
+        file.read_text("utf-8"),
+        json.loads(file.with_suffix(".json").read_text("utf-8")),
+    )
 
-    horizon = kept["horizons"][0]
+    horizon = content["horizons"][0]
     assert {"1", "1b"} == horizon["splits"].keys()
     models = horizon["splits"]["1"]["models"]
     assert {"model", "logistic", "job rule", "name rule", "base rate"} <= models.keys()
@@ -107,10 +110,10 @@ def test_an_interrupted_training_goes_on_at_the_unfinished_horizon(
     (TrainingStore(place / "models" / "two").horizon(30) / "record.json").unlink()
     capsys.readouterr()
     assert 0 == main(both)
-    told = json.loads(capsys.readouterr().out)
+    content = json.loads(capsys.readouterr().out)
 
-    assert [15] == told["resumed"]
-    assert [900.0, 1800.0] == told["horizons_seconds"]
+    assert [15] == content["resumed"]
+    assert [900.0, 1800.0] == content["horizons_seconds"]
     assert before == _hashes(place / "models" / "two")
 
 
@@ -136,16 +139,16 @@ def test_a_model_is_inspected(place: Path, capsys: pytest.CaptureFixture[str]) -
     capsys.readouterr()
     asked = ["forecast", "inspect", "--model", "made", "--dataset", "made", "--row", "5", "--json"]
     assert 0 == main(asked)
-    found = json.loads(capsys.readouterr().out)
-    thresholds = found["thresholds"]
+    content = json.loads(capsys.readouterr().out)
+    thresholds = content["thresholds"]
 
     assert thresholds["replicate_risk_ratio"] > thresholds["migrate_risk_ratio"]
     assert thresholds["migrate_risk_ratio"] > thresholds["throttle_risk_ratio"]
-    assert 4 == found["horizons"]["15 min"]["members"]
-    shares = [one["value"] for one in found["horizons"]["15 min"]["by_gain"]]
+    assert 4 == content["horizons"]["15 min"]["members"]
+    shares = [one["value"] for one in content["horizons"]["15 min"]["by_gain"]]
     assert 0.5 < math.fsum(shares) < 1.0 + 1e-9
     assert shares == sorted(shares, reverse=True)
-    assert 0.0 <= found["row"]["15 min"]["probability"] <= 1.0
+    assert 0.0 <= content["row"]["15 min"]["probability"] <= 1.0
     assert 0 == main(["forecast", "inspect", "--model", "made"])
 
 
@@ -153,14 +156,14 @@ def test_another_dataset_is_tested_on_jobs_that_were_not_learnt_from(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A model meets another folder: what it may be tested on excludes every job it learnt from."""
-    given = write_trace(place / "other", seed=5, jobs=500)
+    trace_path = write_trace(place / "other", seed=5, jobs=500)
     build = [
         "forecast",
         "dataset",
         "--trace",
         "google2011",
         "--input",
-        str(given),
+        str(trace_path),
         "--name",
         "other",
     ]
@@ -187,7 +190,7 @@ def test_failing_checks_are_an_exit_code(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected_text"),
     [
         (["train", "--dataset", "none"], "no such dataset"),
         (["train", "--dataset", "made", "--horizon", "7m"], "the dataset has labels for"),
@@ -202,14 +205,14 @@ def test_failing_checks_are_an_exit_code(place: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line(
-    place: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    place: Path, arguments: list[str], expected_text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What cannot be done is said in one line with the remedy, and the exit code is 2."""
     capsys.readouterr()
     assert 2 == main(["forecast", *arguments])
     error = capsys.readouterr().err.strip()
 
-    assert said in error
+    assert expected_text in error
     assert 1 == len(error.splitlines())
 
 

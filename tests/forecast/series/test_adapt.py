@@ -54,10 +54,10 @@ def test_a_limit_widened_by_its_excess_holds_just_so() -> None:
     """`excess` is the share by which `widened` reaches the peak, for idle series too."""
     peaks, limits = np.array([3.0, 0.5, 2.0]), np.array([2.0, 1.0, 0.0])
     scale = np.array([1.0, 1.0, 4.0])
-    found = widen_limits(limits, scale, excess(peaks, limits, scale))
-    assert found[0] == pytest.approx(3.0)
-    assert found[1] == pytest.approx(0.5)
-    assert found[2] == pytest.approx(2.0)
+    actual = widen_limits(limits, scale, excess(peaks, limits, scale))
+    assert actual[0] == pytest.approx(3.0)
+    assert actual[1] == pytest.approx(0.5)
+    assert actual[2] == pytest.approx(2.0)
     assert widen_limits(limits, scale, -5.0).min() == 0.0
 
 

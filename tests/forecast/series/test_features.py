@@ -97,8 +97,8 @@ def test_known_values_of_a_small_case() -> None:
         "capacity": 8 / 3,
         "day_sin": math.sin(2 * math.pi * 24 / 288),
     }
-    for name, wanted in hand.items():
-        assert column(past, name)[0] == pytest.approx(wanted, abs=1e-6), name
+    for name, expected in hand.items():
+        assert column(past, name)[0] == pytest.approx(expected, abs=1e-6), name
 
 
 def test_sizes_are_relative_to_the_series() -> None:

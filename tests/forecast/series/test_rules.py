@@ -69,8 +69,8 @@ def test_yesterday_is_the_peak_of_the_same_windows() -> None:
 
 def test_the_highest_of_rules_ignores_a_rule_that_knows_nothing() -> None:
     """max(N-sigma, RC-like) is the larger one, or the known one."""
-    found = highest([np.array([1.0, NAN, 5.0]), np.array([2.0, 3.0, 4.0])])
-    assert found.tolist() == [2.0, 3.0, 5.0]
+    actual = highest([np.array([1.0, NAN, 5.0]), np.array([2.0, 3.0, 4.0])])
+    assert actual.tolist() == [2.0, 3.0, 5.0]
 
 
 def test_vpa_weights_halve_every_day() -> None:
@@ -114,8 +114,8 @@ def test_row_quantiles_are_those_of_numpy_without_the_holes() -> None:
     rows = random.normal(size=(20, 31))
     rows[random.random(size=rows.shape) < 0.4] = NAN
     rows[3] = NAN
-    found = row_quantiles(rows, [0.0, 0.5, 0.9, 1.0])
-    for row, values in zip(rows, found, strict=True):
+    actual = row_quantiles(rows, [0.0, 0.5, 0.9, 1.0])
+    for row, values in zip(rows, actual, strict=True):
         known = row[~np.isnan(row)]
         if not known.size:
             assert np.isnan(values).all()

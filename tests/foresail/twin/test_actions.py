@@ -38,8 +38,8 @@ def test_sources_name_licence_and_size(
     assert not any(line["real"] for line in listed)
     (tmp_path / "replay").mkdir()
     (tmp_path / "replay" / "philly_gpu_jobs.parquet").touch()
-    found = run_json(capsys, "workloads", "--data", str(tmp_path))
-    assert [line["name"] for line in found if line["real"]] == ["philly"]
+    content = run_json(capsys, "workloads", "--data", str(tmp_path))
+    assert [line["name"] for line in content if line["real"]] == ["philly"]
 
 
 def test_the_list_is_readable_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,14 +100,14 @@ def test_a_recording_becomes_a_start_state(
 ) -> None:
     """The newest snapshot's nodes and pods are a workload that opens, pods on their nodes."""
     out = tmp_path / "start.jsonl"
-    told = run_json(capsys, "export", "--from", str(recording), "--output", str(out),
+    content = run_json(capsys, "export", "--from", str(recording), "--output", str(out),
                 "--task-seconds", "10m")  # fmt: skip
     workload = open_workload(str(out), nodes=1, seed=1)
     arrivals = list(workload.arrivals)
 
-    assert told["nodes"] == len(workload.nodes) == 10
-    assert told["workloads"] == len(arrivals) > 20
-    assert "recording" in told["notes"][0]
+    assert content["nodes"] == len(workload.nodes) == 10
+    assert content["workloads"] == len(arrivals) > 20
+    assert "recording" in content["notes"][0]
     names = {node.name for node in workload.nodes}
     assert all(set(entry.start_nodes) <= names for entry in arrivals)
     assert sum(len(entry.start_nodes) for entry in arrivals) > 20

@@ -31,10 +31,10 @@ def taken_port() -> Iterator[int]:
 def refusal_line(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Run one command line; return its one line on stderr."""
     assert main(["twin", *arguments]) == 2
-    said = capsys.readouterr()
-    lines = said.err.strip().splitlines()
-    assert len(lines) == 1, said.err
-    assert "Traceback" not in said.out
+    output = capsys.readouterr()
+    lines = output.err.strip().splitlines()
+    assert len(lines) == 1, output.err
+    assert "Traceback" not in output.out
     return lines[0]
 
 

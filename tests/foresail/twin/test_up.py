@@ -143,8 +143,8 @@ async def test_keep_goes_on_with_the_same_world(twins: Twins) -> None:
     first.wait(60)
 
     second, ready = twins.up("--workload", str(EXAMPLE), "--speed", "20", "--keep")
-    seen = {pod["metadata"]["uid"] for pod in await pods_of(ready["kubeconfig"])}
-    assert before & seen
+    uids = {pod["metadata"]["uid"] for pod in await pods_of(ready["kubeconfig"])}
+    assert before & uids
     second.send_signal(signal.SIGTERM)
     second.wait(60)
 

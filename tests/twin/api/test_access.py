@@ -111,6 +111,8 @@ def test_what_is_no_token_is_nobody(header: str) -> None:
 def test_each_identity_has_its_own_token() -> None:
     """Every token stands for one identity, and no two are equal."""
     tokens = Tokens.draw()
-    found = [tokens.identity(f"Bearer {tokens.of_all()[identity.name]}") for identity in IDENTITIES]
-    assert tuple(found) == IDENTITIES
+    actual = [
+        tokens.identity(f"Bearer {tokens.of_all()[identity.name]}") for identity in IDENTITIES
+    ]
+    assert tuple(actual) == IDENTITIES
     assert len(set(tokens.of_all().values())) == len(IDENTITIES)

@@ -146,11 +146,11 @@ async def test_health_is_open_and_holds_no_connection(serving: Serve) -> None:
     async with serving() as served:
         reader, writer = await served.open()
         writer.write(b"GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n")
-        found = await asyncio.wait_for(_all(reader), SECONDS)
+        actual = await asyncio.wait_for(_all(reader), SECONDS)
         writer.close()
 
-    assert b"200 OK" in found
-    assert b"connection: close" in found
+    assert b"200 OK" in actual
+    assert b"connection: close" in actual
 
 
 @pytest.mark.parametrize(
@@ -169,9 +169,9 @@ async def test_health_is_open_and_holds_no_connection(serving: Serve) -> None:
 async def test_a_bad_head_is_refused(serving: Serve, sent: bytes, status: int) -> None:
     """What is no HTTP, and heads beyond the limits, get a Status and the end."""
     async with serving() as served:
-        found, headers, content = await served.answer(sent)
+        actual, headers, content = await served.answer(sent)
 
-    assert (found, headers["connection"], content["code"]) == (status, "close", status)
+    assert (actual, headers["connection"], content["code"]) == (status, "close", status)
 
 
 async def test_a_body_that_is_no_http_is_refused(serving: Serve) -> None:
@@ -199,9 +199,9 @@ async def test_a_request_cut_off_is_not_done(serving: Serve) -> None:
         await writer.drain()
         writer.close()
         await asyncio.sleep(0.2)
-        _, _, found = await served.answer(served.head("GET", path, "Connection: close"))
+        _, _, actual = await served.answer(served.head("GET", path, "Connection: close"))
 
-    assert found["metadata"]["resourceVersion"] == version
+    assert actual["metadata"]["resourceVersion"] == version
 
 
 async def test_many_requests_at_once_are_answered_in_part(serving: Serve) -> None:
@@ -209,10 +209,10 @@ async def test_many_requests_at_once_are_answered_in_part(serving: Serve) -> Non
     async with serving() as served:
         reader, writer = await served.open()
         writer.write(served.head("GET", "/version") * 2_000)
-        found = await asyncio.wait_for(_all(reader), SECONDS)
+        actual = await asyncio.wait_for(_all(reader), SECONDS)
         writer.close()
 
-    assert 1 <= found.count(b"HTTP/1.1 200") <= connections.MOST_PIPELINED + 1
+    assert 1 <= actual.count(b"HTTP/1.1 200") <= connections.MOST_PIPELINED + 1
 
 
 async def test_a_full_server_makes_room_for_who_asks(
@@ -294,10 +294,10 @@ async def test_a_client_that_reads_nothing_is_cut(
         writer.write(served.head("GET", MAPS) * 30)
         await asyncio.sleep(1.5)
         reader._transport.resume_reading()  # type: ignore[attr-defined]
-        found = await asyncio.wait_for(_all(reader), SECONDS)
+        actual = await asyncio.wait_for(_all(reader), SECONDS)
         writer.close()
 
-    assert len(found) < 30 * 1_000_000
+    assert len(actual) < 30 * 1_000_000
 
 
 async def test_yaml_is_read_beside_others(serving: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

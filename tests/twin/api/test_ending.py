@@ -50,12 +50,12 @@ def test_sigterm_ends_a_busy_process(
         one.sendall(f"{more} HTTP/1.1\r\n{lines}Content-Length: 100\r\n\r\n".encode())
         opened.append(one)
     started.send_signal(signal.SIGTERM)
-    _, said = started.communicate(timeout=60)
+    _, output = started.communicate(timeout=60)
     for one in opened:
         one.close()
 
     assert started.returncode in (0, -signal.SIGTERM)
-    assert "Traceback" not in said
+    assert "Traceback" not in output
 
 
 @pytest.mark.twin
@@ -93,7 +93,7 @@ def _connect_and_ask(port: int) -> socket.socket:
     for _ in range(600):
         time.sleep(0.1)
         with suppress(ConnectionError):
-            one = socket.create_connection(("127.0.0.1", port))
-            one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-            return one
+            connection = socket.create_connection(("127.0.0.1", port))
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            return connection
     raise AssertionError("nobody listens")

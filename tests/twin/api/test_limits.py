@@ -164,9 +164,9 @@ def test_values_and_depth_are_counted_exactly(value: Any, ascii_only: bool) -> N
 )
 def test_queries_are_read_within_limits(api: Api, query: dict[str, str], status: int) -> None:
     """Tokens, versions, numbers and selectors beyond the limits are refused, briefly."""
-    found, content = api.ask("GET", "/api/v1/pods", None, **query)
+    response, content = api.ask("GET", "/api/v1/pods", None, **query)
 
-    assert (found, content["kind"]) == (status, "Status")
+    assert (response, content["kind"]) == (status, "Status")
     assert len(content["message"]) < 1_500
 
 
@@ -176,8 +176,8 @@ def test_selectors_at_the_limits_are_read(api: Api) -> None:
     fields = ",".join(["metadata.name!=x"] * 16)
     api.ask("POST", MAPS, config_map())
 
-    found = api.ask("GET", MAPS, None, labelSelector=labels, fieldSelector=fields)[1]
-    assert [item["metadata"]["name"] for item in found["items"]] == ["a"]
+    response = api.ask("GET", MAPS, None, labelSelector=labels, fieldSelector=fields)[1]
+    assert [item["metadata"]["name"] for item in response["items"]] == ["a"]
 
 
 def test_a_watch_lasts_a_day_at_most() -> None:
@@ -301,10 +301,10 @@ def test_a_refusal_names_a_hundred_problems(api: Api) -> None:
 
 def test_warnings_fit_into_a_header() -> None:
     """Names of unknown fields reach the header without line breaks, 4,096 characters at most."""
-    given = ClientObject(
+    client_object = ClientObject(
         {}, ('unknown field "a\r\nb"', *(f'unknown field "{n}"' for n in range(9_000)))
     )
-    header = given.headers()["Warning"]
+    header = client_object.headers()["Warning"]
 
     assert header.startswith('299 - "unknown field \\"a??b\\""')
     assert header.isprintable()
@@ -327,9 +327,9 @@ def test_strategic_lists_of_many_items_are_merged_in_order(api: Api) -> None:
     ]
     patch = {"spec": {"template": {"spec": {"containers": [{"name": "c", "env": change}]}}}}
     _, made = api.ask("PATCH", f"{path}/p", patch, kind=STRATEGIC)
-    found = made["spec"]["template"]["spec"]["containers"][0]["env"]
+    actual = made["spec"]["template"]["spec"]["containers"][0]["env"]
 
-    assert {one["name"]: one["value"] for one in found} == {
+    assert {one["name"]: one["value"] for one in actual} == {
         "e0": "old", "e1": "old", "e3": "old", "e4": "new", "e5": "old", "e9": "newer"
     }  # fmt: skip
 

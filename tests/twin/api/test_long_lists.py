@@ -64,24 +64,24 @@ def names_of(items: list[Any]) -> list[str]:
 @pytest.mark.parametrize("limit", [PAGE + 1, BATCH * 3, COUNT - 1, COUNT, COUNT + 1, 10**9])
 def test_long_pages_add_up(many: Api, names: list[str], limit: int) -> None:
     """Pages of any length hold every object once, in order, count what remains, and end."""
-    found = pages(many, limit=str(limit))
+    actual = pages(many, limit=str(limit))
 
-    assert [len(page["items"]) for page in found[:-1]] == [limit] * (len(found) - 1)
-    assert names_of([item for page in found for item in page["items"]]) == names
-    left = [page["metadata"].get("remainingItemCount", 0) for page in found]
+    assert [len(page["items"]) for page in actual[:-1]] == [limit] * (len(actual) - 1)
+    assert names_of([item for page in actual for item in page["items"]]) == names
+    left = [page["metadata"].get("remainingItemCount", 0) for page in actual]
     assert left[0] == max(0, COUNT - limit)
     assert left[-1] == 0
-    assert {page["kind"] for page in found} == {"ConfigMapList"}
+    assert {page["kind"] for page in actual} == {"ConfigMapList"}
 
 
 @pytest.mark.parametrize("limit", ["1", "19", "100", "100000"])
 def test_pages_of_a_selection_add_up(many: Api, names: list[str], limit: str) -> None:
     """A page of a selection is full although most of what it looks at is left out."""
-    found = pages(many, limit=limit, labelSelector="tenth=yes")
+    actual = pages(many, limit=limit, labelSelector="tenth=yes")
 
-    assert names_of([item for page in found for item in page["items"]]) == names[::10]
-    assert all(len(page["items"]) == int(limit) for page in found[:-1])
-    assert len(found[0]["items"]) == min(int(limit), len(names[::10]))
+    assert names_of([item for page in actual for item in page["items"]]) == names[::10]
+    assert all(len(page["items"]) == int(limit) for page in actual[:-1])
+    assert len(actual[0]["items"]) == min(int(limit), len(names[::10]))
 
 
 def test_a_long_list_without_pages(many: Api, names: list[str]) -> None:
@@ -93,12 +93,12 @@ def test_a_long_list_without_pages(many: Api, names: list[str]) -> None:
 def test_a_long_table(many: Api, names: list[str]) -> None:
     """A Table has its columns and a row for each object, whole or page by page."""
     whole = list_objects(many, TABLE)
-    found = pages(many, "rows", TABLE, limit=str(PAGE + 50))
+    actual = pages(many, "rows", TABLE, limit=str(PAGE + 50))
 
     assert (whole["kind"], names_of(whole["rows"])) == ("Table", names)
-    assert whole["columnDefinitions"] == found[0]["columnDefinitions"]
+    assert whole["columnDefinitions"] == actual[0]["columnDefinitions"]
     assert len(whole["rows"][0]["cells"]) == len(whole["columnDefinitions"])
-    assert [row for page in found for row in page["rows"]] == whole["rows"]
+    assert [row for page in actual for row in page["rows"]] == whole["rows"]
 
 
 def test_pages_show_one_version(many: Api, names: list[str]) -> None:

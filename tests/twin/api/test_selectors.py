@@ -30,6 +30,6 @@ def test_label_selectors(api: Api, selector: str, selected: str) -> None:
     """An absent key is unequal to everything and in no set; comparisons need a number."""
     for name, labels in LABELS.items():
         assert api.ask("POST", MAPS, {"metadata": {"name": name, "labels": labels}})[0] == 201
-    found = api.ask("GET", MAPS, None, labelSelector=selector)[1]
+    response = api.ask("GET", MAPS, None, labelSelector=selector)[1]
 
-    assert " ".join(item["metadata"]["name"] for item in found["items"]) == selected
+    assert " ".join(item["metadata"]["name"] for item in response["items"]) == selected

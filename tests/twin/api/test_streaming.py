@@ -53,17 +53,17 @@ def _write(engine: Engine, numbers: range) -> None:
 async def test_lines_arrive_in_order() -> None:
     """A client that reads gets the initial lines, then every change once."""
     engine, client = Engine(None, 1), Client()
-    gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    task = asyncio.ensure_future(stream(engine.store, _watch(), [], client.send, gone, uncut))
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    task = asyncio.ensure_future(stream(engine.store, _watch(), [], client.send, future, uncut))
     await asyncio.sleep(0)
     for start in range(0, 2_000, 500):
         _write(engine, range(start, start + 500))
         await asyncio.sleep(0)
-    wanted = b"first\n" + b"".join(b"m%d\n" % number for number in range(2_000))
+    expected = b"first\n" + b"".join(b"m%d\n" % number for number in range(2_000))
     async with asyncio.timeout(5.0):
-        while b"".join(client.bodies) != wanted:
+        while b"".join(client.bodies) != expected:
             await asyncio.sleep(0)
-    gone.set_result(None)
+    future.set_result(None)
     await task
     assert not client.ended
 
@@ -72,8 +72,8 @@ async def test_who_does_not_read_is_cut(monkeypatch: pytest.MonkeyPatch) -> None
     """A client that reads nothing costs no more than the backlog, and its watch ends."""
     monkeypatch.setattr(streaming, "CUT_SECONDS", 0.01)
     engine, client = Engine(None, 1), Client(reads=1)
-    gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    task = asyncio.ensure_future(stream(engine.store, _watch(), [], client.send, gone, uncut))
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    task = asyncio.ensure_future(stream(engine.store, _watch(), [], client.send, future, uncut))
     await asyncio.sleep(0)
     _write(engine, range(streaming.BACKLOG_LINES + 10))
     async with asyncio.timeout(5.0):
@@ -84,9 +84,9 @@ async def test_who_does_not_read_is_cut(monkeypatch: pytest.MonkeyPatch) -> None
 async def test_a_finished_answer_ends() -> None:
     """An answer that says it is over ends after its initial lines."""
     engine, client = Engine(None, 1), Client()
-    gone: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     async with asyncio.timeout(5.0):
-        await stream(engine.store, _watch(over=lambda: True), [], client.send, gone, uncut)
+        await stream(engine.store, _watch(over=lambda: True), [], client.send, future, uncut)
     assert b"".join(client.bodies) == b"first\n"
     assert client.ended
 

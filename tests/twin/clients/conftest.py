@@ -45,8 +45,8 @@ def run_program(busy_twin: dict[str, str]) -> Run:
             check=False,
         )
         assert ran.returncode == 0, ran.stderr[-3_000:]
-        found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
-        return found
+        content: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+        return content
 
     return run
 

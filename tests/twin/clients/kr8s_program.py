@@ -15,10 +15,10 @@ def main(kubeconfig: str) -> dict[str, Any]:
     api = kr8s.api(kubeconfig=kubeconfig)
     Namespace({"metadata": {"name": "client"}}, api=api).create()
     body = {"metadata": {"name": "a", "namespace": "client"}, "data": {"a": "1"}}
-    held = ConfigMap(body, api=api)
-    held.create()
-    held.patch({"data": {"b": "2"}})
-    held.refresh()
+    config_map = ConfigMap(body, api=api)
+    config_map.create()
+    config_map.patch({"data": {"b": "2"}})
+    config_map.refresh()
     labels = {"app": "web"}
     container = {"name": "c", "image": "rancher/mirrored-pause:3.10"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
@@ -31,13 +31,13 @@ def main(kubeconfig: str) -> dict[str, Any]:
         "version": api.version()["gitVersion"],
         "nodes": len(list(api.get("nodes"))),
         "pods": len(list(api.get("pods", namespace=kr8s.ALL))),
-        "data": held.raw["data"],
+        "data": config_map.raw["data"],
         "replicas": made.replicas,
         "own": len(list(api.get("pods", namespace="client", label_selector="app=web"))),
     }
     made.delete()
-    held.delete()
-    seen["gone"] = not held.exists()
+    config_map.delete()
+    seen["gone"] = not config_map.exists()
     return seen
 
 

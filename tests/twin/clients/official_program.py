@@ -200,9 +200,9 @@ def by_dynamic_client(dynamic: Any) -> dict[str, Any]:
         )
     ]
     maps.delete(name="applied", namespace=NAMESPACE)
-    gone = _refusal_status(lambda: maps.get(name="applied", namespace=NAMESPACE))
+    status = _refusal_status(lambda: maps.get(name="applied", namespace=NAMESPACE))
     data = patched.to_dict()["data"]
-    return {"applied": applied.data.a, "patched": data, "events": events, "gone": gone}
+    return {"applied": applied.data.a, "patched": data, "events": events, "gone": status}
 
 
 def _refusal_status(ask: Any) -> int:
@@ -213,9 +213,9 @@ def _refusal_status(ask: Any) -> int:
     return 0
 
 
-def _until(read: Any, wanted: Any) -> Any:
+def _until(read: Any, expected: Any) -> Any:
     deadline = time.monotonic() + SECONDS
-    while (found := read()) != wanted and time.monotonic() < deadline:
+    while (found := read()) != expected and time.monotonic() < deadline:
         time.sleep(0.05)
     return found
 

@@ -16,18 +16,18 @@ def main(kubeconfig: str) -> dict[str, Any]:
     pykube.Namespace(api, {**kind, "metadata": {"name": "client"}}).create()
     body = {"apiVersion": "v1", "kind": "ConfigMap"}
     body |= {"metadata": {"name": "a", "namespace": "client"}, "data": {"a": "1"}}
-    held = pykube.ConfigMap(api, body)
-    held.create()
-    held.obj["data"]["b"] = "2"
-    held.update()
-    held.reload()
+    config_map = pykube.ConfigMap(api, body)
+    config_map.create()
+    config_map.obj["data"]["b"] = "2"
+    config_map.update()
+    config_map.reload()
     seen = {
         "nodes": len(list(pykube.Node.objects(api))),
         "pods": len(list(pykube.Pod.objects(api).filter(namespace=pykube.all))),
-        "data": held.obj["data"],
+        "data": config_map.obj["data"],
     }
-    held.delete()
-    seen["gone"] = not held.exists()
+    config_map.delete()
+    seen["gone"] = not config_map.exists()
     return seen
 
 

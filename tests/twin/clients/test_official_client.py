@@ -18,18 +18,18 @@ def test_the_official_client_works(run_program: Run, package: str) -> None:
     """Every served kind decodes into its models; watches, paging, scale, eviction, conflicts, apply
     and its dynamic client do what they do on a real server.
     """
-    seen = run_program("official_program.py", package)
-    assert seen["version"].startswith("36." if package else "37.")
-    assert seen["server"].endswith("+foresail")
-    assert seen["kinds"] == 10
-    assert seen["rollout"]["ready"] == seen["rollout"]["scale"] == 3
-    assert "ADDED" in seen["rollout"]["events"]
-    assert seen["decoded"]["list_node"] == 8
-    assert seen["decoded"]["list_pod_for_all_namespaces"] > 3
-    assert seen["conflict"] == 409
-    assert seen["evicted"] == [0, 0, 429]
-    assert seen["paged"] is True
+    result = run_program("official_program.py", package)
+    assert result["version"].startswith("36." if package else "37.")
+    assert result["server"].endswith("+foresail")
+    assert result["kinds"] == 10
+    assert result["rollout"]["ready"] == result["rollout"]["scale"] == 3
+    assert "ADDED" in result["rollout"]["events"]
+    assert result["decoded"]["list_node"] == 8
+    assert result["decoded"]["list_pod_for_all_namespaces"] > 3
+    assert result["conflict"] == 409
+    assert result["evicted"] == [0, 0, 429]
+    assert result["paged"] is True
     expected = {"applied": "1", "patched": {"a": "1", "b": "2"}, "events": ["ADDED"], "gone": 404}
-    assert seen["dynamic"] == expected
-    assert seen["metrics"] == 8
-    assert seen["cordoned"] is True
+    assert result["dynamic"] == expected
+    assert result["metrics"] == 8
+    assert result["cordoned"] is True

@@ -37,8 +37,8 @@ def face(request: pytest.FixtureRequest) -> Face:
         workload = open_workload("idle", nodes=3, seed=1)
         twin = InProcessTwin.of(workload, seed=1, speed=1.0, clock=SystemClock())
         return InProcess(twin)
-    found: Face = request.getfixturevalue(f"{request.param}_cluster")
-    return found
+    world: Face = request.getfixturevalue(f"{request.param}_cluster")
+    return world
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ def place(face: Face) -> Place:
     """Return a new namespace."""
     name = f"contract-{os.getpid()}-{next(_numbers)}"
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    found = face.ask("POST", "/api/v1/namespaces", body=body)
-    assert found.status == 201, found.text
+    response = face.ask("POST", "/api/v1/namespaces", body=body)
+    assert response.status == 201, response.text
     return Place(face, name)
 
 

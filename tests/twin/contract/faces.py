@@ -141,16 +141,16 @@ class OverHttp:
         """Send one request; see `Face.ask`."""
         headers = {"Accept": accept} | ({} if body is None else {"Content-Type": content_type})
         raw = None if body is None else _raw(body)
-        found = self._client.request(
+        response = self._client.request(
             method, path, params=dict(query or {}), content=raw, headers=headers
         )
-        return _answer(found.status_code, found.content, found.headers)
+        return _answer(response.status_code, response.content, response.headers)
 
     def events(self, path: str, query: Mapping[str, str], most: int = 0) -> list[dict[str, Any]]:
         """Return what a watch says; see `Face.events`."""
-        wanted = {"timeoutSeconds": "5" if most else "1", **query, "watch": "true"}
+        expected = {"timeoutSeconds": "5" if most else "1", **query, "watch": "true"}
         lines: list[dict[str, Any]] = []
-        with self._client.stream("GET", path, params=wanted) as found:
+        with self._client.stream("GET", path, params=expected) as found:
             if found.status_code != 200:
                 raise AssertionError(found.read())
             for line in found.iter_lines():
@@ -217,16 +217,16 @@ class Place:
 
     def make(self, resource: str, obj: dict[str, Any], **query: str) -> dict[str, Any]:
         """Create an object and return it."""
-        found = self.ask("POST", resource, body=obj, query=query)
-        assert found.status == 201, found.text
-        made: dict[str, Any] = found.body
+        response = self.ask("POST", resource, body=obj, query=query)
+        assert response.status == 201, response.text
+        made: dict[str, Any] = response.body
         return made
 
     def names(self, resource: str, **query: str) -> list[str]:
         """Return the names of what is there."""
-        found = self.ask("GET", resource, query=query)
-        assert found.status == 200, found.text
-        return [item["metadata"]["name"] for item in found.body["items"]]
+        response = self.ask("GET", resource, query=query)
+        assert response.status == 200, response.text
+        return [item["metadata"]["name"] for item in response.body["items"]]
 
     def version(self) -> str:
         """Return the newest version."""
@@ -236,8 +236,8 @@ class Place:
         self, resource: str, since: str, most: int = 0, **query: str
     ) -> list[tuple[str, str]]:
         """Return (type, name) of what a watch from a version says."""
-        found = self.face.events(self.path(resource), {"resourceVersion": since, **query}, most)
-        return [(one["type"], one["object"]["metadata"].get("name", "")) for one in found]
+        events = self.face.events(self.path(resource), {"resourceVersion": since, **query}, most)
+        return [(one["type"], one["object"]["metadata"].get("name", "")) for one in events]
 
 
 GROUPS = {

@@ -43,10 +43,14 @@ def _owned_object(name: str, owner: dict[str, Any]) -> dict[str, Any]:
 def test_a_deletion_says_what_it_did(place: Place) -> None:
     """The answer is a Success with the object's name, kind and uid; afterwards there is none."""
     made = place.make("configmaps", config_map("a"))
-    found = place.ask("DELETE", "configmaps", "a")
-    assert (found.status, found.body["kind"], found.body["status"]) == (200, "Status", "Success")
+    response = place.ask("DELETE", "configmaps", "a")
+    assert (response.status, response.body["kind"], response.body["status"]) == (
+        200,
+        "Status",
+        "Success",
+    )
     details = {"name": "a", "kind": "configmaps", "uid": made["metadata"]["uid"]}
-    assert found.body["details"] == details
+    assert response.body["details"] == details
     again = place.ask("DELETE", "configmaps", "a")
     assert (again.status, again.reason) == (404, "NotFound")
 
@@ -79,8 +83,8 @@ def test_a_collection_is_deleted_by_selection(place: Place) -> None:
     """deletecollection removes what is selected and leaves the rest."""
     for name, mine in (("a", "yes"), ("b", "no"), ("c", "yes")):
         place.make("configmaps", config_map(name, {"mine": mine}))
-    found = place.ask("DELETE", "configmaps", query={"labelSelector": "mine=yes"})
-    assert found.status == 200
+    response = place.ask("DELETE", "configmaps", query={"labelSelector": "mine=yes"})
+    assert response.status == 200
     left = [name for name in place.names("configmaps") if name != "kube-root-ca.crt"]
     assert left == ["b"]
 
@@ -118,10 +122,10 @@ def test_a_pod_without_a_node_goes_at_once(place: Place) -> None:
 def test_options_that_do_not_fit(place: Place, policy: str, body: dict[str, Any]) -> None:
     """Delete options outside the API's words are 422 and nothing is deleted."""
     place.make("configmaps", config_map("a"))
-    found = place.ask("DELETE", "configmaps", "a", body=body)
+    response = place.ask("DELETE", "configmaps", "a", body=body)
     expected = {200} if policy == "grace" else {422}
-    assert found.status in expected | {422}, found.text
-    if found.status == 422:
+    assert response.status in expected | {422}, response.text
+    if response.status == 422:
         assert place.ask("GET", "configmaps", "a").status == 200
 
 
@@ -218,8 +222,10 @@ def _run(place: Place, name: str, labels: dict[str, str]) -> None:
     place.make("pods", pod(name, labels, nodeName="nowhere"))
     condition = {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     status = {"status": {"phase": "Running", "conditions": [condition]}}
-    found = place.ask("PATCH", "pods", name, subresource="status", body=status, content_type=MERGE)
-    assert found.status == 200, found.text
+    response = place.ask(
+        "PATCH", "pods", name, subresource="status", body=status, content_type=MERGE
+    )
+    assert response.status == 200, response.text
 
 
 def _ready(place: Place, name: str) -> bool:
@@ -250,7 +256,7 @@ def _settle(place: Place, name: str, allowed: int) -> None:
         "desiredHealthy": 2 - allowed,
         "expectedPods": 2,
     }
-    found = place.ask(
+    response = place.ask(
         "PATCH",
         "poddisruptionbudgets",
         name,
@@ -258,7 +264,7 @@ def _settle(place: Place, name: str, allowed: int) -> None:
         body={"status": status},
         content_type=MERGE,
     )
-    assert found.status == 200, found.text
+    assert response.status == 200, response.text
 
 
 def test_a_budget_refuses_evictions(place: Place) -> None:
@@ -303,8 +309,8 @@ def test_an_eviction_is_meant_for_one_pod(place: Place) -> None:
 
 def test_an_eviction_of_nobody(place: Place) -> None:
     """An eviction of a pod that is not there is 404."""
-    found = _evict(place, "nobody")
-    assert (found.status, found.reason) == (404, "NotFound")
+    response = _evict(place, "nobody")
+    assert (response.status, response.reason) == (404, "NotFound")
 
 
 def test_drain_waits_until_the_budget_lets_it(simulated_place: Place) -> None:
@@ -322,9 +328,9 @@ def test_drain_waits_until_the_budget_lets_it(simulated_place: Place) -> None:
     deadline = time.monotonic() + 4 * SECONDS
     while todo:
         assert time.monotonic() < deadline
-        found = _evict(place, todo[0])
-        assert found.status in {201, 404, 429}, found.text
-        if found.status == 429:
+        response = _evict(place, todo[0])
+        assert response.status in {201, 404, 429}, response.text
+        if response.status == 429:
             refusals += 1
             time.sleep(0.2)
         else:

@@ -27,30 +27,33 @@ def _own_names(place: Place) -> dict[str, str]:
 
 def test_an_empty_list_is_a_list(place: Place) -> None:
     """A list of nothing has its kind, a version and an empty array, not null."""
-    found = place.ask("GET", "leases")
-    assert found.status == 200
-    assert (found.body["kind"], found.body["apiVersion"]) == ("LeaseList", "coordination.k8s.io/v1")
-    assert found.body["items"] == []
-    assert int(found.version) > 0
+    response = place.ask("GET", "leases")
+    assert response.status == 200
+    assert (response.body["kind"], response.body["apiVersion"]) == (
+        "LeaseList",
+        "coordination.k8s.io/v1",
+    )
+    assert response.body["items"] == []
+    assert int(response.version) > 0
 
 
 def test_items_carry_neither_kind_nor_version(seven: Place) -> None:
     """Items of a built-in kind are bare; the list says what they are."""
-    found = seven.ask("GET", "configmaps")
-    assert found.body["kind"] == "ConfigMapList"
-    assert all("kind" not in item and "apiVersion" not in item for item in found.body["items"])
+    response = seven.ask("GET", "configmaps")
+    assert response.body["kind"] == "ConfigMapList"
+    assert all("kind" not in item and "apiVersion" not in item for item in response.body["items"])
 
 
 def test_pages_add_up(seven: Place) -> None:
     """Pages of three hold every object once, in order, and count what remains."""
     query, names, left = {"limit": "3"}, [], []
     while True:
-        found = seven.ask("GET", "configmaps", query=query).body
-        names += [item["metadata"]["name"] for item in found["items"]]
-        left.append(found["metadata"].get("remainingItemCount"))
-        if not found["metadata"].get("continue"):
+        actual = seven.ask("GET", "configmaps", query=query).body
+        names += [item["metadata"]["name"] for item in actual["items"]]
+        left.append(actual["metadata"].get("remainingItemCount"))
+        if not actual["metadata"].get("continue"):
             break
-        query = {"limit": "3", "continue": found["metadata"]["continue"]}
+        query = {"limit": "3", "continue": actual["metadata"]["continue"]}
     names = [name for name in names if name != "kube-root-ca.crt"]
     assert names == list(LETTERS)
     assert left[-1] is None
@@ -125,8 +128,8 @@ def test_an_old_token_is_refused_with_one_that_works(simulated_place: Place) -> 
 @pytest.mark.parametrize("token", ["nonsense", "AAAA", "bm90IGpzb24="])
 def test_a_token_of_nobody_is_refused(place: Place, token: str) -> None:
     """A continue token that no server gave is 400."""
-    found = place.ask("GET", "configmaps", query={"continue": token, "limit": "2"})
-    assert (found.status, found.reason) == (400, "BadRequest")
+    response = place.ask("GET", "configmaps", query={"continue": token, "limit": "2"})
+    assert (response.status, response.reason) == (400, "BadRequest")
 
 
 @pytest.mark.parametrize(
@@ -153,8 +156,8 @@ def test_versions_of_lists(seven: Place, query: dict[str, str], status: int) -> 
     filled = {
         name: value.format(now=now, future=int(now) + 1_000_000) for name, value in query.items()
     }
-    found = seven.ask("GET", "configmaps", query=filled)
-    assert found.status == status, found.text
+    response = seven.ask("GET", "configmaps", query=filled)
+    assert response.status == status, response.text
 
 
 def test_an_exact_version_is_shown_again(seven: Place) -> None:
@@ -172,9 +175,9 @@ def test_an_exact_version_is_shown_again(seven: Place) -> None:
 def test_a_version_of_the_future_says_how_to_wait(place: Place) -> None:
     """A version that is not there yet is a time-out with the cause that clients look for."""
     query = {"resourceVersion": str(int(place.version()) + 1_000_000)}
-    found = place.ask("GET", "configmaps", query=query)
-    assert (found.status, found.reason) == (504, "Timeout")
-    causes = found.body["details"]["causes"]
+    response = place.ask("GET", "configmaps", query=query)
+    assert (response.status, response.reason) == (504, "Timeout")
+    causes = response.body["details"]["causes"]
     assert [cause["reason"] for cause in causes] == ["ResourceVersionTooLarge"]
 
 
@@ -208,8 +211,8 @@ def test_label_selectors(seven: Place, text: str, expected: str) -> None:
 )
 def test_label_selectors_that_cannot_be_read(place: Place, text: str) -> None:
     """A label selector outside the grammar is 400."""
-    found = place.ask("GET", "configmaps", query={"labelSelector": text})
-    assert (found.status, found.reason) == (400, "BadRequest"), found.text
+    response = place.ask("GET", "configmaps", query={"labelSelector": text})
+    assert (response.status, response.reason) == (400, "BadRequest"), response.text
 
 
 @pytest.mark.parametrize(
@@ -239,16 +242,16 @@ def test_field_selectors(seven: Place, text: str, expected: str) -> None:
 def test_field_selectors_that_are_not_supported(place: Place, resource: str, text: str) -> None:
     """A field that a kind does not offer is 400."""
     path = "/api/v1/nodes" if resource == "nodes" else place.path(resource)
-    found = place.face.ask("GET", path, query={"fieldSelector": text})
-    assert (found.status, found.reason) == (400, "BadRequest")
+    response = place.face.ask("GET", path, query={"fieldSelector": text})
+    assert (response.status, response.reason) == (400, "BadRequest")
 
 
 def test_a_list_of_all_namespaces_holds_them_all(place: Place) -> None:
     """Without a namespace in the path, objects of every namespace are listed."""
     place.make("configmaps", config_map("here", {"of": place.namespace}))
     query = {"labelSelector": f"of={place.namespace}"}
-    found: Any = place.face.ask("GET", "/api/v1/configmaps", query=query).body
-    assert [item["metadata"]["namespace"] for item in found["items"]] == [place.namespace]
+    body: Any = place.face.ask("GET", "/api/v1/configmaps", query=query).body
+    assert [item["metadata"]["namespace"] for item in body["items"]] == [place.namespace]
 
 
 def test_metadata_alone(over_http: Place) -> None:
@@ -262,6 +265,6 @@ def test_metadata_alone(over_http: Place) -> None:
     assert (item["kind"], item["metadata"]["name"]) == ("PartialObjectMetadata", "a")
     assert "data" not in item
     accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-    found = over_http.ask("GET", "configmaps", "a", accept=accept).body
-    assert (found["kind"], found["metadata"]["labels"]) == ("PartialObjectMetadata", {"x": "y"})
-    assert "data" not in found
+    body = over_http.ask("GET", "configmaps", "a", accept=accept).body
+    assert (body["kind"], body["metadata"]["labels"]) == ("PartialObjectMetadata", {"x": "y"})
+    assert "data" not in body

@@ -21,27 +21,27 @@ def _is_status(found: Any, code: int, reason: str) -> None:
 
 def test_what_is_not_there_is_named(place: Place) -> None:
     """404 of an object names kind and object, with the group where there is one."""
-    found = place.ask("GET", "configmaps", "nobody")
-    _is_status(found, 404, "NotFound")
-    assert found.body["details"] == {"name": "nobody", "kind": "configmaps"}
-    assert found.body["message"] == 'configmaps "nobody" not found'
-    found = place.ask("GET", "deployments", "nobody")
-    assert found.body["details"] == {"name": "nobody", "group": "apps", "kind": "deployments"}
-    assert found.body["message"] == 'deployments.apps "nobody" not found'
+    response = place.ask("GET", "configmaps", "nobody")
+    _is_status(response, 404, "NotFound")
+    assert response.body["details"] == {"name": "nobody", "kind": "configmaps"}
+    assert response.body["message"] == 'configmaps "nobody" not found'
+    response = place.ask("GET", "deployments", "nobody")
+    assert response.body["details"] == {"name": "nobody", "group": "apps", "kind": "deployments"}
+    assert response.body["message"] == 'deployments.apps "nobody" not found'
     for method in ("PUT", "PATCH", "DELETE"):
         body = {"PUT": config_map("nobody"), "PATCH": {}}.get(method)
         kind = MERGE if method == "PATCH" else JSON
-        found = place.ask(method, "configmaps", "nobody", body=body, content_type=kind)
-        _is_status(found, 404, "NotFound")
+        response = place.ask(method, "configmaps", "nobody", body=body, content_type=kind)
+        _is_status(response, 404, "NotFound")
 
 
 def test_a_namespace_that_is_not_there(place: Place) -> None:
     """Lists of a namespace that does not exist are empty; creating in it is 404 of the namespace."""
     path = "/api/v1/namespaces/no-such-namespace/configmaps"
     assert place.face.ask("GET", path).body["items"] == []
-    found = place.face.ask("POST", path, body=config_map("a"))
-    _is_status(found, 404, "NotFound")
-    assert found.body["details"] == {"name": "no-such-namespace", "kind": "namespaces"}
+    response = place.face.ask("POST", path, body=config_map("a"))
+    _is_status(response, 404, "NotFound")
+    assert response.body["details"] == {"name": "no-such-namespace", "kind": "namespaces"}
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_verbs_that_a_path_does_not_have(place: Place, method: str, path: str) -
     """A verb that is not offered is 405."""
     body = {} if method != "DELETE" else None
     kind = MERGE if method == "PATCH" else JSON
-    found = place.face.ask(method, path, body=body, content_type=kind)
-    _is_status(found, 405, "MethodNotAllowed")
+    response = place.face.ask(method, path, body=body, content_type=kind)
+    _is_status(response, 405, "MethodNotAllowed")
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,10 @@ def test_content_types_that_are_not_read(
 ) -> None:
     """A body in another language is 415."""
     place.make("configmaps", config_map("a"))
-    found = place.ask(method, "configmaps", name, body=config_map("a"), content_type=content_type)
-    _is_status(found, 415, "UnsupportedMediaType")
+    response = place.ask(
+        method, "configmaps", name, body=config_map("a"), content_type=content_type
+    )
+    _is_status(response, 415, "UnsupportedMediaType")
 
 
 def test_yaml_is_read(place: Place) -> None:
@@ -116,9 +118,9 @@ data:
     two
     lines
 """
-    found = place.ask("POST", "configmaps", body=text, content_type=YAML)
-    assert found.status == 201, found.text
-    assert found.body["data"] == {"key": "two\nlines\n"}
+    response = place.ask("POST", "configmaps", body=text, content_type=YAML)
+    assert response.status == 201, response.text
+    assert response.body["data"] == {"key": "two\nlines\n"}
 
 
 @pytest.mark.parametrize(
@@ -141,8 +143,8 @@ data:
 )
 def test_bodies_that_cannot_be_read(place: Place, body: bytes) -> None:
     """A body that is no object of the path's kind is 400, and nothing is stored."""
-    found = place.ask("POST", "configmaps", body=body)
-    _is_status(found, 400, "BadRequest")
+    response = place.ask("POST", "configmaps", body=body)
+    _is_status(response, 400, "BadRequest")
     assert place.ask("GET", "configmaps", "x").status == 404
 
 
@@ -161,33 +163,33 @@ def test_values_of_another_type(place: Place, path: str, value: Any) -> None:
     """A field with a value of another type is 400 and named."""
     body = deployment("web")
     body["spec"][path] = value
-    found = place.ask("POST", "deployments", body=body)
-    _is_status(found, 400, "BadRequest")
-    assert "Deployment in version" in found.body["message"]
+    response = place.ask("POST", "deployments", body=body)
+    _is_status(response, 400, "BadRequest")
+    assert "Deployment in version" in response.body["message"]
 
 
 def test_a_body_that_is_too_large(over_http: Place) -> None:
     """A body of more than three MiB is 413, or refused as too large to store."""
     body = config_map("a", key="x" * 3_500_000)
-    found = over_http.ask("POST", "configmaps", body=body)
-    assert found.status == 413, found.text[:200]
+    response = over_http.ask("POST", "configmaps", body=body)
+    assert response.status == 413, response.text[:200]
     body = config_map("a", key="x" * 1_100_000)
-    found = over_http.ask("POST", "configmaps", body=body)
-    assert found.status == 422, found.text[:200]
+    response = over_http.ask("POST", "configmaps", body=body)
+    assert response.status == 422, response.text[:200]
 
 
 def test_an_accept_that_cannot_be_met(over_http: Place) -> None:
     """A client that takes only what is not served is told so with 406."""
-    found = over_http.ask("GET", "configmaps", accept="text/html")
-    assert found.status == 406
+    response = over_http.ask("GET", "configmaps", accept="text/html")
+    assert response.status == 406
     for accept in ("*/*", "application/json, */*", "text/html, application/json"):
-        found = over_http.ask("GET", "configmaps", accept=accept)
-        assert (found.status, found.body["kind"]) == (200, "ConfigMapList")
+        response = over_http.ask("GET", "configmaps", accept=accept)
+        assert (response.status, response.body["kind"]) == (200, "ConfigMapList")
 
 
 def test_nobody_gets_in_without_a_token(over_http: Place) -> None:
     """A wrong token is 401 Unauthorized."""
     path = over_http.path("configmaps")
     face: Any = over_http.face
-    found = face.ask_as("nonsense", path)
-    _is_status(found, 401, "Unauthorized")
+    response = face.ask_as("nonsense", path)
+    _is_status(response, 401, "Unauthorized")

@@ -18,18 +18,18 @@ def test_status_writes_status_alone(place: Place) -> None:
     body["spec"] = {**made["spec"], "minAvailable": 9}
     body["metadata"] = {**made["metadata"], "labels": {"x": "y"}}
     body["metadata"].pop("resourceVersion")
-    found = place.ask("PATCH", "poddisruptionbudgets", "b", subresource="status",
+    response = place.ask("PATCH", "poddisruptionbudgets", "b", subresource="status",
                       body={"status": _status(7), "spec": {"minAvailable": 9}},
                       content_type=MERGE)  # fmt: skip
-    assert found.status == 200, found.text
-    assert found.body["status"]["currentHealthy"] == 7
-    assert found.body["spec"]["minAvailable"] == 1
-    assert found.body["metadata"]["generation"] == made["metadata"]["generation"]
+    assert response.status == 200, response.text
+    assert response.body["status"]["currentHealthy"] == 7
+    assert response.body["spec"]["minAvailable"] == 1
+    assert response.body["metadata"]["generation"] == made["metadata"]["generation"]
     change = {"status": {"currentHealthy": 5}, "metadata": {"labels": {"x": "y"}}}
-    found = place.ask("PATCH", "poddisruptionbudgets", "b", body=change, content_type=MERGE)
-    assert found.status == 200, found.text
-    assert found.body["status"]["currentHealthy"] != 5
-    assert found.body["metadata"]["labels"] == {"x": "y"}
+    response = place.ask("PATCH", "poddisruptionbudgets", "b", body=change, content_type=MERGE)
+    assert response.status == 200, response.text
+    assert response.body["status"]["currentHealthy"] != 5
+    assert response.body["metadata"]["labels"] == {"x": "y"}
 
 
 def test_status_of_a_node_can_be_written(place: Place) -> None:
@@ -41,13 +41,13 @@ def test_status_of_a_node_can_be_written(place: Place) -> None:
     steps = [{"op": "add", "path": "/status/capacity", "value": {"example.com~1fpga": "4"}}]
     steps[0]["value"] = {"cpu": "4", "memory": "8Gi", "pods": "110"}
     path = f"{NODES}/{name}"
-    found = place.face.ask("PATCH", f"{path}/status", body=steps, content_type=JSON_PATCH)
-    assert found.status == 200, found.text
-    assert found.body["status"]["capacity"]["cpu"] == "4"
+    response = place.face.ask("PATCH", f"{path}/status", body=steps, content_type=JSON_PATCH)
+    assert response.status == 200, response.text
+    assert response.body["status"]["capacity"]["cpu"] == "4"
     taint = {"key": "example.com/x", "value": "y", "effect": "NoSchedule"}
     change = {"spec": {"unschedulable": True, "taints": [taint]}}
-    found = place.face.ask("PATCH", path, body=change, content_type=MERGE)
-    assert found.body["spec"]["unschedulable"] is True
+    response = place.face.ask("PATCH", path, body=change, content_type=MERGE)
+    assert response.body["spec"]["unschedulable"] is True
     query = {"fieldSelector": f"spec.unschedulable=true,metadata.name={name}"}
     listed = place.face.ask("GET", NODES, query=query).body["items"]
     assert [item["metadata"]["name"] for item in listed] == [name]
@@ -57,15 +57,15 @@ def test_status_of_a_node_can_be_written(place: Place) -> None:
 def test_scale_reads_and_writes_replicas(place: Place) -> None:
     """The scale of a Deployment is its replicas; writing it is a change of the spec alone."""
     made = place.make("deployments", deployment("web"))
-    found = place.ask("GET", "deployments", "web", subresource="scale")
-    assert (found.body["kind"], found.body["apiVersion"]) == ("Scale", "autoscaling/v1")
-    assert found.body["spec"].get("replicas", 0) == 0
-    assert found.body["status"]["selector"] == "app=web"
-    assert found.body["metadata"]["uid"] == made["metadata"]["uid"]
+    response = place.ask("GET", "deployments", "web", subresource="scale")
+    assert (response.body["kind"], response.body["apiVersion"]) == ("Scale", "autoscaling/v1")
+    assert response.body["spec"].get("replicas", 0) == 0
+    assert response.body["status"]["selector"] == "app=web"
+    assert response.body["metadata"]["uid"] == made["metadata"]["uid"]
     change: Any = {"spec": {"replicas": 2}}
-    found = place.ask("PATCH", "deployments", "web", subresource="scale", body=change,
+    response = place.ask("PATCH", "deployments", "web", subresource="scale", body=change,
                       content_type=MERGE)  # fmt: skip
-    assert (found.status, found.body["spec"]["replicas"]) == (200, 2)
+    assert (response.status, response.body["spec"]["replicas"]) == (200, 2)
     after = place.ask("GET", "deployments", "web").body
     assert (after["spec"]["replicas"], after["metadata"]["generation"]) == (2, 2)
 
@@ -75,18 +75,18 @@ def test_scale_is_checked(place: Place) -> None:
     made = place.make("deployments", deployment("web"))
     scale = place.ask("GET", "deployments", "web", subresource="scale").body
     bad = {**scale, "spec": {"replicas": -1}}
-    found = place.ask("PUT", "deployments", "web", subresource="scale", body=bad)
-    assert (found.status, found.reason) == (422, "Invalid"), found.text
+    response = place.ask("PUT", "deployments", "web", subresource="scale", body=bad)
+    assert (response.status, response.reason) == (422, "Invalid"), response.text
     good = {**scale, "spec": {"replicas": 1}}
     unread = {**good, "metadata": {"name": "web", "namespace": place.namespace}}
-    found = place.ask("PUT", "deployments", "web", subresource="scale", body=unread,
+    response = place.ask("PUT", "deployments", "web", subresource="scale", body=unread,
                       query={"dryRun": "All"})  # fmt: skip
-    assert (found.status, found.body["spec"]["replicas"]) == (200, 1)
+    assert (response.status, response.body["spec"]["replicas"]) == (200, 1)
     assert place.ask("GET", "deployments", "web").body["spec"] == made["spec"]
     place.ask("PATCH", "deployments", "web", body={"metadata": {"labels": {"x": "y"}}},
               content_type=MERGE)  # fmt: skip
-    found = place.ask("PUT", "deployments", "web", subresource="scale", body=good)
-    assert (found.status, found.reason) == (409, "Conflict"), found.text
+    response = place.ask("PUT", "deployments", "web", subresource="scale", body=good)
+    assert (response.status, response.reason) == (409, "Conflict"), response.text
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,8 @@ def test_subresources_that_a_kind_does_not_have(
 ) -> None:
     """A subresource that is not offered is 404."""
     place.make(resource, config_map("a"))
-    found = place.ask("GET", resource, "a", subresource=subresource)
-    assert found.status == 404
+    response = place.ask("GET", resource, "a", subresource=subresource)
+    assert response.status == 404
 
 
 def test_a_lease_is_taken_by_one(place: Place) -> None:

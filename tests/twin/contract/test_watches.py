@@ -57,8 +57,8 @@ def test_without_a_version_a_watch_begins_with_what_there_is(place: Place) -> No
     place.make("configmaps", config_map("a", {"mine": "yes"}))
     place.make("configmaps", config_map("b", {"mine": "yes"}))
     for query in ({}, {"resourceVersion": "0"}):
-        wanted = {"labelSelector": "mine=yes", **query}
-        events = place.face.events(place.path("configmaps"), wanted, 2)
+        expected = {"labelSelector": "mine=yes", **query}
+        events = place.face.events(place.path("configmaps"), expected, 2)
         seen = {(event["type"], event["object"]["metadata"]["name"]) for event in events}
         assert seen == {("ADDED", "a"), ("ADDED", "b")}
         assert {event["object"]["kind"] for event in events} == {"ConfigMap"}
@@ -71,8 +71,8 @@ def test_selectors_turn_changes_into_coming_and_going(place: Place) -> None:
     since = place.version()
     for name, mine in (("a", "yes"), ("a", "yes2"), ("b", "no"), ("a", "no")):
         body = {"metadata": {"labels": {"mine": mine}}}
-        found = place.ask("PATCH", "configmaps", name, body=body, content_type=MERGE)
-        assert found.status == 200
+        response = place.ask("PATCH", "configmaps", name, body=body, content_type=MERGE)
+        assert response.status == 200
     query = {"labelSelector": "mine in (yes,yes2)"}
     expected = [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "b"), ("DELETED", "a")]
     assert place.watch_changes("configmaps", since, 4, **query) == expected
@@ -124,8 +124,10 @@ def test_watches_that_cannot_be_understood(
     place: Place, query: dict[str, str], status: int
 ) -> None:
     """A watch with options that do not fit is refused before it begins."""
-    found = place.ask("GET", "configmaps", query={"watch": "true", "timeoutSeconds": "1", **query})
-    assert found.status == status, found.text
+    response = place.ask(
+        "GET", "configmaps", query={"watch": "true", "timeoutSeconds": "1", **query}
+    )
+    assert response.status == status, response.text
 
 
 def test_a_watch_from_no_version_is_refused(place: Place) -> None:
@@ -170,9 +172,9 @@ def test_a_living_watch_follows(over_http: Place) -> None:
 
     writer = threading.Timer(0.2, write)
     writer.start()
-    seen = over_http.watch_changes("configmaps", since, 1)
+    changes = over_http.watch_changes("configmaps", since, 1)
     writer.join()
-    assert seen == [("ADDED", "late")]
+    assert changes == [("ADDED", "late")]
     assert over_http.watch_changes("configmaps", over_http.version()) == []
 
 
@@ -183,9 +185,9 @@ def test_flags_of_a_query(place: Place, word: str, watches: bool) -> None:
     """A flag is set by anything but false and 0, whatever a client's language calls true."""
     place.make("configmaps", config_map("a"))
     query = {"watch": word, "timeoutSeconds": "1", "fieldSelector": "metadata.name=a"}
-    found = place.ask("GET", "configmaps", query=query)
-    assert found.status == 200
-    assert found.body.get("type") == ("ADDED" if watches else None)
+    response = place.ask("GET", "configmaps", query=query)
+    assert response.status == 200
+    assert response.body.get("type") == ("ADDED" if watches else None)
 
 
 def test_a_watch_of_one_object(place: Place) -> None:
@@ -205,7 +207,7 @@ def test_a_watch_of_metadata_alone(over_http: Place) -> None:
     over_http.make("configmaps", config_map("a", key="value"))
     query = {"resourceVersion": since, "watch": "true", "timeoutSeconds": "1"}
     accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-    found = over_http.ask("GET", "configmaps", query=query, accept=accept)
-    event = found.body
+    response = over_http.ask("GET", "configmaps", query=query, accept=accept)
+    event = response.body
     assert event["object"]["kind"] == "PartialObjectMetadata"
     assert "data" not in event["object"]

@@ -35,10 +35,10 @@ def test_a_created_object_has_an_identity(place: Place) -> None:
 def test_a_name_is_taken_once(place: Place) -> None:
     """A second object of a name is 409 AlreadyExists, and names its kind."""
     place.make("configmaps", config_map("a"))
-    found = place.ask("POST", "configmaps", body=config_map("a"))
-    assert (found.status, found.reason) == (409, "AlreadyExists")
-    assert found.body["details"] == {"name": "a", "kind": "configmaps"}
-    assert found.body["message"] == 'configmaps "a" already exists'
+    response = place.ask("POST", "configmaps", body=config_map("a"))
+    assert (response.status, response.reason) == (409, "AlreadyExists")
+    assert response.body["details"] == {"name": "a", "kind": "configmaps"}
+    assert response.body["message"] == 'configmaps "a" already exists'
 
 
 def test_names_are_generated(place: Place) -> None:
@@ -70,10 +70,10 @@ def test_names_are_checked(place: Place, resource: str, name: str, status: int) 
     body: dict[str, Any] = {"metadata": {"name": name}}
     if resource == "services":
         body["spec"] = {"ports": [{"port": 80}]}
-    found = place.ask("POST", resource, body=body, query=ALL)
-    assert found.status == status, found.text
+    response = place.ask("POST", resource, body=body, query=ALL)
+    assert response.status == status, response.text
     if status == 422:
-        causes = found.body["details"]["causes"]
+        causes = response.body["details"]["causes"]
         assert {cause["field"] for cause in causes} <= {"metadata.name"}
 
 
@@ -82,9 +82,9 @@ def test_names_are_checked(place: Place, resource: str, name: str, status: int) 
 )
 def test_labels_are_checked(place: Place, labels: dict[str, str]) -> None:
     """A label outside the rules is 422 and names metadata.labels."""
-    found = place.ask("POST", "configmaps", body=config_map("a", labels))
-    assert (found.status, found.reason) == (422, "Invalid"), found.text
-    assert found.body["details"]["causes"][0]["field"] == "metadata.labels"
+    response = place.ask("POST", "configmaps", body=config_map("a", labels))
+    assert (response.status, response.reason) == (422, "Invalid"), response.text
+    assert response.body["details"]["causes"][0]["field"] == "metadata.labels"
     assert place.ask("GET", "configmaps", "a").status == 404
 
 
@@ -108,11 +108,11 @@ def test_a_write_of_what_is_there_changes_nothing(place: Place) -> None:
     made = place.make("configmaps", config_map("a", key="1"))
     since = place.version()
     for _ in range(2):
-        found = place.ask("PUT", "configmaps", "a", body=made)
-        assert found.version == made["metadata"]["resourceVersion"]
+        response = place.ask("PUT", "configmaps", "a", body=made)
+        assert response.version == made["metadata"]["resourceVersion"]
     same = {"data": {"key": "1"}}
-    found = place.ask("PATCH", "configmaps", "a", body=same, content_type=MERGE)
-    assert found.version == made["metadata"]["resourceVersion"]
+    response = place.ask("PATCH", "configmaps", "a", body=same, content_type=MERGE)
+    assert response.version == made["metadata"]["resourceVersion"]
     place.make("configmaps", config_map("b"))
     assert place.watch_changes("configmaps", since, 1) == [("ADDED", "b")]
 
@@ -134,8 +134,8 @@ def test_a_write_meant_for_another_object_conflicts(place: Place) -> None:
 def test_the_path_names_the_object(place: Place) -> None:
     """A body that names another object or namespace than its path is 400."""
     place.make("configmaps", config_map("a"))
-    found = place.ask("PUT", "configmaps", "a", body=config_map("b"))
-    assert (found.status, found.reason) == (400, "BadRequest")
+    response = place.ask("PUT", "configmaps", "a", body=config_map("b"))
+    assert (response.status, response.reason) == (400, "BadRequest")
     body = config_map("c")
     body["metadata"]["namespace"] = "elsewhere"
     assert place.ask("POST", "configmaps", body=body).status == 400
@@ -171,8 +171,10 @@ def test_a_dry_run_answers_and_changes_nothing(
     """dryRun=All on every verb answers as the write would: no version, no event, no object."""
     made = place.make("configmaps", config_map("a", key="1"))
     since = place.version()
-    found = place.ask(method, "configmaps", name, body=body, content_type=content_type, query=query)
-    assert found.status in {200, 201}, found.text
+    response = place.ask(
+        method, "configmaps", name, body=body, content_type=content_type, query=query
+    )
+    assert response.status in {200, 201}, response.text
     assert place.ask("GET", "configmaps", "a").body == made
     place.make("configmaps", config_map("z"))
     assert place.watch_changes("configmaps", since, 1) == [("ADDED", "z")]
@@ -188,18 +190,18 @@ def test_a_dry_run_is_checked_like_a_write(place: Place) -> None:
     bad["spec"]["selector"] = {"matchLabels": {"app": "other"}}
     assert place.ask("POST", "deployments", body=bad, query=ALL).status == 422
     for word in ("all", "", "None"):
-        found = place.ask("POST", "configmaps", body=config_map("b"), query={"dryRun": word})
-        assert (found.status, found.reason) == (422, "Invalid"), found.text
+        response = place.ask("POST", "configmaps", body=config_map("b"), query={"dryRun": word})
+        assert (response.status, response.reason) == (422, "Invalid"), response.text
 
 
 def test_a_dry_run_shows_defaults(place: Place) -> None:
     """The answer of a dry run holds what the server would have filled in."""
-    found = place.ask("POST", "deployments", body=deployment("web"), query=ALL)
-    assert found.status == 201
-    assert found.body["spec"]["strategy"]["type"] == "RollingUpdate"
-    template = found.body["spec"]["template"]["spec"]
+    response = place.ask("POST", "deployments", body=deployment("web"), query=ALL)
+    assert response.status == 201
+    assert response.body["spec"]["strategy"]["type"] == "RollingUpdate"
+    template = response.body["spec"]["template"]["spec"]
     assert (template["restartPolicy"], template["terminationGracePeriodSeconds"]) == ("Always", 30)
-    assert found.body["metadata"]["uid"]
+    assert response.body["metadata"]["uid"]
 
 
 def test_immutable_fields(place: Place) -> None:
@@ -208,21 +210,21 @@ def test_immutable_fields(place: Place) -> None:
     del made["metadata"]["resourceVersion"]  # a controller may have written meanwhile
     made["spec"]["selector"]["matchLabels"] = {"app": "other"}
     made["spec"]["template"]["metadata"]["labels"] = {"app": "other"}
-    found = place.ask("PUT", "deployments", "web", body=made)
-    assert (found.status, found.reason) == (422, "Invalid"), found.text
-    assert found.body["details"]["kind"] == "Deployment"
-    assert found.body["details"]["group"] == "apps"
-    assert "spec.selector" in {cause["field"] for cause in found.body["details"]["causes"]}
+    response = place.ask("PUT", "deployments", "web", body=made)
+    assert (response.status, response.reason) == (422, "Invalid"), response.text
+    assert response.body["details"]["kind"] == "Deployment"
+    assert response.body["details"]["group"] == "apps"
+    assert "spec.selector" in {cause["field"] for cause in response.body["details"]["causes"]}
     place.make("pods", pod("p"))
     change = {"spec": {"restartPolicy": "Never"}}
-    found = place.ask("PATCH", "pods", "p", body=change, content_type=MERGE)
-    assert found.status == 422
-    assert found.body["details"]["causes"][0]["reason"] == "FieldValueForbidden"
+    response = place.ask("PATCH", "pods", "p", body=change, content_type=MERGE)
+    assert response.status == 422
+    assert response.body["details"]["causes"][0]["reason"] == "FieldValueForbidden"
     fixed = {"immutable": True, **config_map("fixed", key="1")}
     place.make("configmaps", fixed)
     change = {"data": {"key": "2"}}
-    found = place.ask("PATCH", "configmaps", "fixed", body=change, content_type=MERGE)
-    assert found.status == 422
+    response = place.ask("PATCH", "configmaps", "fixed", body=change, content_type=MERGE)
+    assert response.status == 422
 
 
 def test_what_is_missing_is_named(place: Place) -> None:
@@ -230,9 +232,9 @@ def test_what_is_missing_is_named(place: Place) -> None:
     body = deployment("web")
     del body["spec"]["selector"]
     body["spec"]["template"]["spec"]["containers"] = [{"name": "c"}]
-    found = place.ask("POST", "deployments", body=body)
-    assert found.status == 422
-    causes = {cause["field"]: cause["reason"] for cause in found.body["details"]["causes"]}
+    response = place.ask("POST", "deployments", body=body)
+    assert response.status == 422
+    causes = {cause["field"]: cause["reason"] for cause in response.body["details"]["causes"]}
     assert causes["spec.selector"] == "FieldValueRequired"
     assert causes["spec.template.spec.containers[0].image"] == "FieldValueRequired"
 
@@ -242,14 +244,14 @@ def test_unknown_fields(place: Place, mode: str, status: int) -> None:
     """fieldValidation=Strict refuses an unknown field by its path; otherwise it is dropped."""
     body = deployment("web")
     body["spec"]["replica"] = 3
-    found = place.ask("POST", "deployments", body=body, query={"fieldValidation": mode})
-    assert found.status == status, found.text
+    response = place.ask("POST", "deployments", body=body, query={"fieldValidation": mode})
+    assert response.status == status, response.text
     if status == 400:
-        assert 'unknown field "spec.replica"' in found.body["message"]
+        assert 'unknown field "spec.replica"' in response.body["message"]
     else:
-        assert "replica" not in found.body["spec"]
+        assert "replica" not in response.body["spec"]
     if place.face.has_headers:
-        assert ("warning" in found.headers) is (mode == "Warn")
+        assert ("warning" in response.headers) is (mode == "Warn")
 
 
 def test_patches(place: Place) -> None:
@@ -257,27 +259,30 @@ def test_patches(place: Place) -> None:
     place.make("deployments", deployment("web"))
     side = {"name": "side", "image": "busybox:1"}
     change: Any = {"spec": {"template": {"spec": {"containers": [side]}}}}
-    found = place.ask("PATCH", "deployments", "web", body=change, content_type=STRATEGIC)
+    response = place.ask("PATCH", "deployments", "web", body=change, content_type=STRATEGIC)
     names = [
-        container["name"] for container in found.body["spec"]["template"]["spec"]["containers"]
+        container["name"] for container in response.body["spec"]["template"]["spec"]["containers"]
     ]
     assert sorted(names) == ["c", "side"]
     change["spec"]["template"]["spec"]["containers"][0]["$patch"] = "delete"
-    found = place.ask("PATCH", "deployments", "web", body=change, content_type=STRATEGIC)
-    assert len(found.body["spec"]["template"]["spec"]["containers"]) == 1
+    response = place.ask("PATCH", "deployments", "web", body=change, content_type=STRATEGIC)
+    assert len(response.body["spec"]["template"]["spec"]["containers"]) == 1
     change = {"metadata": {"annotations": {"a": "1"}}}
-    found = place.ask("PATCH", "deployments", "web", body=change, content_type=MERGE)
-    assert found.body["metadata"]["annotations"]["a"] == "1"
+    response = place.ask("PATCH", "deployments", "web", body=change, content_type=MERGE)
+    assert response.body["metadata"]["annotations"]["a"] == "1"
     change = {"metadata": {"annotations": {"a": None}}}
-    found = place.ask("PATCH", "deployments", "web", body=change, content_type=MERGE)
-    assert "a" not in found.body["metadata"].get("annotations", {})
+    response = place.ask("PATCH", "deployments", "web", body=change, content_type=MERGE)
+    assert "a" not in response.body["metadata"].get("annotations", {})
     steps = [
         {"op": "test", "path": "/spec/replicas", "value": 0},
         {"op": "replace", "path": "/spec/replicas", "value": 2},
         {"op": "add", "path": "/metadata/labels", "value": {"x": "y"}},
     ]
-    found = place.ask("PATCH", "deployments", "web", body=steps, content_type=JSON_PATCH)
-    assert (found.body["spec"]["replicas"], found.body["metadata"]["labels"]) == (2, {"x": "y"})
+    response = place.ask("PATCH", "deployments", "web", body=steps, content_type=JSON_PATCH)
+    assert (response.body["spec"]["replicas"], response.body["metadata"]["labels"]) == (
+        2,
+        {"x": "y"},
+    )
 
 
 @pytest.mark.parametrize(
@@ -291,8 +296,8 @@ def test_patches(place: Place) -> None:
 def test_json_patches_that_do_not_apply(place: Place, steps: Any) -> None:
     """A JSON patch whose test or path fails is 422 and changes nothing."""
     made = place.make("configmaps", config_map("a", key="1"))
-    found = place.ask("PATCH", "configmaps", "a", body=steps, content_type=JSON_PATCH)
-    assert (found.status, found.reason) == (422, "Invalid"), found.text
+    response = place.ask("PATCH", "configmaps", "a", body=steps, content_type=JSON_PATCH)
+    assert (response.status, response.reason) == (422, "Invalid"), response.text
     assert place.ask("GET", "configmaps", "a").body == made
 
 
@@ -316,18 +321,18 @@ def test_apply_owns_what_it_says(place: Place) -> None:
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     mine = {"fieldManager": "mine"}
     first = {**body, "data": {"x": "1", "y": "1"}}
-    found = place.ask("PATCH", "configmaps", "a", body=first, content_type=APPLY, query=mine)
-    assert found.status == 201, found.text
+    response = place.ask("PATCH", "configmaps", "a", body=first, content_type=APPLY, query=mine)
+    assert response.status == 201, response.text
     second = {**body, "data": {"x": "1"}}
-    found = place.ask("PATCH", "configmaps", "a", body=second, content_type=APPLY, query=mine)
-    assert (found.status, found.body["data"]) == (200, {"x": "1"})
+    response = place.ask("PATCH", "configmaps", "a", body=second, content_type=APPLY, query=mine)
+    assert (response.status, response.body["data"]) == (200, {"x": "1"})
     other = {**body, "data": {"x": "2"}}
     theirs = {"fieldManager": "theirs"}
     refused = place.ask("PATCH", "configmaps", "a", body=other, content_type=APPLY, query=theirs)
     assert (refused.status, refused.reason) == (409, "Conflict")
     assert refused.body["details"]["causes"][0]["reason"] == "FieldManagerConflict"
     forced = {**theirs, "force": "true"}
-    found = place.ask("PATCH", "configmaps", "a", body=other, content_type=APPLY, query=forced)
-    assert (found.status, found.body["data"]) == (200, {"x": "2"})
+    response = place.ask("PATCH", "configmaps", "a", body=other, content_type=APPLY, query=forced)
+    assert (response.status, response.body["data"]) == (200, {"x": "2"})
     nobody = place.ask("PATCH", "configmaps", "a", body=other, content_type=APPLY)
     assert nobody.status == 422

@@ -64,10 +64,10 @@ def test_load_above_the_target_scales_up(cluster: Any, workload: Build) -> None:
     current = status["currentMetrics"][0]["resource"]["current"]
     assert current["averageUtilization"] > 80
     assert current["averageValue"].endswith("m")
-    told = [text for reason, text in cluster.kube_events("web") if reason == "SuccessfulRescale"]
+    texts = [text for reason, text in cluster.kube_events("web") if reason == "SuccessfulRescale"]
     why = "reason: cpu resource utilization (percentage of request) above target"
-    assert [text.partition("; ")[2] for text in told] == [why] * len(told)
-    assert told[-1].startswith("New size: 6")
+    assert [text.partition("; ")[2] for text in texts] == [why] * len(texts)
+    assert texts[-1].startswith("New size: 6")
     assert status["lastScaleTime"] > "2026-01-01T00:00:30Z"
 
 

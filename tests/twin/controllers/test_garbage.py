@@ -185,8 +185,8 @@ def test_a_finalizer_holds_a_namespace(cluster: Any) -> None:
     store.delete("namespaces", "", "team")
     cluster.run(5)
     entries = store.get("namespaces", "", "team")["status"]["conditions"]
-    found = {entry["type"]: entry["message"] for entry in entries}
-    assert "example.com/hold in 1 resource instances" in found["NamespaceFinalizersRemaining"]
+    actual = {entry["type"]: entry["message"] for entry in entries}
+    assert "example.com/hold in 1 resource instances" in actual["NamespaceFinalizersRemaining"]
     obj = store.get("configmaps", "team", "c")
     free = {**obj, "metadata": {**obj["metadata"], "finalizers": []}}
     store.replace("configmaps", "team", "c", free)

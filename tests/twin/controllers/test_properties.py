@@ -23,18 +23,18 @@ SIZES = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=4)
 @given(SIZES, st.integers(0, 12), st.integers(0, 12), st.integers(1, 12), st.data())
 @settings(max_examples=300, deadline=None)
 def test_no_step_of_a_rollout_breaks_its_bounds(
-    old: list[tuple[int, int]], new: int, available: int, wanted: int, data: st.DataObject
+    old: list[tuple[int, int]], new: int, available: int, expected: int, data: st.DataObject
 ) -> None:
     """Growth stops at replicas + surge; no available pod is taken that has to stay."""
-    surge = data.draw(st.integers(0, wanted))
-    unavailable = data.draw(st.integers(0 if surge else 1, wanted))
+    surge = data.draw(st.integers(0, expected))
+    unavailable = data.draw(st.integers(0 if surge else 1, expected))
     sizes = [Size(replicas, min(replicas, ready)) for replicas, ready in old]
     current = Size(new, min(new, available))
     total = new + sum(size.replicas for size in sizes)
-    grown = new_replicas(wanted, surge, new, total)
+    grown = new_replicas(expected, surge, new, total)
     assert grown >= new
-    assert grown == new or (grown <= wanted and total + grown - new <= wanted + surge)
-    least = wanted - unavailable
+    assert grown == new or (grown <= expected and total + grown - new <= expected + surge)
+    least = expected - unavailable
     left = old_replicas(sizes, current, least)
     ready_before = current.available + sum(size.available for size in sizes)
     ready_after = current.available + sum(
@@ -48,7 +48,7 @@ def test_no_step_of_a_rollout_breaks_its_bounds(
 @given(SIZES, st.integers(0, 20), st.integers(0, 6))
 @settings(max_examples=300, deadline=None)
 def test_proportional_scaling_hands_everything_out(
-    sizes: list[tuple[int, int]], wanted: int, surge: int
+    sizes: list[tuple[int, int]], expected: int, surge: int
 ) -> None:
     """The sum is replicas + surge and no share is negative; a largest set that has nothing left to
     give for what rounding left over (upstream stops there too) still brings the sum down.
@@ -56,12 +56,12 @@ def test_proportional_scaling_hands_everything_out(
     before = sum(replicas for replicas, _ in sizes)
     active = sorted((Size(r, room_before=before) for r, _ in sizes if r),
                     key=lambda size: -size.replicas)  # fmt: skip
-    counts = proportional(active, wanted, surge)
+    counts = proportional(active, expected, surge)
 
     assert all(count >= 0 for count in counts)
-    if active and (counts[0] or not wanted):
-        assert sum(counts) == (wanted + surge if wanted else 0)
-    assert sum(counts) <= max(before, wanted + surge)
+    if active and (counts[0] or not expected):
+        assert sum(counts) == (expected + surge if expected else 0)
+    assert sum(counts) <= max(before, expected + surge)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -165,10 +165,10 @@ def test_everything_converges(make_cluster: Callable[..., Any], workload: Build,
     assert other.state_hash() == engine.state_hash()
     for resource, name in (("deployments", "web"), ("statefulsets", "db")):
         obj = cluster.get(resource, name)
-        wanted = obj["spec"]["replicas"]
+        expected = obj["spec"]["replicas"]
         status = obj["status"]
         counts = [status.get(f"{word}Replicas", 0) for word in ("ready", "updated", "available")]
-        assert [status.get("replicas", 0), *counts] == [wanted] * 4
+        assert [status.get("replicas", 0), *counts] == [expected] * 4
     assert [pod.name for pod in cluster.pods(app="db")] == [
         f"db-{n}" for n in range(cluster.get("statefulsets", "db")["spec"]["replicas"])
     ]

@@ -103,18 +103,18 @@ def test_cpu_of_starting_pods_is_not_believed() -> None:
 def test_memory_of_starting_pods_is_believed() -> None:
     """The start-up rules are for CPU alone."""
     young = replace(READY, name="y", started_at=NOW - 5, ready_since=NOW - 2, usage=900)
-    found = by_utilization([*pods([450]), young], 2, 45, NOW, cpu=False, rules=RULES)
+    actual = by_utilization([*pods([450]), young], 2, 45, NOW, cpu=False, rules=RULES)
 
-    assert (found.replicas, found.utilization_percent, found.average) == (3, 67, 675)
+    assert (actual.replicas, actual.utilization_percent, actual.average) == (3, 67, 675)
 
 
 def test_average_values() -> None:
     """AverageValue divides the mean usage by the target; deleted and failed pods have no part."""
     gone = [replace(READY, name="d", deleting=True, usage=9_000),
             replace(READY, name="f", phase="Failed", usage=9_000)]  # fmt: skip
-    found = by_average([*pods([300, 500, 700]), *gone], 3, 250, NOW, cpu=True, rules=RULES)
+    actual = by_average([*pods([300, 500, 700]), *gone], 3, 250, NOW, cpu=True, rules=RULES)
 
-    assert (found.replicas, found.utilization_percent, found.average) == (6, None, 500)
+    assert (actual.replicas, actual.utilization_percent, actual.average) == (6, None, 500)
 
 
 @pytest.mark.parametrize(

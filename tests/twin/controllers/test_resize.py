@@ -36,8 +36,8 @@ def resize(
 
 def state(cluster: Any, name: str) -> tuple[str, str]:
     """Return (type, reason) of the resize condition."""
-    found = cluster.conditions_of(name)
-    return next(((k, r) for k, r in found if k.startswith("PodResize")), ("", ""))
+    conditions = cluster.conditions_of(name)
+    return next(((k, r) for k, r in conditions if k.startswith("PodResize")), ("", ""))
 
 
 def allocated_resources(cluster: Any, name: str) -> Object:

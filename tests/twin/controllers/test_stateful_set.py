@@ -68,9 +68,9 @@ def test_scaling_down_goes_from_the_top(cluster: Any, workload: Build) -> None:
     order: list[list[str]] = []
 
     def look() -> None:
-        held = [pod.name for pod in cluster.pods(deleting=True, app="db")]
-        if not order or order[-1] != held:
-            order.append(held)
+        names = [pod.name for pod in cluster.pods(deleting=True, app="db")]
+        if not order or order[-1] != names:
+            order.append(names)
         assert sum(pod.deletion_at is not None for pod in cluster.pods(deleting=True)) <= 1
 
     cluster.watch(30, look)

@@ -142,7 +142,7 @@ def test_another_world_is_refused(build: Build, tmp_path: Path) -> None:
     Checkpoint.of(engine, WORLD).write(path)
     with pytest.raises(ConfigError, match="another seed, node count"):
         Checkpoint.read(path, {"seed": 2})
-    found = Checkpoint.read(path, WORLD)
+    actual = Checkpoint.read(path, WORLD)
     others: list[tuple[Engine, str]] = [
         (build(2), "another seed or configuration"),
         (Engine(TwinConfig(scrape_seconds=5.0), seed=1), "another seed or configuration"),
@@ -150,7 +150,7 @@ def test_another_world_is_refused(build: Build, tmp_path: Path) -> None:
     ]
     for other, sentence in others:
         with pytest.raises(ConfigError, match=sentence):
-            found.restore(other, path)
+            actual.restore(other, path)
 
 
 def test_a_version_that_keeps_something_else_is_refused(

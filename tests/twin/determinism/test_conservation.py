@@ -135,7 +135,7 @@ def test_work_done_is_work_accounted(build: Build, write: Write, seed: int) -> N
     """A task that completes has been given exactly its work: the integral of its rate over time."""
     engine = build(seed)
     given_work: dict[tuple[str, float], list[float]] = {}
-    wanted: dict[tuple[str, float], float] = {}
+    expected: dict[tuple[str, float], float] = {}
     seen_at, rates = engine.now, {}
     for _ in range(1_200):
         before = dict(rates)
@@ -147,12 +147,12 @@ def test_work_done_is_work_accounted(build: Build, write: Write, seed: int) -> N
         for uid, row in engine.usage.row_of.items():
             key = (uid, float(engine.usage["started_at"][row]))
             rates[key] = float(engine.usage["rate"][row])
-            wanted.setdefault(key, float(engine.usage["work_left"][row]))
+            expected.setdefault(key, float(engine.usage["work_left"][row]))
         for pod in pods_of(engine):
             if pod.ended is not None and pod.ended.reason in ("Completed", "Error"):
                 key = (pod.uid, pod.ended.started_at)
-                if key in wanted and pod.ended.exit_code in (0, 1):
-                    work = wanted.pop(key)
+                if key in expected and pod.ended.exit_code in (0, 1):
+                    work = expected.pop(key)
                     assert fsum(given_work.get(key, [])) == pytest.approx(work, abs=1e-4)
 
 

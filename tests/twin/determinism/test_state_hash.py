@@ -108,8 +108,8 @@ def test_any_change_is_another_hash(build: Build, write: Write) -> None:
             if isinstance(value, tuple):
                 continue  # where the arrivals stand is not held as such
             live = getattr(part, name)
-            found = [value] if live is value else list(value.values()) if value else []
-            for what, undo in (each for one in found for each in mutations(part, name, one)):
+            actual = [value] if live is value else list(value.values()) if value else []
+            for what, undo in (each for one in actual for each in mutations(part, name, one)):
                 assert before != engine.state_hash(), what
                 undo()
                 tried += 1

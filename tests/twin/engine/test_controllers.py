@@ -195,8 +195,13 @@ def test_a_budget_allows_what_it_says(engine: Engine, deployment: Build) -> None
                         {"metadata": {"name": "b"}, "spec": budget})  # fmt: skip
     engine.advance(engine.now + 30)
     status = engine.store.get("poddisruptionbudgets", "default", "b")["status"]
-    wanted = {"currentHealthy": 3, "desiredHealthy": 2, "expectedPods": 3, "disruptionsAllowed": 1}
-    assert {key: status[key] for key in wanted} == wanted
+    expected = {
+        "currentHealthy": 3,
+        "desiredHealthy": 2,
+        "expectedPods": 3,
+        "disruptionsAllowed": 1,
+    }
+    assert {key: status[key] for key in expected} == expected
     first, second, _ = [obj["metadata"]["name"] for obj in pods(engine)]
     before = engine.state_hash()
     engine.evict("default", first, dry_run=True)

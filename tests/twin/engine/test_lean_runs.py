@@ -39,8 +39,8 @@ def play_arrivals(config: TwinConfig, *arrivals: WorkloadArrival) -> Engine:
 
 def pods(engine: Engine) -> dict[str, PodRecord]:
     """Return all pods by name."""
-    found = engine.store.records("pods")
-    return {one.name: one for one in found if isinstance(one, PodRecord)}
+    records = engine.store.records("pods")
+    return {one.name: one for one in records if isinstance(one, PodRecord)}
 
 
 def test_a_bare_task_is_a_pod_that_works_and_stays() -> None:
@@ -66,13 +66,13 @@ def test_a_bare_task_starts_where_it_ran_unless_that_node_is_gone() -> None:
 
 def test_kube_events_can_be_left_out_and_change_nothing_else() -> None:
     """Without KubeEvents the same pods run on the same nodes for the same times."""
-    told = play_arrivals(TwinConfig(bare_tasks=True), task("a"), task("b"))
+    arrivals = play_arrivals(TwinConfig(bare_tasks=True), task("a"), task("b"))
     silent = play_arrivals(TwinConfig(bare_tasks=True, kube_events=False), task("a"), task("b"))
 
-    assert told.store.count("events") > 0
+    assert arrivals.store.count("events") > 0
     assert 0 == silent.store.count("events")
     lives = [
         [(name, pod.node_name, pod.scheduled_at, pod.ended) for name, pod in pods(one).items()]
-        for one in (told, silent)
+        for one in (arrivals, silent)
     ]
     assert lives[0] == lives[1]

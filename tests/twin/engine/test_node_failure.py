@@ -41,9 +41,9 @@ def test_a_failed_node_is_noticed_tainted_and_left(engine: Engine, deployment: B
     assert engine.store.count("pods") == 1
     engine.advance(failed_at + 370)
 
-    found = {obj["metadata"]["name"]: obj for obj in engine.store.list("pods", "default")}
-    assert "deletionTimestamp" in found.pop(name)["metadata"]
-    (replacement,) = found.values()
+    actual = {obj["metadata"]["name"]: obj for obj in engine.store.list("pods", "default")}
+    assert "deletionTimestamp" in actual.pop(name)["metadata"]
+    (replacement,) = actual.values()
     assert replacement["spec"]["nodeName"] != node
     engine.advance(failed_at + 1_010)
     assert ready(engine, node) == "True"

@@ -8,7 +8,7 @@ from twin.quantity import cpu_text, memory_text, millicores, whole
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("1", 1000),
         ("250m", 250),
@@ -21,13 +21,13 @@ from twin.quantity import cpu_text, memory_text, millicores, whole
         (".5", 500),
     ],
 )
-def test_cpu_is_read_in_millicores_rounded_up(text: str, wanted: int) -> None:
+def test_cpu_is_read_in_millicores_rounded_up(text: str, expected: int) -> None:
     """Every suffix is exact, and less than a millicore counts as one."""
-    assert millicores(text) == wanted
+    assert millicores(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("1Ki", 1024),
         ("1.5Gi", 1_610_612_736),
@@ -39,9 +39,9 @@ def test_cpu_is_read_in_millicores_rounded_up(text: str, wanted: int) -> None:
         ("0", 0),
     ],
 )
-def test_memory_is_read_in_bytes(text: str, wanted: int) -> None:
+def test_memory_is_read_in_bytes(text: str, expected: int) -> None:
     """Binary, decimal and exponent forms are told apart."""
-    assert whole(text) == wanted
+    assert whole(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "a lot", "1 Gi", "1gi", "--1", "1e"])

@@ -117,11 +117,11 @@ def test_changes_resume_and_are_gone_when_the_log_is_short() -> None:
     start = store.resource_version
     for index in range(4):
         store.create("configmaps", "default", {"metadata": {"name": f"c{index}"}})
-    seen = [change.name for change in store.changes("configmaps", None, start + 1)]
+    names = [change.name for change in store.changes("configmaps", None, start + 1)]
     for index in range(4, 30):
         store.create("configmaps", "default", {"metadata": {"name": f"c{index}"}})
 
-    assert seen == ["c1", "c2", "c3"]
+    assert names == ["c1", "c2", "c3"]
     with pytest.raises(ApiError) as caught:
         store.changes("configmaps", None, start)
     assert (caught.value.status, caught.value.reason) == (410, "Expired")

@@ -69,18 +69,18 @@ def test_node_shutdown(play: Play) -> None:
     """Its pods fail with Terminated at once, run elsewhere in seconds, and the node comes back."""
     engine = play("node-shutdown")
     engine.advance(engine.now + 302)
-    (gone,) = (name for name, status in statuses(engine).items() if status == "False")
+    (names,) = (name for name, status in statuses(engine).items() if status == "False")
     ended = [pod for pod in pods(engine) if pod.reason == "Terminated"]
     assert ended
-    assert {pod.node_name for pod in ended} == {gone}
+    assert {pod.node_name for pod in ended} == {names}
     engine.advance(engine.now + 30)
     running = [pod for pod in pods(engine) if pod.phase == "Running"]
     assert len(running) == 12
-    assert gone not in {pod.node_name for pod in running}
+    assert names not in {pod.node_name for pod in running}
     engine.advance(engine.now + 930)
 
-    assert statuses(engine)[gone] == "True"
-    assert "taints" not in engine.store.get("nodes", "", gone)["spec"]
+    assert statuses(engine)[names] == "True"
+    assert "taints" not in engine.store.get("nodes", "", names)["spec"]
 
 
 def test_spot(play: Play) -> None:
@@ -152,13 +152,13 @@ def test_image_pull_failure(play: Play) -> None:
 
 def count_answers(twin: InProcessTwin, method: str, count: int) -> Counter[int]:
     """Send so many requests, one each second, and count the answers by status."""
-    found: Counter[int] = Counter()
+    counter: Counter[int] = Counter()
     for number in range(count):
         twin.engine.advance(twin.engine.now + 1)
         body = b'{"metadata": {"name": "c%d-%d"}}' % (number, int(twin.engine.now))
         path = "/api/v1/namespaces/default/configmaps"
-        found[twin.request(method, path, {}, body if method == "POST" else b"")[0]] += 1
-    return found
+        counter[twin.request(method, path, {}, body if method == "POST" else b"")[0]] += 1
+    return counter
 
 
 def test_api_brownout(play: Play) -> None:

@@ -13,7 +13,7 @@ DEATH = "{fault: node_death, nodes: {names: [n1]}"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_text"),
     [
         (f"faults:\n- {DEATH}, duration_seconds: -3}}", "faults[0].duration_seconds = -3"),
         (f"faults:\n- {DEATH}, at_seconds: -1}}", "faults[0].at_seconds = -1"),
@@ -39,7 +39,7 @@ DEATH = "{fault: node_death, nodes: {names: [n1]}"
         ("faults:\n- {fault: watch_cut, at_time: 2026-01-01T00:10:00}", "timezone"),
     ],
 )
-def test_a_wrong_scenario_is_one_clear_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_wrong_scenario_is_one_clear_line(tmp_path: Path, text: str, expected_text: str) -> None:
     """The line names the file and the key; nothing else is printed."""
     path = tmp_path / "s.yaml"
     path.write_text(text)
@@ -47,7 +47,7 @@ def test_a_wrong_scenario_is_one_clear_line(tmp_path: Path, text: str, said: str
         read_scenario(path)
 
     line = str(caught.value)
-    assert said in line
+    assert expected_text in line
     assert line.startswith("s.yaml")
     assert "\n" not in line
 

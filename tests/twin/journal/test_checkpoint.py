@@ -105,9 +105,9 @@ def test_a_checkpoint_that_does_not_fit_is_passed_over(
     last.advance(engine.now)
 
     assert engine.state_hash() == last.state_hash()
-    said = capsys.readouterr().err.splitlines()
-    assert said[0].endswith("the journal is re-run from its start")
-    assert said[0].startswith("error") or "checkpoint" in said[0]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].endswith("the journal is re-run from its start")
+    assert lines[0].startswith("error") or "checkpoint" in lines[0]
 
 
 async def test_checkpoints_come_by_the_clock(tmp_path: Path) -> None:
@@ -123,13 +123,13 @@ async def test_checkpoints_come_by_the_clock(tmp_path: Path) -> None:
 
     path, clock = tmp_path / "journal", Ahead()
     engine, journal = resume_twin(path)
-    kept = Checkpoints(path, KEY, clock)
+    checkpoint_store = Checkpoints(path, KEY, clock)
     engine.advance(engine.now + 30.0)
     journal.reserve(engine.now, 0.0)
-    await kept.keep(engine, journal)
+    await checkpoint_store.keep(engine, journal)
     assert not checkpoint_path(path).exists()
     clock.shift = CHECKPOINT_SECONDS + 1.0
-    await kept.keep(engine, journal)
+    await checkpoint_store.keep(engine, journal)
     journal.close()
 
     head = Checkpoint.read(checkpoint_path(path), KEY.line()).head

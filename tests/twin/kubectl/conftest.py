@@ -45,9 +45,9 @@ class Kubectl:
         said = subprocess.run(
             [self.binary, "version", "--client"], capture_output=True, text=True, check=True
         )
-        found = re.search(r"v1\.(\d+)", said.stdout)
-        assert found is not None, said.stdout
-        return int(found[1])
+        match = re.search(r"v1\.(\d+)", said.stdout)
+        assert match is not None, said.stdout
+        return int(match[1])
 
     def run(
         self, words: list[str], stdin: str = "", user: str = "admin"

@@ -74,8 +74,8 @@ def test_watch_prints_rows_as_they_change(kubectl: Kubectl, shop: str) -> None:
         _until(watch, "UP-TO-DATE")
         scale = ["-n", shop, "scale", "deployment", "web", "--replicas=5"]
         assert kubectl.run(scale).returncode == 0
-        seen = _until(watch, "5/5")
-    assert "NAME" not in seen
+        output = _until(watch, "5/5")
+    assert "NAME" not in output
 
 
 def test_a_followed_log_ends_with_its_pod(kubectl: Kubectl, shop: str) -> None:

@@ -15,8 +15,8 @@ from benchmarks.twin_long_run import KINDS, Measurements, run
 @pytest.mark.slow
 async def test_a_watching_client_ends_with_what_the_twin_has(tmp_path: Path) -> None:
     """After a while at speed 100 with the pipeline attached, an informer holds the twin's state."""
-    given = argparse.Namespace(hours=0.1, speed=100.0, cycle=30.0, nodes=20, seed=1)
-    seen = await run(tmp_path, given)
+    options = argparse.Namespace(hours=0.1, speed=100.0, cycle=30.0, nodes=20, seed=1)
+    seen = await run(tmp_path, options)
     assert seen.hours >= 0.1
     assert set(seen.watched) == set(KINDS)
     for kind, (_count, _events, lists, wrong) in seen.watched.items():
@@ -29,5 +29,5 @@ async def test_a_watching_client_ends_with_what_the_twin_has(tmp_path: Path) -> 
 
 def test_growth_compares_the_last_quarter_with_the_second() -> None:
     """What a process held in the last quarter is divided by what it held in the second."""
-    seen = Measurements(memory={"twin": [900, 900, 100, 100, 500, 500, 110, 110]})
-    assert seen.growth("twin") == pytest.approx(1.1)
+    measurements = Measurements(memory={"twin": [900, 900, 100, 100, 500, 500, 110, 110]})
+    assert measurements.growth("twin") == pytest.approx(1.1)

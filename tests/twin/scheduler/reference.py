@@ -75,8 +75,8 @@ def term_holds(term: Object, node: Object) -> bool:
 def affine(pod: Object, node: Object) -> bool:
     """Node selector and required node affinity."""
     labels = node["metadata"]["labels"]
-    wanted = pod["spec"].get("nodeSelector") or {}
-    if any(labels.get(key) != value for key, value in wanted.items()):
+    expected = pod["spec"].get("nodeSelector") or {}
+    if any(labels.get(key) != value for key, value in expected.items()):
         return False
     affinity = (pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}
     if REQUIRED not in affinity:
@@ -175,27 +175,27 @@ def spread_reason(facts: Facts, pod: Object, node: Object) -> str:
 
 def affinity_reason(facts: Facts, pod: Object, node: Object) -> str:
     """InterPodAffinity's filter."""
-    wanted = terms_of(pod, "podAffinity", REQUIRED)
+    terms = terms_of(pod, "podAffinity", REQUIRED)
     labels = node["metadata"]["labels"]
     friends = [
         other
         for other in facts.pods
-        if wanted and all(term_selects(facts, term, pod, other) for term in wanted)
+        if terms and all(term_selects(facts, term, pod, other) for term in terms)
     ]
-    if any(term["topologyKey"] not in labels for term in wanted):
+    if any(term["topologyKey"] not in labels for term in terms):
         return "node(s) didn't match pod affinity rules"
     met = all(
-        any(near(facts, node, term["topologyKey"], other) for other in friends) for term in wanted
+        any(near(facts, node, term["topologyKey"], other) for other in friends) for term in terms
     )
     placed = [
         other
         for other in friends
         if any(
             term["topologyKey"] in facts.nodes[other["spec"]["nodeName"]]["metadata"]["labels"]
-            for term in wanted
+            for term in terms
         )
     ]
-    first = not placed and all(term_selects(facts, term, pod, pod) for term in wanted)
+    first = not placed and all(term_selects(facts, term, pod, pod) for term in terms)
     if not met and not first:
         return "node(s) didn't match pod affinity rules"
     for term in terms_of(pod, "podAntiAffinity", REQUIRED):

@@ -27,8 +27,8 @@ def fit_score(facts: Facts, pod: Object, node: Object) -> int:
     total = 0
     for name, missing in (("cpu", 100), ("memory", 200 * 2**20)):
         held = sum(request(other, name, missing) for other in facts.on(node["metadata"]["name"]))
-        wanted, offered = held + request(pod, name, missing), offer(node, name)
-        total += 0 if wanted > offered else (offered - wanted) * 100 // offered
+        expected, offered = held + request(pod, name, missing), offer(node, name)
+        total += 0 if expected > offered else (offered - expected) * 100 // offered
     return total // 2
 
 

@@ -55,11 +55,11 @@ def test_totals_of_scores(seed: int) -> None:
     rows = mask.nonzero()[0]
     if not len(rows):
         return
-    found = cluster.scheduler.plugins.scores(record, rows).tolist()
+    scores = cluster.scheduler.plugins.scores(record, rows).tolist()
     nodes = [facts.nodes[cluster.nodes.names[row]] for row in rows]
-    wanted = reference_scores.totals(facts, pod, nodes)
+    totals = reference_scores.totals(facts, pod, nodes)
 
-    apart = [mine - theirs for mine, theirs in zip(found, wanted, strict=True)]
+    apart = [mine - theirs for mine, theirs in zip(scores, totals, strict=True)]
     assert apart == [apart[0]] * len(apart)
 
 
@@ -73,13 +73,13 @@ def test_trials_agree_with_the_changed_cluster(seed: int) -> None:
     record = record_of(cluster, pod)
     row = rng.randrange(cluster.nodes.count)
     there = list(cluster.world.pods_on.get(cluster.nodes.names[row], {}).values())
-    gone = [other for other in there if rng.random() < 0.5 and other.deletion_at is None]
+    others = [other for other in there if rng.random() < 0.5 and other.deletion_at is None]
     allowed = cluster.scheduler.plugins.rules.rules(record.shape).allowed[row]
     trial = Cycle(cluster.scheduler.plugins, record).trial(row)
-    for other in gone:
+    for other in others:
         trial.shift(other, -1)
     would = bool(allowed) and not trial.reasons()
-    for other in gone:
+    for other in others:
         cluster.store.delete("pods", other.namespace, other.name, grace_period_seconds=0)
     facts = facts_of(cluster)
 

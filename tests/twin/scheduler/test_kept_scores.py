@@ -43,7 +43,7 @@ def test_kept_scores_follow_every_change(seed: int) -> None:
                     cluster.store.delete("nodes", "", name)
         needs = rng.choice(kinds).shape.needs
         rows = np.flatnonzero(nodes.present[: nodes.count])
-        kept = cluster.scheduler.plugins.amounts.scores(rows, needs)
-        wanted = fit_scores(nodes, rows, needs, config)
+        scores = cluster.scheduler.plugins.amounts.scores(rows, needs)
+        expected = fit_scores(nodes, rows, needs, config)
         balanced = balanced_scores(nodes, rows, needs, config.balanced_resources)
-        assert kept.tolist() == (wanted if balanced is None else wanted + balanced).tolist()
+        assert scores.tolist() == (expected if balanced is None else expected + balanced).tolist()

@@ -54,7 +54,7 @@ def test_victims_are_enough_and_none_is_too_many(seed: int) -> None:
     cycle = Cycle(cluster.scheduler.plugins, record)
     if cycle.feasible().any():
         return
-    found = cluster.scheduler._preemption.find(cycle, cycle.diagnose()).candidate
+    actual = cluster.scheduler._preemption.find(cycle, cycle.diagnose()).candidate
     lower = {
         node: {
             uid_of(other)
@@ -63,13 +63,13 @@ def test_victims_are_enough_and_none_is_too_many(seed: int) -> None:
         }
         for node in facts.nodes
     }
-    if found is None:
+    if actual is None:
         attracted = reference.terms_of(pod, "podAffinity", reference.REQUIRED)
         for node, uids in lower.items():
             helped = uids and not is_refused(facts, pod, node, uids)
             assert attracted or not helped, node
         return
-    node, victims = cluster.nodes.names[found.row], {victim.uid for victim in found.victims}
+    node, victims = cluster.nodes.names[actual.row], {victim.uid for victim in actual.victims}
     assert victims <= lower[node]
     assert not is_refused(facts, pod, node, victims)
     if not reference.terms_of(pod, "podAffinity", reference.REQUIRED):

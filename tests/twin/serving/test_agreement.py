@@ -46,8 +46,8 @@ def test_overload_agrees(workers: int, cv: float, timeout: float) -> None:
     phases = [(60.0, 0.5), (300.0, 1.5), (120.0, 0.5)]
     exact = exact_account(pod, phases, range(max(1, 8 // workers)))
     aggregate = aggregate_account(pod, phases)
-    found = [*_differences(exact, aggregate), aggregate.error_share / exact.error_share - 1.0]
-    assert all(abs(difference) < 0.05 for difference in found), found
+    actual = [*_differences(exact, aggregate), aggregate.error_share / exact.error_share - 1.0]
+    assert all(abs(difference) < 0.05 for difference in actual), actual
 
 
 @pytest.mark.parametrize("workers", [1, 16])
@@ -63,9 +63,9 @@ def test_clients_that_give_up_early_agree(workers: int, load: float) -> None:
 
 def test_every_request_of_the_aggregate_ends_once() -> None:
     """What came is what was served, what failed, and what is present, also in overload."""
-    found = aggregate_account(
+    actual = aggregate_account(
         Pod(3, 2.0, timeout_seconds=4.0), [_WARM_UP, (90.0, 1.7), (45.0, 0.2)]
     )
-    assert found.arrived == pytest.approx(found.served + found.failed + found.present)
-    assert found.failed > 0.0
-    assert found.latencies.sum() == pytest.approx(found.served)
+    assert actual.arrived == pytest.approx(actual.served + actual.failed + actual.present)
+    assert actual.failed > 0.0
+    assert actual.latencies.sum() == pytest.approx(actual.served)

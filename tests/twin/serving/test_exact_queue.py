@@ -17,8 +17,8 @@ _SHORT = 0.02
 
 def _latencies(pod: Pod, load: float, requests: int, seed: int) -> np.ndarray:
     seconds = requests / (load * pod.workers / pod.cpu_seconds)
-    found = [ended.latencies for ended, *_ in exact_intervals(pod, [(seconds, load)], seed)]
-    return np.concatenate(found)
+    latencies = [ended.latencies for ended, *_ in exact_intervals(pod, [(seconds, load)], seed)]
+    return np.concatenate(latencies)
 
 
 @pytest.mark.parametrize("servers", [1, 4, 16])
@@ -27,19 +27,19 @@ def test_mean_latency_is_that_of_the_closed_form(
     servers: int, load: float, requests: float
 ) -> None:
     """Up to load 0.8 the mean latency of M/M/c is within 1 % of Erlang's formula."""
-    found = _latencies(Pod(servers, 1.0), load, int(requests), seed=servers)
-    assert found.mean() / _SHORT == pytest.approx(mean_latency_mmc(servers, load), rel=0.01)
+    latencies = _latencies(Pod(servers, 1.0), load, int(requests), seed=servers)
+    assert latencies.mean() / _SHORT == pytest.approx(mean_latency_mmc(servers, load), rel=0.01)
 
 
 @pytest.mark.parametrize("servers", [1, 4, 16])
 def test_closed_form_lies_in_the_interval_of_batch_means(servers: int) -> None:
     """At load 0.9 Erlang's mean lies in a 99 % interval of 20 batch means, half-width 3 % or less."""
-    found = _latencies(Pod(servers, 1.0), 0.9, 5_000_000, seed=20 + servers) / _SHORT
-    batches = found[: len(found) // 20 * 20].reshape(20, -1).mean(axis=1)
+    actual = _latencies(Pod(servers, 1.0), 0.9, 5_000_000, seed=20 + servers) / _SHORT
+    batches = actual[: len(actual) // 20 * 20].reshape(20, -1).mean(axis=1)
     half = 2.861 * batches.std(ddof=1) / math.sqrt(20)  # Student's t, 19 degrees, 99 %
-    wanted = mean_latency_mmc(servers, 0.9)
-    assert half <= 0.03 * wanted
-    assert abs(batches.mean() - wanted) <= half
+    expected = mean_latency_mmc(servers, 0.9)
+    assert half <= 0.03 * expected
+    assert abs(batches.mean() - expected) <= half
 
 
 @settings(max_examples=25, deadline=None)

@@ -14,29 +14,31 @@ from twin.serving.service_time import lower_gamma
 def test_logarithm_and_exponential_are_those_of_the_library() -> None:
     """Both differ from the C library's by at most a few units in the last place."""
     values = [10.0 ** (place / 7.0) for place in range(-2_000, 2_000)]
-    wanted = [math.log(value) for value in values]
-    assert log(np.array(values)).tolist() == pytest.approx(wanted, rel=1e-15, abs=1e-15)
+    expected = [math.log(value) for value in values]
+    assert log(np.array(values)).tolist() == pytest.approx(expected, rel=1e-15, abs=1e-15)
     powers = [place / 3.0 for place in range(-2_000, 2_000)]
     assert exp(np.array(powers)).tolist() == pytest.approx([math.exp(x) for x in powers], rel=1e-14)
 
 
 def test_lines_between_points() -> None:
     """Between points the height is on the line, beyond the ends it is that of the end."""
-    found = interpolate(
+    actual = interpolate(
         np.array([-1.0, 0.5, 2.0, 9.0]), np.array([0.0, 1.0, 3.0]), np.array([0.0, 10.0, 30.0])
     )
-    assert found.tolist() == [0.0, 5.0, 20.0, 30.0]
+    assert actual.tolist() == [0.0, 5.0, 20.0, 30.0]
 
 
 @pytest.mark.parametrize("stages", [1, 2, 4])
 def test_gamma_of_whole_stages_is_erlang(stages: int) -> None:
     """P(n, x) is Erlang's distribution for whole n."""
     values = [0.001, 0.1, 0.9, 1.0, 3.0, 5.5, 40.0]
-    wanted = [
+    expected = [
         1.0 - math.exp(-x) * math.fsum(x**n / math.factorial(n) for n in range(stages))
         for x in values
     ]
-    assert lower_gamma(float(stages), np.array(values)).tolist() == pytest.approx(wanted, abs=1e-14)
+    assert lower_gamma(float(stages), np.array(values)).tolist() == pytest.approx(
+        expected, abs=1e-14
+    )
 
 
 def test_renewals_are_a_geometric_sum() -> None:

@@ -19,7 +19,7 @@ def _no_draw(number: int) -> float:
 
 
 @pytest.mark.parametrize(
-    ("text", "begin", "end", "wanted"),
+    ("text", "begin", "end", "expected"),
     [
         ("constant requests_per_second=20", 0, 15, 300.0),
         ("daily low=0 high=100", 0, 86_400, 50.0 * 86_400),
@@ -30,7 +30,7 @@ def _no_draw(number: int) -> float:
         ("bursts base=10 burst=110 every_seconds=100 last_seconds=20", 0, 100, 1_000.0 + 2_000.0),
     ],
 )
-def test_requests_between_two_times(text: str, begin: float, end: float, wanted: float) -> None:
+def test_requests_between_two_times(text: str, begin: float, end: float, expected: float) -> None:
     """Each kind gives the integral of its rate, however the time is cut into intervals."""
     traffic = read_traffic(text)
     middle = begin + (end - begin) * 0.3
@@ -41,8 +41,8 @@ def test_requests_between_two_times(text: str, begin: float, end: float, wanted:
     whole = traffic.requests(START + begin, START + end, START, draw)
     parts = traffic.requests(START + begin, START + middle, START, draw)
     parts += traffic.requests(START + middle, START + end, START, draw)
-    assert whole == pytest.approx(wanted)
-    assert parts == pytest.approx(wanted)
+    assert whole == pytest.approx(expected)
+    assert parts == pytest.approx(expected)
 
 
 def test_day_is_highest_at_its_hour() -> None:
@@ -103,6 +103,6 @@ def test_draws_are_those_of_a_poisson_process() -> None:
 @pytest.mark.parametrize("cv", [0.5, 1.0, 2.0])
 def test_drawn_work_has_the_mean_and_spread_that_were_asked_for(cv: float) -> None:
     """CPU times drawn from uniform numbers have mean 1 and the coefficient of variation given."""
-    found = ServiceTime(cv).quantiles(uniforms(draw_key(5, "work", "pod", 0), 400_000))
-    assert found.mean() == pytest.approx(1.0, rel=0.01)
-    assert found.std() == pytest.approx(cv, rel=0.01)
+    quantiles = ServiceTime(cv).quantiles(uniforms(draw_key(5, "work", "pod", 0), 400_000))
+    assert quantiles.mean() == pytest.approx(1.0, rel=0.01)
+    assert quantiles.std() == pytest.approx(cv, rel=0.01)

@@ -46,16 +46,16 @@ def test_arrivals_are_ordered_and_uniquely_named(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "wanted", "tolerance"),
+    ("name", "expected", "tolerance"),
     [("openb", 0.048, 0.012), ("google2011", 0.857, 0.05)],
 )
 @pytest.mark.parametrize("nodes", [50, 100, 400])
 def test_load_ratio_stays_at_any_size(
-    name: str, wanted: float, tolerance: float, nodes: int
+    name: str, expected: float, tolerance: float, nodes: int
 ) -> None:
     """The carried-in set requests the trace's share of cpu, whatever the number of nodes."""
     ratios = [cpu_ratio(name, nodes, seed) for seed in SEEDS]
-    assert sum(ratios) / len(ratios) == pytest.approx(wanted, abs=tolerance)
+    assert sum(ratios) / len(ratios) == pytest.approx(expected, abs=tolerance)
 
 
 @pytest.mark.parametrize("name", FITTED)
