@@ -70,7 +70,7 @@ async def apply_operation(
         refusal = await check_guards()
         return refusal or await _send_operation(transport, operation, dry_run=dry_run)
     except ClusterRefused as error:
-        if error.status not in {404, 409}:
+        if not _calls_for_another_look(operation, error):
             return _refused_result(error)
         refused = error
     except ClusterUnavailable as error:
@@ -85,6 +85,13 @@ async def apply_operation(
         return _refused_result(error)
     except ClusterUnavailable as error:
         return _failed_result(error)
+
+
+def _calls_for_another_look(operation: Operation, error: ClusterRefused) -> bool:
+    """Whether the object may be gone, changed, or another one of its name: a patch that names another
+    object's uid is invalid (422) to the API server, and no conflict.
+    """
+    return error.status in {404, 409} or (error.status == 422 and operation.verb is Verb.PATCH)
 
 
 async def _send_operation(
@@ -108,6 +115,8 @@ async def _revalidate(
 ) -> OperationResult | Operation:
     """Return what became of an operation that met a conflict, or the operation to send again."""
     current = await read_object(transport, operation)
+    if error.status == 422 and (current is None or current["metadata"].get("uid") == operation.uid):
+        return _refused_result(error)
     if end_reached(operation, current):
         return OperationResult(
             status="unchanged", http_status=error.status, message=error.message[:300]
@@ -168,9 +177,10 @@ async def _send_request(
         }
         return await transport.request("POST", f"{path}/eviction", query, body)
     if operation.verb is Verb.DELETE:
-        return await transport.request(
-            "DELETE", path, query, {"preconditions": {"uid": operation.uid}}
-        )
+        options: dict[str, Any] = {"preconditions": {"uid": operation.uid}}
+        if "dryRun" in query:  # beside a body, the API server does not read the query of a DELETE
+            options["dryRun"] = [query["dryRun"]]
+        return await transport.request("DELETE", path, query, options)
     if operation.verb is Verb.SCALE:
         metadata = (
             {"resourceVersion": operation.resource_version} if operation.resource_version else {}

@@ -79,7 +79,8 @@ class ApiServer:
             preconditions = given.get("deleteOptions", {}).get("preconditions", {})
             return self._removed(path.removesuffix("/eviction"), preconditions, dry=dry)
         if method == "DELETE":
-            return self._removed(path, given["preconditions"], dry=dry)
+            # With a body, the query is not read.
+            return self._removed(path, given["preconditions"], dry=given.get("dryRun") == ["All"])
         return self._patched(path.removesuffix("/scale"), given, dry=dry)
 
     async def close(self) -> None:
@@ -118,7 +119,10 @@ class ApiServer:
 
     def _patched(self, path: str, patch: dict[str, Any], *, dry: bool) -> ApiResponse:
         found = self._object(path)
-        _check(found, patch.get("metadata", {}))
+        wanted = patch.get("metadata", {})
+        _check(found, {"resourceVersion": wanted.get("resourceVersion")})
+        if wanted.get("uid", found["metadata"]["uid"]) != found["metadata"]["uid"]:
+            raise ClusterRefused(422, "Invalid", "metadata.uid: field is immutable")
         patch = {**patch, "metadata": {**patch.get("metadata", {})}}
         patch["metadata"].pop("uid", None)
         patch["metadata"].pop("resourceVersion", None)

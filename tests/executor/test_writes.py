@@ -77,6 +77,23 @@ async def test_a_write_names_the_object_it_was_planned_for(operation: Operation)
     assert other.objects == before
 
 
+async def test_another_object_of_that_name_has_changed_and_is_not_invalid() -> None:
+    """A patch tied to a uid alone is 422 then, as a patch is that the API server finds invalid; only
+    the latter keeps that reason.
+    """
+    by_uid = CAP.model_copy(update={"resource_version": ""})
+    other, same = server(), server()
+    other.objects[NODE]["metadata"]["uid"] = "other"
+    same.fail("PATCH", NODE, ClusterRefused(422, "Invalid", "spec: Forbidden"))
+
+    changed = await apply(other, by_uid, dry_run=False)
+    invalid = await apply(same, by_uid, dry_run=False)
+
+    assert outcome(changed) == ("refused", Reason.TARGET_CHANGED)
+    assert outcome(invalid) == ("refused", Reason.INVALID)
+    assert len(other.writes()) == len(same.writes()) == 1
+
+
 @pytest.mark.parametrize("operation", [CAP, EVICT, DELETE, SCALE], ids=lambda one: one.verb)
 async def test_a_dry_run_says_so_in_every_verb(operation: Operation) -> None:
     """Shadow mode sends the same request with dryRun=All, and nothing changes."""
@@ -89,7 +106,9 @@ async def test_a_dry_run_says_so_in_every_verb(operation: Operation) -> None:
     assert dry.objects == before
     (asked,), (other,) = dry.writes(), real.writes()
     assert (asked.query, other.query) == ({"dryRun": "All"}, {})
-    assert (asked.method, asked.path, asked.body) == (other.method, other.path, other.body)
+    in_body = {"dryRun": ["All"]} if operation.verb is Verb.DELETE else {}
+    assert (asked.method, asked.path) == (other.method, other.path)
+    assert asked.body == {**other.body, **in_body}
 
 
 async def test_a_dry_run_that_would_change_something_is_no_unchanged_one() -> None:

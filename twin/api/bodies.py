@@ -146,14 +146,16 @@ def read_body(request: Request, twice: list[str] | None = None) -> Object:
 
 
 def delete_options(request: Request) -> Object:
-    """Read the options of a delete, from the body or the query; raises ApiError 400."""
+    """Read the options of a delete: of the body, or of the query where there is no body; raises
+    ApiError 400.
+    """
     body = read_body(request) if request.body else {}
     named = {"kind": "DeleteOptions", "apiVersion": "v1"}
     place = Field("", 0, message("meta.v1.DeleteOptions").name)
     options: Object = Check("DeleteOptions", "v1").clean({**body, **named}, place)
     for name in ("gracePeriodSeconds", "propagationPolicy", "orphanDependents"):
-        if name in request.query:
-            options.setdefault(name, request.query[name])
+        if name in request.query and not request.body:
+            options[name] = request.query[name]
     policy, orphan = options.get("propagationPolicy"), options.pop("orphanDependents", None)
     if policy is not None and orphan is not None:
         why = "orphanDependents and deletionPropagation cannot be both set"

@@ -193,6 +193,7 @@ class Objects:
         root = root_of(kind.group, kind.version, kind.kind)
         client_object = check_object(apply_patch(current, media, patch, root), kind, request)
         check_place(client_object.obj, namespace, name)
+        _check_same_uid(kind, current, client_object.obj)
         new = self.replace(kind, namespace, name, client_object.obj, request, subresource)
         return self._written_response(kind, new, request, 200, client_object)
 
@@ -311,7 +312,8 @@ class Objects:
         options = delete_options(request)
         conditions = require_map(options, "preconditions")
         grace = options.get("gracePeriodSeconds")
-        dry_run = request.dry_run or is_dry_run(options.get("dryRun"))
+        # Options in the body replace those of the query, as a real server has it.
+        dry_run = is_dry_run(options.get("dryRun")) if request.body else request.dry_run
         return self._store.delete(
             kind.resource,
             namespace,
@@ -342,3 +344,12 @@ class Objects:
 def _is_place(kind: Kind, namespace: str | None) -> bool:
     """Say whether objects can be written by a path; all namespaces together can only be read."""
     return namespace is not None or not kind.namespaced
+
+
+def _check_same_uid(kind: Kind, current: Object, patched: Object) -> None:
+    """Raise ApiError 422 for a patch of another object's uid; an old version is a conflict first."""
+    before, after = current["metadata"], patched["metadata"]
+    same_version = after.get("resourceVersion") in {None, "", before["resourceVersion"]}
+    if same_version and after.get("uid", before["uid"]) != before["uid"]:
+        why = f'Invalid value: "{after["uid"]}": field is immutable'
+        raise invalid(kind.kind, kind.group, before["name"], [("metadata.uid", why)])

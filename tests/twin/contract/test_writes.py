@@ -131,6 +131,31 @@ def test_a_write_meant_for_another_object_conflicts(place: Place) -> None:
     assert place.ask("GET", "configmaps", "a").status == 200
 
 
+def test_a_patch_with_another_uid_is_invalid(place: Place) -> None:
+    """A uid cannot be patched, so naming another object's is 422; with an old version it is 409."""
+    place.make("configmaps", config_map("a", key="1"))
+    other = {"uid": "00000000-0000-4000-8000-000000000000"}
+    for metadata, status in ((other, 422), ({**other, "resourceVersion": "1"}, 409)):
+        body = {"metadata": metadata, "data": {"key": "2"}}
+        refused = place.ask("PATCH", "configmaps", "a", body=body, content_type=MERGE)
+        assert refused.status == status, refused.text
+    assert place.ask("GET", "configmaps", "a").body["data"] == {"key": "1"}
+
+
+def test_options_of_a_deletion_are_read_from_its_body(place: Place) -> None:
+    """Beside a body the query is not read, dryRun included; without one it is."""
+    place.make("configmaps", config_map("a"))
+    dry = {"dryRun": "All"}
+    assert place.ask("DELETE", "configmaps", "a", query=dry).status == 200
+    assert place.ask("GET", "configmaps", "a").status == 200
+    in_body = {"kind": "DeleteOptions", "apiVersion": "v1", "dryRun": ["All"]}
+    assert place.ask("DELETE", "configmaps", "a", body=in_body).status == 200
+    assert place.ask("GET", "configmaps", "a").status == 200
+    options = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
+    assert place.ask("DELETE", "configmaps", "a", body=options, query=dry).status == 200
+    assert place.ask("GET", "configmaps", "a").status == 404
+
+
 def test_the_path_names_the_object(place: Place) -> None:
     """A body that names another object or namespace than its path is 400."""
     place.make("configmaps", config_map("a"))
