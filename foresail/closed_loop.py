@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from agent_registry.discovery import agent_names
 from bus.errors import ConfigError, InputError
 from bus.recording import open_recording
-from foresail.derived import derived
+from foresail.dependent_settings import fill_dependent
 from foresail.settings import GROUPS, StackSettings
 from foresail.stack.virtual import run_virtual_stack
 from lab.rerun.changes import Changes
@@ -140,7 +140,7 @@ def _settings(
     for name, value in changes.items():
         _change(given, name, value)
     wanted = StackSettings(**{name: _group(name, given[name]) for name in GROUPS})
-    in_force = derived(wanted)
+    in_force = fill_dependent(wanted)
     _check_in_force(changes, wanted, in_force)
     return in_force
 

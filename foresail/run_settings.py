@@ -72,7 +72,7 @@ class RunSettings(DataModel):
     """File of machines that can be rented, node groups, and what the cloud grants; unset: the built-in table."""
 
     @model_validator(mode="after")
-    def _fits_together(self) -> RunSettings:
+    def _check_combination(self) -> RunSettings:
         if self.scenario is not None and self.kubeconfig is not None:
             raise ValueError("a scenario needs the twin; leave out kubeconfig")
         if (self.provisioner != "none" or self.machines) and self.kubeconfig is not None:
@@ -104,7 +104,7 @@ class NatsSettings(DataModel):
     """Age in seconds after which events go."""
 
     @model_validator(mode="after")
-    def _has_servers(self) -> NatsSettings:
+    def _check_replicas(self) -> NatsSettings:
         if self.replicas > 1 and self.url is None:
             raise ValueError("replicas above 1 need url: the embedded server is a single one")
         return self

@@ -21,7 +21,7 @@ from foresail.log_source import connected
 from foresail.output import console, print_json
 from foresail.remote import add_remote, remote_of
 from foresail.replay_place import replay_beside, replay_position
-from foresail.stack.room import disk_trouble
+from foresail.stack.disk_space import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
 from projections.figures import duration

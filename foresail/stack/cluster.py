@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from foresail.derived import derived, mode_of
+from foresail.dependent_settings import fill_dependent, mode_of
 from foresail.settings import StackSettings
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import kept_twin
@@ -32,10 +32,10 @@ class Plant:
     twin: TwinProcess | None = None
     """The simulated cluster; None for a real one."""
 
-    def fit(self, settings: StackSettings) -> StackSettings:
+    def settings_in_force(self, settings: StackSettings) -> StackSettings:
         """Return the settings with the cluster's mode and speed filled in."""
         run = settings.run.model_copy(update={"mode": self.mode, "speed": self.speed})
-        return derived(settings.model_copy(update={"run": run}))
+        return fill_dependent(settings.model_copy(update={"run": run}))
 
 
 async def start_plant(

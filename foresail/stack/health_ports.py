@@ -21,7 +21,7 @@ def free_ports(count: int) -> list[int]:
         return [probe.getsockname()[1] for probe in probes]
 
 
-def answering_specs(
+def with_health_ports(
     specs: Sequence[ProcessSpec], frozen_seconds: float
 ) -> tuple[tuple[ProcessSpec, ...], dict[str, int]]:
     """Give each process a port, and the time after which it may not hang any longer; return the

@@ -11,7 +11,7 @@ from pathlib import Path
 from bus.errors import ConfigError
 from foresail.settings import StackSettings
 from foresail.stack.provisioning import provisioning_of
-from foresail.stack.real_cluster import check_named
+from foresail.stack.real_cluster import check_namespaces_named
 from foresail.stack.state_folder import NoStack, StateFolder
 from twin.faults import read_scenario
 
@@ -28,7 +28,7 @@ def check_before_start(settings: StackSettings) -> None:
     if settings.nats.url is None:
         check_port_free("--nats-port", settings.nats.port)
     check_file("--kubeconfig", settings.run.kubeconfig)
-    check_named(settings)
+    check_namespaces_named(settings)
     if settings.run.exercise and settings.run.kubeconfig and settings.run.mode != "active":
         raise ConfigError(
             "--exercise",

@@ -25,15 +25,15 @@ from foresail import stopping
 from foresail.output import console, print_error
 from foresail.settings import StackSettings
 from foresail.stack.cluster import Plant, start_plant
-from foresail.stack.health_ports import answering_specs
+from foresail.stack.disk_space import restart_when_disk_has_room
+from foresail.stack.health_ports import with_health_ports
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import ServiceProcess
 from foresail.stack.log_server import LogServer, start_log
 from foresail.stack.preflight import check_alone, check_before_start
 from foresail.stack.processes import LAST_SERVICE, Connections, process_specs
-from foresail.stack.real_cluster import check_cluster, early_note, early_words
+from foresail.stack.real_cluster import check_cluster, early_label, early_note
 from foresail.stack.recording import open_writer
-from foresail.stack.room import keep_room
 from foresail.stack.run_events import announce_start, run_complete, run_error
 from foresail.stack.showing import show
 from foresail.stack.state_folder import StackFile, StateFolder
@@ -104,7 +104,7 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     await check_cluster(settings)
     note = early_note(settings)
     if note:
-        _say_early(note, quiet=quiet)
+        _print_early_note(note, quiet=quiet)
     state = StateFolder(Path(settings.run.state_folder))
     state.lock()
     state.note_death()
@@ -127,7 +127,7 @@ async def _run(settings: StackSettings, *, quiet: bool) -> dict[str, Any]:
     return summary
 
 
-def _say_early(note: str, *, quiet: bool) -> None:
+def _print_early_note(note: str, *, quiet: bool) -> None:
     """Print it where people look: on stderr when stdout holds JSON alone."""
     if quiet:
         print_error(note)
@@ -164,7 +164,7 @@ async def _bring_up(
         log.url, cluster=origin.cluster, stream=log.stream, login=log.logins["stack"]
     )
     cleanup.push_async_callback(bus.close)
-    settings = plant.fit(settings)
+    settings = plant.settings_in_force(settings)
     await announce_start(bus, origin, settings, workload, clock.wall_ns() / 1e9)
     writer = _open_recording(settings, origin, workload, cleanup)
 
@@ -184,7 +184,7 @@ async def _bring_up(
     )
     _add_services(stack)
     _keep_running(stack, say, cleanup)
-    say(_in_short(stack))
+    say(_summary_line(stack))
     return stack
 
 
@@ -201,7 +201,7 @@ def _open_recording(
     return writer
 
 
-def _in_short(stack: RunningStack) -> str:
+def _summary_line(stack: RunningStack) -> str:
     """Return the mode in force and where everything is, in one line."""
     return (
         f"mode {stack.plant.mode}   dashboard {stack.dashboard_url}   log {stack.log.url}   "
@@ -212,7 +212,7 @@ def _in_short(stack: RunningStack) -> str:
 def _keep_running(
     stack: RunningStack, say: Callable[[str], None], cleanup: contextlib.AsyncExitStack
 ) -> None:
-    """Keep every process running and the log's disk in view until `cleanup`; say what happens."""
+    """Keep every process running and the log's disk in view until `cleanup`; print what happens."""
     publishing: set[asyncio.Task[None]] = set()
 
     def on_change(name: str, what: str) -> None:
@@ -225,17 +225,19 @@ def _keep_running(
         on_change(name, why)
         seconds = stack.clock.wall_ns() / 1e9
         event = run_error(stack.bus, stack.origin, f"{name} {why}", stack.frozen, seconds)
-        task = asyncio.create_task(_if_stored(event), name="publish-frozen")
+        task = asyncio.create_task(_publish_if_possible(event), name="publish-frozen")
         publishing.add(task)
         task.add_done_callback(publishing.discard)
 
     stack.keeper.keep(on_change, on_frozen)
     if stack.log.server is not None:
-        room = asyncio.create_task(keep_room(stack.log.server, stack.clock, on_change), name="room")
-        cleanup.callback(room.cancel)
+        disk_watch = asyncio.create_task(
+            restart_when_disk_has_room(stack.log.server, stack.clock, on_change), name="disk-space"
+        )
+        cleanup.callback(disk_watch.cancel)
 
 
-async def _if_stored(event: Coroutine[None, None, None]) -> None:
+async def _publish_if_possible(event: Coroutine[None, None, None]) -> None:
     """Publish what an operator should see; a log that is away takes nothing."""
     with contextlib.suppress(BusUnavailable, Permanent):
         await event
@@ -250,7 +252,7 @@ def _seal(writer: RecordingWriter) -> None:
 
 
 def _add_services(stack: RunningStack) -> None:
-    settings = with_dashboard_port(stack.plant.fit(stack.settings))
+    settings = with_dashboard_port(stack.plant.settings_in_force(stack.settings))
     stack.dashboard_url = f"http://127.0.0.1:{settings.dashboard.port}"
     connections = Connections(
         cluster=stack.origin.cluster,
@@ -262,7 +264,7 @@ def _add_services(stack: RunningStack) -> None:
         logins=stack.log.logins,
     )
     frozen_seconds = stack.settings.run.frozen_seconds
-    specs, stack.health = answering_specs(process_specs(settings, connections), frozen_seconds)
+    specs, stack.health = with_health_ports(process_specs(settings, connections), frozen_seconds)
     first_pause = RESTART_INTERVALS * stack.settings.run.interval_seconds
     for spec in specs:
         port = stack.health[spec.name]
@@ -325,7 +327,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
     waits = {
         asyncio.create_task(stop.wait(), name="signal"),
         asyncio.create_task(stack.keeper.wait_failure(), name="given-up"),
-        asyncio.create_task(_shown(stack, quiet=quiet), name="show"),
+        asyncio.create_task(_show(stack, quiet=quiet), name="show"),
         watching,
     }
     try:
@@ -339,7 +341,7 @@ async def _until_stopped(stack: RunningStack, watching: asyncio.Task[None], *, q
         await cancel_and_wait(*(waits - {watching}))
 
 
-async def _shown(stack: RunningStack, *, quiet: bool) -> None:
+async def _show(stack: RunningStack, *, quiet: bool) -> None:
     if quiet:
         await asyncio.Event().wait()
     world = f"{stack.origin.cluster}/{stack.origin.incarnation}"
@@ -348,7 +350,7 @@ async def _shown(stack: RunningStack, *, quiet: bool) -> None:
         "Foresail",
         world,
         what,
-        early_words(stack.settings),
+        early_label(stack.settings),
         stack.dashboard_url,
     )
     header = "  ".join([*filter(None, parts), "(Ctrl-C stops)"])

@@ -1,7 +1,7 @@
 """A cluster of the user's own, before anything starts: can it be read, and is it clear what may be
 written there?
 
-Whatever is wrong is one line and exit code 2; docs/real-clusters.md says the rest.
+Anything wrong is one line and exit code 2; docs/real-clusters.md says the rest.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bus.errors import ConfigError
-from foresail.derived import derived, mode_of
+from foresail.dependent_settings import fill_dependent, mode_of
 from foresail.settings import StackSettings
 from schemas.outcome import Mode
 from services.cluster import ClusterRefused, ClusterUnavailable, OfficialClientTransport, Transport
@@ -35,12 +35,12 @@ READ = (
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
-def writes_in(settings: StackSettings) -> tuple[str, ...]:
+def writable_namespaces(settings: StackSettings) -> tuple[str, ...]:
     """Return the namespaces that a run with a kubeconfig may write in, by their exact names."""
-    return derived(settings).executor.namespaces or ()
+    return fill_dependent(settings).executor.namespaces or ()
 
 
-def check_named(settings: StackSettings) -> None:
+def check_namespaces_named(settings: StackSettings) -> None:
     """Refuse the active mode on a cluster of the user's own where it is not clear what may be written.
 
     Raises:
@@ -48,7 +48,7 @@ def check_named(settings: StackSettings) -> None:
     """
     if settings.run.kubeconfig is None or mode_of(settings, Mode.SHADOW) is not Mode.ACTIVE:
         return
-    names = writes_in(settings)
+    names = writable_namespaces(settings)
     if not names:
         remedy = "name the namespaces that --mode active may write in, exactly, as --namespaces shop,batch"
         raise ConfigError("--namespaces", "(none)", f"{remedy} ({PAGE})")
@@ -76,7 +76,7 @@ async def check_cluster(settings: StackSettings) -> None:
     run = settings.run
     if run.kubeconfig is None:
         return
-    with _heard() as complaints:
+    with _collect_complaints() as complaints:
         transport = OfficialClientTransport(Path(run.kubeconfig), run.context)
         try:
             await _read(transport, settings)
@@ -86,8 +86,9 @@ async def check_cluster(settings: StackSettings) -> None:
             )
             raise ConfigError("--kubeconfig", run.kubeconfig, remedy) from error
         except ClusterRefused as error:
-            said = "; ".join([error.message, *complaints])
-            remedy = f"the cluster refuses to be read ({error.status} {error.reason}: {said}); {PAGE} lists the rights"
+            answer = "; ".join([error.message, *complaints])
+            reason = f"{error.status} {error.reason}: {answer}"
+            remedy = f"the cluster refuses to be read ({reason}); {PAGE} lists the rights"
             raise ConfigError("--kubeconfig", run.kubeconfig, remedy) from error
         finally:
             await transport.close()
@@ -99,12 +100,12 @@ async def _read(transport: Transport, settings: StackSettings) -> None:
         await transport.request("GET", path, {"limit": "1"})
     if mode_of(settings, Mode.SHADOW) is not Mode.ACTIVE:
         return
-    for name in writes_in(settings):
+    for name in writable_namespaces(settings):
         if not (settings.run.exercise and name == EXERCISE_NAMESPACE):
-            await _check_there(transport, name)
+            await _check_exists(transport, name)
 
 
-async def _check_there(transport: Transport, name: str) -> None:
+async def _check_exists(transport: Transport, name: str) -> None:
     try:
         await transport.request("GET", f"/api/v1/namespaces/{name}")
     except ClusterRefused as error:
@@ -115,40 +116,41 @@ async def _check_there(transport: Transport, name: str) -> None:
 
 
 @contextmanager
-def _heard() -> Iterator[list[str]]:
+def _collect_complaints() -> Iterator[list[str]]:
     """Collect what the client's library complains of through `logging`, instead of printing it."""
-    found: list[str] = []
+    complaints: list[str] = []
 
     class Listener(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            found.append(" ".join(record.getMessage().split())[:200])
+            complaints.append(" ".join(record.getMessage().split())[:200])
 
     listener = Listener(logging.WARNING)
     root = logging.getLogger()
     root.addHandler(listener)
     try:
-        yield found
+        yield complaints
     finally:
         root.removeHandler(listener)
 
 
 def early_note(settings: StackSettings) -> str:
-    """Return what a run with a kubeconfig says at its start; empty for one with the twin."""
+    """Return the line that a run with a kubeconfig prints at its start; empty for one with the twin."""
     if settings.run.kubeconfig is None:
         return ""
     if mode_of(settings, Mode.SHADOW) is Mode.SHADOW:
         return f"shadow mode: every write to this cluster is a dry run ({PAGE})"
     label = settings.executor.writable_nodes
     nodes = f"nodes labelled {label}" if label else "no node"
+    names = ", ".join(writable_namespaces(settings))
     return (
         "EARLY: active mode on a real cluster is new and little tried. It writes for real, in "
-        f"{', '.join(writes_in(settings))} and to {nodes}, never on the control plane, in kube-system or on what "
+        f"{names} and to {nodes}, never on the control plane, in kube-system or on what "
         f"is marked do-not-disrupt; `foresail kill` stops it at once ({PAGE})"
     )
 
 
-def early_words(settings: StackSettings) -> str:
+def early_label(settings: StackSettings) -> str:
     """Return the same in a few words, for headers."""
     if settings.run.kubeconfig is None or mode_of(settings, Mode.SHADOW) is Mode.SHADOW:
         return ""
-    return f"EARLY: writes in {', '.join(writes_in(settings))}"
+    return f"EARLY: writes in {', '.join(writable_namespaces(settings))}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from bus.recording import RecordingWriter
 from foresail.settings import StackSettings
-from foresail.stack.run_events import effective
+from foresail.stack.run_events import announced_settings
 from foresail.stack.workload import ChosenWorkload
 from schemas.config import CODE_VERSION
 from schemas.identity import Origin
@@ -26,7 +26,7 @@ def header(
         "cluster": origin.cluster,
         "incarnation": origin.incarnation,
         "code_version": CODE_VERSION,
-        "settings": effective(settings),
+        "settings": announced_settings(settings),
         "workload": None if workload is None else {"kind": workload.kind, "speed": workload.speed},
         "models": [one.model_dump(mode="json") for one in settings.inference.manifests()],
         "packages": _versions(),

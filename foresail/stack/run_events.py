@@ -1,4 +1,4 @@
-"""What the stack itself says into the log: the effective settings, the data source, the start and
+"""What the stack itself publishes: the effective settings, the data source, the start and
 the end of the run.
 """
 
@@ -37,7 +37,7 @@ Models may be named by folder; each process announces them by id.
 """
 
 
-def effective(settings: StackSettings) -> dict[str, Any]:
+def announced_settings(settings: StackSettings) -> dict[str, Any]:
     """Return every setting that can change a result."""
     return {
         name: group.model_dump(mode="json", exclude=LOCAL_ONLY.get(name, set()))
@@ -53,7 +53,7 @@ async def announce_start(
     time_seconds: float,
 ) -> None:
     """Publish the stack's settings, where its cluster comes from, and that it starts."""
-    values = effective(settings)
+    values = announced_settings(settings)
     if workload is not None:
         values["run"]["speed"] = workload.speed
     publisher = Publisher(bus, origin, PRODUCER)

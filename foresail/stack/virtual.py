@@ -17,7 +17,7 @@ from typing import Any
 from bus.clock import Clock, LoopClock
 from bus.memory_adapter import MemoryBus, MemoryLog
 from bus.virtual_loop import run_virtual
-from foresail.derived import derived, mode_of
+from foresail.dependent_settings import fill_dependent, mode_of
 from foresail.output import console
 from foresail.progress import Advance, instead_of_log_lines
 from foresail.settings import StackSettings
@@ -56,7 +56,7 @@ def run_virtual_stack(settings: StackSettings, *, quiet: bool) -> dict[str, Any]
         run = settings.run.model_copy(
             update={"speed": workload.speed, "mode": str(mode_of(settings, Mode.ACTIVE))}
         )
-        filled = derived(settings.model_copy(update={"run": run}))
+        filled = fill_dependent(settings.model_copy(update={"run": run}))
         if not quiet:
             for line in workload.description:
                 console().print(line, markup=False)

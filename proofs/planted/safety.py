@@ -152,7 +152,7 @@ SAFETY = (
     ),
     Defect(
         "a run with a kubeconfig does not tell the executor its names",
-        "foresail/derived.py",
+        "foresail/dependent_settings.py",
         "run.namespaces if run.kubeconfig else None",
         "None",
         f"{UP}::test_the_start_says_what_is_early",
@@ -167,7 +167,7 @@ SAFETY = (
     Defect(
         "active mode starts without names",
         "foresail/stack/preflight.py",
-        "    check_named(settings)\n",
+        "    check_namespaces_named(settings)\n",
         "",
         f"{UP}::test_active_mode_needs_exact_names",
     ),

@@ -14,7 +14,7 @@ from bus.errors import AnotherWriter, ForesailError
 from bus.memory_adapter import MemoryLog
 from bus.port import StoredMessage
 from bus.virtual_loop import run_virtual
-from foresail.derived import derived
+from foresail.dependent_settings import fill_dependent
 from foresail.settings import StackSettings, resolve
 from foresail.stack.in_process import service, service_names
 from foresail.stack.virtual import INCARNATION, START_WALL_NS
@@ -159,7 +159,7 @@ def _settings(seed: int, mode: str) -> StackSettings:
         "run.exercise": True,
         "run.mode": mode,
     }
-    return derived(resolve(None, {}, flags))
+    return fill_dependent(resolve(None, {}, flags))
 
 
 async def _run(plan: FaultPlan, settings: StackSettings, trouble_cycles: int) -> RunResult:

@@ -63,19 +63,20 @@ class CommonSettings(DataModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _by_models(cls, given: Any) -> Any:
+    def _fill_model_thresholds(cls, given: Any) -> Any:
         if not isinstance(given, dict) or given.get("profile") != FORECAST.name:
             return given
         models = (str(given.get(name) or "") for name in ("risk_model", "demand_model"))
         by_model = {**model_thresholds(*models), **(given.get("model_thresholds") or {})}
         of_models(by_model)
         filled = {
-            agent: {**fields, **_given(given.get(agent))} for agent, fields in by_model.items()
+            agent: {**fields, **_given_thresholds(given.get(agent))}
+            for agent, fields in by_model.items()
         }
         return {**given, "model_thresholds": by_model, **filled}
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _check_thresholds(self) -> Self:
         check_profile(self.profile, self.model_thresholds)
         for agent in agent_names():
             check_order(f"agents.{agent}", self.thresholds(agent))
@@ -102,12 +103,12 @@ class CommonSettings(DataModel):
             "agent": agent,
             "profile": self.profile_of(agent),
             "thresholds": self.thresholds(agent).model_dump(mode="json"),
-            **self._announced_models(),
+            **self._announced_thresholds(),
             "signal_limit_intervals": self.signal_limit_intervals,
             "deadline_seconds": self.deadline_seconds,
         }
 
-    def _announced_models(self) -> dict[str, Any]:
+    def _announced_thresholds(self) -> dict[str, Any]:
         """Return what the manifests say; the folders stay out of the log."""
         forecast = self.profile == FORECAST.name
         return {"model_thresholds": self.model_thresholds} if forecast else {}
@@ -141,7 +142,7 @@ else:
     AgentSettings = _settings_model()
 
 
-def _given(thresholds: Any) -> dict[str, Any]:
+def _given_thresholds(thresholds: Any) -> dict[str, Any]:
     """Return the thresholds that were given themselves, which win over a manifest's."""
     if isinstance(thresholds, Thresholds):
         return thresholds.model_dump(exclude_unset=True)

@@ -29,7 +29,7 @@ class Budget(DataModel):
     """`HH:MM-HH:MM` in UTC of the cluster's clock when it applies; empty: always."""
 
     @model_validator(mode="after")
-    def _schedule_reads(self) -> Self:
+    def _check_schedule(self) -> Self:
         if self.schedule and _WINDOW.match(self.schedule) is None:
             raise ValueError("write schedule as HH:MM-HH:MM")
         return self

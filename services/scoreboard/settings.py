@@ -55,7 +55,7 @@ class ScoreboardSettings(DataModel):
     """
 
     @model_validator(mode="after")
-    def _usable(self) -> Self:
+    def _check_weights(self) -> Self:
         for name, weight in self.weights.items():
             field = f"scoreboard.weights.{name}"
             if name not in agent_names():

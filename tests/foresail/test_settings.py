@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bus.errors import ConfigError
-from foresail.derived import derived
+from foresail.dependent_settings import fill_dependent
 from foresail.flags import seconds
 from foresail.settings import StackSettings, resolve
 
@@ -148,7 +148,7 @@ def test_dependent_settings_follow_the_run_unless_given() -> None:
         None, {"FORESAIL_REFEREE__WALL_INTERVAL_SECONDS": "9"}, {"run.interval_seconds": 2.0}
     )
 
-    settings = derived(given)
+    settings = fill_dependent(given)
 
     assert 2.0 == settings.collector.interval_seconds
     assert 2.0 == settings.agents.wall_interval_seconds

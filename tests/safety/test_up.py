@@ -19,7 +19,7 @@ import yaml
 
 from foresail.__main__ import main
 from foresail.settings import resolve
-from foresail.stack.real_cluster import early_note, early_words
+from foresail.stack.real_cluster import early_label, early_note
 from tests.safety.recorder import kubeconfig_of
 from tests.safety.world import World
 
@@ -100,11 +100,11 @@ def test_the_start_says_what_is_early() -> None:
     active = resolve(None, {}, given)
     assert early_note(active).startswith("EARLY: active mode on a real cluster")
     assert "in shop, batch and to no node" in early_note(active)
-    assert early_words(active) == "EARLY: writes in shop, batch"
+    assert early_label(active) == "EARLY: writes in shop, batch"
 
     shadow = resolve(None, {}, {"run.kubeconfig": "k"})
     assert "dry run" in early_note(shadow)
-    assert early_words(shadow) == early_note(resolve(None, {}, {})) == ""
+    assert early_label(shadow) == early_note(resolve(None, {}, {})) == ""
 
 
 # ---- starts that are refused

@@ -16,11 +16,11 @@ from bus.nats_adapter import NatsBus
 from bus.nats_server import NatsServer
 from bus.port import Message
 from bus.streams import StreamDeclaration
-from foresail.stack import room
+from foresail.stack import disk_space
+from foresail.stack.disk_space import MIB, disk_trouble, restart_when_disk_has_room
 from foresail.stack.keeper import Keeper
 from foresail.stack.kept_processes import kept_log
 from foresail.stack.log_server import max_file_store
-from foresail.stack.room import MIB, disk_trouble, keep_room
 
 DECLARATION = StreamDeclaration.of("c", "i1")
 COUNT = 60
@@ -59,12 +59,12 @@ async def test_a_full_disk_costs_time_and_nothing_else(
     """
     for module in (nats_connection, nats_publish):
         monkeypatch.setattr(module, "ACK_SECONDS", 1.0)
-    monkeypatch.setattr(room, "CHECK_SECONDS", 0.2)
-    told: list[str] = []
+    monkeypatch.setattr(disk_space, "CHECK_SECONDS", 0.2)
+    changes: list[str] = []
     clock = SystemClock()
 
     def note(_name: str, what: str) -> None:
-        told.append(what)
+        changes.append(what)
 
     server = NatsServer(small_disk / "nats")
     (small_disk / "filler").write_bytes(bytes(8 * MIB))
@@ -77,7 +77,7 @@ async def test_a_full_disk_costs_time_and_nothing_else(
         cleanup.push_async_callback(bus.close)
         keeper.keep(note, note)
         keeping = asyncio.create_task(
-            keep_room(server, clock, note, low_bytes=0, room_bytes=4 * MIB)
+            restart_when_disk_has_room(server, clock, note, low_bytes=0, room_bytes=4 * MIB)
         )
         cleanup.callback(keeping.cancel)
         stored: list[int] = []
@@ -88,7 +88,7 @@ async def test_a_full_disk_costs_time_and_nothing_else(
 
         writing = asyncio.create_task(write())
         async with asyncio.timeout(40):
-            while not (bus.link().trouble and told):
+            while not (bus.link().trouble and changes):
                 await asyncio.sleep(0.05)
         full = len(stored)
         (small_disk / "filler").unlink()
@@ -97,8 +97,8 @@ async def test_a_full_disk_costs_time_and_nothing_else(
         found = [message.headers["ce-id"] async for message in bus.history(["foresail.c.>"])]
 
     assert 0 < full < COUNT
-    assert "cannot write the log (no space left on device); publishers wait for room" == told[0]
-    assert "has room again; it is restarted" in told
+    assert "cannot write the log (no space left on device); publishers wait for room" == changes[0]
+    assert "has room again; it is restarted" in changes
     assert [f"d{number}" for number in range(COUNT)] == found
     assert list(range(1, COUNT + 1)) == stored
 

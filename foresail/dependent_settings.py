@@ -11,7 +11,7 @@ from schemas.model import DataModel
 from schemas.outcome import Mode
 
 
-def derived(settings: StackSettings) -> StackSettings:
+def fill_dependent(settings: StackSettings) -> StackSettings:
     """Return the settings with every dependent value filled in; a value that the user gave is left
     alone.
     """

@@ -1,8 +1,8 @@
-"""Room for the log: what is done about a full disk.
+"""What is done about a full disk under the log.
 
 A nats-server whose store could not be written stops acknowledging and does not begin again by
 itself, even when there is room again; what it acknowledged before is whole. Publishers wait (see
-`bus.nats_publish`). The stack says so, and restarts the server as soon as the disk has room, so
+`bus.nats_publish`). The stack reports that, and restarts the server as soon as the disk has room, so
 that nobody has to do more than make some.
 """
 
@@ -29,7 +29,7 @@ def disk_trouble(folder: Path, low_bytes: int = LOW_BYTES) -> str:
     return "" if free >= low_bytes else f"{free / MIB:.0f} MiB are free on the disk of the log"
 
 
-async def keep_room(
+async def restart_when_disk_has_room(
     server: NatsServer,
     clock: Clock,
     on_change: Callable[[str, str], None],
@@ -39,16 +39,16 @@ async def keep_room(
 ) -> None:
     """Stop a server that could not write its store once there is room, until cancelled.
 
-    Whoever keeps the server starts it again; `on_change(name, what)` hears of it.
+    The keeper starts it again; `on_change(name, what)` hears of it.
     """
-    told = False
+    reported = False
     while True:
         await clock.sleep(CHECK_SECONDS)
         why = server.write_error() or disk_trouble(server.folder, low_bytes)
-        if why and not told:
-            told = True
+        if why and not reported:
+            reported = True
             on_change("nats-server", f"cannot write the log ({why}); publishers wait for room")
-        if told and shutil.disk_usage(server.folder).free >= room_bytes:
-            told = False
+        if reported and shutil.disk_usage(server.folder).free >= room_bytes:
+            reported = False
             on_change("nats-server", "has room again; it is restarted")
             await server.stop()
