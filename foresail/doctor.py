@@ -27,6 +27,7 @@ from foresail.output import console, print_json
 from foresail.stack.state_folder import NoStack, StateFolder
 from foresail.status import collect_heartbeats, troubles
 from foresail.verbs import Verb
+from projections.figures import size
 
 VERB = Verb(120, "check what this machine and the settings allow")
 
@@ -156,7 +157,7 @@ def _disk(state: Path) -> Finding:
     return Finding(
         "disk",
         free >= FREE_BYTES,
-        f"{free / 1e9:.1f} GB free",
+        f"{size(free)} free",
         "" if free >= FREE_BYTES else "make room: the log may take 2 GiB a run",
     )
 

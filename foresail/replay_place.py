@@ -7,6 +7,7 @@ from typing import Any
 
 from bus.port import Bus
 from foresail.stack.state_folder import NoStack, StackFile, StateFolder
+from projections.times import WALL
 from schemas import subjects
 
 FOLDER = "replay"
@@ -28,7 +29,7 @@ async def replay_position(bus: Bus, stack: StackFile) -> dict[str, Any] | None:
     seq, _, time = recorded.partition(" ")
     text = (
         f"replay of {stack.replay['file']}: seq {seq or 0} of {stack.replay['last_seq']}, "
-        f"recorded {time[:19].replace('T', ' ') or '-'} UTC, {stack.replay['state']}"
+        f"recorded {time[:19].replace('T', ' ') or '-'} UTC {WALL}, {stack.replay['state']}"
     )
     return {**stack.replay, "seq": int(seq or 0), "recorded_time": time, "text": text}
 

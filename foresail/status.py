@@ -24,9 +24,10 @@ from foresail.replay_place import replay_beside, replay_position
 from foresail.stack.disk_space import disk_trouble
 from foresail.stack.state_folder import StackFile, StateFolder
 from foresail.verbs import Verb
-from projections.figures import duration
+from projections.figures import duration, percent, size
 from projections.operating import EXECUTOR, OperatingState, operating_after
 from projections.outage import Outage, outage_of
+from projections.times import WALL
 from schemas import subjects
 from schemas.control import Control
 from schemas.limited_json import BadJson, load_json
@@ -220,21 +221,21 @@ def _print(status: dict[str, Any]) -> None:
             str(heartbeat.get("pid", "")),
             str(heartbeat.get("seq", "")),
             str(heartbeat.get("lag", "")),
-            "" if memory is None else f"{memory / 1e6:.0f} MB",
+            "" if memory is None else size(memory),
             str(status["health"].get(name, "")),
         )
     out.print(table)
     for name, how in status["last_ends"].items():
-        out.print(f"  {name} last ended with {how}", markup=False)
+        out.print(f"  {name} last ended with {how} ({WALL})", markup=False)
     for line in status["troubles"]:
         out.print(f"trouble: {line}", style="red", markup=False)
     for name, newest in status["newest"].items():
         out.print(
-            f"  {name:<22} newest {duration(newest['age_seconds']):>12} ago (wall time)   seq {newest['seq']}"
+            f"  {name:<22} newest {duration(newest['age_seconds']):>12} ago ({WALL})   seq {newest['seq']}"
         )
     log = status["log"]
     share = log["bytes"] / log["max_bytes"] if log["max_bytes"] > 0 else 0.0
     out.print(
-        f"log: {log['messages']} messages, {log['bytes'] / 1e6:.1f} MB "
-        f"of {log['max_bytes'] / 1e6:.0f} MB ({share:.1%}), kept {log['max_age_seconds'] / 3600:g} h"
+        f"log: {log['messages']} messages, {size(log['bytes'])} "
+        f"of {size(log['max_bytes'])} ({percent(share)}), kept {duration(log['max_age_seconds'])}"
     )

@@ -26,7 +26,7 @@ from foresail.tap_filter import TapFilter, agent_named, condition, event_json
 from foresail.tap_rows import TableRebuilder, full_data, row_lines
 from foresail.tap_subject import foreign_agent, kinds_on, tap_pattern
 from foresail.verbs import Verb
-from projections.event_text import event_line
+from projections.event_text import HEADING, event_line
 from schemas.envelope import Event
 from schemas.frames import FramedData
 
@@ -175,16 +175,24 @@ async def _print(
                 text = shown.text(event)
                 if text is None:
                     continue
+                _print_heading(printed, form)
                 _print_event(message, event, text, form)
             elif form.json:
                 print_json(event_json(message))
             else:
                 line = f"{message.seq:>7}  {message.subject}  not an event: {entry.problem}"
+                _print_heading(printed, form)
                 console().print(line, markup=False)
             printed += 1
             if limit is not None and printed >= limit:
                 return printed
     return printed
+
+
+def _print_heading(printed: int, form: Form) -> None:
+    """Name the columns, and the clock, above the first line."""
+    if not printed and not form.json:
+        console().print(HEADING, style="dim", markup=False)
 
 
 def _print_event(message: StoredMessage, event: Event[Any], text: str, form: Form) -> None:

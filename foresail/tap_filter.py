@@ -17,7 +17,7 @@ from bus.errors import InputError
 from bus.events import cycle_of_message
 from bus.port import StoredMessage
 from foresail.tap_rows import full_data
-from projections.figures import number
+from projections.figures import cell, number
 from projections.frame_states import FrameStates
 from projections.prediction_table import prediction_table
 from schemas.actions import AgentName, BaseAction
@@ -65,7 +65,7 @@ class TapFilter:
         if isinstance(data, Prediction):
             what, ids, ratios = prediction_table(data)
             known = dict(zip(ids, ratios, strict=True))
-            return f"{data.model_id}: {what} {number(known[node], 6)}" if node in known else None
+            return f"{data.model_id}: {what} {number(known[node])}" if node in known else None
         if isinstance(data, Reaction):
             items = [item.text for item in data.reactions if node in (item.node, item.object)]
             return "; ".join(items) or None
@@ -83,7 +83,7 @@ class TapFilter:
             found.update({} if row is None else table.row(row))
         before, self._shown[event.type] = self._shown.get(event.type, {}), found
         changed = (name for name in found if name != "ids" and before.get(name) != found[name])
-        cells = [f"{name}={found[name]}" for name in changed]
+        cells = [f"{name}={cell(found[name])}" for name in changed]
         return " ".join(cells) or None
 
 

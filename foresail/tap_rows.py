@@ -9,6 +9,7 @@ from typing import Any
 
 from bus.events import read_events
 from foresail.log_source import Source
+from projections.figures import cell
 from projections.frame_states import FrameStates
 from schemas.envelope import Event
 from schemas.frames import FramedData
@@ -69,8 +70,8 @@ def row_lines(event: Event[Any]) -> Iterator[str]:
     for name, table in ({} if state is None else state.tables).items():
         for number, row_id in enumerate(table.ids):
             cells = (
-                f"{column}={_short(cell)}"
-                for column, cell in table.row(number).items()
+                f"{column}={_short(value)}"
+                for column, value in table.row(number).items()
                 if column != "ids"
             )
             yield f"{'':>9}{name}  {row_id}  {' '.join(cells)}"
@@ -80,6 +81,6 @@ def _columns(table: Any) -> Mapping[str, Any]:
     return {name: list(getattr(table, name)) for name in type(table).model_fields}
 
 
-def _short(cell: object) -> str:
-    text = "-" if cell is None else str(cell)
+def _short(value: object) -> str:
+    text = cell(value)
     return text if len(text) <= LONGEST_CELL else f"{text[:LONGEST_CELL]}..."

@@ -6,8 +6,9 @@ from heapq import nsmallest
 from typing import Any
 
 from agent_registry.discovery import letter_of
-from projections.figures import duration
+from projections.figures import duration, number, score, signed_score
 from projections.prediction_table import prediction_table
+from projections.times import CLUSTER
 from schemas.actions import Action
 from schemas.checkpoint import Checkpoint
 from schemas.config import Config
@@ -31,6 +32,9 @@ from schemas.snapshot import SnapshotNodes, SnapshotPlacements, SnapshotWorkload
 from schemas.stimulus import Stimulus
 from schemas.subjects import parse
 
+TIME_COLUMNS = len(CLUSTER)
+HEADING = f"{'seq':>7}  {CLUSTER}  {'subject':<22}  event"
+"""The line above those of `event_line`: it names the clock."""
 LONGEST = 200
 """Characters of the text of an event that has no words of its own."""
 MOST_REACTIONS = 4
@@ -39,7 +43,7 @@ MOST_REACTIONS = 4
 def event_line(event: Event[Any], text: str = "") -> str:
     """Return one event as one line: position, cluster time, subject, and `text`, or its own text."""
     tail = ".".join(parse(event.subject).tokens)
-    return f"{event.seq:>7}  {event.time[11:19]}  {tail:<22}  {text or event_text(event)}"
+    return f"{event.seq:>7}  {event.time[11:19]:<{TIME_COLUMNS}}  {tail:<22}  {text or event_text(event)}"
 
 
 def event_text(event: Event[Any]) -> str:
@@ -48,7 +52,7 @@ def event_text(event: Event[Any]) -> str:
         case Prediction() as prediction:
             return _prediction(prediction)
         case Proposal() as proposal:
-            return f"{action_text(proposal.action)} {proposal.score:.2f}: {proposal.text}"
+            return f"{action_text(proposal.action)} {score(proposal.score)}: {proposal.text}"
         case Decision() as decision:
             return decision_line(decision)
         case FramedData() as framed:
@@ -105,7 +109,7 @@ def _prediction(prediction: Prediction) -> str:
     if not ids:
         return f"{prediction.model_id}: no nodes"
     pairs = nsmallest(3, zip(ratios, ids, strict=True), key=lambda pair: (-pair[0], pair[1]))
-    highest = ", ".join(f"{name} {ratio:.2f}" for ratio, name in pairs)
+    highest = ", ".join(f"{name} {number(ratio)}" for ratio, name in pairs)
     return f"{prediction.model_id}: highest {what} {highest}"
 
 
@@ -154,9 +158,11 @@ def _outcome(
             )
         case OutcomeReward() as reward:
             observed = (
-                "not observed" if reward.observed is None else f"{reward.observed.total:+.2f}"
+                "not observed"
+                if reward.observed is None
+                else f"{signed_score(reward.observed.total)}"
             )
-            return f"cycle {reward.cycle}: {observed}, predicted {reward.predicted.total:+.2f}"
+            return f"cycle {reward.cycle}: {observed}, predicted {signed_score(reward.predicted.total)}"
         case OutcomeForecast() as forecast:
             scored = [
                 f"{name} of {score.targets} targets ({score.uncertain} uncertain)"

@@ -1,6 +1,12 @@
-"""Numbers as people read them: three significant digits, no exponents, durations with their unit."""
+"""Numbers as people read them: three significant digits, no exponents, units where they belong.
+
+Everything that a verb prints for people goes through here; `tests/architecture` refuses format
+codes for floats elsewhere in `foresail/` and `projections/`.
+"""
 
 from __future__ import annotations
+
+import math
 
 SIGNIFICANT_DIGITS = 3
 SMALLEST = 0.0001
@@ -10,6 +16,11 @@ NOTHING = 1e-6
 MOST_DECIMALS = 6
 MINUTE_SECONDS, HOUR_SECONDS = 60, 3600
 LONGEST_IN_SECONDS = 1000.0
+MOST_DIGITS = 6
+SCORE_DECIMALS = 2
+BYTE_UNITS = ("B", "kB", "MB", "GB", "TB")
+THOUSAND = 1000
+UNKNOWN = "-"
 
 
 def number(value: float, digits: int = SIGNIFICANT_DIGITS) -> str:
@@ -24,6 +35,56 @@ def number(value: float, digits: int = SIGNIFICANT_DIGITS) -> str:
         return f"{value:,.0f}"
     text = f"{size:.{_decimals(size, digits)}f}"
     return sign + (text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def number_beside(value: float, *others: float | None) -> str:
+    """Return a number with as many digits as tell it from the numbers it is compared with."""
+    apart = [other for other in others if other is not None and other != value]
+    for digits in range(SIGNIFICANT_DIGITS, MOST_DIGITS):
+        text = number(value, digits)
+        if all(text != number(other, digits) for other in apart):
+            return text
+    return number(value, MOST_DIGITS)
+
+
+def known_number(value: float | None) -> str:
+    """Return a number; `-` where there is none."""
+    return UNKNOWN if value is None or math.isnan(value) else number(value)
+
+
+def cell(value: object) -> str:
+    """Return a value of a table: numbers as people read them, `-` where there is none."""
+    if value is None:
+        return UNKNOWN
+    return number(value) if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def score(value: float) -> str:
+    """Return a score or reward with two decimals, so that those of a column stand under each other."""
+    return f"{value:.{SCORE_DECIMALS}f}"
+
+
+def signed_score(value: float) -> str:
+    """Return a score or reward with its sign."""
+    return f"{value:+.{SCORE_DECIMALS}f}"
+
+
+def percent(ratio: float) -> str:
+    """Return a share of 1 as a percentage, such as `3.15%`."""
+    return UNKNOWN if math.isnan(ratio) else f"{number(100 * ratio)}%"
+
+
+def size(count_bytes: float) -> str:
+    """Return a number of bytes in the decimal unit that fits, such as `4.2 MB`."""
+    value, unit = float(count_bytes), 0
+    while value >= THOUSAND and unit < len(BYTE_UNITS) - 1:
+        value, unit = value / THOUSAND, unit + 1
+    return f"{number(value)} {BYTE_UNITS[unit]}"
+
+
+def age(seconds: float) -> str:
+    """Return how long ago something was, to a tenth of a second, never below 0."""
+    return duration(round(max(0.0, seconds), 1))
 
 
 def signed_text(value: float) -> str:

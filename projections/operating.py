@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from projections.times import wall_time
 from schemas.config import Config
 from schemas.control import Command, Control
-from schemas.envelope import rfc3339
 from schemas.model import EventData
 from schemas.outcome import Mode, OutcomeExecution
 
@@ -44,9 +44,9 @@ class OperatingState:
         if not self.hold:
             return ""
         word = "KILLED" if self.killed else "PAUSED"
-        since = rfc3339(self.held_since_seconds)[:19].replace("T", " ")
+        since = wall_time(self.held_since_seconds)
         note = f" ({self.reason})" if self.reason else ""
-        return f"{word} since {since} UTC{note}: nothing is executed until `foresail resume`"
+        return f"{word} since {since}{note}: nothing is executed until `foresail resume`"
 
 
 def operating_after(state: OperatingState, data: EventData) -> OperatingState:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schemas.envelope import rfc3339
+from projections.times import cluster_time
 from schemas.observation import Observation
 from schemas.signals import SignalStatus
 from schemas.snapshot import SnapshotNodes
@@ -30,9 +30,8 @@ class Outage:
 
     def text(self) -> str:
         """Return it as one line for people."""
-        since = rfc3339(self.since_seconds)[:19].replace("T", " ")
         return (
-            f"the cluster cannot be read since {since} cluster time "
+            f"the cluster cannot be read since {cluster_time(self.since_seconds)} "
             f"({', '.join(self.sources)}: {self.message})"
         )
 

@@ -19,6 +19,8 @@ from foresail.explanation.outcomes import outcome_sections
 from foresail.explanation.proposals import RULES, proposal_sections
 from foresail.explanation.section import Section
 from projections.cycle_record import CycleRecord
+from projections.figures import number
+from projections.times import CLUSTER
 from schemas.actions import Action
 from schemas.decision import ClosedBy, Decision
 
@@ -44,8 +46,8 @@ def screen(record: CycleRecord, *, recording: str = "") -> Group:
         _deeper(record, recording),
     )
     for section in sections:
-        for number, line in enumerate(section.lines):
-            label = section.label if number == 0 else ""
+        for place, line in enumerate(section.lines):
+            label = section.label if place == 0 else ""
             table.add_row(Text(label, style=f"bold {section.style}".rstrip()), _hanging(line))
     return Group(*_heading(record.decision.data, record), table)
 
@@ -60,7 +62,7 @@ def _heading(decision: Decision, record: CycleRecord) -> list[Text]:
     assert record.decision is not None
     time = record.decision.time[:19].replace("T", " ")
     title = Text(f"cycle {decision.cycle}  {aimed(decision.action)}", style="bold")
-    title.append(f"   cluster time {time}, seq {record.decision.seq}", style="dim")
+    title.append(f"   {time} cluster time, seq {record.decision.seq}", style="dim")
     reason = f" [{decision.reason}]" if decision.reason is not None else ""
     repeat = f"; {decision.repeat_count} times in a row" if decision.repeat_count > 1 else ""
     closing = (
@@ -73,7 +75,7 @@ def _heading(decision: Decision, record: CycleRecord) -> list[Text]:
 def aimed(action: Action) -> str:
     """Return an action with target and parameters, e.g. `AgentB:dvfs node-7 (clock_scale 0.65)`."""
     numbers = ", ".join(
-        f"{name.removesuffix('_ratio')} {value:g}"
+        f"{name.removesuffix('_ratio')} {number(value)}"
         for name, value in action.parameters.items()
         if isinstance(value, float)
     )
@@ -88,19 +90,22 @@ def _deeper(record: CycleRecord, recording: str) -> Section:
     seqs = "; ".join(f"{name} {_ranges(found)}" for name, found in by_layer.items())
     where = f" --recording {recording}" if recording else ""
     command = f"foresail tap --cycle {record.cycle} --json{where}"
-    lines = [Text(seqs), Text(f"all of it: {command}", style="dim")]
+    lines = [
+        Text(seqs),
+        Text(f"all of it: {command}   (ages and lags here are {CLUSTER})", style="dim"),
+    ]
     if record.unreadable:
         text = f"this version cannot read {_ranges(record.unreadable)}"
         lines.insert(1, Text(text, style="red"))
     return Section("SEQS", lines, "dim")
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def _ranges(seqs: Sequence[int]) -> str:
     """Write positions, those one after the other as `8-10`."""
     runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
+    for seq in seqs:
+        if runs and seq == runs[-1][-1] + 1:
+            runs[-1].append(seq)
         else:
-            runs.append([number])
+            runs.append([seq])
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)

@@ -37,24 +37,25 @@ def input_sections(record: CycleRecord) -> Iterator[Section]:
 
 def _prediction(event: Event[Any], target: str) -> list[Text]:
     data: Prediction = event.data
-    what, ids, ratios = prediction_table(data)
+    what = prediction_table(data)[0]
     shadow = f"shadow {data.slot} " if isinstance(data, PredictionShadow) else ""
     head = Text(f"{shadow}{what} {data.model_id}", style="" if not shadow else "dim")
     if data.status == "skipped":
         return [head.append(f": skipped [{data.reason}]")]
-    quantile = "" if data.quantile is None else f", quantile {data.quantile:g}"
+    quantile = "" if data.quantile is None else f", quantile {number(data.quantile)}"
     kind = "probability" if data.calibrated else "a score"
     sign = "<" if what == "demand" else ">="
-    alarm = "" if data.alarm_ratio is None else f", acts {sign} {data.alarm_ratio:g}"
+    alarm = "" if data.alarm_ratio is None else f", acts {sign} {number(data.alarm_ratio)}"
     head.append(f", {figures.duration(data.horizon_seconds)}{quantile} ({kind}{alarm}); ")
-    head.append(_extremes(what, ids, ratios, target))
+    head.append(_extremes(data, target))
     if shadow:
         return [head]
     about = target if what == "demand" and target else ""
     return [head, *_why(data, target, only=about), *_ages(data)]
 
 
-def _extremes(what: str, ids: Sequence[str], ratios: Sequence[float], target: str) -> str:
+def _extremes(data: Prediction, target: str) -> str:
+    what, ids, ratios = prediction_table(data)
     if not ids:
         return "no nodes"
     lowest = what == "demand"
@@ -65,7 +66,7 @@ def _extremes(what: str, ids: Sequence[str], ratios: Sequence[float], target: st
     named += [one for one in order[NAMED_NODES:] if one[1] == target]
     word = "lowest" if lowest else "highest"
     return f"{word} of {len(ids)}: " + ", ".join(
-        f"{name} {figures.number(ratio)}" for ratio, name in named
+        f"{name} {figures.number_beside(ratio, data.alarm_ratio)}" for ratio, name in named
     )
 
 
@@ -88,7 +89,7 @@ def _why(data: Prediction, target: str, only: str = "") -> list[Text]:
 
 
 def _term(one: Contribution) -> str:
-    value = "missing" if one.value is None else figures.number(one.value, 4)
+    value = "missing" if one.value is None else figures.number(one.value)
     return f"{one.feature} {value} ({figures.signed_text(one.contribution)})"
 
 
@@ -133,8 +134,7 @@ def _group(signals: Sequence[Signal]) -> list[str]:
 
 def _trouble(one: Signal) -> str:
     if one.status is SignalStatus.STALE:
-        age = "unknown" if one.age_seconds is None else f"{seconds(one.age_seconds)}"
-        return f"{one.name} stale: {age} old, limit {number(one.limit_seconds)} s ({one.source})"
+        return f"{one.name} stale: {seconds(one.age_seconds)} old, limit {seconds(one.limit_seconds)} ({one.source})"
     return f"{one.name} missing: {one.reason or 'no reason given'} ({one.source})"
 
 

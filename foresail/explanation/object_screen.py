@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from projections.objects.answer import ObjectAnswer
+from projections.times import clock, cluster_clock
 
 MOST_ENTRIES = 24
 STYLES = {"foresail": "green", "kubernetes": "", "snapshot": "dim"}
@@ -17,7 +16,9 @@ STYLES = {"foresail": "green", "kubernetes": "", "snapshot": "dim"}
 def object_screen(answer: ObjectAnswer, *, recording: str = "") -> Group:
     """Return the screen; `recording` is the file the answer is from, for the commands it names."""
     title = Text(f"{answer.kind} {answer.name}: {answer.question}", style="bold")
-    title.append(f"   cluster time {_clock(answer.last_seconds)}", style="dim")
+    title.append(
+        f"   as of {cluster_clock(answer.last_seconds)}, as are all times here", style="dim"
+    )
     parts: list[RenderableType] = [title, Text(answer.answer)]
     parts += [Text(f"  {fact}") for fact in answer.facts]
     if answer.entries:
@@ -42,13 +43,9 @@ def _entries(answer: ObjectAnswer) -> Table:
     for entry in answer.entries[-MOST_ENTRIES:]:
         style = STYLES[entry.who]
         table.add_row(
-            Text(_clock(entry.time_seconds), style="dim"),
+            Text(clock(entry.time_seconds), style="dim"),
             Text(entry.who, style=style),
             Text(f"cycle {entry.cycle}" if entry.cycle else "", style="dim"),
             Text(entry.text, style=style),
         )
     return table
-
-
-def _clock(at_seconds: float) -> str:
-    return datetime.fromtimestamp(at_seconds, UTC).strftime("%H:%M:%S")

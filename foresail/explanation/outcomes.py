@@ -65,9 +65,11 @@ def _guards(checks: Sequence[GuardCheck]) -> list[Text]:
 def _measured(check: GuardCheck) -> str:
     if check.measured is None:
         return check.guard
-    limit = "" if check.limit is None else f"/{figures.number(check.limit, 6)}"
+    limit = "" if check.limit is None else f"/{figures.number_beside(check.limit, check.measured)}"
     unit = "" if check.passed else f" {check.unit}"
-    return f"{check.guard} {figures.number(check.measured, 6)}{limit}{unit}".rstrip()
+    return (
+        f"{check.guard} {figures.number_beside(check.measured, check.limit)}{limit}{unit}".rstrip()
+    )
 
 
 def _executed(label: str, data: OutcomeExecution) -> Section:
@@ -113,16 +115,16 @@ def _verified(data: OutcomeVerification) -> Text:
 def _reward(data: OutcomeReward | None) -> list[Text]:
     if data is None:
         return [Text("not scored yet", style="dim")]
-    predicted = f"predicted {data.predicted.total:+.2f}"
+    predicted = f"predicted {figures.signed_score(data.predicted.total)}"
     if data.observed is None:
         return [Text(f"not observed [{data.reason}]; {predicted}")]
     seen = data.observed
     parts = _parts(data.observed_parts)
     weighted = ", ".join(
-        f"{letter_of(name)} {reward:+.2f} x {data.weights[name]:g}"
+        f"{letter_of(name)} {figures.signed_score(reward)} x {figures.number(data.weights[name])}"
         for name, reward in seen.by_agent.items()
     )
-    head = f"observed {seen.total:+.2f} in cycle {data.observed_cycle}, {predicted}; {weighted}"
+    head = f"observed {figures.signed_score(seen.total)} in cycle {data.observed_cycle}, {predicted}; {weighted}"
     return [Text(head), *([Text(f"  {parts}", style="dim")] if parts else [])]
 
 
@@ -130,7 +132,9 @@ def _parts(parts: Sequence[RewardPart]) -> str:
     texts = []
     for agent, found in groupby(parts, key=lambda part: part.agent):
         terms = [
-            f"{part.term} {part.amount:+.4g} ({part.text})" for part in found if part.term != BASE
+            f"{part.term} {figures.signed_text(part.amount)} ({part.text})"
+            for part in found
+            if part.term != BASE
         ]
         texts += [f"{letter_of(agent)}: {', '.join(terms)}"] if terms else []
     return "; ".join(texts)

@@ -40,7 +40,7 @@ def proposal_sections(record: CycleRecord) -> Iterator[Section]:
     late = [
         Text(
             f"{letter_of(event.data.agent)} {event.data.agent}: {_wanted(event.data.action)}, score "
-            f"{event.data.score:.2f} (seq {event.seq}) was stored after the decision; not considered"
+            f"{figures.score(event.data.score)} (seq {event.seq}) was stored after the decision; not considered"
         )
         for event in record.late
     ]
@@ -51,7 +51,7 @@ def _proposal(one: Considered, decision: Decision, action: Action | None) -> Sec
     won = one.id == decision.selected
     wanted = f"{one.kind} {one.target.name}".rstrip() if action is None else _wanted(action)
     head = Text(f"{letter_of(one.agent)} {one.agent}: {wanted}", style="bold" if won else "")
-    head.append(f"   score {one.score:.2f}, priority {one.priority}")
+    head.append(f"   score {figures.score(one.score)}, priority {one.priority}")
     if one.reason is not None:
         head.append(f"   [{one.reason}]")
     lines = [head, *_evidence(one)]
@@ -75,7 +75,8 @@ def _evidence(one: Considered) -> list[Text]:
         where = f" of {subject}" if subject else ""
         label = name.removesuffix("_ratio").replace("_", " ")
         tried = ", ".join(_tried(item, one.rule) for item in items)
-        line = Text(f"  {label}{where} {number(items[0].value)}: {tried}")
+        value = _beside(items[0].value, *(item.threshold for item in items))
+        line = Text(f"  {label}{where} {value}: {tried}")
         line.append(_source(items[0]), style="dim")
         lines.append(line)
     return lines or [Text(f"  {one.text}")]
@@ -84,7 +85,12 @@ def _evidence(one: Considered) -> list[Text]:
 def _tried(item: Evidence, rule: str) -> str:
     verdict = "yes" if item.holds else "no"
     decided = " (decides)" if item.words in rule.split(" and ") else ""
-    return f"{item.comparison} {number(item.threshold)} {verdict}{decided}"
+    return f"{item.comparison} {_beside(item.threshold, item.value)} {verdict}{decided}"
+
+
+def _beside(value: float | None, *others: float | None) -> str:
+    """Return a number that is seen to differ from those it was compared with."""
+    return number(value) if value is None else figures.number_beside(value, *others)
 
 
 def _source(item: Evidence) -> str:
@@ -100,7 +106,8 @@ def _beaten(override: Override) -> str:
         same = override.winner_score == override.loser_score
         against = "equal to" if same else "against"
         numbers.append(
-            f"score {figures.number(override.loser_score, 4)} {against} {figures.number(override.winner_score, 4)}"
+            f"score {figures.number_beside(override.loser_score, override.winner_score)} {against} "
+            f"{figures.number_beside(override.winner_score, override.loser_score)}"
         )
     if override.winner_priority is not None and override.loser_priority is not None:
         numbers.append(f"priority {override.loser_priority} against {override.winner_priority}")

@@ -20,9 +20,9 @@ class Section:
 
 def number(value: float | None) -> str:
     """Write a number shortly; a missing one as `missing`."""
-    return "missing" if value is None else figures.number(value, 6)
+    return "missing" if value is None else figures.number(value)
 
 
-def seconds(value: float) -> str:
-    """Write an age in seconds, to a tenth."""
-    return figures.duration(value)
+def seconds(value: float | None) -> str:
+    """Write an age or a limit; a missing one as `unknown`."""
+    return "unknown" if value is None else figures.duration(value)

@@ -6,6 +6,8 @@ import resource
 import sys
 from typing import Any
 
+from projections.figures import duration, size
+
 BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024
 """Linux counts the peak in kilobytes, macOS in bytes."""
 
@@ -22,4 +24,4 @@ def cost() -> dict[str, Any]:
 def cost_text() -> str:
     """Return the same in words."""
     used = cost()
-    return f"{used['cpu_seconds']:.0f} CPU s, at most {used['peak_memory_bytes'] / 1e9:.2f} GB"
+    return f"{duration(used['cpu_seconds'])} of CPU time, at most {size(used['peak_memory_bytes'])} of memory"

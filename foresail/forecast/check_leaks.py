@@ -14,6 +14,7 @@ from foresail.output import console, print_json
 from foresail.workspace import workspace
 from lab.forecast.dataset import Dataset, open_dataset
 from lab.forecast.leaks import LeakReport, check_dataset, rows_to_check
+from projections.figures import duration, number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +62,7 @@ def _moments_us(dataset: Dataset, count: int) -> list[int]:
 
 
 def _tell(report: LeakReport, feature_set: str) -> None:
-    moments = ", ".join(f"{moment / 1e6:,.0f} s" for moment in report.moments_us)
+    moments = ", ".join(duration(moment / 1e6) for moment in report.moments_us)
     console().print(
         f"Deleted everything at or after {moments} and built {report.rows:,} rows again: "
         f"{report.features} features ({feature_set}), {len(report.leaks)} leaks."
@@ -70,5 +71,5 @@ def _tell(report: LeakReport, feature_set: str) -> None:
         return
     table = Table("feature", "moment (s)", "rows changed")
     for leak in report.leaks:
-        table.add_row(leak.feature, f"{leak.moment_us / 1e6:,.0f}", f"{leak.rows:,}")
+        table.add_row(leak.feature, number(leak.moment_us / 1e6), f"{leak.rows:,}")
     console().print(table)

@@ -7,27 +7,22 @@ censored or excluded. Bad input is one line that names fault, file, row and fiel
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from bus.errors import ConfigError
 from bus.exit_codes import ExitCode
 from foresail.flags import seconds
 from foresail.output import console, print_error, print_json
+from foresail.progress import doing_stages
 from foresail.workspace import workspace
 from lab.forecast.dataset_build import ANCHORS, DatasetPlan, build_dataset
-from lab.forecast.dataset_build import Progress as Told
 from lab.forecast.labels import LabelChoice
 from lab.traces.events import ENDS, failure_kinds
 from lab.traces.registry import event_names
+from projections.figures import number, percent
 
-PERCENT = 100
 NOT_USED = {
     "censored": "censored",
     "excluded_ended_before": "ended before",
@@ -89,8 +84,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         replace=arguments.replace,
     )
     try:
-        with _progress() as told:
-            manifest, there = build_dataset(plan, place.processed, told)
+        with doing_stages("reading") as advance:
+            manifest, there = build_dataset(plan, place.processed, advance)
     except KeyboardInterrupt:
         print_error(f"interrupted; the same command goes on with what {plan.name} has so far")
         raise
@@ -106,19 +101,10 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 def _minutes(horizon_seconds: float) -> int:
     minutes = int(horizon_seconds // SECONDS_PER_MINUTE)
     if minutes < 1 or minutes * SECONDS_PER_MINUTE != horizon_seconds:
-        raise ConfigError("--horizon", f"{horizon_seconds:g}s", "give whole minutes, such as 15m")
-    return minutes
-
-
-@contextmanager
-def _progress() -> Iterator[Told]:
-    """Show stages on stderr, only on a terminal."""
-    shown = Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-    task = shown.add_task("", total=None)
-    with shown:
-        yield lambda stage, done, all_: shown.update(
-            task, description=stage, completed=done, total=all_ or None
+        raise ConfigError(
+            "--horizon", f"{number(horizon_seconds)}s", "give whole minutes, such as 15m"
         )
+    return minutes
 
 
 def _print(manifest: dict[str, Any]) -> None:
@@ -143,7 +129,7 @@ def _print(manifest: dict[str, Any]) -> None:
     table = Table("horizon", "rows", "positives", "base rate", *NOT_USED.values(), box=None)
     for row in anchors["by_horizon"]:
         known = row["positives"] + row["negatives"]
-        rate = f"{PERCENT * row['positives'] / known:.3f} %" if known else "-"
+        rate = percent(row["positives"] / known) if known else "-"
         mark = " *" if row["minutes"] == minutes else ""
         table.add_row(
             f"{row['minutes']} min{mark}",
@@ -153,7 +139,7 @@ def _print(manifest: dict[str, Any]) -> None:
     out.print(table)
     kinds = Table("segment", "rows", *(kind.name for kind in ENDS), box=None)
     for row in anchors["ends"]:
-        shares = (f"{PERCENT * row[kind.name] / max(1, row['rows']):.3f} %" for kind in ENDS)
+        shares = (percent(row[kind.name] / max(1, row["rows"])) for kind in ENDS)
         kinds.add_row(str(row["segment"]), f"{row['rows']:,}", *shares)
     out.print(f"Ends within {minutes} min:")
     out.print(kinds)

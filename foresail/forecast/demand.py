@@ -16,14 +16,15 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from features.series.rules import WINDOW_SECONDS
 from foresail.flags import seconds
-from foresail.forecast.evaluate import progress
 from foresail.output import console, print_json
+from foresail.progress import doing_shares
 from foresail.workspace import workspace
 from lab.forecast.builds import write_text
 from lab.forecast.demand.quantile import FULL, SMALL
 from lab.forecast.demand.report import as_json, as_markdown
 from lab.forecast.demand.run import DemandOptions, DemandRun, run_demand
 from lab.forecast.demand.table import MODEL, FamilyTable
+from projections.figures import percent, signed_text
 
 DEFAULT_NAME = "demand"
 DEFAULT_HORIZONS = ("15m", "1h", "3h")
@@ -68,8 +69,8 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         only=arguments.family,
     )
     place = workspace()
-    with progress("demand") as say:
-        done = run_demand(place.input(arguments.input), options, say)
+    with doing_shares("demand") as progress:
+        done = run_demand(place.input(arguments.input), options, progress)
     manifest = done.model.write(place.models / options.name)
     about = {"name": options.name, "model_id": manifest.model_id, "absent": list(done.absent)}
     report = place.reports / f"demand-{options.name}.md"
@@ -113,7 +114,9 @@ def windows_of(text: str) -> int:
 def _print(done: DemandRun, target: float) -> None:
     for horizon in dict.fromkeys(table.horizon for table in done.tables):
         chosen = [table for table in done.tables if table.horizon == horizon]
-        console().print(_table(chosen, target, f"horizon {horizon.title}, target {target:.1%}"))
+        console().print(
+            _table(chosen, target, f"horizon {horizon.title}, target {percent(target)}")
+        )
     for file in done.absent:
         console().print(f"not there, so left out: {file}")
 
@@ -128,12 +131,12 @@ def _table(chosen: list[FamilyTable], target: float, title: str) -> Table:
         least = min((verdict.gain for verdict in one.verdicts), key=lambda gain: gain.value)
         table.add_row(
             one.family,
-            f"{own.violation:.1%}, {own.savings:.1%}",
+            f"{percent(own.violation)}, {percent(own.savings)}",
             "yes" if one.keeps_target(target) else "no",
             *(
-                f"{rules[name].rule_violation:.1%}, {rules[name].rule_savings:.1%}"
+                f"{percent(rules[name].rule_violation)}, {percent(rules[name].rule_savings)}"
                 for name in ("max_n_sigma_rc", "max_n_sigma_rc_2h", "vpa")
             ),
-            f"{100 * least.value:+.1f} ({100 * least.low:+.1f} to {100 * least.high:+.1f})",
+            f"{signed_text(100 * least.value)} ({signed_text(100 * least.low)} to {signed_text(100 * least.high)})",
         )
     return table

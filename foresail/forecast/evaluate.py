@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from bus.errors import InputError
@@ -22,6 +18,7 @@ from bus.exit_codes import ExitCode, verdict
 from foresail.forecast._cost import cost, cost_text
 from foresail.forecast._horizons import horizons_of
 from foresail.output import console, print_json
+from foresail.progress import doing_shares
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
 from lab.forecast.dataset import open_dataset
@@ -29,6 +26,7 @@ from lab.forecast.risk.report_types import ReportedSplit, RiskReport
 from lab.forecast.risk.run_evaluation import evaluate_model, write_report
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.workspace import Workspace
+from projections.figures import known_number, percent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,14 +54,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     dataset = open_dataset(arguments.dataset, place)
     wanted = horizons_of(arguments.horizon, 0) if arguments.horizon else ()
     report_file = _report_file(arguments.report)
-    with progress("evaluating") as say:
+    with doing_shares("evaluating") as progress:
         report = evaluate_model(
             DatasetSource(dataset),
             model_folder(arguments.model or model_name(dataset.name), place),
             sha256_of(dataset.folder / MANIFEST),
             wanted,
             frozenset(arguments.split or ()),
-            say,
+            progress,
         )
         written = (
             write_report(report, report_file, plots=not arguments.no_plots) if report_file else []
@@ -93,23 +91,6 @@ def model_folder(given: str, place: Workspace) -> Path:
     return direct if direct.is_dir() else place.models / given
 
 
-@contextmanager
-def progress(title: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being done on stderr, when that is a terminal; yields what to tell it."""
-    if not sys.stderr.isatty():
-        yield _say_nothing
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda text: bar.update(task, description=text)
-
-
-def _say_nothing(text: str) -> None:
-    """Take what nobody watches."""
-    del text
-
-
 def _report_file(given: Path | None) -> Path | None:
     if given is None:
         return None
@@ -126,7 +107,7 @@ def _print(report: RiskReport, out: Console) -> None:
         for name, figures in horizon["splits"].items():
             out.print(
                 f"\n{horizon['minutes']} min, split {name} ({figures['title']}): {figures['rows']:,} rows, "
-                f"{figures['positives']:,} positives, prevalence {figures['prevalence']:.3%}"
+                f"{figures['positives']:,} positives, prevalence {percent(figures['prevalence'])}"
             )
             out.print(_models(figures))
             for word in figures["words"]:
@@ -147,10 +128,10 @@ def _models(figures: ReportedSplit) -> Table:
         without = others[name]["value"] if others and name in others else math.nan
         table.add_row(
             name,
-            f"{ap['value']:.3f}",
-            f"{ap['low']:.3f} to {ap['high']:.3f}",
-            f"{without:.3f}",
-            f"{one['ap_equal_jobs']:.3f}",
-            f"{top['precision']:.2f} / {top['recall']:.2f}",
+            known_number(ap["value"]),
+            f"{known_number(ap['low'])} to {known_number(ap['high'])}",
+            known_number(without),
+            known_number(one["ap_equal_jobs"]),
+            f"{known_number(top['precision'])} / {known_number(top['recall'])}",
         )
     return table

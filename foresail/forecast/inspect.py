@@ -19,6 +19,7 @@ from foresail.workspace import workspace
 from lab.forecast.dataset import open_dataset
 from lab.forecast.risk.inspection import describe_model, explain_row
 from lab.forecast.risk.source import DatasetSource
+from projections.figures import cell, number, percent, signed_text, size
 from services.model_directory import read_model
 
 SHOWN = 15
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
 
 def _print(found: dict[str, Any], out: Console) -> None:
     data = found["data"]
-    out.print(f"{found['model_id']}  {found['booster_bytes'] / 1e6:.2f} MB")
+    out.print(f"{found['model_id']}  {size(found['booster_bytes'])}")
     if found["illusion"]:
         out.print("[bold red]ILLUSION: rows drawn at random; believe none of its figures[/]")
     out.print(f"data: {data['dataset']}, {data['label']}; {data['split']}")
@@ -68,16 +69,18 @@ def _print(found: dict[str, Any], out: Console) -> None:
     for head in ("threshold", "budget", "value"):
         table.add_column(head)
     for name, value in found["thresholds"].items():
-        table.add_row(name, f"{found['budgets'][name]:.1%}", f"{value:.6f}")
+        table.add_row(name, percent(found["budgets"][name]), number(value))
     out.print(table)
     for horizon, one in found["horizons"].items():
         out.print(f"\n{horizon}: {one['members']} members, {one['trees']} trees; share of gain")
         for line in one["by_gain"][:SHOWN]:
-            out.print(f"  {line['value']:6.1%}  {line['feature']} ({line['unit']})")
+            out.print(f"  {percent(line['value']):>6}  {line['feature']} ({line['unit']})")
     for horizon, one in found.get("row", {}).items():
         out.print(
-            f"\nrow {one['row']}, {horizon}: raw {one['raw']:.6f}, probability {one['probability']:.6f}; "
+            f"\nrow {one['row']}, {horizon}: raw {number(one['raw'])}, probability {number(one['probability'])}; "
             "contributions in log odds"
         )
         for line in one["contributions"][:SHOWN]:
-            out.print(f"  {line['contribution']:+.3f}  {line['feature']} = {line['value']}")
+            out.print(
+                f"  {signed_text(line['contribution'])}  {line['feature']} = {cell(line['value'])}"
+            )

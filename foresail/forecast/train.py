@@ -8,7 +8,6 @@ not finished. Equal data and options give equal bytes.
 from __future__ import annotations
 
 import argparse
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +18,9 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.forecast._cost import cost, cost_text
 from foresail.forecast._horizons import horizons_of
-from foresail.forecast.evaluate import model_name, progress
+from foresail.forecast.evaluate import model_name
 from foresail.output import console, print_json
+from foresail.progress import doing_shares
 from foresail.workspace import workspace
 from lab.forecast.builds import MANIFEST, sha256_of
 from lab.forecast.dataset import open_dataset
@@ -29,6 +29,7 @@ from lab.forecast.risk.options import Options
 from lab.forecast.risk.run_training import TrainedModel, train_model
 from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import TRAIN_SHARE
+from projections.figures import known_number, number, percent
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,14 +77,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     name = arguments.name or model_name(dataset.name)
     if options.illusion and not name.endswith("illusion"):
         name = f"{name}-illusion"
-    with progress("training") as say:
+    with doing_shares("training") as progress:
         trained = train_model(
             DatasetSource(dataset),
             place.models / name,
             horizons,
             options,
             sha256_of(dataset.folder / MANIFEST),
-            say,
+            progress,
         )
     if arguments.json:
         print_json({**_described(trained), **cost()})
@@ -134,7 +135,7 @@ def _print(trained: TrainedModel, out: Console) -> None:
         out.print("[bold red]ILLUSION: rows drawn at random; believe none of its figures[/]")
     out.print(
         f"{manifest.model_id}: {data.rows:,} rows, {data.positives:,} positives "
-        f"({data.prevalence:.3%}); {data.split}"
+        f"({percent(data.prevalence)}); {data.split}"
     )
     table = Table(box=None)
     for head in ("horizon", "folds' AP", "AP, unseen jobs", "Brier skill", "logistic", "chosen"):
@@ -144,17 +145,15 @@ def _print(trained: TrainedModel, out: Console) -> None:
         steps = run_.trained.logistic
         table.add_row(
             f"{run_.minutes} min" + (" (kept)" if run_.resumed else ""),
-            _number(one["average_precision"]),
-            _number(one["average_precision_unseen_jobs"]),
-            _number(one["brier_skill"]),
+            known_number(one["average_precision"]),
+            known_number(one["average_precision_unseen_jobs"]),
+            known_number(one["brier_skill"]),
             f"{steps.steps} steps, {'converged' if steps.converged else 'NOT converged'}",
             one["chosen"],
         )
     out.print(table)
     for name, value in manifest.thresholds["safety"].items():
         of_what = manifest.metrics["thresholds_of"]
-        out.print(f"{name} = {value:.6f} for {manifest.budgets[name]:.1%} of {of_what} a cycle")
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None or math.isnan(value) else f"{value:.3f}"
+        out.print(
+            f"{name} = {number(value)} for {percent(manifest.budgets[name])} of {of_what} a cycle"
+        )

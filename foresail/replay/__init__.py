@@ -36,6 +36,8 @@ from foresail.replay.player import FASTER, Player
 from foresail.replay.stage import Place, Stage, run_name, staged
 from foresail.spans import moment
 from foresail.verbs import Verb
+from projections.figures import number
+from projections.times import WALL
 
 VERB = Verb(40, "publish a recording again as a cluster of its own, for dashboard and taps")
 
@@ -165,8 +167,8 @@ async def _until_end(
         signalled.set()
         stop.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, on_signal)
+    for wanted in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(wanted, on_signal)
     playing = asyncio.create_task(player.play(_messages(part), part.from_seq), name="replay")
     waiting = [playing, asyncio.create_task(stop.wait())]
     showing = asyncio.create_task(_show(player, part, clock))
@@ -186,8 +188,8 @@ async def _until_end(
                 await stop.wait()
     finally:
         await cancel_and_wait(*waiting, showing)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+        for wanted in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(wanted)
     return signalled.is_set()
 
 
@@ -230,7 +232,7 @@ def pace(player: Player) -> str:
         return "at its end"
     if player.played.paused:
         return "paused"
-    return "as fast as possible" if player.speed is None else f"{player.speed:g}x"
+    return "as fast as possible" if player.speed is None else f"{number(player.speed)}x"
 
 
 def position(player: Player, part: LocatedWindow) -> str:
@@ -240,7 +242,7 @@ def position(player: Player, part: LocatedWindow) -> str:
         rfc3339_nanoseconds(played.time_ns)[:19].replace("T", " ") if played.messages else "-"
     )
     return (
-        f"replay: seq {played.seq} of {part.last_seq}, recorded {recorded} UTC, "
+        f"replay: seq {played.seq} of {part.last_seq}, recorded {recorded} UTC {WALL}, "
         f"cycle {played.cycle}, {pace(player)}"
     )
 

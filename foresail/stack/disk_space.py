@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bus.clock import Clock
 from bus.nats_server import NatsServer
+from projections.figures import size
 
 MIB = 1024**2
 LOW_BYTES = 16 * MIB
@@ -26,7 +27,7 @@ CHECK_SECONDS = 2.0
 def disk_trouble(folder: Path, low_bytes: int = LOW_BYTES) -> str:
     """Return a line about a full disk, empty when it is not."""
     free = shutil.disk_usage(folder).free
-    return "" if free >= low_bytes else f"{free / MIB:.0f} MiB are free on the disk of the log"
+    return "" if free >= low_bytes else f"{size(free)} are free on the disk of the log"
 
 
 async def restart_when_disk_has_room(

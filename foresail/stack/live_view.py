@@ -16,9 +16,10 @@ from rich.text import Text
 
 from agent_registry.discovery import action_label, letter_of
 from projections.event_text import execution_text
+from projections.figures import age, number, percent, score, signed_score
 from projections.operating import OperatingState
 from projections.overview import Overview
-from schemas.envelope import rfc3339
+from projections.times import WALL, cluster_clock
 from schemas.outcome import OutcomeReward
 from schemas.signals import SignalStatus
 
@@ -66,9 +67,10 @@ def _layers(overview: Overview, now_ns: int, processes: Mapping[str, int]) -> Ta
     cells = []
     for layer, activity in overview.layers.items():
         newest = activity.newest_ns
-        age = "waiting" if newest is None else f"{max(0.0, (now_ns - newest) / 1e9):.1f} s ago"
-        cells.append(f"[bold]{layer}[/bold] {activity.count}\n[dim]{age}[/dim]")
+        came = "waiting" if newest is None else f"{age((now_ns - newest) / 1e9)} ago"
+        cells.append(f"[bold]{layer}[/bold] {activity.count}\n[dim]{came}[/dim]")
     table.add_row(*cells)
+    table.add_row(f"[dim]ages in {WALL}[/dim]")
     down = [name for name, pid in processes.items() if pid == 0]
     if down:
         table.add_row(f"[red]down: {', '.join(down)}[/red]")
@@ -82,7 +84,7 @@ def _cluster(overview: Overview) -> Panel:
         return Panel(outage, title="cluster", title_align="left")
     if observation is None:
         return Panel("waiting for the first observation", title="cluster", title_align="left")
-    clock = rfc3339(observation.cluster_time_seconds)[11:19]
+    time = cluster_clock(observation.cluster_time_seconds)
     totals = observation.totals
     trouble = [
         f"{signal.name} {signal.status}"
@@ -92,14 +94,12 @@ def _cluster(overview: Overview) -> Panel:
     text = (
         f"{totals.nodes_ready}/{totals.nodes} nodes ready, {totals.pods_running} pods running, "
         f"queue {totals.queue_length}, SLA violations {totals.sla_violations}, done {totals.completed_tasks}\n"
-        f"requested cpu {totals.cpu_requested_ratio:.0%} memory {totals.memory_requested_ratio:.0%}, "
-        f"{totals.energy_watts / 1000:.1f} kW (estimated)"
+        f"requested cpu {percent(totals.cpu_requested_ratio)} memory {percent(totals.memory_requested_ratio)}, "
+        f"{number(totals.energy_watts / 1000)} kW (estimated)"
     )
     if trouble:
         text += f"\n[yellow]{', '.join(trouble)}[/yellow]"
-    return Panel(
-        text, title=f"cluster, cycle {observation.cycle}, {clock} cluster time", title_align="left"
-    )
+    return Panel(text, title=f"cluster, cycle {observation.cycle}, {time}", title_align="left")
 
 
 _TROUBLE = (SignalStatus.STALE, SignalStatus.MISSING)
@@ -118,7 +118,7 @@ def _decision(overview: Overview) -> Panel:
         mark = "[bold]wins[/bold]" if won else f"[dim]{lost.rule if lost else ''}[/dim]"
         name = f"[{COLOURS[letter]}]{letter} {proposal.agent}[/]"
         aim = f"{proposal.kind} {proposal.target.name}"
-        table.add_row(name, aim, f"{proposal.score:.2f}", mark, proposal.rule)
+        table.add_row(name, aim, score(proposal.score), mark, proposal.rule)
     lines = [Text(decision.rationale)]
     if record.executions:
         lines.append(Text(execution_text(record.executions[-1].data), style="italic"))
@@ -132,7 +132,7 @@ def _decision(overview: Overview) -> Panel:
 def _reward(reward: OutcomeReward) -> Text:
     assert reward.observed is not None
     text = (
-        f"cycle {reward.cycle} earned {reward.observed.total:+.2f}, "
-        f"predicted {reward.predicted.total:+.2f}"
+        f"cycle {reward.cycle} earned {signed_score(reward.observed.total)}, "
+        f"predicted {signed_score(reward.predicted.total)}"
     )
     return Text(text, style="dim")

@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console, Group
 from rich.table import Table
 
+from projections.figures import number, signed_score
 from schemas.registry import LAYERS
 
 
@@ -28,7 +29,7 @@ def _layers(summary: dict[str, Any]) -> Table:
     )
     table.add_column("layer")
     table.add_column("events", justify="right")
-    table.add_column("after the observation (ms p50 / p99 / max)", justify="right")
+    table.add_column("ms after the observation, wall time: p50 / p99 / max", justify="right")
     latency = {"outcome": "execution"}
     for layer in LAYERS:
         timing = summary["latency_ms"].get(latency.get(layer, layer))
@@ -61,8 +62,10 @@ def _counts(summary: dict[str, Any]) -> Table:
     mean = summary["reward_mean"]
     table.add_row(
         "reward",
-        "none scored" if mean is None else f"mean {mean:+.2f} over {summary['rewards_scored']}",
+        "none scored"
+        if mean is None
+        else f"mean {signed_score(mean)} over {summary['rewards_scored']}",
     )
     if summary["risk_brier_mean"] is not None:
-        table.add_row("risk", f"mean Brier score {summary['risk_brier_mean']:.3f}")
+        table.add_row("risk", f"mean Brier score {number(summary['risk_brier_mean'])}")
     return table

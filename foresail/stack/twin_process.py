@@ -110,7 +110,7 @@ class TwinProcess:
             "--host": "127.0.0.1",
             "--port": str(self._port),
             "--seed": str(run.seed),
-            "--speed": f"{self._workload.speed:g}",
+            "--speed": str(self._workload.speed),
             "--nodes": str(run.nodes),
             "--workload": self._workload.name_or_path,
             "--kubeconfig-dir": str(self._folder),

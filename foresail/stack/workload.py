@@ -10,7 +10,7 @@ from typing import Literal
 
 from bus.errors import ConfigError
 from foresail.run_settings import RunSettings
-from projections.figures import duration
+from projections.figures import duration, number
 from twin.workloads import FITTED, IDLE, open_workload, suggest_speed
 from twin.workloads.catalog import plain_nodes
 from twin.workloads.row_files import PARQUET_SUFFIX
@@ -31,11 +31,11 @@ class ChosenWorkload:
         """Return what is printed at the start: where it comes from, how fast it is played."""
         covered = self.speed * interval_seconds
         pace = (
-            f"speed {self.speed:g}: a cycle of {duration(interval_seconds)} covers "
+            f"speed {number(self.speed)}: a cycle of {duration(interval_seconds)} covers "
             f"{duration(covered)} of the cluster's time"
         )
         wait = 3600 / (self.arrivals_per_hour * self.speed) if self.arrivals_per_hour else 0.0
-        arrival = f"; something arrives about every {wait:.1f} s" if wait else ""
+        arrival = f"; something arrives about every {duration(wait)}" if wait else ""
         return (*self.description, pace + arrival)
 
 

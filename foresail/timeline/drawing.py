@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from foresail.timeline.terminal import clock, lag, lasted, window_of
+from foresail.timeline.terminal import lag, lasted, window_of
 from projections import figures
 from projections.incidents.executions import REFUSED
 from projections.incidents.incident import Curve, DamageKind, Incident, Lane, Step
+from projections.times import clock
 
 WIDTH, LEFT, RIGHT = 1160, 120, 1140
 CURVE_HEIGHT, LANE_HEIGHT, TOP = 64, 30, 34

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from projections.figures import number
 from projections.incidents.incident import Incident, IncidentKind, Lane, Step
+from projections.times import clock, cluster_clock
 
 BAR_COLUMNS = 22
 SHOWN_PLACES = 4
@@ -28,11 +28,6 @@ STYLES = {
     Lane.FORESAIL: "green",
     Lane.NODE: "bold",
 }
-
-
-def clock(at_seconds: float) -> str:
-    """Write a cluster time as time of day."""
-    return datetime.fromtimestamp(at_seconds, UTC).strftime("%H:%M:%S")
 
 
 def lasted(seconds: float) -> str:
@@ -81,7 +76,8 @@ def heading(incident: Incident) -> list[Text]:
     closed = f"over after {lasted(end_of(incident) - incident.begin_seconds)}"
     state = closed if end is not None else "still going on"
     title = Text(f"incident {incident.number}: {TITLES[incident.kind]}", style="bold")
-    title.append(f"   {clock(incident.begin_seconds)} to {clock(end_of(incident))}, {state}", "dim")
+    when = f"{clock(incident.begin_seconds)} to {cluster_clock(end_of(incident))}"
+    title.append(f"   {when}, {state}", "dim")
     return [
         title,
         Text(f"where       {places(incident)}"),
@@ -127,7 +123,7 @@ def waited(incident: Incident) -> list[str]:
 def list_view(incidents: Sequence[Incident]) -> Table:
     """Return every incident as one row."""
     table = Table(box=None, pad_edge=False)
-    for column in ("no.", "kind", "from", "lasted", "waited", "lead", "where"):
+    for column in ("no.", "kind", "from (cluster time)", "lasted", "waited", "lead", "where"):
         table.add_column(column, overflow="fold")
     for incident in incidents:
         pods = sum(wait.pods for wait in incident.waits)

@@ -24,6 +24,7 @@ from foresail.stack.state_folder import StateFolder
 from foresail.stack.twin_process import JOURNAL_FILE, TwinProcess
 from foresail.stack.workload import choose_workload
 from foresail.twin.place import RunningTwin, twin_folder, write_place
+from projections.figures import number
 from twin.config.provisioning import PROVISIONERS, ProvisioningConfig
 from twin.faults import read_scenario
 from twin.kubeconfig import CLUSTER
@@ -173,7 +174,7 @@ def _show(
     for line in description:
         out.print(line, markup=False)
     out.print(
-        f"simulated cluster {version} at {place.address}, speed {place.speed:g}", markup=False
+        f"simulated cluster {version} at {place.address}, speed {number(place.speed)}", markup=False
     )
     out.print(f"  kubectl --kubeconfig {kubeconfig} get nodes", markup=False)
     out.print(f"  export KUBECONFIG={kubeconfig}", markup=False)
@@ -184,8 +185,8 @@ async def _stay(twin: TwinProcess, for_seconds: float | None) -> ExitCode:
     """Wait for Ctrl-C, SIGTERM, the end of the time, or the twin's death."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+    for wanted in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(wanted, stop.set)
     dying, stopping = asyncio.create_task(twin.wait()), asyncio.create_task(stop.wait())
     await asyncio.wait({dying, stopping}, timeout=for_seconds, return_when=asyncio.FIRST_COMPLETED)
     died = dying.done()

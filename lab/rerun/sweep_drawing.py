@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from projections.figures import number
+
 Row = Mapping[str, Any]
 WIDTH, HEIGHT = 60, 16
 
@@ -26,10 +28,12 @@ def drawn(rows: Sequence[Row], front: Sequence[Row], across: str, up: str) -> st
     for one in front:
         put(one, "o")
     put(baseline, "*")
-    lines = [f"{up}: {min(ys):g} to {max(ys):g}"]
+    lines = [f"{up}: {number(min(ys))} to {number(max(ys))}"]
     lines.extend("|" + "".join(line).rstrip() for line in grid)
     lines.append("+" + "-" * WIDTH)
-    lines.append(f" {across}: {min(xs):g} to {max(xs):g}    o Pareto front   * recorded")
+    lines.append(
+        f" {across}: {number(min(xs))} to {number(max(xs))}    o Pareto front   * recorded"
+    )
     return "\n".join(lines)
 
 

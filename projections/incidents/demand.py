@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from projections.figures import duration
+from projections.figures import duration, number
 from projections.incidents.history import ClusterHistory, LoggedReaction, of_kind
 from projections.incidents.incident import DamageGroup, DamageKind, Lane, Occurrence
 from projections.incidents.onset import rise_before
@@ -31,8 +31,8 @@ def _use(
     if rise is None:
         return []
     text = (
-        f"measured CPU use of {', '.join(sorted(nodes))} rises from {rise.floor:.2f} to "
-        f"{rise.peak:.2f} cores, seen {duration(rise.seen_seconds - rise.time_seconds)} later"
+        f"measured CPU use of {', '.join(sorted(nodes))} rises from {number(rise.floor)} to "
+        f"{number(rise.peak)} cores, seen {duration(rise.seen_seconds - rise.time_seconds)} later"
     )
     return [
         Occurrence(rise.time_seconds, Lane.DEMAND, "use_rise", text, seq=0, cycle=0, group="use")

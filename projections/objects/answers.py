@@ -5,15 +5,16 @@ the autoscaler not scale, why is this workload not as wanted.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import pairwise
 
 from agent_registry.discovery import action_label
+from projections.figures import number, number_beside, percent
 from projections.objects.answer import ObjectAnswer
 from projections.objects.entries import acts, cause_of, change_text, object_entries
 from projections.objects.history import ObjectHistory
 from projections.objects.names import ObjectKind
 from projections.objects.room import NodeRoom, rooms
+from projections.times import clock
 from schemas.outcome import ExecutionPhase
 from schemas.reaction import ReactionItem, ReactionKind
 
@@ -46,10 +47,6 @@ def answer_of(history: ObjectHistory) -> ObjectAnswer:
     )
 
 
-def _clock(at_seconds: float) -> str:
-    return datetime.fromtimestamp(at_seconds, UTC).strftime("%H:%M:%S")
-
-
 def duration(seconds: float) -> str:
     """Write a duration for people: `45 s`, `6 min 05 s`, `2 h 03 min`."""
     whole = round(max(0.0, seconds))
@@ -76,7 +73,7 @@ def _pod_sentence(history: ObjectHistory) -> str:
     row = history.row
     if row and not history.is_gone and row["phase"] == "Pending":
         waited = duration(history.last_seconds - row["created_time_seconds"])
-        since = f"since {_clock(row['created_time_seconds'])} ({waited} so far)"
+        since = f"since {clock(row['created_time_seconds'])} ({waited} so far)"
         if row["node"]:
             why = row["status_reason"] or "its containers are not running yet"
             return f"it has a node, {row['node']}, and is starting {since}: {why}"
@@ -96,7 +93,7 @@ def _pod_sentence(history: ObjectHistory) -> str:
     waited = ""
     if scheduled is not None and scheduled.lag_seconds is not None:
         waited = f" It waited {duration(scheduled.lag_seconds)} for its node."
-    return f"it is not pending: {newest.text} at {_clock(newest.time_seconds)}.{waited}"
+    return f"it is not pending: {newest.text} at {clock(newest.time_seconds)}.{waited}"
 
 
 def _pending_reason(history: ObjectHistory) -> str:
@@ -115,7 +112,7 @@ def _pod_facts(history: ObjectHistory) -> Facts:
         return
     gpus = f", {row['gpus_requested']} GPUs" if row["gpus_requested"] else ""
     memory = row["memory_request_bytes"] / GIB
-    yield f"requests {row['cpu_request_cores']:g} cores, {memory:.3g} GiB{gpus}"
+    yield f"requests {number(row['cpu_request_cores'])} cores, {number(memory)} GiB{gpus}"
     if not history.is_gone and row["phase"] == "Pending" and not row["node"]:
         yield from _room_facts(history)
 
@@ -133,7 +130,7 @@ def _waits(history: ObjectHistory) -> Facts:
     for item, over in zip(pending, until, strict=True):
         if item.pending_class is not None:
             waited = duration(over - item.time_seconds)
-            yield f"waited for {item.pending_class} from {_clock(item.time_seconds)} on, for {waited}"
+            yield f"waited for {item.pending_class} from {clock(item.time_seconds)} on, for {waited}"
 
 
 def _room_facts(history: ObjectHistory) -> Facts:
@@ -160,7 +157,7 @@ def _room_facts(history: ObjectHistory) -> Facts:
 def _room_text(room: NodeRoom, history: ObjectHistory) -> str:
     lacks = " and ".join(room.lacks(history.row))
     memory = room.memory_bytes / GIB
-    return f"{room.name} {room.cpu_cores:.3g} cores, {memory:.3g} GiB (too little {lacks})"
+    return f"{room.name} {number(room.cpu_cores)} cores, {number(memory)} GiB (too little {lacks})"
 
 
 def _because(history: ObjectHistory, room: NodeRoom) -> str:
@@ -180,7 +177,7 @@ def _workload_sentence(history: ObjectHistory) -> str:
     if not row:
         return "the log names it, but no snapshot shows how many pods it wants"
     if history.is_gone:
-        return f"it is gone; it was last seen at {_clock(history.seen_seconds or 0.0)}"
+        return f"it is gone; it was last seen at {clock(history.seen_seconds or 0.0)}"
     desired, ready = row["wanted"], row["ready"]
     if row["suspended"]:
         return f"it is suspended: it wants {desired} pods and none may start"
@@ -219,7 +216,7 @@ def _hpa_sentence(history: ObjectHistory) -> str:
         return "it changed nothing in this log"
     before, after = round(change.before or 0), round(change.after or 0)
     ago = duration(history.last_seconds - change.time_seconds)
-    text = f"it last scaled {history.workload} from {before} to {after} at {_clock(change.time_seconds)} ({ago} ago)"
+    text = f"it last scaled {history.workload} from {before} to {after} at {clock(change.time_seconds)} ({ago} ago)"
     row = history.row
     if not row:
         return text
@@ -256,7 +253,7 @@ def _time_until_ready(history: ObjectHistory, change: ReactionItem) -> Facts:
         and later.after >= target
         and later.time_seconds >= change.time_seconds
     ]
-    at = _clock(change.time_seconds)
+    at = clock(change.time_seconds)
     if enough:
         lag = duration(enough[0].time_seconds - change.time_seconds)
         yield f"the {target} pods asked for at {at} were ready within {lag}"
@@ -272,7 +269,7 @@ def _node_sentence(history: ObjectHistory) -> str:
     if not row:
         return "the log names it, but no snapshot shows it"
     if history.is_gone:
-        return f"it is gone; it was last seen at {_clock(history.seen_seconds or 0.0)}"
+        return f"it is gone; it was last seen at {clock(history.seen_seconds or 0.0)}"
     obstacles = list(_obstacles(history))
     if not obstacles:
         return "nothing in the log makes the scheduler avoid it: it is ready, schedulable and switched on"
@@ -287,9 +284,9 @@ def _obstacles(history: ObjectHistory) -> Iterator[str]:
             continue
         change = next(change for change in reversed(history.changes) if change.field == column)
         if change.before is None:
-            since = f"since the log begins for it, {_clock(change.time_seconds)}"
+            since = f"since the log begins for it, {clock(change.time_seconds)}"
         else:
-            since = f"since {_clock(change.time_seconds)}"
+            since = f"since {clock(change.time_seconds)}"
         text = change_text(history.kind, column, change.before, row[column])
         cause = cause_of(history, change)
         by = ""
@@ -302,18 +299,18 @@ def _node_facts(history: ObjectHistory) -> Facts:
     row, observed = history.row, history.observed
     if history.risks:
         at, ratio, alarm, seq = history.risks[-1]
-        limit = "" if alarm is None else f", which acts at {alarm:.3g}"
-        yield f"predicted risk {ratio:.3g} at {_clock(at)} (seq {seq}){limit}"
+        limit = "" if alarm is None else f", which acts at {number_beside(alarm, ratio)}"
+        yield f"predicted risk {number_beside(ratio, alarm)} at {clock(at)} (seq {seq}){limit}"
     if observed:
         used = observed["cpu_used_ratio"]
-        measured = "usage unknown" if used is None else f"{used:.0%} used"
+        measured = "usage unknown" if used is None else f"{percent(used)} used"
         yield (
-            f"CPU {observed['cpu_requested_ratio']:.0%} requested, {measured}; memory "
-            f"{observed['memory_requested_ratio']:.0%} requested; {observed['pods']} pods, "
+            f"CPU {percent(observed['cpu_requested_ratio'])} requested, {measured}; memory "
+            f"{percent(observed['memory_requested_ratio'])} requested; {observed['pods']} pods, "
             f"{observed['unhealthy_pods']} of them unhealthy"
         )
     limits = [
-        f"{name.removesuffix('_ratio').replace('_', ' ')} {row[name]:g}"
+        f"{name.removesuffix('_ratio').replace('_', ' ')} {number(row[name])}"
         for name in ("clock_scale_ratio", "memory_scale_ratio", "cpu_cap_ratio", "memory_cap_ratio")
         if row and row[name] != 1.0
     ]

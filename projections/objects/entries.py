@@ -9,11 +9,13 @@ from typing import Any
 
 from agent_registry.discovery import action_label
 from projections.event_text import execution_text
+from projections.figures import duration, number
 from projections.incidents.history import LoggedReaction
 from projections.objects.answer import Entry
 from projections.objects.history import Change, ObjectHistory
 from projections.objects.names import ObjectKind
-from schemas.envelope import Event, rfc3339
+from projections.times import clock
+from schemas.envelope import Event
 from schemas.outcome import ExecutionPhase, OutcomeExecution, OutcomeVerification
 from schemas.reasons import Reason
 
@@ -50,7 +52,7 @@ def _without_repeats(entries: Sequence[Entry]) -> Iterator[Entry]:
     for _, group in groupby(entries, key=lambda entry: _NUMBER.sub("", entry.text)):
         first, *more = group
         if more:
-            text = f"{first.text}; {len(more)} times more until {rfc3339(more[-1].time_seconds)[11:19]}"
+            text = f"{first.text}; {len(more)} times more until {clock(more[-1].time_seconds)}"
             first = first.model_copy(update={"text": text})
         yield first
 
@@ -120,7 +122,7 @@ def change_text(kind: ObjectKind, name: str, before: Any, after: Any) -> str:
 
 def _value(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.3g}"
+        return number(value)
     return "nothing" if value in (None, "") else str(value)
 
 
@@ -128,7 +130,7 @@ def _reaction(reaction: LoggedReaction) -> Entry:
     item = reaction.item
     lag = ""
     if item.lag_seconds is not None and item.since:
-        lag = f" ({item.lag_seconds:.3g} s after {item.since.replace('_', ' ')})"
+        lag = f" ({duration(item.lag_seconds)} after {item.since.replace('_', ' ')})"
     return Entry(
         time_seconds=item.time_seconds,
         who="kubernetes",
@@ -155,4 +157,4 @@ def _execution(event: Event[OutcomeExecution], history: ObjectHistory) -> Entry:
 def _verification_text(verification: OutcomeVerification | None) -> str:
     if verification is None:
         return ""
-    return f"; {verification.status} {verification.lag_seconds:.3g} s later"
+    return f"; {verification.status} {duration(verification.lag_seconds)} later"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from projections.figures import score
 from projections.frame_states import FrameStates
 from projections.incidents.history import LoggedReaction
 from projections.objects.names import ObjectKind
@@ -177,7 +178,7 @@ class ObjectHistory:
         for proposal in decision.considered:
             concerns_object = proposal.target.name == self.name and proposal.kind != "noop"
             if concerns_object and proposal.id != decision.selected:
-                text = f"{proposal.agent} wanted {proposal.kind}, score {proposal.score:.2f}"
+                text = f"{proposal.agent} wanted {proposal.kind}, score {score(proposal.score)}"
                 self.losers.append((event.cycle, decision.cluster_time_seconds, text))
 
     def _concerns(self, execution: OutcomeExecution) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from projections.event_text import event_text
+from projections.figures import size
 from projections.outage import outage_of
 from schemas.snapshot import SnapshotNodes
 from services.dashboard.arrival import Arrival
@@ -14,10 +15,10 @@ LIMIT = 96
 def row_text(arrival: Arrival) -> str:
     """Return one line, at most `LIMIT` characters: the event's text, or else its size."""
     if arrival.event is None:
-        text = arrival.problem or f"{arrival.size_bytes / 1024:.1f} KiB"
+        text = arrival.problem or f"{size(arrival.size_bytes)}"
     elif isinstance(arrival.event.data, SnapshotNodes):
         outage = outage_of(arrival.event.data)
-        text = f"{arrival.size_bytes / 1024:.1f} KiB" if outage is None else outage.text()
+        text = f"{size(arrival.size_bytes)}" if outage is None else outage.text()
     else:
         text = event_text(arrival.event)
     return text if len(text) <= LIMIT else text[: LIMIT - 1] + "…"

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from projections.figures import duration, number, signed_text
+from projections.figures import (
+    age,
+    cell,
+    duration,
+    number,
+    number_beside,
+    percent,
+    signed_text,
+    size,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,3 +48,31 @@ def test_a_difference_has_its_sign(value: float, text: str) -> None:
 def test_a_duration_has_a_unit_that_fits(seconds: float, text: str) -> None:
     """Seconds, then minutes, then hours."""
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "texts"),
+    [
+        (0.83, 0.5, ("0.83", "0.5")), (0.649999, 0.65, ("0.649999", "0.65")),
+        (0.8304, 0.8301, ("0.8304", "0.8301")), (0.5, 0.5, ("0.5", "0.5")), (12.3456, 2.0, ("12.3", "2")),
+    ],
+)  # fmt: skip
+def test_a_number_is_seen_to_differ_from_its_limit(
+    value: float, other: float, texts: tuple[str, str]
+) -> None:
+    """Only as many more digits than three as that takes."""
+    assert (number_beside(value, other), number_beside(other, value)) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (percent(0.0315432), "3.15%"), (percent(0.62), "62%"), (percent(1.0), "100%"),
+        (percent(float("nan")), "-"), (size(512), "512 B"), (size(4_234_567), "4.23 MB"),
+        (size(24_000_000_000), "24 GB"), (age(0.3456), "0.3 s"), (age(-2.0), "0 s"),
+        (age(754.321), "754 s"), (cell(None), "-"), (cell(0.1234567), "0.123"), (cell("web"), "web"),
+    ],
+)  # fmt: skip
+def test_shares_sizes_ages_and_cells_have_their_form(text: str, wanted: str) -> None:
+    """Percentages of three digits, decimal units, ages to a tenth."""
+    assert text == wanted

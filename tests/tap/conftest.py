@@ -11,6 +11,7 @@ import pytest
 from bus.port import StoredMessage
 from bus.recording import RecordingWriter
 from foresail.__main__ import main
+from projections.event_text import HEADING
 from schemas.actions import ActionKind
 from schemas.envelope import Event
 from schemas.frames import apply_frame
@@ -79,12 +80,13 @@ def write_recording(path: Path, events: Sequence[Event[Any]], *foreign: StoredMe
 
 @pytest.fixture
 def tap(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
-    """Run `foresail tap` over the recording and return what it prints, line by line."""
+    """Run `foresail tap` over the recording and return what it prints below its heading, line by line."""
     file = write_recording(tmp_path / "run.fslog", events_of_layers())
 
     def run(*arguments: str, code: int = 0) -> list[str]:
         assert main(["tap", *arguments, "--recording", str(file)]) == code
         output = capsys.readouterr()
-        return (output.out if code == 0 else output.err).splitlines()
+        lines = (output.out if code == 0 else output.err).splitlines()
+        return lines[1:] if lines[:1] == [HEADING] else lines
 
     return run

@@ -12,6 +12,7 @@ from bus.exit_codes import ExitCode
 from foresail.__main__ import main
 from foresail.tap_filter import condition
 from foresail.tap_subject import kinds_on
+from projections.event_text import HEADING
 from schemas.registry import EVENT_TYPES
 from tests.builders import make_proposal, stamp_event
 from tests.tap.conftest import events_of_layers, write_recording
@@ -175,5 +176,6 @@ def test_a_chain_without_its_keyframe_is_shown_as_it_is(
     file = write_recording(tmp_path / "late.fslog", events)
 
     assert ExitCode.GOOD == main(["tap", "observation", "--recording", str(file)])
-    (line,) = capsys.readouterr().out.splitlines()
+    heading, line = capsys.readouterr().out.splitlines()
+    assert heading == HEADING
     assert line.split()[0] == "4"

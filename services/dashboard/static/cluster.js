@@ -47,7 +47,7 @@ export function renderSignals(signals, models) {
   const old = signals.filter((one) => one.status === "stale" || one.status === "missing").length;
   write(byId("signals-note"), old ? `${old} stale or missing` : "as the newest observation had them");
   fill("signals", h("table", { class: "table" },
-    h("thead", {}, h("tr", {}, ["Signal", "Source", "Status", "Age"].map((name, index) => h("th", { class: index === 3 ? "right" : null }, name)))),
+    h("thead", {}, h("tr", {}, ["Signal", "Source", "Status", "Age, cluster time"].map((name, index) => h("th", { class: index === 3 ? "right" : null }, name)))),
     h("tbody", {}, signals.map((one) => h("tr", { "data-testid": `signal-${one.name}` },
       h("td", {}, words(one.name)), h("td", { class: "note" }, words(one.source)),
       h("td", {}, h("span", { class: "status", "data-status": one.status }, one.status),
@@ -68,7 +68,7 @@ function renderModels(models) {
 export function renderReactions(reactions) {
   if (!reactions.length) return;
   fill("reactions", h("table", { class: "table" },
-    h("thead", {}, h("tr", {}, ["What", "Object", "Class", "Lag"].map((name, index) => h("th", { class: index === 3 ? "right" : null }, name)))),
+    h("thead", {}, h("tr", {}, ["What", "Object", "Class", "Lag, cluster time"].map((name, index) => h("th", { class: index === 3 ? "right" : null }, name)))),
     h("tbody", {}, reactions.map((one) => h("tr", { title: one.text },
       h("td", {}, words(one.kind)), h("td", { class: "mono wide" }, one.object),
       h("td", { class: "note" }, words(one.pending_class)),

@@ -26,7 +26,7 @@ export function render(layers) {
 function cell(name) {
   const rate = h("span", { class: "rate num" });
   const count = h("span", { class: "num" });
-  const newest = h("span", { class: "num newest", "data-testid": `layer-${name}-age` });
+  const newest = h("span", { class: "num newest", "data-testid": `layer-${name}-age`, title: "since its newest event, wall time" });
   const element = h("div", { class: "layer", "data-testid": `layer-${name}`, "data-state": "waiting" },
     h("div", { class: "layer-name" }, h("b", {}, name), h("span", { class: "note" }, PRODUCERS[name])),
     h("div", { class: "layer-rate" }, rate, h("span", { class: "unit" }, "events/s")),

@@ -66,7 +66,7 @@ function drawHead(head) {
   fill("identity",
     h("span", { class: "name", title: where }, head.cluster), h("span", { class: "note num" }, `run ${head.incarnation}`),
     head.cycle === null ? null : h("span", { class: "num" }, `cycle ${number(head.cycle)}`),
-    head.cluster_time_seconds === null ? null : h("span", { class: "note num" }, clusterTime(head.cluster_time_seconds)));
+    head.cluster_time_seconds === null ? null : h("span", { class: "note num" }, `${clusterTime(head.cluster_time_seconds)} cluster time`));
   fill("badges",
     head.simulated ? h("span", { class: "badge simulated", "data-testid": "simulated", title: "The embedded cluster says all of this" }, "SIMULATED") : null,
     head.mode ? h("span", { class: "badge", "data-testid": "mode", title: head.mode === "shadow" ? "Writes are sent as dry runs" : "Writes take effect" }, head.mode) : null,
@@ -114,7 +114,7 @@ function tick() {
   const late = seconds !== null && head.interval_ms && seconds * 1000 > layers.STALE_INTERVALS * head.interval_ms;
   byId("live").dataset.state = offline || head.outage ? "offline" : seconds === null ? "waiting" : late ? "stale" : "live";
   write(byId("live-word"), offline ? "connection lost" : head.outage ? "cluster down" : late ? "nothing new" : "live");
-  write(byId("newest-age"), seconds === null ? "no event yet" : `${age(seconds)} ago`);
+  write(byId("newest-age"), seconds === null ? "no event yet" : `${age(seconds)} ago, wall time`);
 }
 
 byId("follow").addEventListener("click", followNewest);

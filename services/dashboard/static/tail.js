@@ -27,7 +27,7 @@ export function add(rows, skipped) {
 
 function note() {
   const said = [paused ? `paused, ${waiting.length} waiting` : "", missed ? `${number(missed)} skipped while this page was behind` : ""];
-  write(byId("tail-note"), said.filter(Boolean).join("; ") || "newest first; select one to read it whole");
+  write(byId("tail-note"), said.filter(Boolean).join("; ") || "newest first, at wall time; select one to read it whole");
 }
 
 function show(rows) {
