@@ -11,8 +11,8 @@ BIN := .venv/bin
 export PYTHONDONTWRITEBYTECODE :=
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.venv/bytecode
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# Only wheels with known hashes: no compiler is needed and nothing can be swapped on the way.
-INSTALL := $(PIP) install --require-hashes --only-binary :all:
+# Only wheels with known hashes; on a terminal with a bar and the time left.
+INSTALL := $(BIN)/python deploy/install.py
 ITSELF := $(PIP) install --no-deps --no-build-isolation --editable .
 SETUP_DONE := .venv/.setup-done
 DEV_DONE := .venv/.dev-done
@@ -82,13 +82,13 @@ $(SETUP_DONE): requirements.lock pyproject.toml
 		"Install it (Debian, Ubuntu: apt-get install python3-venv) and try again." >&2; exit 2; }
 	@echo "Installing into .venv (once; a minute or two) ..."
 	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
-	@$(INSTALL) --requirement requirements.lock
+	@$(INSTALL) requirements.lock
 	@$(ITSELF)
 	@touch $@
 
 $(DEV_DONE): requirements-dev.lock $(SETUP_DONE)
 	@echo "Installing what tests need into .venv (once) ..."
-	@$(INSTALL) --requirement requirements-dev.lock
+	@$(INSTALL) requirements-dev.lock
 	@touch $@
 
 # The AsyncAPI project's own parser exists only for Node.js; without npm that one test skips itself.

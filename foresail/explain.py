@@ -24,6 +24,7 @@ from foresail.known_names import check_cycle
 from foresail.log_source import Source, open_source, reading_verdict
 from foresail.near import remedy_for
 from foresail.output import page, print_json
+from foresail.progress import reading_source
 from foresail.remote import add_remote, remote_of
 from foresail.verbs import Verb
 from projections.cycle_record import CYCLE_SUBJECTS, CycleRecord
@@ -76,8 +77,9 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     async with open_source(
         arguments.recording, Path(arguments.state), remote_of(arguments)
     ) as source:
-        cycle = await find_cycle(source, arguments.decision)
-        record = await read_record(source, cycle)
+        async with reading_source(source, "reading the log"):
+            cycle = await find_cycle(source, arguments.decision)
+            record = await read_record(source, cycle)
         if record.decision is None:
             await check_cycle(source, cycle, "DECISION")
     if record.decision is None:
@@ -101,9 +103,10 @@ async def _run_object(arguments: argparse.Namespace) -> ExitCode:
         raise InputError(
             "NAME", "(not given)", f"name the {kind}, as in `foresail explain {kind} web`"
         )
-    async with open_source(
-        arguments.recording, Path(arguments.state), remote_of(arguments)
-    ) as source:
+    async with (
+        open_source(arguments.recording, Path(arguments.state), remote_of(arguments)) as source,
+        reading_source(source, "reading the log"),
+    ):
         answer = await explain_object(source, kind, arguments.name)
     if arguments.json:
         print_json(answer.model_dump(mode="json"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ from bus.nats_conf import accounts_conf
 from bus.nats_server import NatsServer
 from bus.port import Bus, Messages, StoredMessage
 from bus.recording import Recording, open_recording
+from bus.recording.footer import stated_messages
 from foresail.output import print_error
 from foresail.stack.state_folder import StackFile, StateFolder
 from schemas import subjects
@@ -29,6 +30,7 @@ from schemas import subjects
 EVERYTHING = (">",)
 OBSERVATION = ("observation",)
 NANOSECONDS = 1_000_000_000
+OnRead = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ class Source(Protocol):
     cluster: str
     running: bool
     """Whether new events can come."""
+    on_read: OnRead | None
+    """Told how many messages a pass has gone over, for progress."""
     damage: str
     """Why reading ended early and how much was read, known once messages were read; empty when it
     did not.
@@ -60,6 +64,10 @@ class Source(Protocol):
             start_seq: the first position wanted.
             follow: go on with what is stored later, for ever.
         """
+        ...
+
+    async def length(self) -> int | None:
+        """Return how many messages there are; None where that is not known."""
         ...
 
     async def start_of(self, since: Since) -> int:
@@ -84,8 +92,10 @@ class LogSource:
         """Read one cluster's subjects; `now_ns` is wall time, from which `since` counts."""
         self._bus = bus
         self._now_ns = now_ns
+        self._first_seq = 0
         self.cluster = cluster
         self.running = running
+        self.on_read: OnRead | None = None
 
     def messages(
         self, patterns: Sequence[str] = EVERYTHING, *, start_seq: int = 1, follow: bool = False
@@ -94,7 +104,21 @@ class LogSource:
         full = [subjects.pattern(self.cluster, one.split(".")) for one in patterns]
         if follow and self.running:
             return self._bus.read(full, start_seq=start_seq)
-        return self._bus.history(full, start_seq=start_seq)
+        messages = self._bus.history(full, start_seq=start_seq)
+        return messages if self.on_read is None else self._counted(messages)
+
+    async def _counted(self, messages: Messages) -> Messages:
+        async with aclosing(messages):
+            async for message in messages:
+                if self.on_read is not None:
+                    self.on_read(message.seq - self._first_seq)
+                yield message
+
+    async def length(self) -> int | None:
+        """Return how many messages are stored."""
+        info = await self._bus.info()
+        self._first_seq = info.first_seq
+        return info.messages
 
     async def start_of(self, since: Since) -> int:
         """Return the position where what `since` asks for begins, by halving."""
@@ -156,6 +180,7 @@ class RecordingSource:
         """
         self._path = path
         self.damage = ""
+        self.on_read: OnRead | None = None
         self.cluster = str(open_recording(path).header.get("cluster", ""))
 
     async def messages(
@@ -168,11 +193,17 @@ class RecordingSource:
         for content in recording.whole_frames():
             # Nothing here waits for anything else, and an interrupt is only heard between waits.
             await asyncio.sleep(0)
-            for message in content.messages:
+            for count, message in enumerate(content.messages, recording.messages_read + 1):
+                if self.on_read is not None:
+                    self.on_read(count - len(content.messages))
                 wanted = any(subjects.matches(one, message.subject) for one in full)
                 if wanted and message.seq >= start_seq:
                     yield message
         self.damage = damage_of(recording)
+
+    async def length(self) -> int | None:
+        """Return how many messages the footer states."""
+        return stated_messages(self._path)
 
     async def start_of(self, since: Since) -> int:
         """Return the position where what `since` asks for begins."""

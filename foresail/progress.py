@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Protocol
 
 import structlog
 from rich.console import Console
@@ -27,13 +28,26 @@ OnMessage = Callable[[StoredMessage], None]
 Advance = Callable[[float], None]
 
 
+class Counted(Protocol):
+    """Something that is read message by message, such as a `foresail.log_source.Source`."""
+
+    on_read: Callable[[int], None] | None
+
+    async def length(self) -> int | None:
+        """Return how many messages there are; None where that is not known."""
+        ...
+
+
 @contextmanager
-def reading(path: Path, doing: str) -> Iterator[OnMessage | None]:
-    """Show how much of a recording was read; yields None when stderr is no terminal."""
+def reading(path: Path, doing: str, *more: Path) -> Iterator[OnMessage | None]:
+    """Show how much of one or more recordings was read; yields None when stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    with bar(f"{doing} {path.name}", stated_messages(path)) as advance_to:
+    stated = [stated_messages(one) for one in (path, *more)]
+    known = [count for count in stated if count is not None]
+    total = sum(known) if len(known) == len(stated) else None
+    with bar(f"{doing} {path.name}", total) as advance_to:
         seen = 0
 
         def on_message(message: StoredMessage) -> None:
@@ -46,10 +60,84 @@ def reading(path: Path, doing: str) -> Iterator[OnMessage | None]:
         yield on_message
 
 
+def each(
+    messages: Iterable[StoredMessage], on_message: OnMessage | None
+) -> Iterator[StoredMessage]:
+    """Yield messages on, each told to `on_message`."""
+    for message in messages:
+        if on_message is not None:
+            on_message(message)
+        yield message
+
+
 @contextmanager
-def bar(what: str, total: float | None, console: Console | None = None) -> Iterator[Advance]:
+def reading_bytes(path: Path, doing: str) -> Iterator[Advance | None]:
+    """Show how many bytes of a file were read; yields None when stderr is no terminal."""
+    if not sys.stderr.isatty() or not path.is_file():
+        yield None
+        return
+    with bar(f"{doing} {path.name}", path.stat().st_size) as advance_to:
+        yield advance_to
+
+
+@asynccontextmanager
+async def reading_source(source: Counted, doing: str) -> AsyncIterator[None]:
+    """Show how much of a log or recording was read inside the block; a second pass begins anew."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    with bar(doing, await source.length()) as advance_to:
+
+        def on_read(count: int) -> None:
+            if count % EVERY_MESSAGES == 0:
+                advance_to(count)
+
+        source.on_read = on_read
+        try:
+            yield
+        finally:
+            source.on_read = None
+
+
+@contextmanager
+def doing_shares(what: str) -> Iterator[Callable[[str, float], None]]:
+    """Show steps in words and the share of all that is done; yields what to tell both to."""
+    if not sys.stderr.isatty():
+        yield _watched_by_nobody
+        return
+    with _bars() as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda text, share: progress.update(task, description=text, completed=share)
+
+
+@contextmanager
+def doing_stages(what: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Show stages of which each counts anew; yields what to tell stage, done and all (0: not known)."""
+    if not sys.stderr.isatty():
+        yield _watched_by_nobody
+        return
+    with _bars() as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda stage, done, all_: progress.update(
+            task, description=stage, completed=done, total=all_ or None
+        )
+
+
+@contextmanager
+def bar(what: str, total: float | None) -> Iterator[Advance]:
     """Show a bar; yields what brings it to a number out of `total` (None: not known)."""
-    columns = (
+    with _bars() as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda reached: progress.update(task, completed=reached)
+
+
+def _watched_by_nobody(*progress: object) -> None:
+    """Take what no terminal shows."""
+    del progress
+
+
+def _bars() -> Progress:
+    return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
@@ -57,10 +145,9 @@ def bar(what: str, total: float | None, console: Console | None = None) -> Itera
         TimeRemainingColumn(),
         TextColumn("so far"),
         TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
     )
-    with Progress(*columns, console=console or Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=total)
-        yield lambda reached: progress.update(task, completed=reached)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ own checksum. Version 2 then proves that frame by its own hash; version 1 cannot
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -99,6 +99,8 @@ class FileWalk:
         self.found = FileCheck(path)
         self._links: FrameLinks = links_of(VERSION)
         self._last_usable = 0
+        self.at_byte = 0
+        """Where the newest frame that could be unpacked begins."""
         self._broken = True
         """The next usable frame begins a new stretch."""
         self._unsettled = False
@@ -133,6 +135,7 @@ class FileWalk:
             try:
                 for frame in read_frames(file):
                     self.found.frames += 1
+                    self.at_byte = frame.offset
                     yield frame
             except FrameDamaged as error:
                 self.found.frames += 1
@@ -217,9 +220,11 @@ class FileWalk:
         newest.messages += len(content.messages)
 
 
-def check_file(path: Path) -> FileCheck:
-    """Walk over a whole file; see `FileCheck`."""
+def check_file(path: Path, on_bytes: Callable[[float], None] | None = None) -> FileCheck:
+    """Walk over a whole file; see `FileCheck`. `on_bytes` is told how far it has come."""
     walk = FileWalk(path)
-    for _ in walk.usable_frames():
-        pass
+    for content in walk.usable_frames():
+        del content
+        if on_bytes is not None:
+            on_bytes(walk.at_byte)
     return walk.found

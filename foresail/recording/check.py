@@ -11,6 +11,8 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from bus.recording.check import FileCheck, check_file
 from foresail.output import console, print_json
+from foresail.progress import reading_bytes
+from projections.figures import size
 
 SHOWN_FLAWS = 20
 
@@ -26,7 +28,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: it is no recording at all.
     """
-    found = check_file(arguments.file)
+    with reading_bytes(arguments.file, "checking") as on_bytes:
+        found = check_file(arguments.file, on_bytes)
     if found.header is None and not found.stretches:
         remedy = "give a file made by `foresail up --record` or `foresail recording`"
         raise InputError("recording", arguments.file, remedy)
@@ -59,7 +62,7 @@ def _print(found: FileCheck) -> None:
         state = "whole"
     out.print(
         f"{found.path.name}: {state}; {found.frames} frames, {found.messages} usable messages, "
-        f"{found.bytes / 1e6:.2f} MB",
+        f"{size(found.bytes)}",
         markup=False,
     )
     for flaw in found.flaws[:SHOWN_FLAWS]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from bus.exit_codes import ExitCode, verdict
-from bus.recording import open_recording
+from bus.port import StoredMessage
+from bus.recording import Recording, open_recording
 from foresail.audit import audit_message
 from foresail.output import console, print_json
-from projections.figures import duration
+from foresail.progress import each, reading
+from projections.figures import duration, size
 from projections.log_audit import Auditor
 from schemas.envelope import attributes_of
 
@@ -45,12 +47,19 @@ def main(arguments: argparse.Namespace) -> ExitCode:
 def describe(path: Path) -> dict[str, Any]:
     """Read a whole recording and return what it holds as JSON values."""
     recording = open_recording(path)
+    with reading(path, "proving") as on_message:
+        return _described(path, recording, each(recording, on_message))
+
+
+def _described(
+    path: Path, recording: Recording, messages: Iterable[StoredMessage]
+) -> dict[str, Any]:
     types: Counter[str] = Counter()
     first = last = None
     cut = recording.header.get("cut")
     from_seq = cut.get("from_seq") if isinstance(cut, dict) else None
     auditor = Auditor(from_seq if isinstance(from_seq, int) else 0)
-    for message in recording:
+    for message in messages:
         audit_message(auditor, message)
         types[attributes_of(message.headers).get("type", "not an event")] += 1
         first = first or message
@@ -80,7 +89,7 @@ def _print(described: dict[str, Any]) -> None:
     out.print("sealed" if described["sealed"] else Text(described["damage"], "red"))
     out.print(
         f"{described['messages']} messages, seq {described['first_seq']} to {described['last_seq']}, "
-        f"{duration(described['seconds'])} of recorded time, {described['bytes'] / 1e6:.2f} MB"
+        f"{duration(described['seconds'])} of recorded time, {size(described['bytes'])}"
     )
     for line in _beginning(header):
         out.print(line, markup=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail.output import console, print_json
+from foresail.progress import reading
 
 LEAST_SALT_BYTES = 16
 
@@ -39,7 +40,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     from lab.recordings.redact import redact  # noqa: PLC0415 - loads inference and its models
 
     changes = {} if arguments.model is None else {"inference.model": arguments.model}
-    made = redact(arguments.file, arguments.out, _salt(arguments.salt_file), changes)
+    salt = _salt(arguments.salt_file)
+    with reading(arguments.file, "redacting") as on_message:
+        made = redact(arguments.file, arguments.out, salt, changes, on_message=on_message)
     if arguments.json:
         print_json({"file": arguments.out.name, **asdict(made)})
     else:

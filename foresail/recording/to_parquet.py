@@ -11,6 +11,7 @@ from rich.table import Table
 from bus.exit_codes import ExitCode, verdict
 from bus.recording import open_recording
 from foresail.output import console, print_json
+from foresail.progress import each, reading
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +25,8 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     from lab.recordings.tables import write_tables  # noqa: PLC0415 - loads polars
 
     recording = open_recording(arguments.file)
-    made = write_tables(recording, arguments.out)
+    with reading(arguments.file, "reading") as on_message:
+        made = write_tables(each(recording, on_message), arguments.out)
     code = verdict(
         differs=made.unreadable > 0,
         nothing_compared=not any(made.rows.values()),

@@ -9,7 +9,7 @@ that hold packed history (by applying again).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,14 @@ class Redacted:
     """Why reading the source ended early; empty when it did not."""
 
 
-def redact(path: Path, target: Path, salt: bytes, changes: Changes = NO_CHANGES) -> Redacted:
+def redact(
+    path: Path,
+    target: Path,
+    salt: bytes,
+    changes: Changes = NO_CHANGES,
+    *,
+    on_message: Callable[[StoredMessage], None] | None = None,
+) -> Redacted:
     """Write a recording with other names, sealed.
 
     Memory grows with the number of different names, not with the recording.
@@ -56,6 +63,8 @@ def redact(path: Path, target: Path, salt: bytes, changes: Changes = NO_CHANGES)
         target: a new file.
         salt: decides the other names; 16 bytes or more.
         changes: settings that do not travel, such as where a model lies.
+        on_message: called with every message when it is written, for progress. Reading the names
+            before that takes a small part of the time.
 
     Raises:
         InputError: it is no recording, it holds what cannot be redacted, or the target is there.
@@ -74,6 +83,7 @@ def redact(path: Path, target: Path, salt: bytes, changes: Changes = NO_CHANGES)
     header = {**renaming.take(recording.header), "redacted": True}
     with writing_recording(target, header) as writer:
         rewriting = _Rewriting(recording, renaming, writer, views, changes)
+        rewriting.on_message = on_message
         rewriting.run()
     return Redacted(rewriting.messages, len(renaming.names), recording.damage)
 
@@ -100,6 +110,7 @@ class _Rewriting:
         self._features: dict[int, str] = {}
         """By position: what a prediction's features hash to under the new names."""
         self.messages = 0
+        self.on_message: Callable[[StoredMessage], None] | None = None
 
     def run(self) -> None:
         """Write every message with other names."""
@@ -156,6 +167,8 @@ class _Rewriting:
             raise Permanent(f"seq {message.seq} would still name {shown}; nothing was written")
         self._writer.write(message, line)
         self.messages += 1
+        if self.on_message is not None:
+            self.on_message(message)
 
     def _with_features(self, message: StoredMessage) -> bytes:
         """Return a prediction with the hash of its features as they are now."""

@@ -12,6 +12,7 @@ import pytest
 
 from bus.recording import open_recording
 from bus.recording.footer import stated_messages
+from lab.forecast.progress import in_steps, within
 from tests.architecture.source_tree import ROOT
 
 GOLDEN = ROOT / "tests" / "golden" / "v1.fslog"
@@ -59,6 +60,51 @@ def test_a_watched_run_records_the_same_bytes(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "simulating" not in done.stdout + done.stderr
     assert (tmp_path / "watched.fslog").read_bytes() == (tmp_path / "plain.fslog").read_bytes()
+
+
+READERS = {
+    "recording check run.fslog": "checking run.fslog",
+    "recording info run.fslog": "proving run.fslog",
+    "recording redact run.fslog redacted.fslog": "redacting run.fslog",
+    "recording to-parquet run.fslog tables": "reading run.fslog",
+    "explain last --recording run.fslog": "reading the log",
+    "explain node node-0 --recording run.fslog": "reading the log",
+    "timeline --list --recording run.fslog": "reading the log",
+    "verify run.fslog": "verifying run.fslog",
+    "sweep run.fslog --param agents.safety.replicate=0.8,0.9 --jobs 1": "sweeping",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", READERS)
+def test_what_reads_a_recording_shows_how_far_it_is(tmp_path: Path, command: str) -> None:
+    """With the time left on a terminal; in a pipe nothing but its result."""
+    (tmp_path / "run.fslog").write_bytes(GOLDEN.read_bytes())
+    _, terminal = on_terminal(tmp_path, *command.split())
+    assert READERS[command] in terminal
+    assert "left" in terminal
+
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "run.fslog").write_bytes(GOLDEN.read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "foresail", *command.split()], cwd=tmp_path / "again",
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+        timeout=120,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert READERS[command] not in done.stdout
+
+
+def test_shares_of_parts_add_up() -> None:
+    """Steps of a part go from where it begins to where it ends, and never past it."""
+    seen: list[tuple[str, float]] = []
+    part = within(lambda text, share: seen.append((text, share)), "15 min", 0.5, 1.0)
+    step = in_steps(part, 2)
+    for name in ("reading", "fitting", "more than was announced"):
+        step(name)
+    assert seen == [
+        ("15 min: reading", 0.5), ("15 min: fitting", 0.75), ("15 min: more than was announced", 1.0),
+    ]  # fmt: skip
 
 
 def test_the_footer_says_how_much_there_is_to_read(tmp_path: Path) -> None:

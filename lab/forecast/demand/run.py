@@ -8,7 +8,7 @@ Equal input and options give equal bytes.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,8 +29,10 @@ from lab.forecast.demand.released import CalibrationSample, Released, calibratio
 from lab.forecast.demand.series import Family
 from lab.forecast.demand.split import Horizon, parts_of
 from lab.forecast.demand.table import FamilyTable, family_table
+from lab.forecast.progress import Progress, in_steps, within
 
-Say = Callable[[str], None]
+READ, FITTED = 0.1, 0.5
+"""Shares of the time after which everything is read and fitted, roughly."""
 
 
 @dataclass(frozen=True)
@@ -70,19 +72,20 @@ class DemandRun:
     """Files of the pack that are not in the folder."""
 
 
-def run_demand(folder: Path, options: DemandOptions, say: Say) -> DemandRun:
+def run_demand(folder: Path, options: DemandOptions, progress: Progress) -> DemandRun:
     """Train, judge and describe; writes nothing.
 
     Raises:
         InputError: the folder holds no demand file, one cannot be read, or `only` fits no family.
     """
     absent = absent_files(folder)
-    boosters, pool_rows = _fitted(folder, options, say)
+    boosters, pool_rows, families = _fitted(folder, options, progress)
+    judging = in_steps(within(progress, "judging", FITTED, 1.0), families * len(options.spans))
     tables: list[FamilyTable] = []
     samples: list[CalibrationSample] = []
     for family, rows in _families(folder, options):
         for horizon in options.spans:
-            say(f"{family.title}, {horizon.title}: judging")
+            judging(f"{family.title}, {horizon.title}")
             own = boosters[horizon]
             samples.append(calibration_sample(family, rows, horizon, own))
             table = family_table(family, rows, horizon, own, options.target)
@@ -103,10 +106,16 @@ def input_hash(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _fitted(folder: Path, options: DemandOptions, say: Say) -> tuple[dict[Horizon, Boosters], int]:
+def _fitted(
+    folder: Path, options: DemandOptions, progress: Progress
+) -> tuple[dict[Horizon, Boosters], int, int]:
+    """Return the boosters, the most rows that one learnt from, and how many families there are."""
+    families = 0
+    fitting = in_steps(within(progress, "fitting", READ, FITTED), len(options.spans))
     shares: dict[Horizon, list[LearningRows]] = {horizon: [] for horizon in options.spans}
     for family, rows in _families(folder, options):
-        say(f"{family.title}: {len(rows)} origins")
+        progress(f"reading {family.title}: {len(rows):,} origins", 0.0)
+        families += 1
         for horizon, own in shares.items():
             own.append(learning_rows(rows, parts_of(family, rows, horizon).fit, horizon))
     boosters: dict[Horizon, Boosters] = {}
@@ -115,10 +124,10 @@ def _fitted(folder: Path, options: DemandOptions, say: Say) -> tuple[dict[Horizo
         pool = pool_rows(own)
         if not len(pool):
             raise InputError("--input", folder.name, f"too short to learn {horizon.title} from")
-        say(f"{horizon.title}: fitting on {len(pool)} rows")
+        fitting(f"{horizon.title} on {len(pool):,} rows")
         boosters[horizon] = fit_quantiles(pool, options.size)
         rows_learnt = max(rows_learnt, len(pool))
-    return boosters, rows_learnt
+    return boosters, rows_learnt, families
 
 
 def _families(folder: Path, options: DemandOptions) -> Iterator[tuple[Family, Origins]]:

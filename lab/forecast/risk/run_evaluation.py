@@ -10,6 +10,7 @@ from typing import Any
 
 from bus.errors import InputError
 from lab.forecast.builds import write_text
+from lab.forecast.progress import Progress, within
 from lab.forecast.risk.bootstrap import RESAMPLES
 from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.evaluation import Subject, evaluate_horizon
@@ -31,7 +32,7 @@ def evaluate_model(
     dataset_sha256: str,
     horizons: tuple[int, ...],
     splits: frozenset[str],
-    say: Callable[[str], None],
+    progress: Progress,
 ) -> RiskReport:
     """Return the report of a model on a dataset, as JSON values.
 
@@ -41,7 +42,7 @@ def evaluate_model(
         dataset_sha256: hash of the dataset's manifest.
         horizons: minutes to report; empty: all of the model's.
         splits: names of splits to report; empty: all there are.
-        say: told what is being done.
+        progress: told what is being done, and how much is.
 
     Raises:
         InputError: the model is no risk model, was trained on other features, or lacks a horizon.
@@ -53,12 +54,14 @@ def evaluate_model(
     past = Past(read_events(source))
     store = TrainingStore(folder)
     reports: list[HorizonReport] = []
-    for minutes in _wanted(manifest, horizons):
-        say(f"{minutes} min: reading rows")
+    wanted = _wanted(manifest, horizons)
+    for place, minutes in enumerate(wanted):
+        part = within(progress, f"{minutes} min", place / len(wanted), (place + 1) / len(wanted))
+        part("reading rows", 0.0)
         subject = _subject(model, store, minutes, same)
         figures = evaluate_horizon(
             source, read_rows(source, minutes), past, subject,
-            _scored(minutes, say),
+            _scored(part),
             splits,
         )  # fmt: skip
         reports.append(
@@ -86,8 +89,8 @@ def evaluate_model(
     }
 
 
-def _scored(minutes: int, say: Callable[[str], None]) -> Callable[[int, int], None]:
-    return lambda done, rows: say(f"{minutes} min: scored {done:,} of {rows:,} rows")
+def _scored(progress: Progress) -> Callable[[int, int], None]:
+    return lambda done, rows: progress(f"scored {done:,} of {rows:,} rows", done / max(1, rows))
 
 
 def _check(manifest: ModelManifest, source: DatasetSource) -> None:

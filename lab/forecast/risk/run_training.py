@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from lab.forecast.model_writer import (
     thresholds_by_budget,
     write_model,
 )
+from lab.forecast.progress import Progress, in_steps, within
 from lab.forecast.risk.calibration import Curve
 from lab.forecast.risk.card import card
 from lab.forecast.risk.figures import calibration_figures
@@ -28,7 +29,7 @@ from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import Cut, cut_of, main_segment
 from lab.forecast.risk.store import TrainingStore
 from lab.forecast.risk.thresholds import BUDGETS, RiskSample, risk_sample
-from lab.forecast.risk.training import Trained, train_horizon
+from lab.forecast.risk.training import Trained, steps_of, train_horizon
 from schemas.manifest import Calibration, ModelManifest, TrainingData
 
 FEWEST_CALIBRATED = 2
@@ -59,7 +60,7 @@ def train_model(
     horizons: Sequence[int],
     options: Options,
     dataset_sha256: str,
-    say: Callable[[str], None],
+    progress: Progress,
 ) -> TrainedModel:
     """Train every horizon and write the model directory.
 
@@ -69,7 +70,7 @@ def train_model(
         horizons: minutes, the model's main horizon first.
         options: how to train.
         dataset_sha256: hash of the dataset's manifest.
-        say: told what is being done.
+        progress: told what is being done, and how much is.
 
     Raises:
         InputError: the dataset has no such horizon, no features or too few failures; the folder
@@ -79,8 +80,10 @@ def train_model(
     past: Past | None = None
     runs: list[HorizonRun] = []
     sample: RiskSample | None = None
-    for minutes in horizons:
-        label = f"{minutes} min"
+    for place, minutes in enumerate(horizons):
+        part = within(
+            progress, f"{minutes} min", place / len(horizons), (place + 1) / len(horizons)
+        )
         key = key_of(options, dataset_sha256, minutes, package_versions())
         rows = read_rows(source, minutes)
         cut = cut_for(source, rows, minutes, options)
@@ -90,7 +93,7 @@ def train_model(
             past = past or Past(read_events(source))
             trained = train_horizon(
                 source, rows, cut, past, source.groups, options,
-                _within(label, say),
+                in_steps(part, steps_of(options)),
             )  # fmt: skip
             store.write(minutes, trained, key)
         runs.append(HorizonRun(minutes, trained, cut, resumed))
@@ -100,10 +103,6 @@ def train_model(
     parts = _parts(source, folder.name, runs, options, dataset_sha256, sample)
     manifest = write_model(folder, parts, [booster for run in runs for booster in _boosters(run)])
     return TrainedModel(manifest, tuple(runs))
-
-
-def _within(label: str, say: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda text: say(f"{label}: {text}")
 
 
 def cut_for(source: DatasetSource, rows: Rows, minutes: int, options: Options) -> Cut:

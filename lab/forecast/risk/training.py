@@ -27,6 +27,7 @@ from lab.forecast.risk.boosting import (
 from lab.forecast.risk.calibration import Curve, fit_curve
 from lab.forecast.risk.drift import Quantiles, quantiles_of
 from lab.forecast.risk.folds import (
+    FOLDS,
     MEAN,
     Fold,
     OutOfFold,
@@ -89,6 +90,12 @@ class _Pool:
         weights = self.weight[kept] * np.where(label == 1, 1.0, 1.0 / rate)
         learning = Learning(self.matrix[kept], label, self.rows.job[kept], weights, self.groups)
         return learning, rate * self.rate
+
+
+def steps_of(options: Options) -> int:
+    """Return how many times `train_horizon` says what it does, at most."""
+    members = len(options.members)
+    return 2 + members * (FOLDS + 1)
 
 
 def train_horizon(

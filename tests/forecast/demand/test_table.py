@@ -47,7 +47,7 @@ def options() -> DemandOptions:
 @pytest.fixture(scope="module")
 def demand_run(folder: Path, options: DemandOptions) -> DemandRun:
     """Return one run."""
-    return run_demand(folder, options, lambda text: None)
+    return run_demand(folder, options, lambda text, share: None)
 
 
 @pytest.fixture(scope="module")
@@ -158,7 +158,7 @@ def test_equal_runs_write_equal_bytes(
     folder: Path, options: DemandOptions, demand_run: DemandRun, tmp_path: Path
 ) -> None:
     """Two runs give the same model directory and the same report, byte for byte."""
-    again = run_demand(folder, options, lambda text: None)
+    again = run_demand(folder, options, lambda text, share: None)
     for name, one in (("a", demand_run), ("b", again)):
         one.model.write(tmp_path / name)
     first, second = (
@@ -238,7 +238,7 @@ def test_bad_options_are_one_line(
 def test_a_run_refuses_a_folder_without_series(tmp_path: Path, options: DemandOptions) -> None:
     """A folder that holds none of the files is refused by name."""
     with pytest.raises(InputError, match="it holds none of"):
-        run_demand(tmp_path, options, lambda text: None)
+        run_demand(tmp_path, options, lambda text, share: None)
 
 
 def test_parts_of_nothing_are_empty(jobs: tuple[Family, Origins]) -> None:
