@@ -21,11 +21,12 @@ from rich.terminal_theme import MONOKAI
 
 from foresail.explain import read_record
 from foresail.explanation import screen
+from foresail.html_page import write_page
 from foresail.log_source import RecordingSource
 from foresail.settings import StackSettings, resolve
 from foresail.stack.virtual import run_virtual_stack
 from foresail.timeline import read_history
-from foresail.timeline.html import write_page
+from foresail.timeline.html import page_of
 from foresail.timeline.terminal import incident_view
 from projections.incidents.chain import incidents
 from projections.incidents.incident import Incident
@@ -140,7 +141,7 @@ def main() -> int:
         (DOCS / "explain.svg").write_text(explain_screen(play(EXPLAINED, folder)), encoding="utf-8")
         recording = play(TOLD, folder)
         (DOCS / "timeline.svg").write_text(timeline_screen(recording), encoding="utf-8")
-        write_page(newest_incident(recording), folder / "page.html")
+        write_page(folder / "page.html", page_of(newest_incident(recording)))
         photograph(folder / "page.html", DOCS / "timeline.png")
     return 0
 

@@ -9,12 +9,15 @@ from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
+from foresail.diff_page import diff_page
 from foresail.flags import seconds
+from foresail.html_page import write_page
 from foresail.output import console, print_json
+from foresail.progress import reading
 from foresail.verbs import Verb
 from lab.rerun.diff import Diff, diff
 from lab.rerun.what_if import WINDOW_SECONDS
-from projections.figures import number, signed_text
+from projections.figures import cell, number, signed_text
 from projections.policy_totals import comparison_rows
 
 VERB = Verb(190, "compare two recordings cycle by cycle")
@@ -33,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DURATION",
         help="an action undone within this cluster time counts as churn (15m)",
     )
+    parser.add_argument(
+        "--html", metavar="FILE", help="write one page with a picture; it needs nothing else"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -45,7 +51,11 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     for name in (arguments.a, arguments.b):
         if not Path(name).is_file():
             raise InputError("FILE", name, "give a recording that exists")
-    found = diff(Path(arguments.a), Path(arguments.b), arguments.window)
+    a, b = Path(arguments.a), Path(arguments.b)
+    with reading(a, "comparing", b) as on_message:
+        found = diff(a, b, arguments.window, on_message=on_message)
+    if arguments.html is not None:
+        write_page(Path(arguments.html), diff_page(found))
     if arguments.json:
         print_json(found.as_json())
     else:
@@ -75,7 +85,7 @@ def _print(found: Diff) -> None:
         for name in ("setting", "A", "B"):
             settings.add_column(name)
         for row in found.settings[:SHOWN]:
-            settings.add_row(*(str(one) for one in row))
+            settings.add_row(*(cell(value) for value in row))
         out.print(settings)
     table = Table(box=None)
     for name in ("figure", "A", "B", "difference"):

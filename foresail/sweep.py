@@ -14,15 +14,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
+from foresail.html_page import write_page
 from foresail.output import console, print_json
+from foresail.progress import doing_stages
 from foresail.stack.preflight import check_writable
+from foresail.sweep_page import SweepResult, sweep_page
 from foresail.verbs import Verb
 from foresail.what_if import add_changes, changes_of
 from lab.rerun.sweep import Sweep, pareto, read_parameter, run
@@ -67,7 +68,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="FILE", help="results, one line a point (FILE.sweep.jsonl)"
     )
-    parser.add_argument("--svg", metavar="FILE", help="plot the Pareto front")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write one page with the picture and every point"
+    )
+    parser.add_argument(
+        "--svg", metavar="FILE", help="plot the Pareto front as a file for documents"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -99,6 +105,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     if arguments.svg is not None and usable:
         plot = import_module("lab.rerun.sweep_plot")  # matplotlib takes a second to load
         plot.write_svg(Path(arguments.svg), usable, front, across, up, f"{path.name} (open-loop)")
+    if arguments.html is not None:
+        result = SweepResult(path.name, found, usable, front, (across, up), FIGURES)
+        write_page(Path(arguments.html), sweep_page(result))
     if arguments.json:
         print_json({"loop": OPEN_LOOP, "rows": found, "front": [row["point"] for row in front]})
     else:
@@ -121,13 +130,11 @@ def _goals(text: str) -> tuple[str, str]:
 def _computed(sweep: Sweep, results: Path, workers: int) -> list[Row]:
     """Return every point's figures, with progress for those who look."""
     found: list[Row] = []
-    stderr = Console(stderr=True)
-    with Progress(console=stderr, transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("sweeping", total=len(sweep.points))
+    with doing_stages("sweeping") as advance:
         try:
             for row, _ in run(sweep, results, workers):
                 found.append(row)
-                progress.update(task, advance=1)
+                advance("sweeping", len(found), len(sweep.points))
         except KeyboardInterrupt:
             kept = f"kept {len(found)} of {len(sweep.points)} points in {results}; "
             sys.stderr.write(f"{kept}the same command goes on from there\n")
@@ -156,5 +163,10 @@ def _print(
         figures = (number(row[name]) for name in FIGURES)
         table.add_row(*values, *figures, "o" if row in front else "")
     out.print(table)
-    if usable:
+    if _tells_something(usable, goals):
         out.print(drawn(usable, front, *goals), markup=False)
+
+
+def _tells_something(usable: Sequence[Row], goals: tuple[str, str]) -> bool:
+    """Return whether a plot has more than a line to show: both figures differ between points."""
+    return all(len({row[name] for row in usable}) > 1 for name in goals)

@@ -11,10 +11,11 @@ from rich.table import Table
 from bus.errors import InputError
 from bus.exit_codes import ExitCode, verdict
 from foresail.flags import seconds
+from foresail.html_page import write_page
 from foresail.output import console, print_json
 from foresail.progress import reading
 from foresail.verbs import Verb
-from foresail.what_if_page import write_page
+from foresail.what_if_page import what_if_page
 from lab.rerun.assertion import read_assertion
 from lab.rerun.changes import (
     Changes,
@@ -66,7 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="EXPRESSION",
         help="exit with 1 unless it holds, e.g. 'churn <= baseline and reward >= baseline'",
     )
-    parser.add_argument("--html", metavar="FILE", help="write a page that needs nothing else")
+    parser.add_argument(
+        "--html", metavar="FILE", help="write one page with a picture; it needs nothing else"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -117,7 +120,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     )
     checked = assertions_of(result, arguments.assertions)
     if arguments.html is not None:
-        write_page(Path(arguments.html), result, checked)
+        write_page(Path(arguments.html), what_if_page(result, checked))
     if arguments.json:
         print_json({**result.as_json(), "assertions": checked})
     else:

@@ -14,10 +14,12 @@ from bus.errors import InputError
 from bus.events import read_events
 from bus.exit_codes import ExitCode
 from foresail.flags import add_partial, seconds
+from foresail.html_page import write_page
 from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import page, print_json
+from foresail.progress import reading_source
 from foresail.remote import add_remote, remote_of
-from foresail.timeline.html import write_page
+from foresail.timeline.html import page_of
 from foresail.timeline.terminal import incident_view, list_view
 from foresail.verbs import Verb
 from projections.incidents.chain import incidents
@@ -63,9 +65,10 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     Raises:
         InputError: there is no such incident.
     """
-    async with open_source(
-        arguments.recording, Path(arguments.state), remote_of(arguments)
-    ) as source:
+    async with (
+        open_source(arguments.recording, Path(arguments.state), remote_of(arguments)) as source,
+        reading_source(source, "reading the log"),
+    ):
         history = await read_history(source, arguments.since)
     code = reading_verdict(
         source, nothing_compared=history.first_seconds is None, partial=arguments.partial
@@ -82,7 +85,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         return code
     chosen = choose(known, arguments.incident, arguments.place)
     if arguments.html is not None:
-        write_page(chosen, Path(arguments.html))
+        write_page(Path(arguments.html), page_of(chosen))
     if arguments.json:
         print_json(chosen.model_dump(mode="json"))
     else:

@@ -6,30 +6,13 @@ from __future__ import annotations
 
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 
-from bus.errors import InputError
 from foresail.timeline.drawing import drawing
-from foresail.timeline.terminal import TITLES, clock, end_of, lag, lag_words, lasted, lead, places
+from foresail.timeline.terminal import TITLES, end_of, lag, lag_words, lasted, lead, places
 from projections.incidents.executions import EXECUTED
 from projections.incidents.incident import Incident, Lane, Step
-
-
-def write_page(incident: Incident, path: Path) -> None:
-    """Write the page, whole or not at all.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        partial.write_text(page_of(incident), encoding="utf-8")
-        partial.replace(path)
-    except OSError as error:
-        raise InputError(
-            "--html", path, f"name a file that can be written ({error.strerror})"
-        ) from error
+from projections.times import clock, cluster_clock
 
 
 def page_of(incident: Incident) -> str:
@@ -37,7 +20,7 @@ def page_of(incident: Incident) -> str:
     template = files("foresail.timeline").joinpath("page.html").read_text(encoding="utf-8")
     title = f"incident {incident.number}: {TITLES[incident.kind]}"
     state = "over" if incident.end_seconds is not None else "still going on"
-    when = f"{clock(incident.begin_seconds)} to {clock(end_of(incident))} cluster time, {state}"
+    when = f"{clock(incident.begin_seconds)} to {cluster_clock(end_of(incident))}, {state}"
     return Template(template).substitute(
         title=escape(title),
         heading=escape(title[0].upper() + title[1:]),

@@ -6,14 +6,15 @@ length.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from bus.events import event_of
-from bus.recording import open_recording
+from bus.port import StoredMessage
+from bus.recording import Recording, open_recording
 from lab.rerun.what_if import CLASSES, LISTED, WINDOW_SECONDS, DecisionChange, change_between
 from projections.policy_totals import PolicyTotals
 from schemas.decision import Decision
@@ -50,6 +51,8 @@ class Diff:
     """Settings of the headers that differ."""
     classes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CLASSES, 0))
     listed: list[DecisionChange] = field(default_factory=list)
+    cycles: tuple[int, int] = (0, 0)
+    """The first and the last cycle that both decided."""
 
     @property
     def same(self) -> bool:
@@ -97,8 +100,20 @@ class Diff:
         }
 
 
-def diff(a: Path, b: Path, window_seconds: float = WINDOW_SECONDS) -> Diff:
+def diff(
+    a: Path,
+    b: Path,
+    window_seconds: float = WINDOW_SECONDS,
+    *,
+    on_message: Callable[[StoredMessage], None] | None = None,
+) -> Diff:
     """Compare two recordings' decisions and rewards.
+
+    Args:
+        a: a recording.
+        b: another one.
+        window_seconds: an action undone within so much cluster time counts as churn.
+        on_message: called with every message of both, for progress.
 
     Raises:
         InputError: one of them cannot be read.
@@ -115,7 +130,11 @@ def diff(a: Path, b: Path, window_seconds: float = WINDOW_SECONDS) -> Diff:
     found = Diff((sides[0], sides[1]), _settings(first.header, second.header))
     open_a: dict[int, Decision] = {}
     open_b: dict[int, Decision] = {}
-    for left, right in zip_longest(_decisions(first, sides[0]), _decisions(second, sides[1])):
+    decisions = (
+        _decisions(recording, side, on_message)
+        for recording, side in zip((first, second), sides, strict=True)
+    )
+    for left, right in zip_longest(*decisions):
         for one, mine, theirs in ((left, open_a, open_b), (right, open_b, open_a)):
             if one is None:
                 continue
@@ -138,14 +157,20 @@ def diff(a: Path, b: Path, window_seconds: float = WINDOW_SECONDS) -> Diff:
 def _add(found: Diff, decision: Decision, other: Decision) -> None:
     change = change_between(0, decision, other)
     found.classes["same" if change is None else change.kind] += 1
+    first, last = found.cycles if found.compared > 1 else (one.cycle, one.cycle)
+    found.cycles = (min(first, one.cycle), max(last, one.cycle))
     if change is not None and len(found.listed) < LISTED:
         found.listed.append(change)
 
 
-def _decisions(recording: Any, side: Side) -> Iterator[Decision]:
+def _decisions(
+    recording: Recording, side: Side, on_message: Callable[[StoredMessage], None] | None
+) -> Iterator[Decision]:
     """Yield decisions in order; everything counted is counted on the way."""
     for message in recording:
         side.events += 1
+        if on_message is not None:
+            on_message(message)
         if attributes_of(message.headers).get("type") not in COUNTED:
             continue
         try:

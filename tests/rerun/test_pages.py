@@ -1,0 +1,91 @@
+"""Pages of what-if, sweep and diff: one file each, with a picture, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from foresail.__main__ import main
+from foresail.decision_strip import decision_strip
+from foresail.sweep import _tells_something
+from lab.rerun.what_if import DecisionChange
+
+PAGES = {
+    "what-if": ("what-if", "{run}", "--set", "agents.efficiency.sleep=0.02"),
+    "sweep": ("sweep", "{run}", "--param", "agents.efficiency.sleep=0.05,0.12,0.3", "--jobs", "1"),
+    "diff": ("diff", "{run}", "{other}"),
+}
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record the folder's run again with another seed, so that decisions part."""
+    path = tmp_path_factory.mktemp("other") / "other.fslog"
+    flags = "--virtual-time --for 200s --nodes 12 --seed 4 --exercise --speed 2 --interval 5 --json"
+    assert 0 == main(["up", *flags.split(), "--record", str(path)])
+    return path
+
+
+def written(verb: str, recorded: Path, other: Path, tmp_path: Path) -> str:
+    """Run a verb with `--html` and return its page."""
+    page = tmp_path / "page.html"
+    words = [word.format(run=recorded, other=other) for word in PAGES[verb]]
+    if verb == "sweep":
+        words += ["--out", str(tmp_path / "points.jsonl")]
+    main([*words, "--html", str(page)])
+    return page.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", PAGES)
+def test_a_page_has_its_picture_and_its_numbers(
+    verb: str, recorded: Path, other: Path, tmp_path: Path
+) -> None:
+    """Drawn in the page itself; the result stands in it as JSON; a second run replaces it."""
+    text = written(verb, recorded, other, tmp_path)
+    assert "<svg" in text
+    assert "<title>" in text.partition("<svg")[2]
+    assert not re.findall(r"(?:src|href)=", text)
+    result = re.search(r'<script type="application/json" id="result">(.*)</script>', text)
+    assert result is not None
+    assert json.loads(result[1])
+    assert written(verb, recorded, other, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_page_that_cannot_be_written_is_one_line(
+    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Field, value and remedy."""
+    page = tmp_path / "nowhere" / "page.html"
+    assert main(["diff", str(recorded), str(recorded), "--html", str(page)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--html" in line
+    assert "name a file that can be written" in line
+
+
+def change(cycle: int, kind: str) -> DecisionChange:
+    """Return a differing decision."""
+    return DecisionChange(cycle, cycle, 0.0, kind, "<a>", "b", "why a", "why b")
+
+
+def test_a_strip_has_a_mark_for_each_cycle_in_the_lane_of_its_kind() -> None:
+    """Left to right by cycle, with both decisions in its text; no lane for what did not happen."""
+    picture = decision_strip([change(5, "changed"), change(90, "vanished")], 1, 100)
+    places = [float(x) for x in re.findall(r'<rect x="([0-9.]+)"', picture)]
+    assert len(places) == 2
+    assert 90 < places[0] < places[1] < 1080
+    assert "1 changed" in picture
+    assert "appeared" not in picture
+    assert "cycle 5, changed: &lt;a&gt; / b" in picture
+    assert decision_strip([], 1, 100) == ""
+
+
+def test_the_terminal_plots_only_what_is_more_than_a_line() -> None:
+    """Where one of the two figures is the same everywhere, the table has said it all."""
+    rows = [{"churn": 1, "reward": 2.0}, {"churn": 1, "reward": 3.0}]
+    assert not _tells_something(rows, ("churn", "reward"))
+    assert _tells_something([*rows, {"churn": 2, "reward": 3.0}], ("churn", "reward"))
