@@ -62,7 +62,7 @@ def _heading(decision: Decision, record: CycleRecord) -> list[Text]:
     assert record.decision is not None
     time = record.decision.time[:19].replace("T", " ")
     title = Text(f"cycle {decision.cycle}  {aimed(decision.action)}", style="bold")
-    title.append(f"   {time} cluster time, seq {record.decision.seq}", style="dim")
+    title.append(f"   all in {CLUSTER}: {time}, seq {record.decision.seq}", style="dim")
     reason = f" [{decision.reason}]" if decision.reason is not None else ""
     repeat = f"; {decision.repeat_count} times in a row" if decision.repeat_count > 1 else ""
     closing = (
@@ -92,7 +92,7 @@ def _deeper(record: CycleRecord, recording: str) -> Section:
     command = f"foresail tap --cycle {record.cycle} --json{where}"
     lines = [
         Text(seqs),
-        Text(f"all of it: {command}   (ages and lags here are {CLUSTER})", style="dim"),
+        Text(f"all of it: {command}", style="dim"),
     ]
     if record.unreadable:
         text = f"this version cannot read {_ranges(record.unreadable)}"

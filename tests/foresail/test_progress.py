@@ -68,7 +68,7 @@ READERS = {
     "recording redact run.fslog redacted.fslog": "redacting run.fslog",
     "recording to-parquet run.fslog tables": "reading run.fslog",
     "explain last --recording run.fslog": "reading the log",
-    "explain node node-0 --recording run.fslog": "reading the log",
+    "explain node openb-node-0000 --recording run.fslog": "reading the log",
     "timeline --list --recording run.fslog": "reading the log",
     "verify run.fslog": "verifying run.fslog",
     "sweep run.fslog --param agents.safety.replicate=0.8,0.9 --jobs 1": "sweeping",

@@ -37,7 +37,7 @@ def test_a_hold_says_since_when_and_why() -> None:
     """From the command that began it until resume."""
     held = after(command(Command.PAUSE, 7.0, text="lunch"), command(Command.PAUSE, 9.0))
     assert held.hold == "pause"
-    assert held.hold_text().startswith("PAUSED since 2026-01-01 00:00:07 UTC (lunch)")
+    assert held.hold_text().startswith("PAUSED since 2026-01-01 00:00:07 UTC wall time (lunch)")
     assert operating_after(held, command(Command.RESUME)).hold == ""
 
 

@@ -14,7 +14,7 @@ from foresail.sweep import _tells_something
 from lab.rerun.what_if import DecisionChange
 
 PAGES = {
-    "what-if": ("what-if", "{run}", "--set", "agents.efficiency.sleep=0.02"),
+    "what-if": ("what-if", "{run}", "--set", "agents.efficiency.sleep=0.25"),
     "sweep": ("sweep", "{run}", "--param", "agents.efficiency.sleep=0.05,0.12,0.3", "--jobs", "1"),
     "diff": ("diff", "{run}", "{other}"),
 }

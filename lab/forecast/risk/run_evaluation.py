@@ -61,8 +61,7 @@ def evaluate_model(
         subject = _subject(model, store, minutes, same)
         figures = evaluate_horizon(
             source, read_rows(source, minutes), past, subject,
-            _scored(part),
-            splits,
+            _scored(part), splits,
         )  # fmt: skip
         reports.append(
             HorizonReport(
