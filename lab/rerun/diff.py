@@ -157,8 +157,8 @@ def diff(
 def _add(found: Diff, decision: Decision, other: Decision) -> None:
     change = change_between(0, decision, other)
     found.classes["same" if change is None else change.kind] += 1
-    first, last = found.cycles if found.compared > 1 else (one.cycle, one.cycle)
-    found.cycles = (min(first, one.cycle), max(last, one.cycle))
+    first, last = found.cycles if found.compared > 1 else (decision.cycle, decision.cycle)
+    found.cycles = (min(first, decision.cycle), max(last, decision.cycle))
     if change is not None and len(found.listed) < LISTED:
         found.listed.append(change)
 

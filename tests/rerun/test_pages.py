@@ -29,10 +29,10 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def written(verb: str, recorded: Path, other: Path, tmp_path: Path) -> str:
+def written(verb: str, recorded_run: Path, other: Path, tmp_path: Path) -> str:
     """Run a verb with `--html` and return its page."""
     page = tmp_path / "page.html"
-    words = [word.format(run=recorded, other=other) for word in PAGES[verb]]
+    words = [word.format(run=recorded_run, other=other) for word in PAGES[verb]]
     if verb == "sweep":
         words += ["--out", str(tmp_path / "points.jsonl")]
     main([*words, "--html", str(page)])
@@ -42,26 +42,26 @@ def written(verb: str, recorded: Path, other: Path, tmp_path: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", PAGES)
 def test_a_page_has_its_picture_and_its_numbers(
-    verb: str, recorded: Path, other: Path, tmp_path: Path
+    verb: str, recorded_run: Path, other: Path, tmp_path: Path
 ) -> None:
     """Drawn in the page itself; the result stands in it as JSON; a second run replaces it."""
-    text = written(verb, recorded, other, tmp_path)
+    text = written(verb, recorded_run, other, tmp_path)
     assert "<svg" in text
     assert "<title>" in text.partition("<svg")[2]
     assert not re.findall(r"(?:src|href)=", text)
     result = re.search(r'<script type="application/json" id="result">(.*)</script>', text)
     assert result is not None
     assert json.loads(result[1])
-    assert written(verb, recorded, other, tmp_path)
+    assert written(verb, recorded_run, other, tmp_path)
 
 
 @pytest.mark.slow
 def test_a_page_that_cannot_be_written_is_one_line(
-    recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recorded_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Field, value and remedy."""
     page = tmp_path / "nowhere" / "page.html"
-    assert main(["diff", str(recorded), str(recorded), "--html", str(page)]) == 2
+    assert main(["diff", str(recorded_run), str(recorded_run), "--html", str(page)]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "--html" in line
     assert "name a file that can be written" in line
