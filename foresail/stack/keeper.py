@@ -184,7 +184,7 @@ class Keeper:
                 continue
             detector.observe(ROUND_SECONDS + ASK_SECONDS, self._clock.monotonic() - began, report)
             if detector.frozen:
-                why = f"frozen: no sign of life for {detector.seconds:.1f} s; killed"
+                why = f"frozen: no sign of life for {duration(detector.seconds)}; killed"
                 if self.kill(process.name, why):
                     self._on_frozen(process.name, why)
                 pid = 0
