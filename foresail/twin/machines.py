@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
+from projections.figures import number
 from twin.config.provisioning import MachineType, ProvisioningConfig
 from twin.machines.public_shapes import public_shapes
 from twin.machines.reading import read_machines
@@ -61,13 +62,13 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
 def _row(machine: MachineType) -> tuple[str, ...]:
     return (
         machine.name,
-        f"{machine.cpu_millicores / 1000:g}",
-        f"{machine.memory_bytes / GIB:g}",
+        number(machine.cpu_millicores / 1000),
+        number(machine.memory_bytes / GIB),
         str(machine.gpus),
-        f"{machine.price_per_hour:.4f}",
-        f"{machine.spot_price_per_hour:.4f}" if machine.spot_price_per_hour else "-",
-        f"{machine.boot_median_seconds:g}",
-        f"{machine.idle_watts:g}",
-        f"{machine.full_watts:g}",
+        number(machine.price_per_hour),
+        number(machine.spot_price_per_hour) if machine.spot_price_per_hour else "-",
+        number(machine.boot_median_seconds),
+        number(machine.idle_watts),
+        number(machine.full_watts),
         machine.source,
     )
