@@ -132,6 +132,7 @@ def _settings(
         "virtual_time": True,
         "record": str(record),
         "scenario": None,
+        "start_time": None,
         "kubeconfig": None,
     }
     given = {name: dict(recorded.get(name, {})) for name in GROUPS}

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import AwareDatetime, Field, model_validator
 
 from schemas.model import DataModel
 from twin.config.provisioning import Provisioner
@@ -70,6 +70,10 @@ class RunSettings(DataModel):
     """Who adds and removes machines of the simulated cluster (docs/twin/machines.md)."""
     machines: str | None = None
     """File of machines that can be rented, node groups, and what the cloud grants; unset: the built-in table."""
+
+    start_time: AwareDatetime | None = None
+    """Cluster time at the start of the simulated cluster, such as 2026-01-01T00:00:00Z; unset: now, and
+    2026-01-01T00:00:00Z with virtual time. What was chosen is in the log."""
 
     @model_validator(mode="after")
     def _check_combination(self) -> RunSettings:

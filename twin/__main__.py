@@ -14,6 +14,7 @@ import resource
 import socket
 import sys
 from contextlib import suppress
+from functools import partial
 
 import uvicorn
 
@@ -26,7 +27,13 @@ from bus.metrics import ProcessMetrics
 from twin.api.certificates import Credentials, prepare
 from twin.api.connections import MOST_CONNECTIONS, MOST_HANDSHAKES, create_server
 from twin.api.discovery import VERSION
-from twin.api.journal import MARK_SECONDS, Journal, JournalUnwritable, WorldKey
+from twin.api.journal import (
+    MARK_SECONDS,
+    Journal,
+    JournalUnwritable,
+    WorldKey,
+    recorded_start,
+)
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
 from twin.config import TwinConfig
@@ -55,6 +62,7 @@ def main() -> int:
         die_with_parent(int(parent))
     try:
         settings = read_settings(sys.argv[1:])
+        settings = with_start(settings, SystemClock())
         check_folder(settings)
         address_from(os.environ)
         engine, journal = open_world(settings)
@@ -74,12 +82,29 @@ def main() -> int:
     return 0
 
 
+def with_start(settings: TwinSettings, clock: Clock) -> TwinSettings:
+    """Fill in when the cluster's time starts: as its journal says, or at the wall clock's whole
+    second. What is chosen is written into the journal, so a restart has the same.
+    """
+    if settings.start_time_seconds is not None:
+        return settings
+    recorded = None if settings.journal is None else recorded_start(settings.journal)
+    start = float(clock.wall_ns() // 1_000_000_000) if recorded is None else recorded
+    return settings.model_copy(update={"start_time_seconds": start})
+
+
+def start_of(settings: TwinSettings) -> float:
+    """Return when the cluster's time starts, which `with_start` has filled in."""
+    assert settings.start_time_seconds is not None, "see with_start"
+    return settings.start_time_seconds
+
+
 def open_world(settings: TwinSettings) -> tuple[Engine, Journal | None]:
     """Build the cluster, or bring it to where its journal ends; raises InputError."""
     if settings.journal is None:
         return build_engine(settings), None
-    began = settings.start_time_seconds
-    return resume(settings.journal, world_of(settings), began, lambda: build_engine(settings))
+    build = partial(build_engine, settings)
+    return resume(settings.journal, world_of(settings), start_of(settings), build)
 
 
 def world_of(settings: TwinSettings) -> WorldKey:
@@ -88,7 +113,7 @@ def world_of(settings: TwinSettings) -> WorldKey:
         settings.seed,
         settings.nodes,
         settings.workload,
-        settings.start_time_seconds,
+        start_of(settings),
         settings.scenario,
         provisioning_of(settings.provisioner, settings.machines),
     )
@@ -99,7 +124,7 @@ def build_engine(settings: TwinSettings) -> Engine:
     scenario = None if settings.scenario is None else read_scenario(settings.scenario)
     workload = open_workload(settings.workload, nodes=settings.nodes, seed=settings.seed)
     provisioning = provisioning_of(settings.provisioner, settings.machines)
-    config = TwinConfig(start_time=settings.start_time_seconds, provisioning=provisioning)
+    config = TwinConfig(start_time=start_of(settings), provisioning=provisioning)
     engine = Engine(config, settings.seed)
     engine.add_nodes(workload.nodes)
     engine.load(workload.arrivals)

@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bus.errors import ConfigError
-from twin.config import START_2026
 from twin.config.provisioning import Provisioner, ProvisioningConfig
 from twin.machines.reading import read_machines
 
@@ -45,8 +44,8 @@ class TwinSettings(BaseModel):
     """File that keeps API writes and time, so that a restarted twin continues its world; none: it
     ends with the process.
     """
-    start_time_seconds: float = START_2026
-    """Cluster time at the start, seconds since the Unix epoch."""
+    start_time_seconds: float | None = None
+    """Cluster time at the start, seconds since the Unix epoch; none: that of the journal, or now."""
 
 
 def read_settings(arguments: list[str]) -> TwinSettings:
@@ -62,7 +61,10 @@ def read_settings(arguments: list[str]) -> TwinSettings:
         if name != "start_time_seconds":
             parser.add_argument(f"--{name.replace('_', '-')}", default=None, help=field.description)
     parser.add_argument(
-        "--start-time", default=None, metavar="RFC3339", help="cluster time at the start"
+        "--start-time",
+        default=None,
+        metavar="RFC3339",
+        help="cluster time at the start (default: the journal's, or now)",
     )
     given = {
         name: value

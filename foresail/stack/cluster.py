@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+from bus.clock import Clock
 from foresail.dependent_settings import fill_dependent, mode_of
 from foresail.settings import StackSettings
 from foresail.stack.keeper import Keeper
@@ -36,6 +38,14 @@ class Plant:
         """Return the settings with the cluster's mode and speed filled in."""
         run = settings.run.model_copy(update={"mode": self.mode, "speed": self.speed})
         return fill_dependent(settings.model_copy(update={"run": run}))
+
+
+def with_start(settings: StackSettings, clock: Clock) -> StackSettings:
+    """Fill in when the simulated cluster's time starts: now, to the second, unless it was given."""
+    if settings.run.kubeconfig or settings.run.start_time is not None:
+        return settings
+    now = datetime.fromtimestamp(clock.wall_ns() // 1_000_000_000, UTC)
+    return settings.model_copy(update={"run": settings.run.model_copy(update={"start_time": now})})
 
 
 async def start_plant(

@@ -24,7 +24,7 @@ from bus.recording import RecordingWriter
 from foresail import stopping
 from foresail.output import console, print_error
 from foresail.settings import StackSettings
-from foresail.stack.cluster import Plant, start_plant
+from foresail.stack.cluster import Plant, start_plant, with_start
 from foresail.stack.disk_space import restart_when_disk_has_room
 from foresail.stack.health_ports import with_health_ports
 from foresail.stack.keeper import Keeper
@@ -147,6 +147,7 @@ async def _bring_up(
         if not quiet:
             console().print(text, markup=False)
 
+    settings = with_start(settings, clock)
     incarnation = state.new_incarnation()
     folder = state.incarnation(incarnation)
     workload = (

@@ -118,6 +118,7 @@ class TwinProcess:
             "--scenario": run.scenario or "",
             "--provisioner": "" if run.provisioner == "none" else run.provisioner,
             "--machines": run.machines or "",
+            "--start-time": "" if run.start_time is None else run.start_time.isoformat(),
             **self._options,
         }
         words = [word for option in options.items() if option[1] for word in option]

@@ -20,6 +20,7 @@ from bus.virtual_loop import run_virtual
 from foresail.dependent_settings import fill_dependent, mode_of
 from foresail.output import console
 from foresail.progress import Advance, instead_of_log_lines
+from foresail.run_settings import RunSettings
 from foresail.settings import StackSettings
 from foresail.stack.in_process import service, service_names
 from foresail.stack.provisioning import provisioning_of
@@ -30,7 +31,7 @@ from foresail.stack.workload import ChosenWorkload, choose_workload
 from schemas.identity import Origin
 from schemas.outcome import Mode
 from services.cluster import TwinTransport
-from twin.config import TwinConfig
+from twin.config import START_2026, TwinConfig
 from twin.faults import read_scenario
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
@@ -129,7 +130,7 @@ def _services(
         seed=settings.run.seed,
         speed=workload.speed,
         clock=clock,
-        config=TwinConfig(provisioning=provisioning_of(settings.run)),
+        config=_twin_config(settings.run),
     )
     if settings.run.scenario is not None:
         twin.engine.faults.play(read_scenario(Path(settings.run.scenario)))
@@ -138,6 +139,12 @@ def _services(
         name: service(name, settings, MemoryBus(log, origin.cluster), clock, origin, transport)
         for name in service_names(settings)
     }
+
+
+def _twin_config(run: RunSettings) -> TwinConfig:
+    """Return the simulated cluster's settings; its time starts at the fixed moment unless told."""
+    start = START_2026 if run.start_time is None else run.start_time.timestamp()
+    return TwinConfig(start_time=start, provisioning=provisioning_of(run))
 
 
 async def _for_seconds(seconds: float, tasks: dict[str, asyncio.Task[None]]) -> None:

@@ -32,6 +32,7 @@ from twin.engine import Engine
 from twin.faults import read_scenario
 
 FORMAT = 1
+_MOST_HEAD_BYTES = 65_536
 MARK_SECONDS = 0.5
 """Wall seconds that a time mark reaches ahead; a restart skips at most so much."""
 
@@ -249,6 +250,18 @@ def _advance(engine: Engine, until: float) -> None:
 def _request(line: dict[str, Any]) -> Request:
     headers = {"content-type": line["c"], "accept": JSON}
     return Request(line["m"], line["p"], line["q"], headers, base64.b64decode(line["b"]))
+
+
+def recorded_start(path: Path) -> float | None:
+    """Return when the cluster's time starts in a journal, seconds since the Unix epoch; None where
+    no journal says it.
+    """
+    try:
+        with path.open("rb") as file:
+            head = json.loads(file.readline(_MOST_HEAD_BYTES))
+        return float(head["start_time_seconds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # opening the journal says what is wrong with it
 
 
 def _whole_lines(path: Path) -> int:

@@ -1,7 +1,8 @@
 """What a pod does once it runs: its mean usage, its work, and how it ends.
 
 Workload arrivals write this as annotations on the pod, so that it is visible and travels through
-Deployments and Jobs; a pod without them gets the defaults of the settings.
+Deployments and Jobs. Where a pod has none, its command says how long it runs if that can be read
+(`commands.py`); otherwise it gets the defaults of the settings.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from twin.behaviour.commands import course_of
 from twin.config import TwinConfig
 from twin.records import PodRecord
 from twin.workloads.arrival import UsageWindow, windows_from_text
@@ -48,18 +50,26 @@ def read_work(pod: PodRecord, config: TwinConfig) -> PodWork:
     if USAGE_WINDOWS in notes and (windows := read_windows(pod)):
         first = windows[0].seconds
         cpu, memory = mean_usage(pod, windows[0])
-    ends = shape.restart_policy != "Always"
+    course = course_of(shape)
+    if course is not None:
+        lasts = course.seconds
+    else:
+        lasts = math.inf if shape.restart_policy == "Always" else config.task_seconds
     return PodWork(
         cpu_mean_millicores=cpu,
         memory_mean_bytes=memory,
-        work_seconds=_number(notes, WORK_SECONDS, config.task_seconds if ends else math.inf),
+        work_seconds=_number(notes, WORK_SECONDS, lasts),
         window_seconds=first,
     )
 
 
 def exit_code_of(pod: PodRecord) -> int:
     """Return the code with which the work of `pod` ends."""
-    return 1 if pod.annotations.get(OUTCOME) == "fail" else 0
+    outcome = pod.annotations.get(OUTCOME)
+    if outcome is not None or WORK_SECONDS in pod.annotations:
+        return 1 if outcome == "fail" else 0
+    course = course_of(pod.shape)
+    return 0 if course is None else course.code
 
 
 def read_windows(pod: PodRecord) -> tuple[UsageWindow, ...]:

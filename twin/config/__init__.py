@@ -17,7 +17,8 @@ class TwinConfig:
     """What can be set about the simulated cluster; seconds are cluster seconds."""
 
     start_time: float = START_2026
-    """Cluster time at the start, unix seconds: 2026-01-01T00:00:00Z, never the wall clock."""
+    """Cluster time at the start, unix seconds: 2026-01-01T00:00:00Z for virtual runs and experiments. A
+    twin in a process of its own starts at the wall clock, and writes that into its journal."""
     scrape_seconds: float = 15.0
     """Metrics Server's resolution in its own manifests; also the step of usage and contention."""
     start_median_seconds: float = 1.6
@@ -74,7 +75,7 @@ class TwinConfig:
     memory_usage_ratio: float = 0.5
     """Mean memory usage of pods that say nothing about it, of their request; our own choice."""
     task_seconds: float = 60.0
-    """Work of Job pods that say nothing about it; our own choice."""
+    """Work of Job pods whose annotation and command say nothing about it; our own choice."""
     node_failures_per_day: float = 0.0
     """Random failures per node and day; off."""
     node_repair_seconds: float = 600.0

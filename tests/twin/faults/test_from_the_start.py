@@ -10,6 +10,7 @@ import pytest
 from bus.errors import ConfigError
 from twin.__main__ import build_engine, main, world_of
 from twin.api.journal import Journal
+from twin.config import START_2026
 from twin.settings import TwinSettings
 
 DEATH = "faults:\n- {fault: node_death, at_seconds: 10, nodes: {names: [node-0000]}}\n"
@@ -18,10 +19,10 @@ DEATH = "faults:\n- {fault: node_death, at_seconds: 10, nodes: {names: [node-000
 def settings(folder: Path, text: str | None) -> TwinSettings:
     """Return the settings of a small twin, with a scenario or without."""
     if text is None:
-        return TwinSettings(nodes=2, workload="idle")
+        return TwinSettings(nodes=2, workload="idle", start_time_seconds=START_2026)
     path = folder / "scenario.yaml"
     path.write_text(text)
-    return TwinSettings(nodes=2, workload="idle", scenario=path)
+    return TwinSettings(nodes=2, workload="idle", scenario=path, start_time_seconds=START_2026)
 
 
 def test_it_is_played_from_the_start(tmp_path: Path) -> None:

@@ -16,13 +16,14 @@ from twin.api.journal import Journal
 from twin.api.messages import Request
 from twin.api.router import Router
 from twin.checkpoint import Checkpoint
+from twin.config import START_2026
 from twin.engine import Engine
 from twin.resuming import CHECKPOINT_SECONDS, Checkpoints, checkpoint_path, resume
 from twin.settings import TwinSettings
 
-SETTINGS = TwinSettings(seed=8, nodes=6, workload="openb")
+SETTINGS = TwinSettings(seed=8, nodes=6, workload="openb", start_time_seconds=START_2026)
 KEY = world_of(SETTINGS)
-BEGAN = SETTINGS.start_time_seconds
+BEGAN = START_2026
 MERGE = "application/merge-patch+json"
 
 

@@ -15,11 +15,12 @@ from twin.api.journal import Journal, JournalUnwritable, WorldKey
 from twin.api.messages import Request
 from twin.api.router import Router
 from twin.api.tokens import Tokens
+from twin.config import START_2026
 from twin.engine import Engine
 from twin.settings import TwinSettings
 
-WORLD = TwinSettings(seed=5, nodes=6, workload="openb")
-KEY = WorldKey.of(WORLD.seed, WORLD.nodes, WORLD.workload, WORLD.start_time_seconds)
+WORLD = TwinSettings(seed=5, nodes=6, workload="openb", start_time_seconds=START_2026)
+KEY = WorldKey.of(WORLD.seed, WORLD.nodes, WORLD.workload, START_2026)
 MERGE = "application/merge-patch+json"
 
 
@@ -117,7 +118,7 @@ def test_a_journal_of_another_world_is_refused(tmp_path: Path, other: dict[str, 
     path = tmp_path / "journal"
     Journal(path, KEY).close()
     changed = WORLD.model_copy(update=other)
-    key = WorldKey.of(changed.seed, changed.nodes, changed.workload, changed.start_time_seconds)
+    key = WorldKey.of(changed.seed, changed.nodes, changed.workload, START_2026)
 
     with pytest.raises(ConfigError, match="another seed"):
         Journal(path, key)
@@ -140,7 +141,7 @@ def test_a_full_disk_ends_the_twin_and_not_its_word(tmp_path: Path) -> None:
 
     for _ in range(2):
         with pytest.raises(JournalUnwritable, match="No space left"):
-            journal.reserve(WORLD.start_time_seconds + 1.0, 0.5)
+            journal.reserve(START_2026 + 1.0, 0.5)
     journal.close()
 
 
