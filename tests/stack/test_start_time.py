@@ -8,7 +8,7 @@ from pathlib import Path
 from bus.clock import ManualClock
 from foresail.settings import StackSettings, resolve
 from foresail.stack.cluster import with_start
-from foresail.stack.run_events import effective
+from foresail.stack.run_events import announced_settings
 from foresail.stack.twin_process import TwinProcess
 from foresail.stack.workload import choose_workload
 
@@ -26,7 +26,7 @@ def test_a_live_stack_starts_now_and_says_so(tmp_path: Path) -> None:
     filled = with_start(settings(workload="idle"), ManualClock(NOW_NS))
 
     assert filled.run.start_time == datetime(2027, 1, 15, 8, tzinfo=UTC)
-    assert effective(filled)["run"]["start_time"] == f"{NOW}Z"
+    assert announced_settings(filled)["run"]["start_time"] == f"{NOW}Z"
     command = TwinProcess(filled, choose_workload(filled.run, tmp_path), tmp_path)._command()
     assert command[command.index("--start-time") + 1] == f"{NOW}+00:00"
 
