@@ -48,6 +48,8 @@ def full_name(names: ObjectNames, kind: ObjectKind, wanted: str, damage: str) ->
     short = {name.rpartition("/")[2] for name in known}
     remedy = remedy_for(wanted, known if "/" in wanted else short)
     if kind is ObjectKind.HPA:
-        remedy += "; an autoscaler is in the log once it has changed something"
+        remedy += (
+            "; logs from before snapshots held autoscalers show one once it has changed something"
+        )
     end = f"; read up to the damage: {damage}" if damage else ""
     raise InputError("NAME", wanted, f"this log knows no such {kind}; {remedy}{end}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -28,6 +29,7 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     return {name: text for name, text in texts.items() if name in model.model_fields}
 
 
+@cache
 def _docstrings(kind: type[BaseModel]) -> dict[str, str]:
     try:
         source = inspect.getsource(kind)

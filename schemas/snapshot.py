@@ -119,6 +119,28 @@ class PodTable(Table):
     deleting: tuple[bool, ...] = ()
 
 
+class AutoscalerState(DataModel):
+    """What a HorizontalPodAutoscaler (autoscaling/v2) wants, between which bounds, and why no more."""
+
+    object: str
+    """`<namespace>/HorizontalPodAutoscaler/<name>`."""
+    workload: str
+    """`<namespace>/<kind>/<name>` that it scales."""
+    min_replicas: Count
+    max_replicas: Count
+    current_replicas: Count
+    """Replicas of the workload when the autoscaler last looked."""
+    desired_replicas: Count
+    active: str = ""
+    """Reason of the condition ScalingActive; of a false one why there is no metric, e.g.
+    `FailedGetResourceMetric`.
+    """
+    limited: str = ""
+    """Reason of the condition ScalingLimited, e.g. `TooManyReplicas` or `DesiredWithinRange`."""
+    able: str = ""
+    """Reason of the condition AbleToScale, e.g. `ReadyForNewScale` or `ScaleDownStabilized`."""
+
+
 class SnapshotNodes(FramedData):
     """Nodes with their allocatable resources, usage and actuator state."""
 
@@ -163,5 +185,7 @@ class SnapshotWorkloads(FramedData):
     """Of the pods omitted, those that are Pending and have no node, by namespace."""
     bare_pods_succeeded: Count
     """Succeeded pods that no Job owns (the baseline counts them as completed tasks)."""
+    autoscalers: tuple[AutoscalerState, ...] = ()
+    """At most 200, by name; empty too where their source did not answer."""
     workloads: WorkloadTable | None
     pods: PodTable | None

@@ -297,6 +297,8 @@ class AutoscalerSpec(KubeStruct, frozen=True):
     """spec of a HorizontalPodAutoscaler."""
 
     scale_target_ref: ScaleTarget = ScaleTarget()
+    min_replicas: int = 1
+    max_replicas: int = 0
 
 
 class AutoscalerStatus(KubeStruct, frozen=True):
@@ -305,6 +307,7 @@ class AutoscalerStatus(KubeStruct, frozen=True):
     current_replicas: int = 0
     desired_replicas: int = 0
     last_scale_time: str | None = None
+    conditions: tuple[Condition, ...] = ()
 
 
 class Autoscaler(KubeStruct, frozen=True):

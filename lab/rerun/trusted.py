@@ -143,7 +143,7 @@ def _fill_fields(
         value = content.get(name, default)
         if value is _MISSING:
             raise KeyError(name)
-        if reader is not None and name not in content:
+        if reader is not None and name not in content and value != ():
             raise NotDirect(name)
         values[name] = value
     return values

@@ -17,6 +17,7 @@ from projections.objects.room import NodeRoom, rooms
 from projections.times import clock
 from schemas.outcome import ExecutionPhase
 from schemas.reaction import ReactionItem, ReactionKind
+from schemas.snapshot import AutoscalerState
 
 QUESTIONS: Mapping[ObjectKind, str] = {
     ObjectKind.POD: "why is it pending?",
@@ -209,11 +210,27 @@ def _placements(history: ObjectHistory, workload: str) -> Facts:
 
 # ---- autoscaler
 
+VALID_METRIC = "ValidMetricFound"
+NO_METRICS = frozenset(
+    (
+        "FailedComputeMetricsReplicas",
+        "FailedGetContainerResourceMetric",
+        "FailedGetExternalMetric",
+        "FailedGetObjectMetric",
+        "FailedGetPodsMetric",
+        "FailedGetResourceMetric",
+        "InvalidMetricSourceType",
+        "InvalidSelector",
+    )
+)
+STABILIZED = frozenset(("ScaleDownStabilized", "ScaleUpStabilized"))
+
 
 def _hpa_sentence(history: ObjectHistory) -> str:
     change = _newest(history, ReactionKind.HPA_CHANGE)
+    held = _why_not_more(history.autoscaler)
     if change is None:
-        return "it changed nothing in this log"
+        return f"it changed nothing in this log{f': {held}' if held else ''}"
     before, after = round(change.before or 0), round(change.after or 0)
     ago = duration(history.last_seconds - change.time_seconds)
     text = f"it last scaled {history.workload} from {before} to {after} at {clock(change.time_seconds)} ({ago} ago)"
@@ -223,11 +240,35 @@ def _hpa_sentence(history: ObjectHistory) -> str:
     state = f"{row['ready']} of {row['wanted']} pods are ready"
     if row["wanted"] != after:
         return f"{text}, but {history.workload} wants {row['wanted']} pods now: somebody else changed it"
-    return f"{text}; {state}"
+    return f"{text}; {state}{f'; {held}' if held else ''}"
+
+
+def _why_not_more(state: AutoscalerState | None) -> str:
+    """Return what keeps an autoscaler at its replicas; empty when the log does not say."""
+    if state is None:
+        return ""
+    if state.active in NO_METRICS:
+        return f"it has no metrics ({state.active})"
+    if state.active == "ScalingDisabled":
+        return "its workload is scaled to 0, which switches it off"
+    if state.limited == "TooManyReplicas":
+        return f"it is at its maximum of {state.max_replicas}"
+    if state.limited == "TooFewReplicas":
+        return f"it is at its minimum of {state.min_replicas}"
+    if state.able in STABILIZED:
+        return f"it waits for its stabilization window ({state.able})"
+    if state.active == VALID_METRIC and state.current_replicas == state.desired_replicas:
+        return "its metrics are within tolerance of their targets"
+    return ""
 
 
 def _hpa_facts(history: ObjectHistory) -> Facts:
     yield f"scales {history.workload}"
+    if (state := history.autoscaler) is not None:
+        yield (
+            f"wants {state.desired_replicas} replicas and had {state.current_replicas}, "
+            f"between {state.min_replicas} and {state.max_replicas}"
+        )
     changes = [
         reaction.item
         for reaction in history.reactions

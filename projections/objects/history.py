@@ -17,6 +17,7 @@ from schemas.observation import Observation
 from schemas.outcome import Operation, OutcomeExecution, OutcomeVerification
 from schemas.prediction import Prediction, PredictionShadow
 from schemas.reaction import Reaction
+from schemas.snapshot import AutoscalerState, SnapshotWorkloads
 from schemas.tables import Table
 
 OBJECT_SUBJECTS = (
@@ -79,6 +80,8 @@ class ObjectHistory:
     changes: list[Change] = field(default_factory=list)
     row: dict[str, Any] = field(default_factory=dict)
     """Its row in the newest snapshot that has it."""
+    autoscaler: AutoscalerState | None = None
+    """Of an autoscaler its limits and conditions in the newest snapshot that has it."""
     seen_seconds: float | None = None
     """Cluster time of the newest snapshot that has it."""
     observed: dict[str, Any] = field(default_factory=dict)
@@ -144,6 +147,9 @@ class ObjectHistory:
         data: FramedData = event.data
         at = float(getattr(data, "cluster_time_seconds", 0.0))
         self.last_seconds = max(self.last_seconds, at)
+        if self.kind is ObjectKind.HPA and isinstance(data, SnapshotWorkloads):
+            states = (one for one in data.autoscalers if one.object == self.name)
+            self.autoscaler = next(states, self.autoscaler)
         state = self._states.add(event)
         if state is None:
             return

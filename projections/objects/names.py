@@ -9,7 +9,7 @@ from typing import Any
 from projections.frame_states import FrameStates
 from schemas.envelope import Event
 from schemas.reaction import Reaction, ReactionItem, ReactionKind
-from schemas.snapshot import SnapshotNodes, SnapshotWorkloads
+from schemas.snapshot import AutoscalerState, SnapshotNodes, SnapshotWorkloads
 
 NAME_SUBJECTS = ("snapshot.nodes", "snapshot.workloads", "reaction")
 """Subjects of the events that name objects."""
@@ -38,7 +38,10 @@ class ObjectNames:
     def add(self, event: Event[Any]) -> None:
         """Take one event of the log into account."""
         match event.data:
-            case SnapshotNodes() | SnapshotWorkloads():
+            case SnapshotWorkloads(autoscalers=states):
+                self._add_tables(event)
+                self._add_autoscalers(states)
+            case SnapshotNodes():
                 self._add_tables(event)
             case Reaction(reactions=items):
                 for item in items:
@@ -62,6 +65,11 @@ class ObjectNames:
         ):
             if table in tables:
                 self.names[kind].update(tables[table].ids)
+
+    def _add_autoscalers(self, states: tuple[AutoscalerState, ...]) -> None:
+        for state in states:
+            self.names[ObjectKind.HPA].add(state.object)
+            self.scale_targets[state.object] = state.workload
 
     def _add_item(self, item: ReactionItem) -> None:
         if item.kind is ReactionKind.HPA_CHANGE:

@@ -1,11 +1,15 @@
-"""What HorizontalPodAutoscalers want: read for reactions."""
+"""What HorizontalPodAutoscalers want and what holds them back: for reactions and the snapshot."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from schemas.snapshot import AutoscalerState
 from services.collector.snapshot import Scaling
 from services.kube_objects import Autoscaler, parse_time
+
+MOST_AUTOSCALERS = 200
+"""Listed in one snapshot; 300 bytes each, in a message that must stay under 1 MiB."""
 
 
 def scaling_rows(items: Sequence[Autoscaler]) -> dict[str, Scaling]:
@@ -22,6 +26,27 @@ def scaling_rows(items: Sequence[Autoscaler]) -> dict[str, Scaling]:
             scaled_time_seconds=parse_time(item.status.last_scale_time)
             if item.status.last_scale_time
             else None,
+            least=item.spec.min_replicas,
+            most=item.spec.max_replicas,
+            reasons={one.type: one.reason for one in item.status.conditions},
         )
         for item in items
     }
+
+
+def autoscaler_states(scalings: Mapping[str, Scaling]) -> tuple[AutoscalerState, ...]:
+    """Return what the snapshot publishes of autoscalers, the first by name."""
+    return tuple(
+        AutoscalerState(
+            object=name,
+            workload=f"{name.partition('/')[0]}/{scaling.target}",
+            min_replicas=scaling.least,
+            max_replicas=scaling.most,
+            current_replicas=scaling.current,
+            desired_replicas=scaling.desired,
+            active=scaling.reasons.get("ScalingActive", ""),
+            limited=scaling.reasons.get("ScalingLimited", ""),
+            able=scaling.reasons.get("AbleToScale", ""),
+        )
+        for name, scaling in sorted(scalings.items())[:MOST_AUTOSCALERS]
+    )

@@ -39,6 +39,7 @@ from services.collector.observe import interpret_snapshot
 from services.collector.outages import dated_failures, failing_since
 from services.collector.pod_rows import SnapshotLimits
 from services.collector.reaction import LastTables, find_reactions, update_last_tables
+from services.collector.scalings import autoscaler_states
 from services.collector.settings import CollectorSettings
 from services.collector.snapshot import Snapshot
 
@@ -233,6 +234,7 @@ class Collector:
                 pods_omitted=snapshot.pods_omitted,
                 waiting_omitted=snapshot.waiting_omitted,
                 bare_pods_succeeded=snapshot.bare_pods_succeeded,
+                autoscalers=autoscaler_states(snapshot.autoscalers),
             ),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schemas.snapshot import NodeTable, PlacementTable, PodTable, SourceRead, WorkloadTable
 
@@ -17,6 +17,10 @@ class Scaling:
     desired: int
     scaled_time_seconds: float | None
     """Cluster time of its newest rescale; None when it never rescaled."""
+    least: int = 1
+    most: int = 0
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Reason of each condition, by its type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Snapshot:
     waiting_omitted: dict[str, int]
     bare_pods_succeeded: int
     autoscalers: Mapping[str, Scaling]
-    """By `<namespace>/HorizontalPodAutoscaler/<name>`; for reactions, not published."""
+    """By `<namespace>/HorizontalPodAutoscaler/<name>`; published as they are, and read for reactions."""
 
     def source(self, name: str) -> SourceRead:
         """Return one read."""

@@ -81,7 +81,8 @@ def test_an_autoscaler_says_when_it_scaled_and_how_long_its_pods_took(explain: E
     """Each increase has its moment and the time until its pods were ready."""
     text = explain(play_incident("hpa-lag").recording, "hpa", "web")
     assert "it last scaled default/Deployment/web from 4 to 6 at 00:10:45" in text
-    assert "6 of 6 pods are ready" in text
+    assert "6 of 6 pods are ready; " in text
+    assert "between 2 and " in text
     assert "the 4 pods asked for at 00:10:30 were ready within 2 min 50 s" in text
 
 
@@ -128,7 +129,7 @@ def test_json_holds_the_answer_with_positions(explain: Explain) -> None:
     [
         (("node", "rak-1"), "this log knows no such node; did you mean rack-1"),
         (("pod", "default/nothing-like-it-at-all"), "this log knows no such pod"),
-        (("hpa", "web"), "an autoscaler is in the log once it has changed something"),
+        (("hpa", "web"), "show one once it has changed something"),
         (("pood", "x"), "KIND = pood: did you mean pod?"),
         (("node",), "NAME = (not given): name the node"),
     ],
