@@ -45,23 +45,27 @@ def registered_agents() -> tuple[AnyAgent, ...]:
         BadRegistration: a folder without a usable registration.
     """
     parent = importlib.import_module(PARENT)
-    folders = sorted(one.name for one in pkgutil.iter_modules(parent.__path__) if one.ispkg)
+    folders = sorted(
+        module_info.name
+        for module_info in pkgutil.iter_modules(parent.__path__)
+        if module_info.ispkg
+    )
     return check_registrations(
         (name, _registration_in(importlib.import_module(f"{PARENT}.{name}"))) for name in folders
     )
 
 
-def check_registrations(found: Iterable[tuple[str, AnyAgent]]) -> tuple[AnyAgent, ...]:
+def check_registrations(registrations: Iterable[tuple[str, AnyAgent]]) -> tuple[AnyAgent, ...]:
     """Return registrations by letter, after seeing that they can stand beside one another.
 
     Args:
-        found: folder names with what each registers.
+        registrations: folder names with what each registers.
 
     Raises:
         BadRegistration: a name, letter, order or colour that cannot be used, or that two have.
     """
     agents: list[AnyAgent] = []
-    for folder, agent in found:
+    for folder, agent in registrations:
         _check(folder, agent)
         for other in agents:
             for field in ("letter", "order"):

@@ -25,19 +25,19 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
     Raises:
         SystemExit: argparse has printed help (0), or does not understand the arguments (2).
     """
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if not given:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words:
         print(first_steps())
         return ExitCode.GOOD
     try:
         known = verbs()
-        if not given[0].startswith("-") and given[0] not in known:
-            raise InputError("VERB", given[0], remedy_for(given[0], known))
-        parser = make_parser([word for word in given if word in known][:1])
+        if not words[0].startswith("-") and words[0] not in known:
+            raise InputError("VERB", words[0], remedy_for(words[0], known))
+        parser = make_parser([word for word in words if word in known][:1])
     except InputError as error:
         print_error(str(error))
         return ExitCode.BAD_INPUT
-    parsed = parser.parse_args(given)
+    parsed = parser.parse_args(words)
     return _run(parsed)
 
 

@@ -28,25 +28,25 @@ def show_attachment(state: StateFolder, stack: StackFile, *, as_json: bool) -> E
     Raises:
         InputError: no stack runs, so nobody listens.
     """
-    found = attachment(state, stack)
+    details = attachment(state, stack)
     if as_json:
-        print_json(found)
+        print_json(details)
         return ExitCode.GOOD
     out = console()
     out.print("Everything that is stored, as it comes (read-only):\n")
-    out.print(f"  {found['command']}\n", markup=False)
-    if found["login_file"]:
+    out.print(f"  {details['command']}\n", markup=False)
+    if details["login_file"]:
         out.print(
-            f"{found['login_file']} holds address, user and password of `{READER}`, who may read and\n"
+            f"{details['login_file']} holds address, user and password of `{READER}`, who may read and\n"
             "write nothing; only you can read it. On the stack's own server the name may be left out:\n",
             markup=False,
         )
     else:
         out.print("The server is yours: use a login of it that may read.\n")
-    out.print(f"  {found['short_command']}\n", markup=False)
+    out.print(f"  {details['short_command']}\n", markup=False)
     out.print(
         "Less of it: live.foresail.<cluster>.decision, .outcome.>, .proposal.safety; heartbeats, which are\n"
-        f"not stored: {found['health_subject']}. Without the nats command: examples/tap_with_nats_py.py,\n"
+        f"not stored: {details['health_subject']}. Without the nats command: examples/tap_with_nats_py.py,\n"
         "or `foresail tap`.",
         markup=False,
     )

@@ -17,7 +17,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
     """
     run = settings.run
     speed = 1.0 if run.speed is None else run.speed
-    wanted: dict[str, dict[str, Any]] = {
+    dependents: dict[str, dict[str, Any]] = {
         "collector": {
             "interval_seconds": run.interval_seconds,
             "speed": speed,
@@ -32,7 +32,7 @@ def fill_dependent(settings: StackSettings) -> StackSettings:
         "exerciser": {"seed": run.seed},
     }
     filled: dict[str, DataModel] = {}
-    for name, fields in wanted.items():
+    for name, fields in dependents.items():
         group = settings.groups[name]
         missing = {
             field: value

@@ -60,10 +60,10 @@ def seconds(text: str) -> float:
     Raises:
         argparse.ArgumentTypeError: it is no duration.
     """
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no duration; write it as 120s, 2m or 1h")
-    return float(found[1]) * _UNITS[found[2]]
+    return float(match[1]) * _UNITS[match[2]]
 
 
 def add_partial(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +87,7 @@ def add_flags(parser: argparse.ArgumentParser, described: Mapping[str, str]) -> 
             parser.add_argument(
                 flag,
                 dest=name,
-                type=lambda given: tuple(given.split(",")),
+                type=lambda text: tuple(text.split(",")),
                 metavar=metavar,
                 help=text,
             )

@@ -53,8 +53,8 @@ async def check_agent(source: Source, agent: AgentName) -> None:
     async with aclosing(source.messages((".".join(Proposal.PATTERN),))) as messages:
         async for message in messages:
             known.add(subjects.parse(message.subject).tokens[-1])
-    asked = f"{layer}.{agent}"
-    raise InputError("LAYER", asked, remedy_for(asked, [f"{layer}.{name}" for name in known]))
+    pattern = f"{layer}.{agent}"
+    raise InputError("LAYER", pattern, remedy_for(pattern, [f"{layer}.{name}" for name in known]))
 
 
 async def check_cycle(source: Source, cycle: int, field: str = "--cycle") -> None:
@@ -75,9 +75,11 @@ async def check_cycle(source: Source, cycle: int, field: str = "--cycle") -> Non
             if cycle in known:
                 return
     known.discard(-1)
-    held = f"it holds cycles {min(known)} to {max(known)}" if known else "it holds no cycle yet"
+    known_text = (
+        f"it holds cycles {min(known)} to {max(known)}" if known else "it holds no cycle yet"
+    )
     end = f"; read up to the damage: {source.damage}" if source.damage else ""
-    raise InputError(field, cycle, f"there is no such cycle; {held}{end}")
+    raise InputError(field, cycle, f"there is no such cycle; {known_text}{end}")
 
 
 async def _newest_keyframe(source: Source) -> int:

@@ -144,7 +144,7 @@ def _config_error(error: ValidationError, origins: Mapping[str, str]) -> ConfigE
     parts = [str(part) for part in first["loc"]]
     value = first["input"]
     if len(parts) == 1 and isinstance(value, Mapping):
-        value = ", ".join(f"{name}={one!r}" for name, one in value.items())
+        value = ", ".join(f"{name}={inner!r}" for name, inner in value.items())
     origin = origins.get(".".join(parts[:2]), "settings")
     remedy = f"{first['msg'].removeprefix('Value error, ')} ({origin})"
     return ConfigError(".".join(parts), value, remedy)

@@ -191,11 +191,11 @@ def _parse_text(model: type[BaseModel], field: str, text: str) -> Any:
         return text
 
 
-def _check_field(group: str, model: type[BaseModel], field: str, found: str) -> None:
+def _check_field(group: str, model: type[BaseModel], field: str, value: str) -> None:
     fields = model.model_fields
     if field not in fields:
         remedy = f"unknown key; did you mean {_near(field, fields)}?"
-        raise ConfigError(f"{group}.{field}", found, remedy)
+        raise ConfigError(f"{group}.{field}", value, remedy)
 
 
 def _near(word: str, known: Mapping[str, Any]) -> str:

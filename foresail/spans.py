@@ -59,8 +59,8 @@ def moment(field: str, text: str, beginning_ns: int) -> int:
 def _ends(field: str, text: str, read: Callable[[str], int]) -> Ends:
     first, dots, last = text.partition("..")
     if not dots:
-        one = read(first)
-        return one, one
+        first_span = read(first)
+        return first_span, first_span
     ends = (read(first) if first else None, read(last) if last else None)
     if None not in ends and ends[0] > ends[1]:  # type: ignore[operator]
         raise InputError(field, text, "give the earlier end first")

@@ -49,14 +49,14 @@ def run(verb: Coroutine[Any, Any, T]) -> T:
         KeyboardInterrupt: it was stopped.
     """
     try:
-        return asyncio.run(_watched(verb))
+        return asyncio.run(_run_watched(verb))
     except asyncio.CancelledError:
         if _stop.requested:
             raise KeyboardInterrupt from None
         raise
 
 
-async def _watched(verb: Coroutine[Any, Any, T]) -> T:
+async def _run_watched(verb: Coroutine[Any, Any, T]) -> T:
     _stop.task = asyncio.current_task()
     try:
         return await verb

@@ -16,23 +16,23 @@ from schemas.registry import EVENT_TYPES
 WILDCARDS = frozenset("*>")
 
 
-def tap_pattern(given: str) -> str:
+def tap_pattern(layer: str) -> str:
     """Return the pattern after `foresail.<cluster>.` for what the user named: a layer means
     everything below it.
 
     Raises:
         InputError: it cannot be a subject, or no type of event can be published on it.
     """
-    tokens = given.split(".")
+    tokens = layer.split(".")
     if not all(tokens):
         raise InputError(
-            "LAYER", given, "name a layer such as `decision` or a subject such as `outcome.*`"
+            "LAYER", layer, "name a layer such as `decision` or a subject such as `outcome.*`"
         )
     if tokens[0] == subjects.ROOT and len(tokens) > 2:
         tokens = tokens[2:]
     if len(tokens) == 1 and tokens[0] in _layers_with_subjects():
         tokens.append(">")
-    _check_exists(given, tokens)
+    _check_exists(layer, tokens)
     return ".".join(tokens)
 
 
@@ -53,10 +53,10 @@ def _layers_with_subjects() -> frozenset[str]:
     return frozenset(kind.PATTERN[0] for kind in EVENT_TYPES if len(kind.PATTERN) > 1)
 
 
-def _check_exists(given: str, tokens: Sequence[str]) -> None:
+def _check_exists(layer: str, tokens: Sequence[str]) -> None:
     kinds = kinds_on(".".join(tokens))
     if not kinds:
-        raise InputError("LAYER", given, remedy_for(".".join(tokens), _known_subjects(tokens)))
+        raise InputError("LAYER", layer, remedy_for(".".join(tokens), _known_subjects(tokens)))
 
 
 def _known_subjects(tokens: Sequence[str]) -> set[str]:
@@ -66,12 +66,12 @@ def _known_subjects(tokens: Sequence[str]) -> set[str]:
     return {".".join(kind.PATTERN) for kind in EVENT_TYPES}
 
 
-def _meets(wanted: Sequence[str], given: Sequence[str]) -> bool:
-    for position, token in enumerate(wanted):
+def _meets(pattern: Sequence[str], tokens: Sequence[str]) -> bool:
+    for position, token in enumerate(pattern):
         if token == ">":
-            return len(given) > position
-        if position >= len(given) or not (
-            "*" in (token, given[position]) or token == given[position]
+            return len(tokens) > position
+        if position >= len(tokens) or not (
+            "*" in (token, tokens[position]) or token == tokens[position]
         ):
             return False
-    return len(wanted) == len(given)
+    return len(pattern) == len(tokens)

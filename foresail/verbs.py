@@ -46,13 +46,13 @@ def verbs() -> dict[str, Verb]:
     Raises:
         InputError: a file declares a verb in a way that cannot be read.
     """
-    found = {
+    by_name = {
         name: verb
         for folder in foresail.__path__
         for name, path in _files(Path(folder))
-        if (verb := _declared(path)) is not None
+        if (verb := _declared_verb(path)) is not None
     }
-    return dict(sorted(found.items(), key=lambda one: (one[1].place, one[0])))
+    return dict(sorted(by_name.items(), key=lambda item: (item[1].place, item[0])))
 
 
 def make_parser(with_arguments: Collection[str]) -> argparse.ArgumentParser:
@@ -96,7 +96,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
             yield stem.replace("_", "-"), path
 
 
-def _declared(path: Path) -> Verb | None:
+def _declared_verb(path: Path) -> Verb | None:
     match = _DECLARATION.search(path.read_text(encoding="utf-8"))
     if match is None:
         return None

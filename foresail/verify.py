@@ -57,7 +57,7 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     if not path.is_file():
         raise InputError("FILE", path, "give a recording that exists")
     layers = frozenset(LAYERS[LAYERS.index(arguments.layer) :])
-    models = {read_manifest(folder_of(one)).model_id: one for one in arguments.model}
+    models = {read_manifest(folder_of(path)).model_id: path for path in arguments.model}
     with reading(path, "verifying") as on_message:
         report = verify(path, layers, models, on_message)
     if arguments.json:
@@ -76,9 +76,9 @@ def _print(report: Report) -> None:
     table = Table(box=None)
     for name in ("layer", "equal", "different", "environment", "not compared"):
         table.add_column(name, justify="left" if name == "layer" else "right")
-    for name, one in report.layers.items():
-        counts = (one.equal, one.different, one.environment, one.ungrounded)
-        table.add_row(name, *(str(count) for count in counts), style=_style(one.different))
+    for name, layer in report.layers.items():
+        counts = (layer.equal, layer.different, layer.environment, layer.ungrounded)
+        table.add_row(name, *(str(count) for count in counts), style=_style(layer.different))
     out.print(table)
     if report.damage:
         out.print(
@@ -95,7 +95,7 @@ def _print(report: Report) -> None:
     for kind, fields in sorted(report.added.items()):
         names = ", ".join(sorted(fields))
         out.print(f"older form of {kind}: compared without {names}", markup=False)
-    if any(one.ungrounded for one in report.layers.values()):
+    if any(layer.ungrounded for layer in report.layers.values()):
         out.print("not compared: made from events that lie before the recording's beginning")
     if report.first is not None:
         _print_difference(report.first)
@@ -125,8 +125,8 @@ def _print_difference(first: Difference) -> None:
     table = Table(box=None)
     for name in ("field", "recorded", "computed now"):
         table.add_column(name)
-    for one in first.fields:
-        table.add_row(one.path, _short(one.recorded), _short(one.computed))
+    for field in first.fields:
+        table.add_row(field.path, _short(field.recorded), _short(field.computed))
     out.print(table)
     if first.environment:
         out.print(

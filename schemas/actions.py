@@ -98,13 +98,13 @@ class BaseAction(DataModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _take_parameters(cls, given: Any) -> Any:
+    def _take_parameters(cls, content: Any) -> Any:
         """Read the stored form: this kind's own members of `parameters`."""
-        if not isinstance(given, dict) or not isinstance(given.get("parameters"), dict):
-            return given
-        stored = given["parameters"]
+        if not isinstance(content, dict) or not isinstance(content.get("parameters"), dict):
+            return content
+        stored = content["parameters"]
         own = {name: stored[name] for name in cls.parameter_names() if name in stored}
-        return {name: value for name, value in given.items() if name != "parameters"} | own
+        return {name: value for name, value in content.items() if name != "parameters"} | own
 
     @model_serializer(mode="wrap")
     def _store_parameters(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -262,15 +262,15 @@ class Evidence(DataModel):
         """The comparison in words, e.g. `risk >= 0.83`; a proposal's `rule` is made of these,
         joined by ` and `.
         """
-        return f"{self._shown} {self.comparison} {_number(self.threshold)}"
+        return f"{self._shown_parameters} {self.comparison} {_number(self.threshold)}"
 
     @property
     def numbers(self) -> str:
         """The comparison with the measured value, e.g. `risk 0.95 >= 0.83`."""
-        return f"{self._shown} {_number(self.value)} {self.comparison} {_number(self.threshold)}"
+        return f"{self._shown_parameters} {_number(self.value)} {self.comparison} {_number(self.threshold)}"
 
     @property
-    def _shown(self) -> str:
+    def _shown_parameters(self) -> str:
         return self.name.removesuffix("_ratio").replace("_", " ")
 
 

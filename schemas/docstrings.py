@@ -22,7 +22,11 @@ def field_docstrings(model: type[BaseModel]) -> dict[str, str]:
     A field of a model that was made without a class statement (one field per agent, say) carries its
     text as `description`.
     """
-    texts = {name: one.description for name, one in model.model_fields.items() if one.description}
+    texts = {
+        name: model_field.description
+        for name, model_field in model.model_fields.items()
+        if model_field.description
+    }
     for kind in reversed(model.__mro__):
         if issubclass(kind, BaseModel) and kind is not BaseModel:
             texts |= _docstrings(kind)

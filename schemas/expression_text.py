@@ -42,7 +42,7 @@ class Token:
     position: int
 
     @property
-    def shown(self) -> str:
+    def error_text(self) -> str:
         """The token for an error."""
         return "the end" if self.word == "end" else f"`{self.text}`"
 
@@ -60,12 +60,12 @@ def tokens_of(text: str) -> list[Token]:
     tokens: list[Token] = []
     position = 0
     while text[position:].strip():
-        found = _TOKEN.match(text, position)
-        if found is None:
+        match = _TOKEN.match(text, position)
+        if match is None:
             raise _meaningless(text, position)
-        kind = found.lastgroup or ""
-        tokens.append(_token(kind, found[kind], found.start(kind)))
-        position = found.end()
+        kind = match.lastgroup or ""
+        tokens.append(_token(kind, match[kind], match.start(kind)))
+        position = match.end()
     return [*tokens, Token("end", None, "", len(text))]
 
 

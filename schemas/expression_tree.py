@@ -24,7 +24,7 @@ class Path:
         """Write it as it was given."""
         first, *rest = self.parts
         return str(first) + "".join(
-            f".{one}" if isinstance(one, str) else f"[{one}]" for one in rest
+            f".{part}" if isinstance(part, str) else f"[{part}]" for part in rest
         )
 
 

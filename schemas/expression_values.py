@@ -47,10 +47,10 @@ def value_of(node: Node, names: Mapping[str, Any]) -> Any:
 def _look(value: Any, parts: tuple[str | int, ...]) -> Any:
     for position, part in enumerate(parts):
         if isinstance(value, list | tuple) and isinstance(part, str):
-            found = [_look(one, parts[position:]) for one in value]
+            found_values = [_look(element, parts[position:]) for element in value]
             flat = _Many()
-            for one in found:
-                flat.extend(one) if isinstance(one, _Many) else flat.append(one)
+            for inner in found_values:
+                flat.extend(inner) if isinstance(inner, _Many) else flat.append(inner)
             return flat
         value = _below(value, part)
     return _Many(value) if isinstance(value, list | tuple) else value
@@ -65,11 +65,11 @@ def _below(value: Any, part: str | int) -> Any:
 
 def _compare(left: Any, sign: str, right: Any) -> bool:
     if isinstance(left, _Many):
-        return any(_compare(one, sign, right) for one in left)
+        return any(_compare(element, sign, right) for element in left)
     if isinstance(right, _Many):
         if sign == "in":
             return left in right
-        return any(_compare(left, sign, one) for one in right)
+        return any(_compare(left, sign, element) for element in right)
     match sign:
         case "==":
             return bool(left == right)
@@ -97,12 +97,12 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _call_function(name: str, given: list[Any]) -> Any:
+def _call_function(name: str, values: list[Any]) -> Any:
     if name == "len":
-        return len(given[0]) if isinstance(given[0], list | tuple | str | Mapping) else None
+        return len(values[0]) if isinstance(values[0], list | tuple | str | Mapping) else None
     if name in ("max", "min", "sum", "abs"):
-        return _of_numbers(name, given[0])
-    left, right = given
+        return _of_numbers(name, values[0])
+    left, right = values
     if not (_is_number(left) and _is_number(right)) or (name == "/" and right == 0):
         return None
     return {"+": left + right, "-": left - right, "*": left * right}.get(
@@ -111,7 +111,7 @@ def _call_function(name: str, given: list[Any]) -> Any:
 
 
 def _of_numbers(name: str, given: Any) -> Any:
-    values = [one for one in given if _is_number(one)] if isinstance(given, list) else [given]
+    values = [value for value in given if _is_number(value)] if isinstance(given, list) else [given]
     if not values or not all(map(_is_number, values)):
         return 0 if name == "sum" and isinstance(given, list) else None
     if name == "abs":

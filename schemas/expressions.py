@@ -103,8 +103,8 @@ class _Reader:
     def expect(self, word: str) -> Token:
         token = self._take(word)
         if token is None:
-            wanted = "nothing more" if word == "end" else f"`{word}`"
-            raise self._error(f"expected {wanted}, found {self._next.shown}")
+            expected = "nothing more" if word == "end" else f"`{word}`"
+            raise self._error(f"expected {expected}, found {self._next.error_text}")
         return token
 
     def _error(self, what: str) -> ExpressionError:
@@ -161,7 +161,7 @@ class _Reader:
             return self._list()
         token = self._take("number", "text", "constant", "name")
         if token is None:
-            raise self._error(f"expected a name or a value, found {self._next.shown}")
+            raise self._error(f"expected a name or a value, found {self._next.error_text}")
         if token.word != "name":
             return Literal(token.value)
         if self._take("("):
@@ -175,7 +175,7 @@ class _Reader:
                 self.expect(",")
             token = self._take("number", "text", "constant")
             if token is None:
-                raise self._error(f"expected a value, found {self._next.shown}")
+                raise self._error(f"expected a value, found {self._next.error_text}")
             values.append(token.value)
         return Literal(values)
 
@@ -193,7 +193,7 @@ class _Reader:
             if self._take("."):
                 part = self._take("name", "constant")
                 if part is None:
-                    raise self._error(f"expected a name after `.`, found {self._next.shown}")
+                    raise self._error(f"expected a name after `.`, found {self._next.error_text}")
                 parts.append(str(part.text))
             elif self._take("["):
                 key = self._take("number", "text")

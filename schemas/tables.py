@@ -88,9 +88,9 @@ def table_of(kind: type[AnyTable], rows: Mapping[str, Mapping[str, Any]]) -> Any
 def diff_tables(old: AnyTable, new: AnyTable) -> TableDelta:
     """Return the delta from `old` to `new` (two tables of the same kind)."""
     moved = old.ids != new.ids
-    before, kept = (old.index(), new.index()) if moved else ({}, {})
+    before, after = (old.index(), new.index()) if moved else ({}, {})
     added = tuple(row_id for row_id in new.ids if row_id not in before) if moved else ()
-    removed = tuple(row_id for row_id in old.ids if row_id not in kept) if moved else ()
+    removed = tuple(row_id for row_id in old.ids if row_id not in after) if moved else ()
     pairs = [(number, before.get(row_id)) for number, row_id in enumerate(new.ids)] if moved else []
     cells: dict[str, CellChanges] = {}
     for name in type(new).model_fields:
@@ -184,14 +184,14 @@ def cell_types(kind: type[Table], name: str) -> frozenset[type]:
     types: set[type] = set()
     waiting: list[Any] = [] if field is None else [get_args(field.annotation)[0]]
     while waiting:
-        one = waiting.pop()
-        if get_origin(one) is Literal:
-            types.update(map(type, get_args(one)))
-        elif get_args(one):
-            inner = get_args(one)
-            waiting += inner[:1] if hasattr(one, "__metadata__") else inner
-        elif one in (bool, int, float, type(None)):
-            types.add(one)
+        branch = waiting.pop()
+        if get_origin(branch) is Literal:
+            types.update(map(type, get_args(branch)))
+        elif get_args(branch):
+            inner = get_args(branch)
+            waiting += inner[:1] if hasattr(branch, "__metadata__") else inner
+        elif branch in (bool, int, float, type(None)):
+            types.add(branch)
         else:
             types.add(str)  # texts, and enumerations of texts
     return frozenset(types)

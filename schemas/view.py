@@ -104,4 +104,4 @@ def add_open_cycle(cycles: Sequence[OpenCycle], event: Event[Any]) -> tuple[Open
 
 def remove_open_cycle(cycles: Sequence[OpenCycle], cycle: int) -> tuple[OpenCycle, ...]:
     """Return the open cycles after the reader's own output of `cycle` was seen in the log."""
-    return tuple(one for one in cycles if one.cycle != cycle)
+    return tuple(open_cycle for open_cycle in cycles if open_cycle.cycle != cycle)

@@ -235,9 +235,9 @@ def _check_kubeconfig(kubeconfig: Path) -> None:
     A plugin that a kubeconfig names (`exec`) is started by the client, as by kubectl: the file is as
     trusted as a program. Raises ValueError or OSError.
     """
-    for one in str(kubeconfig).split(os.pathsep):  # KUBECONFIG may list several
-        if Path(one).exists():
-            load_yaml(read_limited(Path(one), MOST_BYTES), KUBECONFIG_LIMITS)
+    for word in str(kubeconfig).split(os.pathsep):  # KUBECONFIG may list several
+        if Path(word).exists():
+            load_yaml(read_limited(Path(word), MOST_BYTES), KUBECONFIG_LIMITS)
 
 
 def _raise_if_refused(status: int, content: bytes) -> None:

@@ -50,9 +50,9 @@ async def read_list(
             between two pages).
     """
     items: list[T] = []
-    asked = {"limit": str(PAGE_ITEMS), **(query or {})}
+    parameters = {"limit": str(PAGE_ITEMS), **(query or {})}
     while True:
-        answer = await transport.request("GET", path, asked)
+        answer = await transport.request("GET", path, parameters)
         try:
             page = decoder.decode(answer.body)
         except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -61,4 +61,4 @@ async def read_list(
         if not page.metadata.continue_token:
             version = page.metadata.resource_version
             return ResourceList(tuple(items), version, answer.cluster_time_seconds)
-        asked["continue"] = page.metadata.continue_token
+        parameters["continue"] = page.metadata.continue_token

@@ -62,7 +62,9 @@ def read_model(
     manifest = read_manifest(folder)
     if catalogues is not None:
         check_features(manifest, catalogues)
-    boosters = tuple(_booster(folder, manifest, one.file, one.sha256) for one in manifest.boosters)
+    boosters = tuple(
+        _booster(folder, manifest, booster.file, booster.sha256) for booster in manifest.boosters
+    )
     return ModelDirectory(manifest, boosters)
 
 
@@ -106,11 +108,11 @@ def _booster(folder: Path, manifest: ModelManifest, file: str, sha256: str) -> b
         raise InputError(field, file, f"the file cannot be read ({error.strerror})") from error
     except BadFile as error:
         raise InputError(field, file, str(error)) from error
-    found = hashlib.sha256(raw).hexdigest()
-    if found != sha256:
+    sha256_found = hashlib.sha256(raw).hexdigest()
+    if sha256_found != sha256:
         raise InputError(
             field,
             file,
-            f"its SHA-256 is {found[:12]}..., the manifest says {sha256[:12]}...",
+            f"its SHA-256 is {sha256_found[:12]}..., the manifest says {sha256[:12]}...",
         )
     return raw

@@ -96,9 +96,11 @@ def _manifest(text: str, field: str) -> ModelManifest:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{field} {where}".rstrip(), first["input"], first["msg"]) from error
-    found = content_version(content)
-    if manifest.version != found:
-        remedy = f"its content has the version {found}; it was edited, so train the model again"
+    stored_version = content_version(content)
+    if manifest.version != stored_version:
+        remedy = (
+            f"its content has the version {stored_version}; it was edited, so train the model again"
+        )
         raise InputError(f"{field} version", manifest.version, remedy)
     return manifest
 

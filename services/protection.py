@@ -31,13 +31,13 @@ _OFF = "false"
 def do_not_disrupt_mark(annotations: Mapping[str, str], labels: Mapping[str, str]) -> str:
     """Return the mark that protects an object, as `key=value`; empty when none does."""
     marks = [
-        (key, found[key])
-        for found, keys in (
+        (key, present[key])
+        for present, keys in (
             (annotations, (DO_NOT_DISRUPT, KARPENTER_DO_NOT_DISRUPT)),
             (labels, (DO_NOT_DISRUPT,)),
         )
         for key in keys
-        if key in found
+        if key in present
     ]
     for key, value in marks:
         if value.strip().lower() != _OFF:

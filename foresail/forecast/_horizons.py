@@ -10,23 +10,23 @@ from foresail.flags import seconds
 SECONDS_PER_MINUTE = 60
 
 
-def horizons_of(given: list[str] | None, own: int) -> tuple[int, ...]:
+def horizons_of(texts: list[str] | None, own: int) -> tuple[int, ...]:
     """Return minutes, the main horizon first.
 
     Raises:
         InputError: a duration is not a whole number of minutes.
     """
-    if not given:
+    if not texts:
         return (own,)
-    if "all" in given:
-        return (own, *(one for one in (5, 15, 30, 45, 60) if one != own))
-    found = []
-    for text in given:
+    if "all" in texts:
+        return (own, *(horizon for horizon in (5, 15, 30, 45, 60) if horizon != own))
+    minutes = []
+    for text in texts:
         try:
             duration = seconds(text)
         except (argparse.ArgumentTypeError, ValueError) as error:
             raise InputError("--horizon", text, "give a duration such as 15m, or all") from error
         if duration <= 0 or duration % SECONDS_PER_MINUTE:
             raise InputError("--horizon", text, "give whole minutes, such as 15m")
-        found.append(int(duration // SECONDS_PER_MINUTE))
-    return tuple(dict.fromkeys(found))
+        minutes.append(int(duration // SECONDS_PER_MINUTE))
+    return tuple(dict.fromkeys(minutes))

@@ -18,7 +18,7 @@ from schemas.registry import EVENT_TYPES
 from schemas.snapshot import SnapshotNodes
 from services.identities import IDENTITIES
 
-STATEFUL = sorted(one.name for one in IDENTITIES if keeps_state(one.name))
+STATEFUL = sorted(identity.name for identity in IDENTITIES if keeps_state(identity.name))
 """Processes that store checkpoints."""
 LOOK_BACK = 2_000
 """Messages looked back for checkpoints and keyframes at first; four times as many each time more."""
@@ -38,7 +38,7 @@ class LogPart:
     """It is the log from its first event on."""
     heads: tuple[StoredMessage, ...] = ()
 
-    def described(self) -> dict[str, Any]:
+    def header_entry(self) -> dict[str, Any]:
         """Return it as a recording's header tells it."""
         return {
             "first_seq": self.first_seq,
@@ -60,9 +60,11 @@ def patterns_of(cluster: str, layers: tuple[str, ...] | None) -> list[str]:
     for layer in layers:
         if layer not in KNOWN_LAYERS:
             raise InputError("--layers", layer, f"choose from {', '.join(KNOWN_LAYERS)}")
-    wanted = dict.fromkeys((*layers, Config.PATTERN[0]))
+    layers_and_config = dict.fromkeys((*layers, Config.PATTERN[0]))
     return [
-        subjects.pattern(cluster, tokens) for layer in wanted for tokens in ((layer,), (layer, ">"))
+        subjects.pattern(cluster, tokens)
+        for layer in layers_and_config
+        for tokens in ((layer,), (layer, ">"))
     ]
 
 
@@ -77,12 +79,12 @@ async def beginning_for(
     back = LOOK_BACK
     while True:
         start = max(first_seq, seq - back)
-        finder = await _seen(bus, cluster, patterns, start, seq)
-        found = finder.start_for(seq)
-        if found.complete or start == first_seq:
-            heads = tuple(message for message, _ in found.heads)
-            whole = found.first_seq == 1 and not heads
-            return LogPart(found.first_seq, seq, found.complete, whole, heads)
+        finder = await _finder_with_log(bus, cluster, patterns, start, seq)
+        start_point = finder.start_for(seq)
+        if start_point.complete or start == first_seq:
+            heads = tuple(message for message, _ in start_point.heads)
+            whole = start_point.first_seq == 1 and not heads
+            return LogPart(start_point.first_seq, seq, start_point.complete, whole, heads)
         back *= 4
 
 
@@ -103,13 +105,17 @@ async def first_since(
     low, high = info.first_seq, info.last_seq + 1
     while low < high:
         middle = (low + high) // 2
-        async with aclosing(bus.history([everything], start_seq=middle, end_seq=middle)) as found:
-            newer = [message.time_ns >= time_ns async for message in found]
+        async with aclosing(
+            bus.history([everything], start_seq=middle, end_seq=middle)
+        ) as newest_messages:
+            newer = [message.time_ns >= time_ns async for message in newest_messages]
         low, high = (low, middle) if not newer or newer[0] else (middle + 1, high)
     return low
 
 
-async def _seen(bus: Bus, cluster: str, patterns: list[str], start: int, seq: int) -> StartFinder:
+async def _finder_with_log(
+    bus: Bus, cluster: str, patterns: list[str], start: int, seq: int
+) -> StartFinder:
     """Look at the log before a position, from a start on; of standing messages, from the beginning."""
 
     def is_wanted(subject: str) -> bool:
@@ -123,15 +129,15 @@ async def _seen(bus: Bus, cluster: str, patterns: list[str], start: int, seq: in
         if is_wanted(subject) and await bus.last(subject) is not None:
             finder.keyframes[subject] = None
     for process in STATEFUL if finder.needs_checkpoints else ():
-        told = subjects.build(cluster, (Config.PATTERN[0], process))
-        if await bus.last(told) is not None:
+        config_subject = subjects.build(cluster, (Config.PATTERN[0], process))
+        if await bus.last(config_subject) is not None:
             finder.applied_seqs[process] = None
     standing = [
         subjects.pattern(cluster, tokens)
-        for one in STANDING
-        for tokens in (one, (*one, ">"))
-        if is_wanted(subjects.build(cluster, (*one, "x")))
-        or is_wanted(subjects.build(cluster, one))
+        for data_class in STANDING
+        for tokens in (data_class, (*data_class, ">"))
+        if is_wanted(subjects.build(cluster, (*data_class, "x")))
+        or is_wanted(subjects.build(cluster, data_class))
     ]
     if start > 1 and standing:
         async with aclosing(bus.history(standing, end_seq=start - 1)) as messages:

@@ -94,7 +94,7 @@ def _header(stack: StackFile, layers: tuple[str, ...] | None, part: LogPart) -> 
     }
     if layers is not None:
         header["layers"] = sorted(layers)
-    return header if part.whole else {**header, "cut": part.described()}
+    return header if part.whole else {**header, "cut": part.header_entry()}
 
 
 async def _from_seq(bus: Bus, stack: StackFile, info: LogInfo, text: str) -> int:
@@ -103,11 +103,11 @@ async def _from_seq(bus: Bus, stack: StackFile, info: LogInfo, text: str) -> int
         return info.first_seq
     if text == NOW:
         return info.last_seq + 1
-    found = _FROM.fullmatch(text)
-    if found is not None and found[1] == "seq":
-        return min(max(int(found[2]), info.first_seq), info.last_seq + 1)
-    if found is not None:
-        return await first_since(bus, stack.cluster, info, cycle=int(found[2]))
+    match = _FROM.fullmatch(text)
+    if match is not None and match[1] == "seq":
+        return min(max(int(match[2]), info.first_seq), info.last_seq + 1)
+    if match is not None:
+        return await first_since(bus, stack.cluster, info, cycle=int(match[2]))
     now_ns = SystemClock().wall_ns()
     time_ns = moment("--from", text, 0)
     if time_ns < now_ns and not text.endswith("Z"):

@@ -31,9 +31,9 @@ from bus.recording.format import rfc3339_nanoseconds
 from bus.recording.window import Window, WindowUnit
 from foresail import stopping
 from foresail.output import console, print_json
-from foresail.replay.keys import HELP, pressed
+from foresail.replay.keys import HELP, reading_keys
 from foresail.replay.player import FASTER, Player
-from foresail.replay.stage import Place, Stage, run_name, staged
+from foresail.replay.stage import Place, Stage, open_stage, run_name
 from foresail.spans import moment
 from foresail.verbs import Verb
 from projections.figures import number
@@ -98,7 +98,7 @@ async def _replay(
         arguments.nats_url,
         None if arguments.no_dashboard else arguments.dashboard_port,
     )
-    async with staged(place, clock) as stage:
+    async with open_stage(place, clock) as stage:
         player = Player(
             stage.bus,
             place.cluster,
@@ -178,7 +178,7 @@ async def _until_end(
         on_change()
 
     try:
-        with pressed(on_key):
+        with reading_keys(on_key):
             await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
             if playing.done():
                 playing.result()

@@ -12,7 +12,7 @@ HELP = "space pause/go on · s one cycle · + faster · - slower · m as fast as
 
 
 @contextmanager
-def pressed(take: Callable[[str], None]) -> Iterator[bool]:
+def reading_keys(take: Callable[[str], None]) -> Iterator[bool]:
     """Hand each key to `take` for the length of a block; yield whether keys can be read at all.
 
     Line ends of a pipe are no keys. On a terminal, the line end is a key like any other.
@@ -26,10 +26,10 @@ def pressed(take: Callable[[str], None]) -> Iterator[bool]:
     terminal = os.isatty(descriptor)
 
     def read() -> None:
-        given = os.read(descriptor, 64)
-        if not given:
+        pressed_bytes = os.read(descriptor, 64)
+        if not pressed_bytes:
             loop.remove_reader(descriptor)
-        for key in given.decode(errors="replace"):
+        for key in pressed_bytes.decode(errors="replace"):
             if terminal or key != "\n":
                 take(key)
 

@@ -84,7 +84,7 @@ class Player:
             if message.seq >= from_seq:
                 await self._turn(message)
                 self._begun = True
-            await self._bus.publish([replayed(message, self._cluster)])
+            await self._bus.publish([replay_message(message, self._cluster)])
             played = self.played
             played.messages += 1
             played.seq, played.time_ns = message.seq, message.time_ns
@@ -150,7 +150,7 @@ class Player:
         return due - now
 
 
-def replayed(message: StoredMessage, cluster: str) -> Message:
+def replay_message(message: StoredMessage, cluster: str) -> Message:
     """Return a stored message as it is published again, in another cluster."""
     tokens = subjects.parse(message.subject).tokens
     headers = {**message.headers, RECORDED: f"{message.seq} {rfc3339_nanoseconds(message.time_ns)}"}

@@ -99,19 +99,19 @@ class _Server:
     """It is not ours: what was put there is removed again."""
 
 
-def run_name(path: Path, given: str | None) -> str:
+def run_name(path: Path, name: str | None) -> str:
     """Return the replay's name: what was given, or the file's.
 
     Raises:
         InputError: what was given cannot be a name.
     """
-    if given is not None and not re.fullmatch(r"[A-Za-z0-9_-]{1,60}", given):
-        raise InputError("--name", given, "use up to 60 letters, digits, - and _")
-    return given or re.sub(r"[^A-Za-z0-9_-]", "-", path.stem)[:60] or "recording"
+    if name is not None and not re.fullmatch(r"[A-Za-z0-9_-]{1,60}", name):
+        raise InputError("--name", name, "use up to 60 letters, digits, - and _")
+    return name or re.sub(r"[^A-Za-z0-9_-]", "-", path.stem)[:60] or "recording"
 
 
 @asynccontextmanager
-async def staged(place: Place, clock: Clock) -> AsyncIterator[Stage]:
+async def open_stage(place: Place, clock: Clock) -> AsyncIterator[Stage]:
     """Make a log for a replay, with a dashboard over it; take away what is not ours afterwards.
 
     Raises:
@@ -181,20 +181,21 @@ async def _server(
     if place.nats_url is not None:
         login = Login.from_environment(os.environ)
         return _Server(place.nats_url, same_login(login), "the server at hand", beside=True)
-    if (found := _running_stack(place.state)) is not None:
-        state, stack = found
+    if (running := _running_stack(place.state)) is not None:
+        state, stack = running
         if not stack.embedded:
             login = Login.from_environment(os.environ)
             return _Server(stack.nats_url, same_login(login), "the stack's server", beside=True)
-        kept = state.incarnation(stack.incarnation)
-        logins = read_logins(kept)
+        incarnation_folder = state.incarnation(stack.incarnation)
+        logins = read_logins(incarnation_folder)
         store_logins(logins, folder)
         replay = (place.cluster, declaration.name)
         reload_accounts(
-            kept / "nats", accounts_conf(stack.cluster, stack.stream, logins, replay=replay)
+            incarnation_folder / "nats",
+            accounts_conf(stack.cluster, stack.stream, logins, replay=replay),
         )
         own = accounts_conf(stack.cluster, stack.stream, logins)
-        cleanup.callback(_give_back, kept / "nats", own)
+        cleanup.callback(_give_back, incarnation_folder / "nats", own)
         return _Server(stack.nats_url, logins, "the running stack's server", beside=True)
     logins = new_logins(IDENTITIES)
     store_logins(logins, folder)

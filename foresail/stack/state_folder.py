@@ -73,8 +73,8 @@ def _stack_of(content: Any) -> StackFile:
         stack = StackFile(**content)
     except TypeError as error:
         raise ValueError(f"other fields: {error}") from error
-    for one in fields(StackFile):
-        value, form = getattr(stack, one.name), str(one.type)
+    for stack_field in fields(StackFile):
+        value, form = getattr(stack, stack_field.name), str(stack_field.type)
         inner = _FORMS.get(form.removeprefix("dict[str, ").removesuffix("]"), str)
         sound = (
             isinstance(value, dict) and all(type(each) is inner for each in value.values())
@@ -82,7 +82,7 @@ def _stack_of(content: Any) -> StackFile:
             else type(value) is inner
         )
         if not sound:
-            raise ValueError(f"{one.name} is no {form}")
+            raise ValueError(f"{stack_field.name} is no {form}")
     return stack
 
 

@@ -109,7 +109,7 @@ def from_recording(path: Path) -> tuple[str, ClusterTables, str]:
             if _is_keyframe(message.data):
                 known.clear()
             known.append(message)
-    states = {kind: _unfolded(path, messages) for kind, messages in frames.items()}
+    states = {kind: _full_state_of(path, messages) for kind, messages in frames.items()}
     cycles = {state.cycle for state in states.values()}
     if len(states) < len(SNAPSHOTS) or len(cycles) != 1:
         raise InputError("--from", path, "it holds no whole snapshot; record at least one cycle")
@@ -131,7 +131,7 @@ def _is_keyframe(data: bytes) -> bool:
         return False
 
 
-def _unfolded(path: Path, messages: Iterable[StoredMessage]) -> FullState:
+def _full_state_of(path: Path, messages: Iterable[StoredMessage]) -> FullState:
     state: FullState | None = None
     try:
         for message in messages:
@@ -146,8 +146,8 @@ def _unfolded(path: Path, messages: Iterable[StoredMessage]) -> FullState:
 
 async def _from_cluster(arguments: argparse.Namespace) -> tuple[str, ClusterTables]:
     """Read a live cluster as the collector does; see `from_recording`."""
-    given = arguments.kubeconfig
-    path = Path(given) if given else find_kubeconfig(Path(arguments.state), admin=False)
+    kubeconfig = arguments.kubeconfig
+    path = Path(kubeconfig) if kubeconfig else find_kubeconfig(Path(arguments.state), admin=False)
     transport = OfficialClientTransport(path, arguments.context)
     try:
         reading = await read_every_list(transport, 0.0)

@@ -44,11 +44,11 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("scenario", path.name, f"the twin did not take it: {error}") from error
     finally:
         await transport.close()
-    said = json.loads(answer.body)
+    content = json.loads(answer.body)
     _say(
         arguments,
-        {"file": path.name, **said},
-        f"{path.name}: {said.get('events', 0)} events planned",
+        {"file": path.name, **content},
+        f"{path.name}: {content.get('events', 0)} events planned",
     )
     return ExitCode.GOOD
 

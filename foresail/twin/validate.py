@@ -35,11 +35,11 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     results = [check(Path(name), arguments.nodes) for name in arguments.files]
     bad = [error for _, errors in results for error in errors]
     if arguments.json:
-        print_json([_described(said, errors) for said, errors in results])
+        print_json([_describe(result, errors) for result, errors in results])
         return ExitCode.BAD_INPUT if bad else ExitCode.GOOD
-    for said, errors in results:
+    for result, errors in results:
         if not errors:
-            console().print(f"{said['file']}: {said['holds']}", markup=False)
+            console().print(f"{result['file']}: {result['holds']}", markup=False)
     for error in bad[:SHOWN]:
         print_error(str(error))
     if len(bad) > SHOWN:
@@ -47,12 +47,12 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     return ExitCode.BAD_INPUT if bad else ExitCode.GOOD
 
 
-def _described(said: dict[str, Any], errors: Sequence[InputError]) -> dict[str, Any]:
-    found = [
+def _describe(result: dict[str, Any], errors: Sequence[InputError]) -> dict[str, Any]:
+    error_texts = [
         {"field": error.field, "value": str(error.value), "remedy": error.remedy}
         for error in errors
     ]
-    return {**said, "ok": not errors, "errors": found}
+    return {**result, "ok": not errors, "errors": error_texts}
 
 
 def check(path: Path, nodes: int) -> tuple[dict[str, Any], list[InputError]]:

@@ -148,7 +148,7 @@ EXECUTION = (
     Defect(
         "what others changed is taken back",
         "services/executor/effects/roll_back.py",
-        " and operation.undo and end_reached(operation, current)",
+        " and operation.undo and has_reached_end(operation, current)",
         " and operation.undo",
         "tests/executor/test_afterwards.py::test_what_others_changed_since_is_left_to_them",
     ),
@@ -225,15 +225,15 @@ EXECUTION = (
     Defect(
         "held Jobs are held again",
         "services/executor/plans/admission.py",
-        "if HELD not in one.annotations\n        and one",
-        "if one",
+        "if HELD not in workload.annotations\n        and workload",
+        "if workload",
         "tests/executor/test_plans.py::test_nothing_is_held_that_may_not_or_need_not_be",
     ),
     Defect(
         "the most important is held first",
         "services/executor/plans/admission.py",
-        "key=lambda one: (one.priority, -one",
-        "key=lambda one: (-one.priority, -one",
+        "key=lambda workload: (workload.priority, -workload",
+        "key=lambda workload: (-workload.priority, -workload",
         "tests/executor/test_plans.py::test_the_least_important_and_newest_is_held_first_and_five_at_most",
     ),
     Defect(

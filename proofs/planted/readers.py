@@ -201,8 +201,8 @@ READERS = (
     Defect(
         "model: a booster is loaded before it is hashed",
         "services/model_directory.py",
-        "    if found != sha256:",
-        "    if not found:",
+        "    if sha256_found != sha256:",
+        "    if not sha256_found:",
         f"{FILES}::test_a_booster_is_hashed_before_it_is_loaded",
     ),
     Defect(

@@ -54,8 +54,8 @@ SAFETY = (
     Defect(
         "pods may be evicted from the control plane",
         "services/executor/guards/control_plane.py",
-        "if one.control_plane\n",
-        "if one.control_plane and one.written\n",
+        "if node.control_plane\n",
+        "if node.control_plane and node.written\n",
         f"{GUARDS}::test_the_control_plane_stays_as_it_is",
     ),
     Defect(
@@ -68,8 +68,8 @@ SAFETY = (
     Defect(
         "marks of a removed pod's node are overlooked",
         "services/executor/guards/do_not_disrupt.py",
-        "for one in reach.nodes if one.mark)",
-        "for one in reach.nodes if one.mark and one.written)",
+        "for node in reach.nodes if node.mark)",
+        "for node in reach.nodes if node.mark and node.written)",
         f"{GUARDS}::test_what_is_marked_is_left_alone",
     ),
     Defect(
@@ -96,8 +96,8 @@ SAFETY = (
     Defect(
         "what is forbidden is not struck out of the next plan",
         "services/executor/strike.py",
-        "if _reach_key(one) in forbidden or not scope.has_namespace(one.namespace)",
-        "if _reach_key(one) in forbidden",
+        "if _reach_key(workload) in forbidden or not scope.has_namespace(workload.namespace)",
+        "if _reach_key(workload) in forbidden",
         f"{GUARDS}::test_what_is_forbidden_is_struck_out_and_nothing_else",
     ),
     Defect(

@@ -42,7 +42,7 @@ def refusal(
     return None
 
 
-def excepted(view: ObservationView, needed: Sequence[str]) -> frozenset[str]:
+def excepted_rows(view: ObservationView, needed: Sequence[str]) -> frozenset[str]:
     """Return the rows for which a needed signal does not hold; they are not judged."""
     return frozenset(
         row_id for signal in view.signals if signal.name in needed for row_id in signal.exceptions

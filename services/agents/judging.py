@@ -62,12 +62,12 @@ def judge_cycle(
 
 def proposal(agent: AnyAgent, profile: str, cycle: OpenCycle, judgement: Judgement) -> Proposal:
     """Return the proposal that a judgement makes."""
-    wanted = judgement.action.kind is not ActionKind.NOOP
-    status = ProposalStatus.PROPOSED if wanted else ProposalStatus.NOOP
+    is_proposed = judgement.action.kind is not ActionKind.NOOP
+    status = ProposalStatus.PROPOSED if is_proposed else ProposalStatus.NOOP
     return _proposal(agent, profile, cycle, judgement, status)
 
 
-def superseded(agent: AnyAgent, profile: str, cycle: OpenCycle) -> Proposal:
+def superseded_proposal(agent: AnyAgent, profile: str, cycle: OpenCycle) -> Proposal:
     """Return the proposal of a cycle that was not judged because a newer one had begun."""
     judgement = noop(Reason.SUPERSEDED, "not judged: a newer observation had arrived")
     return _proposal(agent, profile, cycle, judgement, ProposalStatus.SKIPPED)

@@ -51,18 +51,20 @@ ModelThresholds = Mapping[str, Mapping[str, float]]
 """By agent and field, as manifests give them."""
 
 
-def _profile_named(name: str) -> Profile | None:
+def _find_profile(name: str) -> Profile | None:
     return PROFILES.get(ALIASES.get(name, name))
 
 
-def published_name(profile: str, by_model: ModelThresholds, given: Iterable[Thresholds]) -> str:
+def published_name(
+    profile: str, by_model: ModelThresholds, thresholds_in_use: Iterable[Thresholds]
+) -> str:
     """Return the profile's name as proposals carry it.
 
     Thresholds that differ from it make it `<name>+changed`.
     """
-    named = _profile_named(profile)
+    named = _find_profile(profile)
     known = (named.thresholds if named else None) or of_models(by_model)
-    differs = any(thresholds not in known.values() for thresholds in given)
+    differs = any(thresholds not in known.values() for thresholds in thresholds_in_use)
     return f"{profile}+changed" if differs else profile
 
 
@@ -73,16 +75,16 @@ def of_models(by_model: ModelThresholds) -> Mapping[AgentName, Thresholds]:
         ConfigError: a manifest names a threshold that the agent does not have, or a value that it
             cannot have.
     """
-    found: dict[AgentName, Thresholds] = {}
+    by_agent: dict[AgentName, Thresholds] = {}
     for agent, usual in (BASELINE_RULES.thresholds or {}).items():
         try:
-            found[agent] = type(usual).model_validate(dict(by_model.get(agent, {})))
+            by_agent[agent] = type(usual).model_validate(dict(by_model.get(agent, {})))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
             field = f"model thresholds of {agent}: {where}"
             raise ConfigError(field, first["input"], first["msg"]) from error
-    return found
+    return by_agent
 
 
 def model_thresholds(*references: str) -> dict[str, dict[str, float]]:
@@ -91,12 +93,12 @@ def model_thresholds(*references: str) -> dict[str, dict[str, float]]:
     Raises:
         InputError: there is no such model, or its manifest cannot be used.
     """
-    found: dict[str, dict[str, float]] = {}
+    by_agent: dict[str, dict[str, float]] = {}
     for reference in references:
         if reference:
             manifest = read_manifest(folder_of(reference))
-            found |= {agent: dict(fields) for agent, fields in manifest.thresholds.items()}
-    return found
+            by_agent |= {agent: dict(fields) for agent, fields in manifest.thresholds.items()}
+    return by_agent
 
 
 def check_profile(name: str, by_model: ModelThresholds) -> None:
@@ -105,7 +107,7 @@ def check_profile(name: str, by_model: ModelThresholds) -> None:
     Raises:
         ConfigError: naming the profile and what to use.
     """
-    profile = _profile_named(name)
+    profile = _find_profile(name)
     if profile is None:
         usable = ", ".join(sorted(PROFILES))
         raise ConfigError("agents.profile", name, f"use one of: {usable}")

@@ -12,7 +12,7 @@ from agent_registry.registration import AnyAgent
 from schemas.actions import AgentName
 from schemas.envelope import Event, NewEvent
 from schemas.identity import Origin
-from services.agents.judging import judge_cycle, proposal, superseded
+from services.agents.judging import judge_cycle, proposal, superseded_proposal
 from services.agents.settings import AgentSettings
 from services.agents.state import AgentState, evolve
 
@@ -38,8 +38,8 @@ class AgentHandler:
     @property
     def reads(self) -> tuple[tuple[str, ...], ...]:
         """Observations, the prediction the policy asks for, and the agent's own proposals."""
-        asked = self._agent.prediction
-        predictions = () if asked is None else (("prediction", asked),)
+        prediction_kind = self._agent.prediction
+        predictions = () if prediction_kind is None else (("prediction", prediction_kind),)
         return (("observation",), *predictions, ("proposal", self._agent.name))
 
     @property
@@ -66,7 +66,7 @@ class AgentHandler:
         """
         new_events = [
             NewEvent(
-                superseded(self._agent, self._profile, cycle),
+                superseded_proposal(self._agent, self._profile, cycle),
                 cycle.cycle,
                 cycle.cluster_time_seconds,
                 (cycle.observation_id,),

@@ -35,21 +35,23 @@ def evolve(state: AgentState, event: Event[Any]) -> AgentState:
             open=add_open_cycle(state.open, event),
         )
     if isinstance(data, PredictionRisk | PredictionDemand):
-        return state.model_copy(update={"prediction": _kept(event)})
+        return state.model_copy(update={"prediction": _kept_prediction(event)})
     if isinstance(data, Proposal):
-        return _answered(state, data.cycle)
+        return _close_cycle(state, data.cycle)
     return state
 
 
-def _answered(state: AgentState, cycle: int) -> AgentState:
+def _close_cycle(state: AgentState, cycle: int) -> AgentState:
     """Close a cycle and forget its prediction: nobody asks again, and checkpoints stay small."""
-    kept = state.prediction if state.prediction and state.prediction.cycle > cycle else None
+    newer_prediction = (
+        state.prediction if state.prediction and state.prediction.cycle > cycle else None
+    )
     return state.model_copy(
-        update={"open": remove_open_cycle(state.open, cycle), "prediction": kept}
+        update={"open": remove_open_cycle(state.open, cycle), "prediction": newer_prediction}
     )
 
 
-def _kept(event: Event[Any]) -> NodePrediction:
+def _kept_prediction(event: Event[Any]) -> NodePrediction:
     data = event.data
     ratios = data.nodes.risk_ratio if isinstance(data, PredictionRisk) else data.nodes.demand_ratio
     skipped = data.status == "skipped"

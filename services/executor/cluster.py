@@ -19,7 +19,7 @@ from services.executor.facts import Facts, NodeFacts, PodFacts, WorkloadFacts, a
 from services.executor.marked_objects import MarkedPod
 from services.executor.paths import object_path
 from services.executor.plans.admission import HELD
-from services.executor.verification import end_reached
+from services.executor.verification import has_reached_end
 from services.kube_lists import list_decoder, read_list
 from services.kube_objects import Deployment, Job, Meta, Node, effective_request, parse_time
 from services.protection import do_not_disrupt_mark
@@ -117,7 +117,7 @@ async def _revalidate(
     current = await read_object(transport, operation)
     if error.status == 422 and (current is None or current["metadata"].get("uid") == operation.uid):
         return _refused_result(error)
-    if end_reached(operation, current):
+    if has_reached_end(operation, current):
         return OperationResult(
             status="unchanged", http_status=error.status, message=error.message[:300]
         )

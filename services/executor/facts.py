@@ -72,9 +72,9 @@ class Facts(DataModel):
     workloads: tuple[WorkloadFacts, ...] = ()
     """Deployments and Jobs those pods belong to, and those we changed before; sorted by id."""
 
-    def workload(self, wanted: str) -> WorkloadFacts | None:
+    def workload(self, workload_id: str) -> WorkloadFacts | None:
         """Return one workload."""
-        return next((workload for workload in self.workloads if workload.id == wanted), None)
+        return next((workload for workload in self.workloads if workload.id == workload_id), None)
 
 
 def apply_merge_patch(target: Any, patch: Any) -> Any:
@@ -101,5 +101,5 @@ def already_shows(current: Any, patch: Any) -> bool:
 def _without_empty(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    filled = {name: _without_empty(one) for name, one in value.items()}
-    return {name: one for name, one in filled.items() if one not in (None, False, [], {}, "")}
+    filled = {name: _without_empty(inner) for name, inner in value.items()}
+    return {name: inner for name, inner in filled.items() if inner not in (None, False, [], {}, "")}

@@ -54,14 +54,14 @@ def registered_guards() -> tuple[Guard, ...]:
         ConfigError: a file that declares no guard that can be used.
     """
     parent = importlib.import_module(PARENT)
-    files = sorted(one.name for one in pkgutil.iter_modules(parent.__path__))
-    return checked(
+    files = sorted(module_info.name for module_info in pkgutil.iter_modules(parent.__path__))
+    return check_guards(
         (name, getattr(importlib.import_module(f"{PARENT}.{name}"), "GUARDS", None))
         for name in files
     )
 
 
-def checked(declared: Iterable[tuple[str, object]]) -> tuple[Guard, ...]:
+def check_guards(declared: Iterable[tuple[str, object]]) -> tuple[Guard, ...]:
     """Return guards by stage and place, after seeing that they can stand beside one another.
 
     Args:
@@ -73,7 +73,11 @@ def checked(declared: Iterable[tuple[str, object]]) -> tuple[Guard, ...]:
     guards: list[Guard] = []
     for file, own in declared:
         where = f"services/executor/guards/{file}.py"
-        if not isinstance(own, tuple) or not own or not all(isinstance(one, Guard) for one in own):
+        if (
+            not isinstance(own, tuple)
+            or not own
+            or not all(isinstance(guard, Guard) for guard in own)
+        ):
             raise ConfigError(f"{where}: GUARDS", own, "set it to a tuple of Guard")
         for guard in own:
             for other in guards:

@@ -165,8 +165,8 @@ def _apply_execution(state: Ledger, event: Event[Any]) -> Ledger:
         return rolled.model_copy(
             update={"undo": tuple(cycle for cycle in rolled.undo if cycle != data.cycle)}
         )
-    due = next((one for one in state.due if one.cycle == data.cycle), None)
-    left = tuple(one for one in state.due if one.cycle != data.cycle)
+    due = next((pending for pending in state.due if pending.cycle == data.cycle), None)
+    left = tuple(pending for pending in state.due if pending.cycle != data.cycle)
     if data.phase is ExecutionPhase.REFUSED:
         return state.model_copy(update={"due": left})
     if data.phase is ExecutionPhase.FINISHED:

@@ -50,10 +50,10 @@ class ObjectReader:
         Raises:
             ClusterUnavailable, ClusterRefused: it could not be read.
         """
-        asked = (path, kind)
-        if asked not in self._read:
-            self._read[asked] = await self._get(path, kind)
-        result = self._read[asked]
+        key = (path, kind)
+        if key not in self._read:
+            self._read[key] = await self._get(path, kind)
+        result = self._read[key]
         return result if isinstance(result, kind) else None
 
     async def _get(self, path: str, kind: type[K]) -> K | None:
@@ -85,7 +85,7 @@ class ObjectReader:
                     Marked(what=f"namespace {metadata.namespace}", mark=space.metadata.mark)
                 )
         marks.extend(await self._marks_of_owners(metadata, LONGEST_CHAIN))
-        return tuple(one for one in marks if one.mark)
+        return tuple(mark for mark in marks if mark.mark)
 
     async def _marks_of_owners(self, metadata: MarkedMeta, left: int) -> list[Marked]:
         marks: list[Marked] = []
@@ -109,13 +109,21 @@ class ObjectReader:
         if resource is None:
             listed = await self.get(group, _Resources)
             served = () if listed is None else listed.resources
-            asked = next(
-                (one for one in served if (one.kind == owner.kind and "/" not in one.name)), None
+            served_resource = next(
+                (
+                    resource_kind
+                    for resource_kind in served
+                    if (resource_kind.kind == owner.kind and "/" not in resource_kind.name)
+                ),
+                None,
             )
-            if asked is None:
+            if served_resource is None:
                 raise ClusterRefused(
                     404, "NotFound", f"{owner.api_version} {owner.kind} is not served"
                 )
-            resource, namespaced = asked.name, asked.namespaced and bool(namespace)
+            resource, namespaced = (
+                served_resource.name,
+                served_resource.namespaced and bool(namespace),
+            )
         scope = f"/namespaces/{namespace}" if namespaced else ""
         return await self.get(f"{group}{scope}/{resource}/{owner.name}", MarkedObject)

@@ -37,9 +37,13 @@ async def plan_within(
             await read_reach(transport, operation, question.scope)
             for operation in planned.operations
         ]
-        asked = replace(question, planned=planned, reaches=tuple(reaches))
-        checks = ask_guards(Stage.BEFORE_WRITING, asked)
-        left = None if all(check.passed for check in checks) else strike_out_forbidden(facts, asked)
+        question_with_plan = replace(question, planned=planned, reaches=tuple(reaches))
+        checks = ask_guards(Stage.BEFORE_WRITING, question_with_plan)
+        left = (
+            None
+            if all(check.passed for check in checks)
+            else strike_out_forbidden(facts, question_with_plan)
+        )
         if left is None:
             return planned, checks
         facts = left

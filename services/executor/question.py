@@ -31,7 +31,9 @@ class Question:
     def recent(self, seconds: float) -> list[Execution]:
         """Return executions that began within the last `seconds` of cluster time."""
         return [
-            one for one in self.state.executions if self.now_seconds - one.time_seconds < seconds
+            execution
+            for execution in self.state.executions
+            if self.now_seconds - execution.time_seconds < seconds
         ]
 
     def on_target(self, executions: list[Execution]) -> list[Execution]:

@@ -67,7 +67,7 @@ async def _read_node(
         return reach
     on_it = {"fieldSelector": f"spec.nodeName={bare.name}"}
     listed = (await read_list(transport, "/api/v1/pods", _PODS, on_it)).items
-    pods = [await _reach_pod(reader, one, removed=False) for one in listed if not one.finished]
+    pods = [await _reach_pod(reader, pod, removed=False) for pod in listed if not pod.finished]
     return reach.model_copy(update={"pods": tuple(pods)})
 
 

@@ -24,10 +24,10 @@ def strike_out_forbidden(facts: Facts, question: Question) -> Facts | None:
         for pod in facts.pods
     )
     workloads = tuple(
-        one.model_copy(update={"protected": True})
-        if _reach_key(one) in forbidden or not scope.has_namespace(one.namespace)
-        else one
-        for one in facts.workloads
+        workload.model_copy(update={"protected": True})
+        if _reach_key(workload) in forbidden or not scope.has_namespace(workload.namespace)
+        else workload
+        for workload in facts.workloads
     )
     node = facts.node
     if node is not None and f"nodes {node.name}" in forbidden:
@@ -43,6 +43,6 @@ def _is_permitted(question: Question, key: str) -> bool:
     )
 
 
-def _reach_key(one: WorkloadFacts) -> str:
-    resource = "jobs" if one.kind == "Job" else "deployments"
-    return f"{resource} {one.namespace}/{one.name}"
+def _reach_key(workload_facts: WorkloadFacts) -> str:
+    resource = "jobs" if workload_facts.kind == "Job" else "deployments"
+    return f"{resource} {workload_facts.namespace}/{workload_facts.name}"

@@ -39,7 +39,7 @@ def due_for_verification(state: Ledger, cycles: int) -> list[Execution]:
     ]
 
 
-def end_reached(operation: Operation, current: dict[str, Any] | None) -> bool:
+def has_reached_end(operation: Operation, current: dict[str, Any] | None) -> bool:
     """Say whether an object (None: it is gone) is as the operation wanted it."""
     if operation.verb in {Verb.EVICT, Verb.DELETE}:
         return current is None or current["metadata"].get("uid") != operation.uid

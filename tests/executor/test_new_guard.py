@@ -10,7 +10,13 @@ from bus.errors import ConfigError
 from schemas.actions import ActionKind
 from schemas.outcome import OutcomeExecution
 from schemas.reasons import Reason
-from services.executor.guard_discovery import Guard, Stage, ask_guards, checked, registered_guards
+from services.executor.guard_discovery import (
+    Guard,
+    Stage,
+    ask_guards,
+    check_guards,
+    registered_guards,
+)
 from services.executor.ledger import ClusterSummary, Ledger, PendingDecision
 from services.executor.question import Question
 from services.executor.settings import ExecutorSettings
@@ -133,4 +139,4 @@ def test_two_guards_never_share_a_place() -> None:
     other = Guard("other", first.stage, first.order, first.check)
 
     with pytest.raises(ConfigError, match="replay has it already in BEFORE_READING"):
-        checked([("replay", (first,)), ("other", (other,))])
+        check_guards([("replay", (first,)), ("other", (other,))])

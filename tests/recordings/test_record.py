@@ -38,7 +38,9 @@ async def record_from(
     patterns = patterns_of(CLUSTER, layers)
     part = await beginning_for(bus, CLUSTER, patterns, seq, 1)
     header = open_recording(run_file).header
-    writer = RecordingWriter(target, header if part.whole else {**header, "cut": part.described()})
+    writer = RecordingWriter(
+        target, header if part.whole else {**header, "cut": part.header_entry()}
+    )
     for head in part.heads:
         writer.write(head)
     async for message in bus.history(patterns, start_seq=part.first_seq):

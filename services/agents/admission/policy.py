@@ -17,7 +17,7 @@ from schemas.reasons import Reason
 from schemas.view import ObservationView
 from services.agents.admission.thresholds import AdmissionThresholds
 from services.agents.evidence import measure
-from services.agents.freshness import excepted
+from services.agents.freshness import excepted_rows
 
 SIGNALS = ("node_requests", "pods")
 
@@ -34,8 +34,10 @@ def judge(
     if not loads:
         return noop(Reason.NO_NODES, "the observation holds no node")
     tried: list[Evidence] = []
-    found = _by_queue(view, loads, thresholds, tried) or _by_load(view, loads, thresholds, tried)
-    return found or _admit(view, loads, thresholds, tried)
+    judgement = _by_queue(view, loads, thresholds, tried) or _by_load(
+        view, loads, thresholds, tried
+    )
+    return judgement or _admit(view, loads, thresholds, tried)
 
 
 def _by_queue(
@@ -63,7 +65,7 @@ def _by_queue(
 def _by_load(
     view: ObservationView, loads: Loads, thresholds: AdmissionThresholds, tried: list[Evidence]
 ) -> Judgement | None:
-    share = _overloaded(loads, thresholds) / len(loads)
+    share = _count_overloaded(loads, thresholds) / len(loads)
     step = measure(view, "overloaded_nodes_ratio", share, "node_requests").compare(
         ">=", thresholds.overload_share_ratio
     )
@@ -76,7 +78,9 @@ def _admit(
 ) -> Judgement:
     queue = measure(view, "queue_length", view.totals.queue_length, "pods")
     calm = _try(tried, queue.compare("<", thresholds.calm_queue_length))
-    overloaded = measure(view, "overloaded_nodes", _overloaded(loads, thresholds), "node_requests")
+    overloaded = measure(
+        view, "overloaded_nodes", _count_overloaded(loads, thresholds), "node_requests"
+    )
     none = _try(tried, overloaded.compare("==", 0))
     if calm.holds and none.holds:
         return _admission(view, "admit", 1.0, tried, (calm, none))
@@ -100,7 +104,7 @@ def _cap(
         score=1.0,
         evidence=tuple(tried),
         decisive=decisive,
-        text=f"{_said(decisive)}; fullest node {name}; {_situation(view)}",
+        text=f"{_values_text(decisive)}; fullest node {name}; {_situation(view)}",
     )
 
 
@@ -116,18 +120,18 @@ def _admission(
         score=score,
         evidence=tuple(tried),
         decisive=decisive,
-        text=f"{_said(decisive) or 'no other rule holds'}; {_situation(view)}",
+        text=f"{_values_text(decisive) or 'no other rule holds'}; {_situation(view)}",
     )
 
 
 def _loads(view: ObservationView) -> Loads:
-    skip = excepted(view, SIGNALS)
+    skip = excepted_rows(view, SIGNALS)
     nodes = view.nodes
     rows = zip(nodes.ids, nodes.cpu_requested_ratio, nodes.memory_requested_ratio, strict=True)
     return tuple([(name, max(cpu, memory)) for name, cpu, memory in rows if name not in skip])
 
 
-def _overloaded(loads: Loads, thresholds: AdmissionThresholds) -> int:
+def _count_overloaded(loads: Loads, thresholds: AdmissionThresholds) -> int:
     return sum(load > thresholds.overload_ratio for _, load in loads)
 
 
@@ -136,7 +140,7 @@ def _try(tried: list[Evidence], step: Evidence) -> Evidence:
     return step
 
 
-def _said(decisive: tuple[Evidence, ...]) -> str:
+def _values_text(decisive: tuple[Evidence, ...]) -> str:
     return " and ".join(item.numbers for item in decisive)
 
 

@@ -30,8 +30,8 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
     try:
         facts = await read_facts(context.transport, due.action)
         scope = await read_scope(context.transport, settings, context.mode(state))
-        asked = Question(due, state, settings, facts.time_seconds, scope=scope)
-        planned, within = await plan_within(context.transport, asked, facts)
+        question_with_facts = Question(due, state, settings, facts.time_seconds, scope=scope)
+        planned, within = await plan_within(context.transport, question_with_facts, facts)
     except (ClusterUnavailable, ClusterRefused) as error:
         refusal = PlanRefusal(reason=reason_for(error), text=str(error)[:300])
         await _refuse(context, state, due, checks, refusal)
@@ -40,7 +40,10 @@ async def execute(context: EffectContext, state: Ledger, due: PendingDecision) -
     if isinstance(planned, PlanRefusal):
         await _refuse(context, state, due, checks, planned)
         return
-    checks = (*checks, *ask_guards(Stage.BEFORE_ACTING, replace(asked, planned=planned)))
+    checks = (
+        *checks,
+        *ask_guards(Stage.BEFORE_ACTING, replace(question_with_facts, planned=planned)),
+    )
     if not _all_passed(checks):
         await _refuse(context, state, due, checks)
         return

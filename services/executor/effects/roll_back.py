@@ -8,7 +8,7 @@ from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.cluster import read_object
 from services.executor.effects.context import EffectContext
 from services.executor.ledger import Execution, Ledger
-from services.executor.verification import end_reached, undo_operations
+from services.executor.verification import has_reached_end, undo_operations
 
 
 def rollback_cause(context: EffectContext, state: Ledger, execution: Execution) -> str:
@@ -68,7 +68,7 @@ async def _undo_what_stands(context: EffectContext, execution: Execution) -> tup
     standing = []
     for operation in execution.operations:
         current = await read_object(context.transport, operation)
-        if current is not None and operation.undo and end_reached(operation, current):
+        if current is not None and operation.undo and has_reached_end(operation, current):
             version = str(current["metadata"]["resourceVersion"])
             standing.append(operation.model_copy(update={"resource_version": version}))
     return undo_operations(execution.model_copy(update={"operations": tuple(standing)}))

@@ -7,7 +7,7 @@ from services.cluster import ClusterRefused, ClusterUnavailable
 from services.executor.cluster import read_object
 from services.executor.effects.context import EffectContext
 from services.executor.ledger import Execution, Ledger
-from services.executor.verification import end_reached, judge_execution
+from services.executor.verification import has_reached_end, judge_execution
 
 
 async def verify(context: EffectContext, state: Ledger, execution: Execution) -> bool:
@@ -24,7 +24,7 @@ async def verify(context: EffectContext, state: Ledger, execution: Execution) ->
         context.log.warning("not verified yet", cycle=execution.cycle, error=str(error))
         return False
     ends = tuple(
-        end_reached(operation, current)
+        has_reached_end(operation, current)
         for operation, current in zip(execution.operations, objects, strict=True)
     )
     judgement = judge_execution(execution, ends, state)

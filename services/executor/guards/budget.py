@@ -27,7 +27,7 @@ def check(question: Question) -> GuardCheck:
             "budget", passed=True, reason=Reason.BUDGET_EXHAUSTED, text="no budget covers this"
         )
     checks = [_check_budget(question, budget) for budget in covering]
-    return next((one for one in checks if not one.passed), checks[0])
+    return next((check for check in checks if not check.passed), checks[0])
 
 
 def schedule_applies(schedule: str, now_seconds: float) -> bool:
@@ -41,11 +41,11 @@ def schedule_applies(schedule: str, now_seconds: float) -> bool:
 
 def _check_budget(question: Question, budget: Budget) -> GuardCheck:
     used = {
-        one.action.target.name
-        for one in question.recent(budget.window_seconds)
-        if one.action.kind in budget.reasons
-        and one.action.target.kind is TargetKind.NODE
-        and not one.rolled_back
+        execution.action.target.name
+        for execution in question.recent(budget.window_seconds)
+        if execution.action.kind in budget.reasons
+        and execution.action.target.kind is TargetKind.NODE
+        and not execution.rolled_back
     }
     limit = budget.limit(question.state.seen.nodes)
     within = question.due.action.target.name in used or len(used) < limit

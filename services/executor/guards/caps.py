@@ -23,12 +23,15 @@ def check_namespace(question: Question) -> GuardCheck:
     """Fail when one of the plan's namespaces had its share."""
     caps = question.settings.caps
     recent = question.recent(caps.window_seconds)
-    wanted = (
-        {one.namespace for one in question.planned.operations if one.namespace}
+    namespaces = (
+        {operation.namespace for operation in question.planned.operations if operation.namespace}
         if question.planned
         else set()
     )
-    counts = {name: sum(name in one.namespaces for one in recent) for name in sorted(wanted)}
+    counts = {
+        name: sum(name in execution.namespaces for execution in recent)
+        for name in sorted(namespaces)
+    }
     return _check_most_used(
         "cap_per_namespace", counts, caps.per_namespace, Reason.CAP_PER_NAMESPACE
     )
@@ -38,8 +41,11 @@ def check_workload(question: Question) -> GuardCheck:
     """Fail when one of the plan's workloads had its share."""
     caps = question.settings.caps
     recent = question.recent(caps.window_seconds)
-    wanted = question.planned.workloads if question.planned else ()
-    counts = {name: sum(name in one.workloads for one in recent) for name in sorted(wanted)}
+    workload_ids = question.planned.workloads if question.planned else ()
+    counts = {
+        name: sum(name in execution.workloads for execution in recent)
+        for name in sorted(workload_ids)
+    }
     return _check_most_used("cap_per_workload", counts, caps.per_workload, Reason.CAP_PER_WORKLOAD)
 
 

@@ -11,10 +11,10 @@ from services.executor.question import Question, guard_check
 def check(question: Question) -> GuardCheck:
     """Fail when a node that is written, or whose pods are removed, is of the control plane."""
     marked_nodes = {
-        one.name: one.control_plane
+        node.name: node.control_plane
         for reach in question.reaches
-        for one in reach.nodes
-        if one.control_plane
+        for node in reach.nodes
+        if node.control_plane
     }
     first = next(iter(marked_nodes), "")
     text = f"node {first} is of the control plane ({marked_nodes[first]})" if marked_nodes else ""

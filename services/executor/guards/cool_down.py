@@ -15,10 +15,10 @@ def check(question: Question) -> GuardCheck:
     """Fail while the same kind on the same target is cooling down."""
     limit = question.settings.cool_down_seconds
     same = [
-        one
-        for one in question.on_target(question.recent(limit))
-        if one.action.kind is question.due.action.kind
-        and (question.planned is None or one.direction == question.planned.direction)
+        execution
+        for execution in question.on_target(question.recent(limit))
+        if execution.action.kind is question.due.action.kind
+        and (question.planned is None or execution.direction == question.planned.direction)
     ]
     return _check_waited("cool_down", question, same, limit, Reason.COOL_DOWN)
 
@@ -26,19 +26,24 @@ def check(question: Question) -> GuardCheck:
 def check_after_failure(question: Question) -> GuardCheck:
     """Fail while the target recovers from a failed execution."""
     limit = question.settings.cool_down_after_failure_seconds
-    failed = [one for one in question.on_target(question.recent(limit)) if one.succeeded is False]
+    failed = [
+        execution
+        for execution in question.on_target(question.recent(limit))
+        if execution.succeeded is False
+    ]
     return _check_waited(
         "cool_down_after_failure", question, failed, limit, Reason.COOL_DOWN_AFTER_FAILURE
     )
 
 
 def _check_waited(
-    guard: str, question: Question, found: list[Execution], limit: float, reason: Reason
+    guard: str, question: Question, executions: list[Execution], limit: float, reason: Reason
 ) -> GuardCheck:
-    if not found:
+    if not executions:
         return guard_check(guard, passed=True, reason=reason, limit=limit, unit="seconds")
-    age = round(question.now_seconds - found[-1].time_seconds, 6)
-    text = f"{found[-1].action.kind} on {found[-1].action.target.name or 'the queue'} {age:g} s ago; wait {limit:g} s"
+    newest = executions[-1].action
+    age = round(question.now_seconds - executions[-1].time_seconds, 6)
+    text = f"{newest.kind} on {newest.target.name or 'the queue'} {age:g} s ago; wait {limit:g} s"
     return guard_check(
         guard, passed=False, reason=reason, measured=age, limit=limit, unit="seconds", text=text
     )

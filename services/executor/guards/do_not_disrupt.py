@@ -31,11 +31,14 @@ def check(question: Question) -> GuardCheck:
 
 def _protected_objects(question: Question) -> Iterator[str]:
     for reach in question.reaches:
-        yield from (f"{one.what}: {one.mark}" for one in reach.marked)
-        yield from (f"node {one.name}: {one.mark}" for one in reach.nodes if one.mark)
+        yield from (f"{marked_object.what}: {marked_object.mark}" for marked_object in reach.marked)
+        yield from (f"node {node.name}: {node.mark}" for node in reach.nodes if node.mark)
         for pod in reach.pods:
             if pod.counts:
-                yield from (f"{one.what} ({pod.key}): {one.mark}" for one in pod.marked)
+                yield from (
+                    f"{marked_object.what} ({pod.key}): {marked_object.mark}"
+                    for marked_object in pod.marked
+                )
 
 
 GUARDS = (Guard("do_not_disrupt", Stage.BEFORE_WRITING, 30, check),)

@@ -16,7 +16,7 @@ def check(question: Question) -> GuardCheck:
     """Fail when a node to be written is not named, or others run on it."""
     scope = question.scope
     written = [node for reach in question.reaches for node in reach.nodes if node.written]
-    unnamed = [one.name for one in written if not scope.has_node(one.labels)]
+    unnamed = [node.name for node in written if not scope.has_node(node.labels)]
     others = [
         pod.key
         for reach in question.reaches
@@ -27,8 +27,8 @@ def check(question: Question) -> GuardCheck:
     if others:
         text = f"{others[0]} of another namespace runs on the node"
     if unnamed:
-        wanted = scope.nodes or "no node is; set executor.writable_nodes"
-        text = f"node {unnamed[0]} is not labelled as one to be written ({wanted})"
+        writable_text = scope.nodes or "no node is; set executor.writable_nodes"
+        text = f"node {unnamed[0]} is not labelled as one to be written ({writable_text})"
     return guard_check(
         "named_nodes",
         passed=not (unnamed or others),

@@ -17,8 +17,8 @@ def check(question: Question) -> GuardCheck:
     planned, limit = question.planned, question.settings.ping_pong_seconds
     if planned is None:
         return guard_check("ping_pong", passed=True, reason=Reason.PING_PONG)
-    undone = [one for one in question.recent(limit) if _undoes(question, one)]
-    weaker = [one for one in undone if question.due.score <= one.score]
+    undone = [execution for execution in question.recent(limit) if _undoes(question, execution)]
+    weaker = [execution for execution in undone if question.due.score <= execution.score]
     if not weaker:
         return guard_check(
             "ping_pong", passed=True, reason=Reason.PING_PONG, limit=limit, unit="seconds"
@@ -40,14 +40,15 @@ def check(question: Question) -> GuardCheck:
     )
 
 
-def _undoes(question: Question, one: Execution) -> bool:
+def _undoes(question: Question, execution: Execution) -> bool:
     planned = question.planned
-    if planned is None or one.rolled_back:
+    if planned is None or execution.rolled_back:
         return False
     if planned.direction == "move":
-        return one.direction == "move" and bool(set(planned.workloads) & set(one.workloads))
-    same_target = one.action.target == question.due.action.target
-    return same_target and OPPOSITE.get(planned.direction) == one.direction
+        same_workload = not set(planned.workloads).isdisjoint(execution.workloads)
+        return execution.direction == "move" and same_workload
+    same_target = execution.action.target == question.due.action.target
+    return same_target and OPPOSITE.get(planned.direction) == execution.direction
 
 
 GUARDS = (Guard("ping_pong", Stage.BEFORE_ACTING, 70, check),)

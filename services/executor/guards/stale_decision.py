@@ -12,7 +12,7 @@ def check(question: Question) -> GuardCheck:
     """Fail when the decision is older than the limit in cycles."""
     age = max(0, question.state.seen.cycle - question.due.cycle)
     limit = question.settings.stale_cycles
-    newest = max((one.cycle for one in question.state.due), default=question.due.cycle)
+    newest = max((pending.cycle for pending in question.state.due), default=question.due.cycle)
     text = "" if age <= limit else f"decided {age} cycles ago; the limit is {limit}"
     if newest > question.due.cycle:
         text = f"the decision of cycle {newest} waits already; only the newest is executed"

@@ -39,13 +39,15 @@ def plan(
         text = "nothing is held" if wish == "admit" else "no waiting workload may be held"
         reason = Reason.ALREADY_IN_STATE if wish == "admit" else Reason.NO_WORKLOAD
         return PlanRefusal(reason=reason, text=text)
-    operations = tuple(_restore(one) if wish == "admit" else _hold(one) for one in chosen)
-    names = ", ".join(f"{one.namespace}/{one.name}" for one in chosen)
+    operations = tuple(
+        _restore(workload) if wish == "admit" else _hold(workload) for workload in chosen
+    )
+    names = ", ".join(f"{workload.namespace}/{workload.name}" for workload in chosen)
     return OperationPlan(
         operations=operations,
         text=f"{wish}: {'restore' if wish == 'admit' else 'hold'} {names}",
         direction="open" if wish == "admit" else "close",
-        workloads=tuple(one.id for one in chosen),
+        workloads=tuple(workload.id for workload in chosen),
     )
 
 
@@ -53,59 +55,87 @@ def _choose_workloads(wish: str, workloads: Sequence[WorkloadFacts]) -> list[Wor
     if wish == "admit":
         held_workloads = [workload for workload in workloads if _annotated_state(workload)]
         return sorted(
-            held_workloads, key=lambda one: (-one.priority, one.created_time_seconds, one.id)
+            held_workloads,
+            key=lambda held_workload: (
+                -held_workload.priority,
+                held_workload.created_time_seconds,
+                held_workload.id,
+            ),
         )
     waiting = [
-        one
-        for one in workloads
-        if HELD not in one.annotations
-        and one.pending_pods >= max(1, one.replicas)
-        and not one.suspended
+        workload
+        for workload in workloads
+        if HELD not in workload.annotations
+        and workload.pending_pods >= max(1, workload.replicas)
+        and not workload.suspended
     ]
     if wish != "reject":
-        waiting = [one for one in waiting if one.kind == "Job"]
+        waiting = [workload for workload in waiting if workload.kind == "Job"]
     if wish == "deprioritize" and waiting:
-        lowest = min(one.priority for one in waiting)
-        waiting = [one for one in waiting if one.priority == lowest]
-    return sorted(waiting, key=lambda one: (one.priority, -one.created_time_seconds, one.id))
+        lowest = min(workload.priority for workload in waiting)
+        waiting = [workload for workload in waiting if workload.priority == lowest]
+    return sorted(
+        waiting,
+        key=lambda workload: (workload.priority, -workload.created_time_seconds, workload.id),
+    )
 
 
-def _hold(one: WorkloadFacts) -> Operation:
-    if one.kind == "Job":
+def _hold(workload_facts: WorkloadFacts) -> Operation:
+    if workload_facts.kind == "Job":
         patch = {
             "metadata": {"annotations": {HELD: json.dumps({"suspend": False})}},
             "spec": {"suspend": True},
         }
         undo = {"metadata": {"annotations": {HELD: None}}, "spec": {"suspend": False}}
-        return workload_patch(one, patch, undo, f"suspend job {one.namespace}/{one.name}")
+        return workload_patch(
+            workload_facts,
+            patch,
+            undo,
+            f"suspend job {workload_facts.namespace}/{workload_facts.name}",
+        )
     patch = {
-        "metadata": {"annotations": {HELD: json.dumps({"replicas": one.replicas})}},
+        "metadata": {"annotations": {HELD: json.dumps({"replicas": workload_facts.replicas})}},
         "spec": {"replicas": 0},
     }
-    undo = {"metadata": {"annotations": {HELD: None}}, "spec": {"replicas": one.replicas}}
-    return workload_patch(one, patch, undo, f"scale deployment {one.namespace}/{one.name} to 0")
-
-
-def _restore(one: WorkloadFacts) -> Operation:
-    before = _annotated_state(one)
-    patch = {"metadata": {"annotations": {HELD: None}}, "spec": before}
-    spec = {"suspend": one.suspended} if one.kind == "Job" else {"replicas": one.replicas}
-    undo = {"metadata": {"annotations": {HELD: one.annotations[HELD]}}, "spec": spec}
+    undo = {
+        "metadata": {"annotations": {HELD: None}},
+        "spec": {"replicas": workload_facts.replicas},
+    }
     return workload_patch(
-        one, patch, undo, f"restore {one.kind.lower()} {one.namespace}/{one.name}"
+        workload_facts,
+        patch,
+        undo,
+        f"scale deployment {workload_facts.namespace}/{workload_facts.name} to 0",
     )
 
 
-def _annotated_state(one: WorkloadFacts) -> dict[str, Any]:
+def _restore(workload_facts: WorkloadFacts) -> Operation:
+    before = _annotated_state(workload_facts)
+    patch = {"metadata": {"annotations": {HELD: None}}, "spec": before}
+    spec = (
+        {"suspend": workload_facts.suspended}
+        if workload_facts.kind == "Job"
+        else {"replicas": workload_facts.replicas}
+    )
+    undo = {"metadata": {"annotations": {HELD: workload_facts.annotations[HELD]}}, "spec": spec}
+    return workload_patch(
+        workload_facts,
+        patch,
+        undo,
+        f"restore {workload_facts.kind.lower()} {workload_facts.namespace}/{workload_facts.name}",
+    )
+
+
+def _annotated_state(workload_facts: WorkloadFacts) -> dict[str, Any]:
     """Return what to restore; empty when nothing is held or the annotation is not ours to read.
 
     Anybody may write annotations, so only the two values that we write ourselves are taken.
     """
     try:
-        former = json.loads(one.annotations.get(HELD, ""))
+        former = json.loads(workload_facts.annotations.get(HELD, ""))
     except ValueError:
         return {}
-    if one.kind == "Job":
+    if workload_facts.kind == "Job":
         return {"suspend": False} if former == {"suspend": False} else {}
     replicas = former.get("replicas") if isinstance(former, dict) else None
     return {"replicas": replicas} if type(replicas) is int and replicas >= 0 else {}

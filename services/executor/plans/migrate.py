@@ -31,7 +31,7 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
     movable = [
         pod
         for pod in owned
-        if not _protected(pod, facts) and pod.namespace not in settings.protected_namespaces
+        if not _is_protected(pod, facts) and pod.namespace not in settings.protected_namespaces
     ]
     if not movable:
         reason = Reason.PROTECTED if owned else Reason.NO_MOVABLE_POD
@@ -50,7 +50,7 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
     )
 
 
-def _protected(pod: PodFacts, facts: Facts) -> bool:
+def _is_protected(pod: PodFacts, facts: Facts) -> bool:
     workload = facts.workload(pod.workload)
     return pod.protected or (workload is not None and workload.protected)
 

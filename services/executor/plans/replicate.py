@@ -29,7 +29,7 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
         if workload.protected or workload.namespace in settings.protected_namespaces:
             protected += 1
             continue
-        wanted = workload.replicas + 1
+        replicas = workload.replicas + 1
         operation = Operation(
             verb=Verb.SCALE,
             resource="deployments",
@@ -37,9 +37,9 @@ def plan(action: Action, facts: Facts, settings: ExecutorSettings) -> OperationP
             name=workload.name,
             uid=workload.uid,
             resource_version=workload.resource_version,
-            replicas=wanted,
+            replicas=replicas,
             undo=f'{{"spec":{{"replicas":{workload.replicas}}}}}',
-            text=f"scale {workload.namespace}/{workload.name} from {workload.replicas} to {wanted} replicas",
+            text=f"scale {workload.namespace}/{workload.name} from {workload.replicas} to {replicas} replicas",
         )
         return OperationPlan(
             operations=(operation,), text=operation.text, direction="up", workloads=(name,)
