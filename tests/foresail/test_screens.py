@@ -12,7 +12,7 @@ from foresail.__main__ import main
 from foresail.verbs import verbs
 from tests.architecture.source_tree import ROOT
 from tests.foresail.readable_numbers import unreadable_numbers
-from tests.timeline.scripted import played
+from tests.timeline.scripted import play_incident
 
 CSV = ROOT / "examples" / "workload.csv"
 SCREENS: dict[str, tuple[str, ...]] = {
@@ -50,7 +50,7 @@ def printed(
 ) -> Print:
     """Run a verb in an empty folder; give what it printed."""
     monkeypatch.chdir(tmp_path)
-    shutil.copy(played("node-failure").recording, tmp_path / "run.fslog")
+    shutil.copy(play_incident("node-failure").recording, tmp_path / "run.fslog")
     names = {
         "run": "run.fslog",
         "csv": CSV,
