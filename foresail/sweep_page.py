@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -15,6 +16,7 @@ Row = Mapping[str, Any]
 WIDTH, HEIGHT = 900, 420
 LEFT, RIGHT, TOP, BOTTOM = 90, 860, 20, 360
 TICKS = 5
+ROUND_STEPS = (1, 2, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +53,8 @@ def sweep_page(result: SweepResult) -> str:
 def _picture(result: SweepResult) -> str:
     across, up = result.goals
     baseline = result.usable[0]["baseline"]
-    axis_x = _Axis.over([row[across] for row in (*result.usable, baseline)], LEFT, RIGHT)
-    axis_y = _Axis.over([row[up] for row in (*result.usable, baseline)], BOTTOM, TOP)
+    axis_x = Axis.over([row[across] for row in (*result.usable, baseline)], LEFT, RIGHT)
+    axis_y = Axis.over([row[up] for row in (*result.usable, baseline)], BOTTOM, TOP)
     front = sorted(result.front, key=lambda row: (row[across], row[up]))
     line = " ".join(f"{axis_x.at(row[across])},{axis_y.at(row[up])}" for row in front)
     points = "".join(
@@ -108,7 +110,7 @@ def _table(result: SweepResult) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Axis:
+class Axis:
     """From values to pixels."""
 
     low: float
@@ -117,7 +119,7 @@ class _Axis:
     end: float
 
     @classmethod
-    def over(cls, values: Sequence[float], begin: float, end: float) -> _Axis:
+    def over(cls, values: Sequence[float], begin: float, end: float) -> Axis:
         """Return an axis with a little room at both ends."""
         low, high = float(min(values)), float(max(values))
         room = (high - low) * 0.06 or max(1.0, abs(high)) * 0.06
@@ -129,6 +131,9 @@ class _Axis:
         return round(self.begin + share * (self.end - self.begin), 1)
 
     def ticks(self) -> list[float]:
-        """Return values at equal distances."""
-        step = (self.high - self.low) / (TICKS + 1)
-        return [self.low + step * (place + 1) for place in range(TICKS)]
+        """Return round values inside it, at equal distances."""
+        rough = (self.high - self.low) / TICKS
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(size * power for size in ROUND_STEPS if size * power >= rough)
+        first = math.ceil(self.low / step)
+        return [step * place for place in range(first, math.floor(self.high / step) + 1)]

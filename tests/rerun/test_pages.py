@@ -11,6 +11,7 @@ import pytest
 from foresail.__main__ import main
 from foresail.decision_strip import decision_strip
 from foresail.sweep import _tells_something
+from foresail.sweep_page import Axis
 from lab.rerun.what_if import DecisionChange
 
 PAGES = {
@@ -89,3 +90,17 @@ def test_the_terminal_plots_only_what_is_more_than_a_line() -> None:
     rows = [{"churn": 1, "reward": 2.0}, {"churn": 1, "reward": 3.0}]
     assert not _tells_something(rows, ("churn", "reward"))
     assert _tells_something([*rows, {"churn": 2, "reward": 3.0}], ("churn", "reward"))
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([0, 11], [0, 5, 10]), ([-53.1, -15.1], [-50, -40, -30, -20]), ([3, 3], [3]),
+        ([0.1, 0.3], [0.1, 0.15, 0.2, 0.25, 0.3]),
+    ],
+)  # fmt: skip
+def test_an_axis_has_round_values(values: list[float], ticks: list[float]) -> None:
+    """Also where all points have one value."""
+    shown = Axis.over(values, 0, 100).ticks()
+    assert set(ticks) <= {round(one, 9) for one in shown}
+    assert len(shown) <= 8
