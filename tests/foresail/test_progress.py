@@ -100,10 +100,11 @@ def test_shares_of_parts_add_up() -> None:
     seen: list[tuple[str, float]] = []
     part = within(lambda text, share: seen.append((text, share)), "15 min", 0.5, 1.0)
     step = in_steps(part, 2)
-    for name in ("reading", "fitting", "more than was announced"):
+    for name in ("reading", "fitting", "saving", "more than was announced"):
         step(name)
     assert seen == [
-        ("15 min: reading", 0.5), ("15 min: fitting", 0.75), ("15 min: more than was announced", 1.0),
+        ("15 min: reading", 0.5), ("15 min: fitting", 0.75), ("15 min: saving", 1.0),
+        ("15 min: more than was announced", 1.0),
     ]  # fmt: skip
 
 

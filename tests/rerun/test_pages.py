@@ -78,6 +78,8 @@ def test_a_strip_has_a_mark_for_each_cycle_in_the_lane_of_its_kind() -> None:
     picture = decision_strip([change(5, "changed"), change(90, "vanished")], 1, 100)
     places = [float(x) for x in re.findall(r'<rect x="([0-9.]+)"', picture)]
     assert len(places) == 2
+    first, second = re.findall(r'<rect x="[0-9.]+" y="([0-9]+)"', picture)
+    assert int(first) < int(second)
     assert 90 < places[0] < places[1] < 1080
     assert "1 changed" in picture
     assert "appeared" not in picture
