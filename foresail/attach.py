@@ -11,7 +11,7 @@ from pathlib import Path
 from bus.clock import Clock, SystemClock
 from bus.errors import InputError
 from foresail import stopping
-from foresail.log_source import connected
+from foresail.log_source import connect
 from foresail.output import console
 from foresail.stack.showing import show
 from foresail.stack.state_folder import NoStack, StackFile, StateFolder
@@ -39,7 +39,7 @@ async def _attach(path: Path, for_seconds: float | None) -> str:
     if not stack.running:
         raise InputError("--attach", str(path), "no stack runs there; leave out --attach")
     console().print(f"attached to the stack of pid {stack.pid}; dashboard {stack.dashboard_url}")
-    async with connected(stack, state) as bus:
+    async with connect(stack, state) as bus:
         watch = Watch(bus, stack.cluster, None)
         watch.seq = max(0, (await bus.info()).last_seq - LOOK_BACK_EVENTS)
         stopped = asyncio.Event()

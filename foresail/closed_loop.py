@@ -135,18 +135,18 @@ def _settings(
         "start_time": None,
         "kubeconfig": None,
     }
-    given = {name: dict(recorded.get(name, {})) for name in GROUPS}
-    given["run"] |= run
-    given["executor"]["mode"] = "active"
+    groups = {name: dict(recorded.get(name, {})) for name in GROUPS}
+    groups["run"] |= run
+    groups["executor"]["mode"] = "active"
     for name, value in changes.items():
-        _change(given, name, value)
-    wanted = StackSettings(**{name: _group(name, given[name]) for name in GROUPS})
-    in_force = fill_dependent(wanted)
-    _check_in_force(changes, wanted, in_force)
+        _change(groups, name, value)
+    requested = StackSettings(**{name: _group(name, groups[name]) for name in GROUPS})
+    in_force = fill_dependent(requested)
+    _check_in_force(changes, requested, in_force)
     return in_force
 
 
-def _check_in_force(changes: Changes, wanted: StackSettings, in_force: StackSettings) -> None:
+def _check_in_force(changes: Changes, requested: StackSettings, in_force: StackSettings) -> None:
     """Refuse a change that the run itself overrides.
 
     Raises:
@@ -156,23 +156,23 @@ def _check_in_force(changes: Changes, wanted: StackSettings, in_force: StackSett
         group, _, field = name.partition(".")
         field = field.partition(".")[0]
         runs = getattr(in_force.groups[group], field)
-        if getattr(wanted.groups[group], field) != runs:
+        if getattr(requested.groups[group], field) != runs:
             remedy = f"leave it out: with --plant twin the run itself sets it, to {runs}"
             raise ConfigError("--set", f"{name}={value}", remedy)
 
 
-def _change(given: dict[str, dict[str, Any]], name: str, value: Any) -> None:
+def _change(groups: dict[str, dict[str, Any]], name: str, value: Any) -> None:
     group, _, field = name.partition(".")
     agent, _, threshold = field.partition(".")
     if threshold and agent in agent_names():
-        given[group][agent] = {**given[group].get(agent, {}), threshold: value}
+        groups[group][agent] = {**groups[group].get(agent, {}), threshold: value}
         return
     if name in {"agents.profile", "agents.risk_model", "agents.demand_model"}:
         # Another profile or model brings thresholds of its own.
         for agent_name in agent_names():
-            given[group].pop(agent_name, None)
-        given[group].pop("model_thresholds", None)
-    given[group][field] = value
+            groups[group].pop(agent_name, None)
+        groups[group].pop("model_thresholds", None)
+    groups[group][field] = value
 
 
 def _group(name: str, fields: Mapping[str, Any]) -> DataModel:

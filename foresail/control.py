@@ -14,7 +14,7 @@ from bus.clock import SystemClock
 from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from bus.follow import Publisher
-from foresail.log_source import connected
+from foresail.log_source import connect
 from foresail.output import console, print_json
 from foresail.remote import add_remote, remote_of
 from foresail.stack.state_folder import StateFolder
@@ -53,7 +53,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
             "--state", arguments.state, "no stack runs there; start one with `foresail up`"
         )
     wall_seconds = SystemClock().wall_ns() / 1e9
-    async with connected(stack, state, "operator") as bus:
+    async with connect(stack, state, "operator") as bus:
         publisher = Publisher(bus, Origin(stack.cluster, stack.incarnation), "operator")
         control = Control(
             command=command,

@@ -53,23 +53,23 @@ def main(arguments: argparse.Namespace) -> ExitCode:
             raise InputError("FILE", name, "give a recording that exists")
     a, b = Path(arguments.a), Path(arguments.b)
     with reading(a, "comparing", b) as on_message:
-        found = diff(a, b, arguments.window, on_message=on_message)
+        difference = diff(a, b, arguments.window, on_message=on_message)
     if arguments.html is not None:
-        write_page(Path(arguments.html), diff_page(found))
+        write_page(Path(arguments.html), diff_page(difference))
     if arguments.json:
-        print_json(found.as_json())
+        print_json(difference.as_json())
     else:
-        _print(found)
+        _print(difference)
     return verdict(
-        differs=not found.same,
-        nothing_compared=found.compared == 0,
-        cut_off=any(side.damage for side in found.sides),
+        differs=not difference.same,
+        nothing_compared=difference.compared == 0,
+        cut_off=any(side.damage for side in difference.sides),
     )
 
 
-def _print(found: Diff) -> None:
+def _print(difference: Diff) -> None:
     out = console()
-    a, b = found.sides
+    a, b = difference.sides
     for letter, side in (("A", a), ("B", b)):
         out.print(
             f"{letter}: {side.file}, {side.cluster}, {side.events} messages, "
@@ -80,11 +80,11 @@ def _print(found: Diff) -> None:
             out.print(f"   read up to the damage: {side.damage}", markup=False)
         if side.unreadable:
             out.print(f"   {side.unreadable} messages are no events of today's schemas")
-    if found.settings:
+    if difference.settings:
         settings = Table(box=None)
         for name in ("setting", "A", "B"):
             settings.add_column(name)
-        for row in found.settings[:SHOWN]:
+        for row in difference.settings[:SHOWN]:
             settings.add_row(*(cell(value) for value in row))
         out.print(settings)
     table = Table(box=None)
@@ -93,12 +93,12 @@ def _print(found: Diff) -> None:
     for name, before, after in comparison_rows(a.totals, b.totals):
         table.add_row(name, number(before), number(after), signed_text(after - before))
     out.print(table)
-    counts = ", ".join(f"{count} {name}" for name, count in found.classes.items())
+    counts = ", ".join(f"{count} {name}" for name, count in difference.classes.items())
     out.print(f"decisions of the same cycle: {counts}")
-    if not found.compared:
+    if not difference.compared:
         out.print("nothing could be compared: no cycle is decided on both sides", style="bold red")
-    if found.listed:
-        first = found.listed[0]
+    if difference.listed:
+        first = difference.listed[0]
         out.print(f"\nfirst divergence: cycle {first.cycle}, {first.kind}")
         out.print(f"  A  {first.before}: {first.before_why}", markup=False)
         out.print(f"  B  {first.after}: {first.after_why}", markup=False)

@@ -10,9 +10,9 @@ from lab.rerun.diff import Diff
 from projections.policy_totals import comparison_rows
 
 
-def diff_page(found: Diff) -> str:
+def diff_page(difference: Diff) -> str:
     """Return the page's text."""
-    a, b = found.sides
+    a, b = difference.sides
     sides = "".join(
         f"<li>{letter}: {escape(side.file)}, {escape(side.cluster)}, {side.events:,} messages, "
         f"{side.totals.decisions:,} decisions, {side.alone} of cycles only here"
@@ -23,22 +23,22 @@ def diff_page(found: Diff) -> str:
         )
         for letter, side in (("A", a), ("B", b))
     )
-    counts = ", ".join(f"{count} {name}" for name, count in found.classes.items())
+    counts = ", ".join(f"{count} {name}" for name, count in difference.classes.items())
     parts = [
         f"<ul>{sides}</ul>",
         f"<h2>Decisions of the same cycle: {counts}</h2>",
-        decision_strip(found.listed, *found.cycles),
+        decision_strip(difference.listed, *difference.cycles),
         figures_table(("A", "B"), comparison_rows(a.totals, b.totals)),
-        _settings(found),
-        _differing(found),
+        _settings(difference),
+        _differing(difference),
     ]
-    return page_text(f"{a.file} and {b.file}", parts, found.as_json())
+    return page_text(f"{a.file} and {b.file}", parts, difference.as_json())
 
 
-def _settings(found: Diff) -> str:
+def _settings(difference: Diff) -> str:
     body = "".join(
         f"<tr><td>{escape(name)}<td>{escape(str(before))}<td>{escape(str(after))}"
-        for name, before, after in found.settings
+        for name, before, after in difference.settings
     )
     return (
         f"<h2>Settings that differ</h2><table><tr><th>setting<th>A<th>B{body}</table>"
@@ -47,11 +47,11 @@ def _settings(found: Diff) -> str:
     )
 
 
-def _differing(found: Diff) -> str:
+def _differing(difference: Diff) -> str:
     body = "".join(
         f"<tr><td class=n>{one.cycle}<td>{one.kind}<td>{escape(one.before)}<br><small>"
         f"{escape(one.before_why)}</small><td>{escape(one.after)}<br><small>{escape(one.after_why)}</small>"
-        for one in found.listed
+        for one in difference.listed
     )
     return (
         f"<h2>Where they part</h2><table><tr><th>cycle<th><th>A<th>B{body}</table>" if body else ""

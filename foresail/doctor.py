@@ -22,7 +22,7 @@ from bus.errors import ForesailError, Temporary
 from bus.exit_codes import ExitCode, verdict
 from bus.nats_connection import connect_client
 from bus.nats_server import server_binary
-from foresail.log_source import connected
+from foresail.log_source import connect
 from foresail.output import console, print_json
 from foresail.stack.state_folder import NoStack, StateFolder
 from foresail.status import collect_heartbeats, troubles
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 async def run(arguments: argparse.Namespace) -> ExitCode:
     """Print every finding."""
-    findings = [await _made(check, probe) for check, probe in checks(arguments).items()]
+    findings = [await _make_check(check, probe) for check, probe in checks(arguments).items()]
     if arguments.json:
         print_json([asdict(finding) for finding in findings])
     else:
@@ -85,9 +85,9 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
 def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
     """Return every check that these arguments ask for, by name."""
     state = Path(arguments.state)
-    wanted: dict[str, Probe] = {"Python": _python}
-    wanted |= {name: partial(_package, name) for name in PACKAGES}
-    wanted |= {
+    probes: dict[str, Probe] = {"Python": _python}
+    probes |= {name: partial(_package, name) for name in PACKAGES}
+    probes |= {
         "nats-server": _nats_binary,
         "state folder": partial(_state, state),
         "disk": partial(_disk, state),
@@ -95,22 +95,22 @@ def checks(arguments: argparse.Namespace) -> dict[str, Probe]:
         "real traces": _data,
     }
     if StateFolder(state).is_locked():
-        wanted["running stack"] = partial(_answered, "running stack", lambda: _stack(state))
+        probes["running stack"] = partial(_answer_of, "running stack", lambda: _stack(state))
     if arguments.nats_url:
         name = "nats-server at URL"
-        wanted[name] = partial(_answered, name, lambda: _nats(arguments.nats_url))
+        probes[name] = partial(_answer_of, name, lambda: _nats(arguments.nats_url))
     if arguments.kubeconfig:
         name = "Kubernetes API"
         kubeconfig, context = arguments.kubeconfig, arguments.context
-        wanted[name] = partial(_answered, name, lambda: _cluster(kubeconfig, context))
-    return wanted
+        probes[name] = partial(_answer_of, name, lambda: _cluster(kubeconfig, context))
+    return probes
 
 
-async def _made(check: str, probe: Probe) -> Finding:
+async def _make_check(check: str, probe: Probe) -> Finding:
     """Make one check; what keeps it from being made is its finding."""
     try:
-        found = probe()
-        return found if isinstance(found, Finding) else await found
+        result = probe()
+        return result if isinstance(result, Finding) else await result
     except OSError as error:
         why = error.strerror or str(error)
         return Finding(check, ok=False, found=f"could not be checked ({why})", made=False)
@@ -166,12 +166,12 @@ async def _stack(path: Path) -> str:
     """Return a word of praise; raises Temporary with what the stack's processes complain about."""
     state = StateFolder(path)
     stack = state.read()
-    async with connected(stack, state) as bus:
+    async with connect(stack, state) as bus:
         heartbeats = await collect_heartbeats(bus)
     silent = sorted(set(stack.processes) - set(heartbeats))
-    found = [*(f"{name}: no heartbeat" for name in silent), *troubles(heartbeats)]
-    if found:
-        raise Temporary("; ".join(found))
+    problems = [*(f"{name}: no heartbeat" for name in silent), *troubles(heartbeats)]
+    if problems:
+        raise Temporary("; ".join(problems))
     if not heartbeats:
         raise OSError("no process has sent a heartbeat")
     return "every process sends heartbeats and is well"
@@ -217,7 +217,7 @@ def _data() -> Finding:
     return Finding("real traces", ok, "FORESAIL_DATA is set", "" if ok else "it names no folder")
 
 
-async def _answered(check: str, probe: Callable[[], Awaitable[str]]) -> Finding:
+async def _answer_of(check: str, probe: Callable[[], Awaitable[str]]) -> Finding:
     try:
         return Finding(check, ok=True, found=await probe())
     except ForesailError as error:
@@ -227,9 +227,9 @@ async def _answered(check: str, probe: Callable[[], Awaitable[str]]) -> Finding:
 async def _nats(url: str) -> str:
     client = await connect_client(url, name="foresail-doctor", retry=False)
     try:
-        found = client.connected_server_version
+        server = client.connected_server_version
         return (
-            f"nats-server {found.major}.{found.minor}.{found.patch}; not enforced there: that only its owner "
+            f"nats-server {server.major}.{server.minor}.{server.patch}; not enforced there: that only its owner "
             "writes a subject, that readers cannot write, that only the bootstrap touches streams "
             "(one login serves every process; `python -m services.identities` writes accounts for it)"
         )

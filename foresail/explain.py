@@ -127,60 +127,60 @@ async def read_record(source: Source, cycle: int) -> CycleRecord:
     return record
 
 
-async def find_cycle(source: Source, wanted: str) -> int:
+async def find_cycle(source: Source, text: str) -> int:
     """Return the cycle of the decision that is meant.
 
     Raises:
         InputError: there is none.
     """
-    if wanted.isdigit():
-        return int(wanted)
-    if wanted == LAST:
+    if text.isdigit():
+        return int(text)
+    if text == LAST:
         newest = await source.newest(Decision.PATTERN[0])
         if newest is None:
-            raise InputError("DECISION", wanted, "there is no decision yet")
+            raise InputError("DECISION", text, "there is no decision yet")
         return cycle_of_message(newest)
     times: list[tuple[str, int]] = []
     async for message in source.messages(Decision.PATTERN):
         attributes = attributes_of(message.headers)
         cycle = cycle_of_message(message)
-        if attributes.get("id") == wanted:
+        if attributes.get("id") == text:
             return cycle
         times.append((attributes.get("time", ""), cycle))
     if not times:
-        raise InputError("DECISION", wanted, "there is no decision yet")
-    moment = _moment(wanted, times[0][0], times[-1][0])
+        raise InputError("DECISION", text, "there is no decision yet")
+    moment = _moment(text, times[0][0], times[-1][0])
     before = [cycle for time, cycle in times if time <= moment]
     if not before:
-        raise InputError("TIME", wanted, f"the first decision is of {times[0][0]}")
+        raise InputError("TIME", text, f"the first decision is of {times[0][0]}")
     return before[-1]
 
 
-def _moment(wanted: str, first: str, newest: str) -> str:
+def _moment(text: str, first: str, newest: str) -> str:
     """Return the cluster time that is meant, as events state it.
 
     A time of day is that of the newest decision's day, or of the day before where the log reaches
     back and that day's has not come yet.
     """
     last = datetime.fromisoformat(newest).timestamp()
-    if _AGO.fullmatch(wanted):
-        return rfc3339(last - seconds(wanted))
-    if _CLOCK.fullmatch(wanted):
-        clock = datetime.fromisoformat(f"{newest[:10]}T{wanted}+00:00").timestamp()
+    if _AGO.fullmatch(text):
+        return rfc3339(last - seconds(text))
+    if _CLOCK.fullmatch(text):
+        clock = datetime.fromisoformat(f"{newest[:10]}T{text}+00:00").timestamp()
         day_before = rfc3339(clock - 86_400.0)
         return day_before if clock > last and day_before >= first else rfc3339(clock)
     try:
-        given = datetime.fromisoformat(wanted)
+        moment = datetime.fromisoformat(text)
     except ValueError:
-        raise _unknown(wanted) from None
-    given = given if given.tzinfo is not None else given.replace(tzinfo=UTC)
-    return rfc3339(given.timestamp())
+        raise _unknown(text) from None
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return rfc3339(moment.timestamp())
 
 
-def _unknown(wanted: str) -> InputError:
+def _unknown(text: str) -> InputError:
     return InputError(
         "DECISION",
-        wanted,
+        text,
         "there is no such decision; give a cycle number, an id, `last`, a cluster time such as "
         "00:15:30, or how long before the last one, such as 5m",
     )

@@ -12,7 +12,7 @@ from projections.objects.history import OBJECT_SUBJECTS, ObjectHistory
 from projections.objects.names import NAME_SUBJECTS, ObjectKind, ObjectNames
 
 
-async def explain_object(source: Source, kind: ObjectKind, wanted: str) -> ObjectAnswer:
+async def explain_object(source: Source, kind: ObjectKind, name: str) -> ObjectAnswer:
     """Read a log and answer for one object.
 
     Raises:
@@ -22,7 +22,7 @@ async def explain_object(source: Source, kind: ObjectKind, wanted: str) -> Objec
     async for entry in read_events(source.messages(NAME_SUBJECTS)):
         if entry.event is not None:
             names.add(entry.event)
-    history = ObjectHistory(kind, full_name(names, kind, wanted, source.damage))
+    history = ObjectHistory(kind, full_name(names, kind, name, source.damage))
     if kind is ObjectKind.HPA:
         history.workload = names.scale_targets[history.name]
     async for entry in read_events(source.messages(OBJECT_SUBJECTS)):
@@ -33,23 +33,23 @@ async def explain_object(source: Source, kind: ObjectKind, wanted: str) -> Objec
     return answer_of(history)
 
 
-def full_name(names: ObjectNames, kind: ObjectKind, wanted: str, damage: str) -> str:
+def full_name(names: ObjectNames, kind: ObjectKind, name: str, damage: str) -> str:
     """Return the one full name that a name means; `damage` says why the log ends early.
 
     Raises:
         InputError: the log knows none, or several.
     """
-    found = names.matching(kind, wanted)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError("NAME", wanted, f"say which {kind}: {', '.join(found)}")
+    matches = names.matching(kind, name)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise InputError("NAME", name, f"say which {kind}: {', '.join(matches)}")
     known = names.names[kind]
     short = {name.rpartition("/")[2] for name in known}
-    remedy = remedy_for(wanted, known if "/" in wanted else short)
+    remedy = remedy_for(name, known if "/" in name else short)
     if kind is ObjectKind.HPA:
         remedy += (
             "; logs from before snapshots held autoscalers show one once it has changed something"
         )
     end = f"; read up to the damage: {damage}" if damage else ""
-    raise InputError("NAME", wanted, f"this log knows no such {kind}; {remedy}{end}")
+    raise InputError("NAME", name, f"this log knows no such {kind}; {remedy}{end}")

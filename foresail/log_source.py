@@ -101,13 +101,13 @@ class LogSource:
         self, patterns: Sequence[str] = EVERYTHING, *, start_seq: int = 1, follow: bool = False
     ) -> Messages:
         """Yield stored messages in order; see `Source`."""
-        full = [subjects.pattern(self.cluster, one.split(".")) for one in patterns]
+        full = [subjects.pattern(self.cluster, pattern.split(".")) for pattern in patterns]
         if follow and self.running:
             return self._bus.read(full, start_seq=start_seq)
         messages = self._bus.history(full, start_seq=start_seq)
-        return messages if self.on_read is None else self._counted(messages)
+        return messages if self.on_read is None else self._count(messages)
 
-    async def _counted(self, messages: Messages) -> Messages:
+    async def _count(self, messages: Messages) -> Messages:
         async with aclosing(messages):
             async for message in messages:
                 if self.on_read is not None:
@@ -160,8 +160,8 @@ class LogSource:
         return None if message is None else message.time_ns
 
     async def _first(self, pattern: Sequence[str], seq: int) -> StoredMessage | None:
-        wanted = [subjects.pattern(self.cluster, pattern)]
-        async with aclosing(self._bus.history(wanted, start_seq=seq)) as stream:
+        patterns = [subjects.pattern(self.cluster, pattern)]
+        async with aclosing(self._bus.history(patterns, start_seq=seq)) as stream:
             async for message in stream:
                 return message
         return None
@@ -188,7 +188,7 @@ class RecordingSource:
     ) -> Messages:
         """Yield recorded messages in order; see `Source`."""
         del follow  # a file has no tail
-        full = [subjects.pattern(self.cluster, one.split(".")) for one in patterns]
+        full = [subjects.pattern(self.cluster, pattern.split(".")) for pattern in patterns]
         recording = open_recording(self._path)
         for content in recording.whole_frames():
             # Nothing here waits for anything else, and an interrupt is only heard between waits.
@@ -196,8 +196,8 @@ class RecordingSource:
             for count, message in enumerate(content.messages, recording.messages_read + 1):
                 if self.on_read is not None:
                     self.on_read(count - len(content.messages))
-                wanted = any(subjects.matches(one, message.subject) for one in full)
-                if wanted and message.seq >= start_seq:
+                is_selected = any(subjects.matches(one, message.subject) for one in full)
+                if is_selected and message.seq >= start_seq:
                     yield message
         self.damage = damage_of(recording)
 
@@ -209,17 +209,17 @@ class RecordingSource:
         """Return the position where what `since` asks for begins."""
         if since.events is not None:
             newest: deque[int] = deque(maxlen=since.events)
-            async for one in self.messages():
-                newest.append(one.seq)
+            async for message in self.messages():
+                newest.append(message.seq)
             return newest[0] if newest else 1
         end_ns = 0
-        async for one in self.messages():
-            end_ns = max(end_ns, one.time_ns)
+        async for message in self.messages():
+            end_ns = max(end_ns, message.time_ns)
         begin_ns = end_ns - round((since.seconds or 0.0) * NANOSECONDS)
         async with aclosing(self.messages()) as messages:
-            async for one in messages:
-                if one.time_ns >= begin_ns:
-                    return one.seq
+            async for message in messages:
+                if message.time_ns >= begin_ns:
+                    return message.seq
         return 1
 
     async def start_of_cycle(self, cycle: int) -> int:
@@ -257,7 +257,7 @@ def reading_verdict(
 
 
 @asynccontextmanager
-async def connected(
+async def connect(
     stack: StackFile, state: StateFolder, identity: str = "reader"
 ) -> AsyncIterator[Bus]:
     """Connect to a stack's log as one identity; when the stack is over, serve its log from disk
@@ -303,6 +303,6 @@ async def open_source(
         return
     state = StateFolder(state_path)
     stack = remote or state.read()
-    async with connected(stack, state) as bus:
+    async with connect(stack, state) as bus:
         now_ns = SystemClock().wall_ns()
         yield LogSource(bus, stack.cluster, running=stack.running, now_ns=now_ns)

@@ -17,7 +17,7 @@ from bus.events import read_entry, read_events
 from bus.exit_codes import ExitCode, verdict
 from bus.port import Bus
 from foresail.attachment import show_attachment
-from foresail.log_source import connected
+from foresail.log_source import connect
 from foresail.output import console, print_json
 from foresail.remote import add_remote, remote_of
 from foresail.replay_place import replay_beside, replay_position
@@ -60,7 +60,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     stack = remote_of(arguments) or state.read()
     if arguments.nats:
         return show_attachment(state, stack, as_json=arguments.json)
-    async with connected(stack, state) as bus:
+    async with connect(stack, state) as bus:
         status = await gather(bus, stack, SystemClock())
         status["replay"] = await replay_position(bus, stack) or replay_beside(state)
     if stack.running and stack.embedded and (full := disk_trouble(state.path)):
@@ -69,7 +69,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         print_json(status)
     else:
         _print(status)
-    up = all(one["state"] != "down" for one in status["processes"].values())
+    up = all(process["state"] != "down" for process in status["processes"].values())
     healthy = stack.running and up and not status["troubles"]
     return verdict(differs=not healthy)
 
@@ -129,11 +129,11 @@ async def gather(bus: Bus, stack: StackFile, clock: Clock) -> dict[str, Any]:
 async def read_operating_state(bus: Bus, cluster: str) -> OperatingState:
     """Return the executor's mode and hold as the log makes them."""
     state = OperatingState()
-    wanted = [
+    patterns = [
         subjects.build(cluster, Control.PATTERN),
         subjects.build(cluster, ("config", EXECUTOR)),
     ]
-    async for entry in read_events(bus.history(wanted)):
+    async for entry in read_events(bus.history(patterns)):
         if entry.event is not None:
             state = operating_after(state, entry.event.data)
     return state
@@ -159,19 +159,19 @@ async def newest_outage(bus: Bus, cluster: str) -> Outage | None:
 
 async def collect_heartbeats(bus: Bus) -> dict[str, Any]:
     """Return the newest heartbeat of each process, with `pids`: everybody who sends them under that name."""
-    found: dict[str, Any] = {}
+    by_process: dict[str, Any] = {}
 
     async def listen() -> None:
         async for process, payload in bus.heartbeats():
             heartbeat = parse_heartbeat(payload)
             if heartbeat is None:
                 continue
-            pids = {*found.get(process, {}).get("pids", ()), heartbeat["pid"]}
-            found[process] = {**heartbeat, "pids": sorted(pids)}
+            pids = {*by_process.get(process, {}).get("pids", ()), heartbeat["pid"]}
+            by_process[process] = {**heartbeat, "pids": sorted(pids)}
 
     with suppress(TimeoutError):
         await asyncio.wait_for(listen(), LISTEN_SECONDS)
-    return found
+    return by_process
 
 
 def parse_heartbeat(payload: bytes) -> dict[str, Any] | None:

@@ -97,21 +97,21 @@ def main(arguments: argparse.Namespace) -> ExitCode:
     results = Path(arguments.out or f"{path}.sweep.jsonl")
     if not results.exists():
         check_writable("--out", results)
-    found = _computed(sweep, results, max(1, arguments.jobs))
+    rows = _compute(sweep, results, max(1, arguments.jobs))
     order = {str(point): number for number, point in enumerate(sweep.points)}
-    found.sort(key=lambda row: order[str(row["point"])])
-    usable = [row for row in found if "refused" not in row]
+    rows.sort(key=lambda row: order[str(row["point"])])
+    usable = [row for row in rows if "refused" not in row]
     front = pareto(usable, [(name, name in MORE_IS_BETTER) for name in (across, up)])
     if arguments.svg is not None and usable:
         plot = import_module("lab.rerun.sweep_plot")  # matplotlib takes a second to load
         plot.write_svg(Path(arguments.svg), usable, front, across, up, f"{path.name} (open-loop)")
     if arguments.html is not None:
-        result = SweepResult(path.name, found, usable, front, (across, up), FIGURES)
+        result = SweepResult(path.name, rows, usable, front, (across, up), FIGURES)
         write_page(Path(arguments.html), sweep_page(result))
     if arguments.json:
-        print_json({"loop": OPEN_LOOP, "rows": found, "front": [row["point"] for row in front]})
+        print_json({"loop": OPEN_LOOP, "rows": rows, "front": [row["point"] for row in front]})
     else:
-        _print(found, usable, front, (across, up))
+        _print(rows, usable, front, (across, up))
     return verdict(
         differs=any(row.get("unreadable") for row in usable),
         nothing_compared=not any(row.get("compared", 1) for row in usable),
@@ -127,27 +127,27 @@ def _goals(text: str) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _computed(sweep: Sweep, results: Path, workers: int) -> list[Row]:
+def _compute(sweep: Sweep, results: Path, workers: int) -> list[Row]:
     """Return every point's figures, with progress for those who look."""
-    found: list[Row] = []
+    rows: list[Row] = []
     with doing_stages("sweeping") as advance:
         try:
             for row, _ in run(sweep, results, workers):
-                found.append(row)
-                advance("sweeping", len(found), len(sweep.points))
+                rows.append(row)
+                advance("sweeping", len(rows), len(sweep.points))
         except KeyboardInterrupt:
-            kept = f"kept {len(found)} of {len(sweep.points)} points in {results}; "
+            kept = f"kept {len(rows)} of {len(sweep.points)} points in {results}; "
             sys.stderr.write(f"{kept}the same command goes on from there\n")
             raise
-    return found
+    return rows
 
 
 def _print(
-    found: Sequence[Row], usable: Sequence[Row], front: Sequence[Row], goals: tuple[str, str]
+    rows: Sequence[Row], usable: Sequence[Row], front: Sequence[Row], goals: tuple[str, str]
 ) -> None:
     out = console()
     out.print(OPEN_LOOP, style="yellow")
-    names = list(found[0]["point"])
+    names = list(rows[0]["point"])
     table = Table(box=None)
     for name in (*(name.removeprefix("agents.") for name in names), *FIGURES, "front"):
         table.add_column(name, justify="right", overflow="fold")
@@ -155,7 +155,7 @@ def _print(
         baseline = usable[0]["baseline"]
         figures = (number(baseline[name]) for name in FIGURES)
         table.add_row(*("recorded" for _ in names[:1]), *("" for _ in names[1:]), *figures, "")
-    for row in found:
+    for row in rows:
         values = (str(value) for value in row["point"].values())
         if "refused" in row:
             table.add_row(*values, "refused: these values do not go together", style="dim")

@@ -22,7 +22,7 @@ from foresail.known_names import check_agent, check_cycle, check_node
 from foresail.log_source import Since, Source, open_source, reading_verdict
 from foresail.output import console, print_error, print_json
 from foresail.remote import add_remote, remote_of
-from foresail.tap_filter import TapFilter, agent_named, condition, event_json
+from foresail.tap_filter import TapFilter, condition, event_json, find_agent
 from foresail.tap_rows import TableRebuilder, full_data, row_lines
 from foresail.tap_subject import foreign_agent, kinds_on, tap_pattern
 from foresail.verbs import Verb
@@ -113,7 +113,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     return reading_verdict(source, partial=arguments.partial)
 
 
-async def _explain_silence(source: Source, shown: TapFilter, asked: str) -> None:
+async def _explain_silence(source: Source, shown: TapFilter, layer: str) -> None:
     """Say why nothing was printed.
 
     Raises:
@@ -123,22 +123,22 @@ async def _explain_silence(source: Source, shown: TapFilter, asked: str) -> None
         await check_cycle(source, shown.cycle)
     if shown.node:
         await check_node(source, shown.node, now=False)
-    print_error(f"no stored event matches (subject {asked}); nothing to show")
+    print_error(f"no stored event matches (subject {layer}); nothing to show")
 
 
 def _filter(arguments: argparse.Namespace, pattern: str) -> TapFilter:
     where = arguments.where
     return TapFilter(
-        agent=None if arguments.agent is None else agent_named(arguments.agent),
+        agent=None if arguments.agent is None else find_agent(arguments.agent),
         node=arguments.node or "",
         cycle=arguments.cycle,
         where=None if where is None else condition(where, kinds_on(pattern)),
     )
 
 
-async def _start(source: Source, asked: Since | None, *, named_past: bool) -> int:
-    if asked is not None:
-        return await source.start_of(asked)
+async def _start(source: Source, since: Since | None, *, named_past: bool) -> int:
+    if since is not None:
+        return await source.start_of(since)
     return 1 if named_past else await source.start_of(Since(events=0))
 
 

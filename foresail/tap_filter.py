@@ -77,13 +77,15 @@ class TapFilter:
         state = self._states.add(event)
         if state is None:
             return None  # the tap began inside a chain of deltas; the next keyframe comes soon
-        found: dict[str, Any] = {}
+        row_values: dict[str, Any] = {}
         for table in state.tables.values():
             row = table.index().get(self.node)
-            found.update({} if row is None else table.row(row))
-        before, self._shown[event.type] = self._shown.get(event.type, {}), found
-        changed = (name for name in found if name != "ids" and before.get(name) != found[name])
-        cells = [f"{name}={cell(found[name])}" for name in changed]
+            row_values.update({} if row is None else table.row(row))
+        before, self._shown[event.type] = self._shown.get(event.type, {}), row_values
+        changed = (
+            name for name in row_values if name != "ids" and before.get(name) != row_values[name]
+        )
+        cells = [f"{name}={cell(row_values[name])}" for name in changed]
         return " ".join(cells) or None
 
 
@@ -92,8 +94,8 @@ def agent_of(data: EventData) -> AgentName | None:
     agent = getattr(data, "agent", None) or getattr(data, "selected_agent", None)
     agent = agent or getattr(data, "intended_agent", None)
     action = getattr(data, "action", None)
-    found = agent if agent is not None or action is None else action.agent
-    return found if isinstance(found, str) else None
+    agent_found = agent if agent is not None or action is None else action.agent
+    return agent_found if isinstance(agent_found, str) else None
 
 
 def names_of(event: Event[Any]) -> dict[str, Any]:
@@ -113,7 +115,7 @@ def names_of(event: Event[Any]) -> dict[str, Any]:
     return {**envelope, **data}
 
 
-def agent_named(text: str) -> AgentName:
+def find_agent(text: str) -> AgentName:
     """Return an agent by its name or letter.
 
     Raises:
@@ -134,15 +136,15 @@ def condition(text: str, kinds: Sequence[type[EventData]]) -> Expression:
         InputError: it cannot be read, or names a field that no such event has.
     """
     try:
-        found = compile_expression(text)
+        expression = compile_expression(text)
     except ExpressionError as error:
         raise InputError("--where", text, str(error)) from error
-    for path in found.paths():
+    for path in expression.paths():
         parts = [part for part in path.parts if isinstance(part, str)]
         parts = parts[1:] if parts[0] == "data" and len(parts) > 1 else parts
         if parts[0] not in ENVELOPE and not any(_has(kind, parts) for kind in kinds):
             raise InputError("--where", text, f"no event here has `{path}`; {_near(parts, kinds)}")
-    return found
+    return expression
 
 
 def _near(parts: Sequence[str], kinds: Sequence[type[EventData]]) -> str:
@@ -155,15 +157,15 @@ def _has(kind: Any, parts: Sequence[str]) -> bool:
     """Say whether a value of this type can have something under a path."""
     if not parts:
         return True
-    return any(_below(one, parts) for one in _choices(kind))
+    return any(_below(choice, parts) for choice in _choices(kind))
 
 
 def _below(kind: Any, parts: Sequence[str]) -> bool:
     if isinstance(kind, type) and issubclass(kind, BaseAction) and parts[0] == "parameters":
         return len(parts) == 1 or parts[1] in kind.parameter_names()
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        found = kind.model_fields.get(parts[0])
-        return found is not None and _has(found.annotation, parts[1:])
+        model_field = kind.model_fields.get(parts[0])
+        return model_field is not None and _has(model_field.annotation, parts[1:])
     if get_origin(kind) is dict:
         return _has(get_args(kind)[1], parts[1:])
     return kind is Any
@@ -173,8 +175,8 @@ def _choices(kind: Any) -> Iterator[Any]:
     """Yield the types a value may have; of a list, those of its elements."""
     origin = get_origin(kind)
     if origin in (Union, UnionType, tuple, list):
-        for one in get_args(kind):
-            yield from _choices(one)
+        for argument in get_args(kind):
+            yield from _choices(argument)
     elif hasattr(kind, "__metadata__"):
         yield from _choices(get_args(kind)[0])
     else:

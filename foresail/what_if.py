@@ -116,7 +116,9 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         raise InputError("FILE", path, "give a recording that exists")
     changes = changes_of(arguments)
     result = (
-        _closed(path, changes, arguments) if arguments.plant else _open(path, changes, arguments)
+        _closed_loop(path, changes, arguments)
+        if arguments.plant
+        else _open(path, changes, arguments)
     )
     checked = assertions_of(result, arguments.assertions)
     if arguments.html is not None:
@@ -148,13 +150,13 @@ def _open(path: Path, changes: Changes, arguments: argparse.Namespace) -> Result
         )
 
 
-def _closed(path: Path, changes: Changes, arguments: argparse.Namespace) -> Result:
+def _closed_loop(path: Path, changes: Changes, arguments: argparse.Namespace) -> Result:
     if arguments.rules is not None or arguments.layer is not None:
         raise InputError("--plant", arguments.plant, "leave out --rules and --from")
-    found: Result = import_module("foresail.closed_loop").closed_loop(
+    result: Result = import_module("foresail.closed_loop").closed_loop(
         path, changes, arguments.window, cycle=arguments.at, seed=arguments.seed
     )
-    return found
+    return result
 
 
 def assertions_of(result: Result, texts: list[str]) -> dict[str, bool]:
@@ -175,8 +177,8 @@ def print_result(result: Result) -> None:
         out.print(f"  {note}", markup=False)
     changed = ", ".join(f"{name} = {value}" for name, value in result.changes.items())
     rules = f"rules: {', '.join(result.rules)}" if result.rules else ""
-    said = "; ".join(one for one in (changed, rules) if one) or "nothing"
-    out.print(f"changed: {said} (computed from {result.from_layer} on)", markup=False)
+    changes_text = "; ".join(one for one in (changed, rules) if one) or "nothing"
+    out.print(f"changed: {changes_text} (computed from {result.from_layer} on)", markup=False)
     if result.damage:
         out.print(f"read up to the damage: {result.damage}", markup=False)
     if result.unreadable:

@@ -19,7 +19,7 @@ def what_if_page(result: Result, assertions: dict[str, bool]) -> str:
         f"<p class=loop>{escape(result.loop)}</p>",
         *(f"<p>{escape(note)}</p>" for note in result.notes),
         f"<p>{escape(result.file)}, {_span(result)} of recorded time.</p>",
-        _asserted(assertions),
+        _assertions_html(assertions),
         decision_strip(result.listed, *result.cycles),
         figures_table(
             (result.baseline_name, "now"), comparison_rows(result.baseline, result.changed)
@@ -33,7 +33,7 @@ def _span(result: Result) -> str:
     return f"cycles {result.cycles[0]} to {result.cycles[1]}, {duration(result.recorded_seconds)}"
 
 
-def _asserted(assertions: dict[str, bool]) -> str:
+def _assertions_html(assertions: dict[str, bool]) -> str:
     return "".join(
         f"<p class={'good' if holds else 'bad'}>{'holds' if holds else 'does not hold'}: "
         f"<code>{escape(text)}</code></p>"

@@ -110,10 +110,14 @@ def _call_function(name: str, values: list[Any]) -> Any:
     )
 
 
-def _of_numbers(name: str, given: Any) -> Any:
-    values = [value for value in given if _is_number(value)] if isinstance(given, list) else [given]
+def _of_numbers(name: str, numbers_given: Any) -> Any:
+    values = (
+        [value for value in numbers_given if _is_number(value)]
+        if isinstance(numbers_given, list)
+        else [numbers_given]
+    )
     if not values or not all(map(_is_number, values)):
-        return 0 if name == "sum" and isinstance(given, list) else None
+        return 0 if name == "sum" and isinstance(numbers_given, list) else None
     if name == "abs":
         return abs(values[0])
     return _REDUCED[name](values)

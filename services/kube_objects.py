@@ -390,9 +390,9 @@ def _effective_amount(spec: PodSpec, amount: Callable[[Mapping[str, str]], int])
             peak = max(peak, sidecars)
         else:
             peak = max(peak, sidecars + need)
-    wanted = max(
+    total = max(
         sidecars + sum(amount(container.resources.requests) for container in spec.containers), peak
     )
     if spec.resources is not None:
-        wanted = amount(spec.resources.requests) or wanted
-    return wanted + amount(spec.overhead)
+        total = amount(spec.resources.requests) or total
+    return total + amount(spec.overhead)

@@ -148,12 +148,12 @@ def check_folder(settings: TwinSettings) -> None:
 
 def make_room() -> None:
     """Raise the limit of open files, as far as allowed, to what all connections need."""
-    wanted = MOST_CONNECTIONS + MOST_HANDSHAKES + OTHER_FILES
+    needed_files = MOST_CONNECTIONS + MOST_HANDSHAKES + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        needed_files = min(needed_files, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed_files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed_files, hard))
 
 
 def listen(settings: TwinSettings) -> socket.socket:

@@ -61,7 +61,7 @@ def _hanging(line: Text) -> RenderableType:
 def _heading(decision: Decision, record: CycleRecord) -> list[Text]:
     assert record.decision is not None
     time = record.decision.time[:19].replace("T", " ")
-    title = Text(f"cycle {decision.cycle}  {aimed(decision.action)}", style="bold")
+    title = Text(f"cycle {decision.cycle}  {action_text(decision.action)}", style="bold")
     title.append(f"   all in {CLUSTER}: {time}, seq {record.decision.seq}", style="dim")
     reason = f" [{decision.reason}]" if decision.reason is not None else ""
     repeat = f"; {decision.repeat_count} times in a row" if decision.repeat_count > 1 else ""
@@ -72,7 +72,7 @@ def _heading(decision: Decision, record: CycleRecord) -> list[Text]:
     return [title, Text(decision.rationale + reason), Text(closing, style="dim")]
 
 
-def aimed(action: Action) -> str:
+def action_text(action: Action) -> str:
     """Return an action with target and parameters, e.g. `AgentB:dvfs node-7 (clock_scale 0.65)`."""
     numbers = ", ".join(
         f"{name.removesuffix('_ratio')} {number(value)}"

@@ -76,11 +76,17 @@ def _why(data: Prediction, target: str, only: str = "") -> list[Text]:
     """
     if not data.contributions:
         return [Text("  no node is beyond an action threshold, so none is explained", "dim")]
-    about = [one for one in data.contributions if one.target.partition("|")[0] == target]
+    about = [
+        contribution
+        for contribution in data.contributions
+        if contribution.target.partition("|")[0] == target
+    ]
     if not about and only:
         return []
     first = data.contributions[0].target
-    about = about or [one for one in data.contributions if one.target == first]
+    about = about or [
+        contribution for contribution in data.contributions if contribution.target == first
+    ]
     weighty = [one for one in about if one.contribution] or about
     by_weight = sorted(weighty, key=lambda one: -abs(one.contribution))[:NAMED_FEATURES]
     unit = " in log-odds" if data.contributions_unit == "log_odds" else ""
@@ -88,18 +94,18 @@ def _why(data: Prediction, target: str, only: str = "") -> list[Text]:
     return [Text(f"  {about[0].target} because{unit}: {terms}")]
 
 
-def _term(one: Contribution) -> str:
-    value = "missing" if one.value is None else figures.number(one.value)
-    return f"{one.feature} {value} ({figures.signed_text(one.contribution)})"
+def _term(contribution: Contribution) -> str:
+    value = "missing" if contribution.value is None else figures.number(contribution.value)
+    return f"{contribution.feature} {value} ({figures.signed_text(contribution.contribution)})"
 
 
 def _ages(data: Prediction) -> list[Text]:
     if not data.feature_sources:
         return []
     texts = [
-        f"{one.features} from {one.name}, {one.status}"
-        + ("" if one.age_seconds is None else f" {seconds(one.age_seconds)} old")
-        for one in data.feature_sources
+        f"{source.features} from {source.name}, {source.status}"
+        + ("" if source.age_seconds is None else f" {seconds(source.age_seconds)} old")
+        for source in data.feature_sources
     ]
     return [Text(f"  features: {'; '.join(texts)}", style="dim")]
 

@@ -34,35 +34,35 @@ def outcome_sections(record: CycleRecord) -> Iterator[Section]:
     own = [event.data for event in record.executions if not event.data.rollback_of]
     back = [event.data for event in record.executions if event.data.rollback_of]
     checks = [check for data in own for check in data.guards]
-    yield Section("GUARDS", _guards(checks), "" if all(one.passed for one in checks) else "red")
+    yield Section("GUARDS", _guards(checks), "" if all(check.passed for check in checks) else "red")
     if own:
-        yield _executed("EXECUTED", own[-1])
+        yield _execution_section("EXECUTED", own[-1])
     else:
         yield Section("EXECUTED", [Text("not yet, or the executor did not run")], "dim")
-    yield Section("VERIFIED", [_verified(event.data) for event in record.verifications])
+    yield Section("VERIFIED", [_verification_text(event.data) for event in record.verifications])
     if back:
-        yield _executed("TAKEN BACK", back[-1])
+        yield _execution_section("TAKEN BACK", back[-1])
     reward = None if record.reward is None else record.reward.data
     yield Section("REWARD", _reward(reward))
-    yield Section("SCORED", [_scored(event.data) for event in record.forecasts], "dim")
+    yield Section("SCORED", [_forecast_text(event.data) for event in record.forecasts], "dim")
 
 
 def _guards(checks: Sequence[GuardCheck]) -> list[Text]:
-    passed = [one for one in checks if one.passed]
-    names = [_measured(one) for one in passed if not one.measured == one.limit == 0]
+    passed = [check for check in checks if check.passed]
+    names = [_measured_text(one) for one in passed if not one.measured == one.limit == 0]
     rest = len(passed) - len(names)
     if rest:  # one line of their names would say no more
         names.append(f"{rest} found nothing forbidden")
     failed = [
-        Text(f"{_measured(one)} FAILED [{one.reason}] {one.text}".rstrip(), style="red")
-        for one in checks
-        if not one.passed
+        Text(f"{_measured_text(check)} FAILED [{check.reason}] {check.text}".rstrip(), style="red")
+        for check in checks
+        if not check.passed
     ]
     lines = [Text(f"{len(passed)} passed: {', '.join(names)}", style="dim")] if passed else []
     return [*failed, *lines]
 
 
-def _measured(check: GuardCheck) -> str:
+def _measured_text(check: GuardCheck) -> str:
     if check.measured is None:
         return check.guard
     limit = "" if check.limit is None else f"/{figures.number_beside(check.limit, check.measured)}"
@@ -72,7 +72,7 @@ def _measured(check: GuardCheck) -> str:
     )
 
 
-def _executed(label: str, data: OutcomeExecution) -> Section:
+def _execution_section(label: str, data: OutcomeExecution) -> Section:
     if data.phase is ExecutionPhase.REFUSED:
         noop = data.reason is Reason.NOOP
         why = f"nothing: refused [{data.reason}]"
@@ -106,7 +106,7 @@ def _result(result: OperationResult | None) -> str:
     return f"{result.status}{status}{reason} {result.message}".rstrip()
 
 
-def _verified(data: OutcomeVerification) -> Text:
+def _verification_text(data: OutcomeVerification) -> Text:
     why = f" [{data.reason}]" if data.reason is not None else ""
     text = f"{data.status} {figures.duration(data.lag_seconds)} later, in cycle {data.observed_cycle}{why}: {data.text}"
     return Text(text, style="" if data.reason is None else "yellow")
@@ -130,17 +130,17 @@ def _reward(data: OutcomeReward | None) -> list[Text]:
 
 def _parts(parts: Sequence[RewardPart]) -> str:
     texts = []
-    for agent, found in groupby(parts, key=lambda part: part.agent):
+    for agent, parts_of_agent in groupby(parts, key=lambda part: part.agent):
         terms = [
             f"{part.term} {figures.signed_text(part.amount)} ({part.text})"
-            for part in found
+            for part in parts_of_agent
             if part.term != BASE
         ]
         texts += [f"{letter_of(agent)}: {', '.join(terms)}"] if terms else []
     return "; ".join(texts)
 
 
-def _scored(data: OutcomeForecast) -> Text:
+def _forecast_text(data: OutcomeForecast) -> Text:
     who = f"shadow {data.slot} {data.model_id}" if data.slot else data.model_id
     texts = []
     if data.risk is not None:

@@ -31,15 +31,15 @@ def proposal_sections(record: CycleRecord) -> Iterator[Section]:
     assert record.decision is not None
     decision = record.decision.data
     actions = {event.id: event.data.action for event in record.proposals}
-    for one in decision.considered:
-        yield _proposal(one, decision, actions.get(one.id))
+    for proposal in decision.considered:
+        yield _proposal(proposal, decision, actions.get(proposal.id))
     missing = [f"{letter_of(agent)} {agent}" for agent in decision.missing]
     if missing:
         text = f"{', '.join(missing)} said nothing before the cycle closed"
         yield Section("MISSING", [Text(text)], "red")
     late = [
         Text(
-            f"{letter_of(event.data.agent)} {event.data.agent}: {_wanted(event.data.action)}, score "
+            f"{letter_of(event.data.agent)} {event.data.agent}: {_action_text(event.data.action)}, score "
             f"{figures.score(event.data.score)} (seq {event.seq}) was stored after the decision; not considered"
         )
         for event in record.late
@@ -49,7 +49,7 @@ def proposal_sections(record: CycleRecord) -> Iterator[Section]:
 
 def _proposal(one: Considered, decision: Decision, action: Action | None) -> Section:
     won = one.id == decision.selected
-    wanted = f"{one.kind} {one.target.name}".rstrip() if action is None else _wanted(action)
+    wanted = f"{one.kind} {one.target.name}".rstrip() if action is None else _action_text(action)
     head = Text(f"{letter_of(one.agent)} {one.agent}: {wanted}", style="bold" if won else "")
     head.append(f"   score {figures.score(one.score)}, priority {one.priority}")
     if one.reason is not None:
@@ -61,7 +61,7 @@ def _proposal(one: Considered, decision: Decision, action: Action | None) -> Sec
     return Section("WINS" if won else "LOSES", lines, "green" if won else "yellow")
 
 
-def _wanted(action: Action) -> str:
+def _action_text(action: Action) -> str:
     return f"{action.full_kind} {action.target.name}".rstrip()
 
 
@@ -74,7 +74,7 @@ def _evidence(one: Considered) -> list[Text]:
     for (name, subject), items in measured.items():
         where = f" of {subject}" if subject else ""
         label = name.removesuffix("_ratio").replace("_", " ")
-        tried = ", ".join(_tried(item, one.rule) for item in items)
+        tried = ", ".join(_attempt_text(item, one.rule) for item in items)
         value = _beside(items[0].value, *(item.threshold for item in items))
         line = Text(f"  {label}{where} {value}: {tried}")
         line.append(_source(items[0]), style="dim")
@@ -82,7 +82,7 @@ def _evidence(one: Considered) -> list[Text]:
     return lines or [Text(f"  {one.text}")]
 
 
-def _tried(item: Evidence, rule: str) -> str:
+def _attempt_text(item: Evidence, rule: str) -> str:
     verdict = "yes" if item.holds else "no"
     decided = " (decides)" if item.words in rule.split(" and ") else ""
     return f"{item.comparison} {_beside(item.threshold, item.value)} {verdict}{decided}"

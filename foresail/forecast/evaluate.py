@@ -52,14 +52,14 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     """Evaluate."""
     place = workspace()
     dataset = open_dataset(arguments.dataset, place)
-    wanted = horizons_of(arguments.horizon, 0) if arguments.horizon else ()
+    horizons = horizons_of(arguments.horizon, 0) if arguments.horizon else ()
     report_file = _report_file(arguments.report)
     with doing_shares("evaluating") as progress:
         report = evaluate_model(
             DatasetSource(dataset),
             model_folder(arguments.model or model_name(dataset.name), place),
             sha256_of(dataset.folder / MANIFEST),
-            wanted,
+            horizons,
             frozenset(arguments.split or ()),
             progress,
         )
@@ -73,9 +73,9 @@ def run(arguments: argparse.Namespace) -> ExitCode:
         for file in written[:1]:
             console().print(f"Report: {file}")
         console().print(cost_text())
-    checks = [one for horizon in report["horizons"] for one in horizon["checks"]]
+    checks = [check for horizon in report["horizons"] for check in horizon["checks"]]
     return verdict(
-        differs=arguments.check and not all(one["holds"] for one in checks),
+        differs=arguments.check and not all(check["holds"] for check in checks),
         nothing_compared=arguments.check and not checks,
     )
 
@@ -85,18 +85,18 @@ def model_name(dataset: str) -> str:
     return Path(dataset).name.lower().replace("_", "-")
 
 
-def model_folder(given: str, place: Workspace) -> Path:
+def model_folder(name: str, place: Workspace) -> Path:
     """Return a model's folder: a path that exists, or a name in the workspace."""
-    direct = Path(given)
-    return direct if direct.is_dir() else place.models / given
+    direct = Path(name)
+    return direct if direct.is_dir() else place.models / name
 
 
-def _report_file(given: Path | None) -> Path | None:
-    if given is None:
+def _report_file(path: Path | None) -> Path | None:
+    if path is None:
         return None
-    if given.is_dir():
-        raise InputError("--report", str(given), "it is a folder; name a file, such as report.md")
-    return given if given.suffix == ".md" else given.with_name(given.name + ".md")
+    if path.is_dir():
+        raise InputError("--report", str(path), "it is a folder; name a file, such as report.md")
+    return path if path.suffix == ".md" else path.with_name(path.name + ".md")
 
 
 def _print(report: RiskReport, out: Console) -> None:
@@ -122,8 +122,8 @@ def _models(figures: ReportedSplit) -> Table:
     table = Table(box=None)
     for head in ("model", "AP", "95 % over jobs", "without 10 worst", "equal jobs", "P/R at 1 %"):
         table.add_column(head)
-    for name, one in figures["models"].items():
-        ap, top = one["ap"], one["top"][1]
+    for name, model in figures["models"].items():
+        ap, top = model["ap"], model["top"][1]
         others = figures["without_worst"].get("models")
         without = others[name]["value"] if others and name in others else math.nan
         table.add_row(
@@ -131,7 +131,7 @@ def _models(figures: ReportedSplit) -> Table:
             known_number(ap["value"]),
             f"{known_number(ap['low'])} to {known_number(ap['high'])}",
             known_number(without),
-            known_number(one["ap_equal_jobs"]),
+            known_number(model["ap_equal_jobs"]),
             f"{known_number(top['precision'])} / {known_number(top['recall'])}",
         )
     return table

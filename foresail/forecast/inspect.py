@@ -44,38 +44,38 @@ def run(arguments: argparse.Namespace) -> ExitCode:
     model = read_model(model_folder(arguments.model or model_name(arguments.dataset), place))
     if model.manifest.kind != "risk":
         raise InputError("--model", model.manifest.model_id, "it is a demand model")
-    found = describe_model(model)
+    description = describe_model(model)
     if arguments.row is not None:
         source = DatasetSource(open_dataset(arguments.dataset, place))
-        found["row"] = explain_row(model, source, arguments.row)
+        description["row"] = explain_row(model, source, arguments.row)
     if arguments.json:
-        print_json(found)
+        print_json(description)
     else:
-        _print(found, console())
+        _print(description, console())
     return ExitCode.GOOD
 
 
-def _print(found: dict[str, Any], out: Console) -> None:
-    data = found["data"]
-    out.print(f"{found['model_id']}  {size(found['booster_bytes'])}")
-    if found["illusion"]:
+def _print(description: dict[str, Any], out: Console) -> None:
+    data = description["data"]
+    out.print(f"{description['model_id']}  {size(description['booster_bytes'])}")
+    if description["illusion"]:
         out.print("[bold red]ILLUSION: rows drawn at random; believe none of its figures[/]")
     out.print(f"data: {data['dataset']}, {data['label']}; {data['split']}")
     out.print(
         f"{data['rows']:,} rows, {data['positives']:,} positives; feature set "
-        f"{found['feature_set']} {found['feature_set_version']}, {found['features']} columns"
+        f"{description['feature_set']} {description['feature_set_version']}, {description['features']} columns"
     )
     table = Table(box=None)
     for head in ("threshold", "budget", "value"):
         table.add_column(head)
-    for name, value in found["thresholds"].items():
-        table.add_row(name, percent(found["budgets"][name]), number(value))
+    for name, value in description["thresholds"].items():
+        table.add_row(name, percent(description["budgets"][name]), number(value))
     out.print(table)
-    for horizon, one in found["horizons"].items():
+    for horizon, one in description["horizons"].items():
         out.print(f"\n{horizon}: {one['members']} members, {one['trees']} trees; share of gain")
         for line in one["by_gain"][:SHOWN]:
             out.print(f"  {percent(line['value']):>6}  {line['feature']} ({line['unit']})")
-    for horizon, one in found.get("row", {}).items():
+    for horizon, one in description.get("row", {}).items():
         out.print(
             f"\nrow {one['row']}, {horizon}: raw {number(one['raw'])}, probability {number(one['probability'])}; "
             "contributions in log odds"

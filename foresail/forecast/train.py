@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> ExitCode:
             progress,
         )
     if arguments.json:
-        print_json({**_described(trained), **cost()})
+        print_json({**_describe(trained), **cost()})
     else:
         _print(trained, console())
         console().print(cost_text())
@@ -115,7 +115,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
     return options.thorough() if arguments.thorough else options
 
 
-def _described(trained: TrainedModel) -> dict[str, Any]:
+def _describe(trained: TrainedModel) -> dict[str, Any]:
     manifest = trained.manifest
     return {
         "model_id": manifest.model_id,

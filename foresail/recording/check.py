@@ -29,50 +29,50 @@ def main(arguments: argparse.Namespace) -> ExitCode:
         InputError: it is no recording at all.
     """
     with reading_bytes(arguments.file, "checking") as on_bytes:
-        found = check_file(arguments.file, on_bytes)
-    if found.header is None and not found.stretches:
+        result = check_file(arguments.file, on_bytes)
+    if result.header is None and not result.stretches:
         remedy = "give a file made by `foresail up --record` or `foresail recording`"
         raise InputError("recording", arguments.file, remedy)
     if arguments.json:
-        print_json(as_json(found))
+        print_json(as_json(result))
     else:
-        _print(found)
+        _print(result)
     return verdict(
-        differs=bool(found.flaws) and not found.cut_off,
-        nothing_compared=found.messages == 0,
-        cut_off=found.cut_off,
+        differs=bool(result.flaws) and not result.cut_off,
+        nothing_compared=result.messages == 0,
+        cut_off=result.cut_off,
     )
 
 
-def as_json(found: FileCheck) -> dict[str, Any]:
+def as_json(result: FileCheck) -> dict[str, Any]:
     """Return what was found as JSON values."""
     return {
-        **asdict(found),
-        "file": found.path.name,
+        **asdict(result),
+        "file": result.path.name,
         "path": None,
-        "whole": found.whole,
-        "cut_off": found.cut_off,
+        "whole": result.whole,
+        "cut_off": result.cut_off,
     }
 
 
-def _print(found: FileCheck) -> None:
+def _print(result: FileCheck) -> None:
     out = console()
-    state = "not sealed: it was cut off" if found.cut_off else "damaged"
-    if found.whole:
+    state = "not sealed: it was cut off" if result.cut_off else "damaged"
+    if result.whole:
         state = "whole"
     out.print(
-        f"{found.path.name}: {state}; {found.frames} frames, {found.messages} usable messages, "
-        f"{size(found.bytes)}",
+        f"{result.path.name}: {state}; {result.frames} frames, {result.messages} usable messages, "
+        f"{size(result.bytes)}",
         markup=False,
     )
-    for flaw in found.flaws[:SHOWN_FLAWS]:
+    for flaw in result.flaws[:SHOWN_FLAWS]:
         out.print(f"  {flaw}", markup=False)
-    more = len(found.flaws) - SHOWN_FLAWS + found.flaws_left_out
+    more = len(result.flaws) - SHOWN_FLAWS + result.flaws_left_out
     if more > 0:
         out.print(f"  and {more} more damaged places")
-    if found.header is None:
+    if result.header is None:
         out.print("  the header is lost: nothing but `check` and `cut --past-damage` can read it")
-    for stretch in found.stretches:
+    for stretch in result.stretches:
         proof = "" if stretch.proven else " (by checksums only)"
         out.print(
             f"usable: seq {stretch.first_seq} to {stretch.last_seq}, {stretch.messages} messages "

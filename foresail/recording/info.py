@@ -48,10 +48,10 @@ def describe(path: Path) -> dict[str, Any]:
     """Read a whole recording and return what it holds as JSON values."""
     recording = open_recording(path)
     with reading(path, "proving") as on_message:
-        return _described(path, recording, each(recording, on_message))
+        return _describe(path, recording, each(recording, on_message))
 
 
-def _described(
+def _describe(
     path: Path, recording: Recording, messages: Iterable[StoredMessage]
 ) -> dict[str, Any]:
     types: Counter[str] = Counter()

@@ -21,7 +21,7 @@ from bus.exit_codes import ExitCode
 from bus.port import Bus, LogInfo
 from bus.recording import RecordingWriter
 from foresail.flags import seconds
-from foresail.log_source import connected
+from foresail.log_source import connect
 from foresail.output import console, print_json
 from foresail.recording.log_part import LogPart, beginning_for, first_since, patterns_of
 from foresail.spans import NANOSECONDS, moment
@@ -66,7 +66,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     stack = state.read()
     layers = None if arguments.layers is None else tuple(arguments.layers.split(","))
     patterns = patterns_of(stack.cluster, layers)
-    async with connected(stack, state, "recorder") as bus:
+    async with connect(stack, state, "recorder") as bus:
         info = await bus.info()
         seq = await _from_seq(bus, stack, info, arguments.begin)
         part = await beginning_for(bus, stack.cluster, patterns, seq, info.first_seq)

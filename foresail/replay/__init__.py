@@ -139,9 +139,9 @@ def _part(arguments: argparse.Namespace) -> LocatedWindow:
     recording = open_recording(arguments.file)
     if arguments.begin is None:
         return locate_window(CutSource(recording), Window(WindowUnit.SEQ))
-    found = _FROM.fullmatch(arguments.begin)
-    if found is not None:
-        return locate_window(CutSource(recording), Window(WindowUnit(found[1]), int(found[2])))
+    match = _FROM.fullmatch(arguments.begin)
+    if match is not None:
+        return locate_window(CutSource(recording), Window(WindowUnit(match[1]), int(match[2])))
     first = next(iter(recording), None)
     begin_ns = moment("--from", arguments.begin, first.time_ns if first else 0)
     return locate_window(CutSource(recording), Window(WindowUnit.TIME, begin_ns))
@@ -167,8 +167,8 @@ async def _until_end(
         signalled.set()
         stop.set()
 
-    for wanted in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(wanted, on_signal)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, on_signal)
     playing = asyncio.create_task(player.play(_messages(part), part.from_seq), name="replay")
     waiting = [playing, asyncio.create_task(stop.wait())]
     showing = asyncio.create_task(_show(player, part, clock))
@@ -188,8 +188,8 @@ async def _until_end(
                 await stop.wait()
     finally:
         await cancel_and_wait(*waiting, showing)
-        for wanted in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(wanted)
+        for signal_number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(signal_number)
     return signalled.is_set()
 
 
@@ -269,14 +269,14 @@ def _conclude(
 ) -> None:
     played = player.played
     if arguments.json:
-        said: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "cluster": stage.stack.cluster,
             "messages": played.messages,
             "last_seq": played.seq,
             "complete": played.done,
             "damage": part.damage,
         }
-        print_json(said)
+        print_json(summary)
     else:
         stopped = f"stopped before its end, at seq {played.seq} of {part.last_seq}"
         end = "to its end" if played.done else stopped

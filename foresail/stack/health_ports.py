@@ -14,8 +14,8 @@ from foresail.stack.processes import ProcessSpec
 
 def free_ports(count: int) -> list[int]:
     """Return so many different loopback ports that were free a moment ago."""
-    with ExitStack() as held:
-        probes = [held.enter_context(socket.socket()) for _ in range(count)]
+    with ExitStack() as cleanup:
+        probes = [cleanup.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
             probe.bind((LOOPBACK, 0))
         return [probe.getsockname()[1] for probe in probes]
@@ -29,11 +29,11 @@ def with_health_ports(
     """
     hanging = hang_variables(frozen_seconds)
     ports = {spec.name: port for spec, port in zip(specs, free_ports(len(specs)), strict=True)}
-    given = tuple(
+    specs_with_ports = tuple(
         replace(
             spec,
             environment={**spec.environment, **hanging, PORT_VARIABLE: str(ports[spec.name])},
         )
         for spec in specs
     )
-    return given, ports
+    return specs_with_ports, ports

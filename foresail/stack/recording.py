@@ -28,17 +28,17 @@ def header(
         "code_version": CODE_VERSION,
         "settings": announced_settings(settings),
         "workload": None if workload is None else {"kind": workload.kind, "speed": workload.speed},
-        "models": [one.model_dump(mode="json") for one in settings.inference.manifests()],
+        "models": [manifest.model_dump(mode="json") for manifest in settings.inference.manifests()],
         "packages": _versions(),
     }
 
 
 def _versions() -> dict[str, str]:
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for name in RESULT_PACKAGES:
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 def open_writer(

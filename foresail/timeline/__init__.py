@@ -107,7 +107,7 @@ async def read_history(source: Source, since_seconds: float | None) -> ClusterHi
     return history
 
 
-def choose(known: list[Incident], wanted: str | None, place: str | None) -> Incident:
+def choose(known: list[Incident], incident_id: str | None, place: str | None) -> Incident:
     """Return the incident that is meant: of a place the newest, else by number, else the newest.
 
     Raises:
@@ -122,12 +122,12 @@ def choose(known: list[Incident], wanted: str | None, place: str | None) -> Inci
         )
         shown = ", ".join(places[:8]) or "none had any"
         raise InputError("WORKLOAD|NODE", place, f"no incident of it; those that had one: {shown}")
-    if wanted is None or wanted == LAST:
+    if incident_id is None or incident_id == LAST:
         return about[-1]
-    chosen = [incident for incident in about if str(incident.number) == wanted]
+    chosen = [incident for incident in about if str(incident.number) == incident_id]
     if not chosen:
         numbers = ", ".join(str(incident.number) for incident in about)
-        raise InputError("--incident", wanted, f"give `last` or one of {numbers}")
+        raise InputError("--incident", incident_id, f"give `last` or one of {numbers}")
     return chosen[0]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from foresail.timeline.terminal import lag, lasted, window_of
+from foresail.timeline.terminal import duration_text, lag, window_of
 from projections import figures
 from projections.incidents.executions import REFUSED
 from projections.incidents.incident import Curve, DamageKind, Incident, Lane, Step
@@ -40,7 +40,7 @@ def drawing(incident: Incident) -> str:
     begin, end = window_of(incident)
     margin = 0.03 * max(30.0, end - begin)
     frame = Frame(begin - margin, end + margin)
-    lanes = [lane for lane in Lane if any(one.lane is lane for one in incident.steps)]
+    lanes = [lane for lane in Lane if any(step.lane is lane for step in incident.steps)]
     lanes_top = TOP + CURVE_HEIGHT * len(incident.curves)
     bottom = lanes_top + LANE_HEIGHT * (len(lanes) + 1)
     height = bottom + 34
@@ -54,8 +54,8 @@ def drawing(incident: Incident) -> str:
         f'<text id="cross-text" y="{TOP - 14}"></text>',
     ]
     curves = [
-        {"name": one.name, "times": one.times_seconds, "values": one.values}
-        for one in incident.curves
+        {"name": curve.name, "times": curve.times_seconds, "values": curve.values}
+        for curve in incident.curves
     ]
     data = escape(json.dumps(curves, separators=(",", ":")), quote=True)
     return (
@@ -67,7 +67,7 @@ def drawing(incident: Incident) -> str:
 
 def _ticks(frame: Frame, bottom: int) -> Iterator[str]:
     span = frame.end_seconds - frame.begin_seconds
-    step = next((one for one in TICKS if span / one <= MOST_TICKS), TICKS[-1])
+    step = next((tick for tick in TICKS if span / tick <= MOST_TICKS), TICKS[-1])
     at = -(-frame.begin_seconds // step) * step
     while at <= frame.end_seconds:
         x = frame.x(at)
@@ -114,7 +114,7 @@ def _damage(incident: Incident, frame: Frame, top: int) -> Iterator[str]:
         strong = span.kind is not DamageKind.WAITING
         style = ' style="fill:var(--damage);opacity:.55"' if strong else ""
         label = escape(
-            f"{span.kind} {span.subject} {span.pending_class} {lasted(until - span.begin_seconds)}"
+            f"{span.kind} {span.subject} {span.pending_class} {duration_text(until - span.begin_seconds)}"
         )
         yield (
             f'<rect class="wait" x="{x}" y="{y}" width="{width}" height="{round(height - 0.4, 1)}"{style}>'
@@ -158,7 +158,7 @@ def _lines(incident: Incident, frame: Frame, bottom: int) -> Iterator[str]:
         yield f'<line class="begin" x1="{begin}" x2="{begin}" y1="{TOP}" y2="{bottom}"/>'
     yield f'<line class="first" x1="{damage}" x2="{damage}" y1="{TOP}" y2="{bottom}"/>'
     ahead = incident.lead_seconds
-    active = next((one for one in incident.alarms if not one.shadow), None)
+    active = next((alarm for alarm in incident.alarms if not alarm.shadow), None)
     if active is not None and ahead:
         alarm = frame.x(active.time_seconds)
         middle = round((alarm + damage) / 2, 1)
@@ -166,5 +166,5 @@ def _lines(incident: Incident, frame: Frame, bottom: int) -> Iterator[str]:
         yield f'<line class="lead" x1="{alarm}" x2="{damage}" y1="{TOP - 4}" y2="{TOP - 4}"/>'
         yield (
             f'<text class="lead-text" x="{middle}" y="{TOP - 10}" text-anchor="middle">'
-            f"{lasted(ahead)} {word}</text>"
+            f"{duration_text(ahead)} {word}</text>"
         )

@@ -9,7 +9,7 @@ from importlib.resources import files
 from string import Template
 
 from foresail.timeline.drawing import drawing
-from foresail.timeline.terminal import TITLES, end_of, lag, lag_words, lasted, lead, places
+from foresail.timeline.terminal import TITLES, duration_text, end_of, lag, lag_words, lead, places
 from projections.incidents.executions import EXECUTED
 from projections.incidents.incident import Incident, Lane, Step
 from projections.times import clock, cluster_clock
@@ -37,22 +37,26 @@ def page_of(incident: Incident) -> str:
 
 def _figures(incident: Incident) -> list[tuple[str, str]]:
     """Return the few numbers that sum it up, each with its name."""
-    figures = [(lasted(end_of(incident) - incident.begin_seconds), "from its beginning to its end")]
+    figures = [
+        (duration_text(end_of(incident) - incident.begin_seconds), "from its beginning to its end")
+    ]
     ahead = incident.lead_seconds
     if ahead is None:
         figures.append(("none", "lead of the prediction"))
     else:
         word = "lead of the prediction" if ahead >= 0 else "the prediction came late by"
-        figures.append((lasted(ahead), word))
-    scaled = [one for one in incident.steps if one.lane is Lane.AUTOSCALER]
+        figures.append((duration_text(ahead), word))
+    scaled = [step for step in incident.steps if step.lane is Lane.AUTOSCALER]
     if scaled:
-        figures.append((lasted(scaled[0].since_begin_seconds), "until the autoscaler acted"))
+        figures.append((duration_text(scaled[0].since_begin_seconds), "until the autoscaler acted"))
     for wait in incident.waits[:2]:
         name = f"longest wait of {wait.pods} pods: {wait.pending_class}"
-        figures.append((lasted(wait.max_seconds), name))
-    own = [one for one in incident.steps if one.kind == EXECUTED and one.since_begin_seconds >= 0]
+        figures.append((duration_text(wait.max_seconds), name))
+    own = [
+        step for step in incident.steps if step.kind == EXECUTED and step.since_begin_seconds >= 0
+    ]
     if own:
-        figures.append((lasted(own[0].since_begin_seconds), "until our first action"))
+        figures.append((duration_text(own[0].since_begin_seconds), "until our first action"))
     return figures
 
 

@@ -30,7 +30,7 @@ STYLES = {
 }
 
 
-def lasted(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """Write a duration shortly: `45 s`, `6 min 05 s`, `2 h 03 min`."""
     whole = round(abs(seconds))
     if whole < 120:
@@ -73,7 +73,7 @@ def incident_view(incident: Incident, omitted: int = 0, unreadable: int = 0) -> 
 def heading(incident: Incident) -> list[Text]:
     """Return the lines above the chain."""
     end = incident.end_seconds
-    closed = f"over after {lasted(end_of(incident) - incident.begin_seconds)}"
+    closed = f"over after {duration_text(end_of(incident) - incident.begin_seconds)}"
     state = closed if end is not None else "still going on"
     title = Text(f"incident {incident.number}: {TITLES[incident.kind]}", style="bold")
     when = f"{clock(incident.begin_seconds)} to {cluster_clock(end_of(incident))}"
@@ -82,7 +82,7 @@ def heading(incident: Incident) -> list[Text]:
         title,
         Text(f"where       {places(incident)}"),
         Text(f"prediction  {lead(incident)}", style="cyan"),
-        *(Text(f"waited      {wait}", style="yellow") for wait in waited(incident)),
+        *(Text(f"waited      {wait}", style="yellow") for wait in waiting_lines(incident)),
     ]
 
 
@@ -97,26 +97,30 @@ def places(incident: Incident) -> str:
 def lead(incident: Incident) -> str:
     """Return what each model's lead over the first visible damage was."""
     texts = []
-    for one in incident.alarms:
-        name = f"{one.model_id}{' (shadow)' if one.shadow else ''}"
-        if one.lead_seconds is None:
+    for alarm in incident.alarms:
+        name = f"{alarm.model_id}{' (shadow)' if alarm.shadow else ''}"
+        if alarm.lead_seconds is None:
             texts.append(f"{name} announced nothing: a risk had stood above its threshold for long")
-        elif one.lead_seconds > 0:
-            texts.append(f"{name} led the first visible damage by {lasted(one.lead_seconds)}")
-        elif one.lead_seconds == 0:
+        elif alarm.lead_seconds > 0:
+            texts.append(
+                f"{name} led the first visible damage by {duration_text(alarm.lead_seconds)}"
+            )
+        elif alarm.lead_seconds == 0:
             texts.append(f"{name} spoke with the first visible damage")
         else:
-            texts.append(f"{name} spoke {lasted(one.lead_seconds)} after the first visible damage")
+            texts.append(
+                f"{name} spoke {duration_text(alarm.lead_seconds)} after the first visible damage"
+            )
     return "; ".join(texts) or "no model said so: no risk came to an action threshold"
 
 
-def waited(incident: Incident) -> list[str]:
+def waiting_lines(incident: Incident) -> list[str]:
     """Return one line for each class of reason for which pods waited."""
     return [
-        f"{one.pods} pod{'s' if one.pods > 1 else ''} for {one.pending_class}: median {lasted(one.median_seconds)}, "
-        f"at most {lasted(one.max_seconds)}"
-        + (f", {one.still_waiting} still do" if one.still_waiting else "")
-        for one in incident.waits
+        f"{wait.pods} pod{'s' if wait.pods > 1 else ''} for {wait.pending_class}: "
+        f"median {duration_text(wait.median_seconds)}, at most {duration_text(wait.max_seconds)}"
+        + (f", {wait.still_waiting} still do" if wait.still_waiting else "")
+        for wait in incident.waits
     ]
 
 
@@ -133,9 +137,9 @@ def list_view(incidents: Sequence[Incident]) -> Table:
             str(incident.number),
             TITLES[incident.kind],
             clock(incident.begin_seconds),
-            lasted(end_of(incident) - incident.begin_seconds) + open_,
+            duration_text(end_of(incident) - incident.begin_seconds) + open_,
             f"{pods} pods" if pods else "",
-            "none" if ahead is None else f"{'' if ahead >= 0 else '-'}{lasted(ahead)}",
+            "none" if ahead is None else f"{'' if ahead >= 0 else '-'}{duration_text(ahead)}",
             places(incident),
         )
     return table
@@ -164,8 +168,8 @@ def window_of(incident: Incident) -> tuple[float, float]:
 
     What came earlier stands at the left edge.
     """
-    end = max([end_of(incident), *(one.until_seconds for one in incident.steps)])
-    begin = min([incident.begin_seconds, *(one.time_seconds for one in incident.steps)])
+    end = max([end_of(incident), *(step.until_seconds for step in incident.steps)])
+    begin = min([incident.begin_seconds, *(step.time_seconds for step in incident.steps)])
     before = max(BEFORE_SECONDS, end - incident.begin_seconds)
     return max(begin, incident.begin_seconds - before), end
 
@@ -176,9 +180,9 @@ def lag_words(step: Step) -> str:
         return ""
     most = ""
     if step.count > 1 and step.lag_max_seconds != step.lag_median_seconds:
-        most = f", at most {lasted(step.lag_max_seconds or 0.0)}"
+        most = f", at most {duration_text(step.lag_max_seconds or 0.0)}"
     since = step.lag_since.replace("_", " ")
-    return f" ({lasted(step.lag_median_seconds)}{most} after {since})"
+    return f" ({duration_text(step.lag_median_seconds)}{most} after {since})"
 
 
 def _bar(step: Step, left: float, right: float) -> str:

@@ -148,11 +148,11 @@ async def _serve(
         await twin.stop()
 
 
-def _hand_out(admin: Path, wanted: str | None) -> Path:
+def _hand_out(admin: Path, path_text: str | None) -> Path:
     """Copy the kubeconfig to where the user wants it; return the one to use."""
-    if wanted is None:
+    if path_text is None:
         return admin.absolute()
-    out = Path(wanted)
+    out = Path(path_text)
     descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(admin.read_bytes())
@@ -167,8 +167,8 @@ def _show(
     kubeconfig: Path,
 ) -> None:
     if arguments.json:
-        said = {**asdict(place), "version": version, "kubeconfig": str(kubeconfig)}
-        print_json({**said, "workload": list(description)})
+        facts = {**asdict(place), "version": version, "kubeconfig": str(kubeconfig)}
+        print_json({**facts, "workload": list(description)})
         return
     out = console()
     for line in description:
@@ -185,8 +185,8 @@ async def _stay(twin: TwinProcess, for_seconds: float | None) -> ExitCode:
     """Wait for Ctrl-C, SIGTERM, the end of the time, or the twin's death."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for wanted in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(wanted, stop.set)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, stop.set)
     dying, stopping = asyncio.create_task(twin.wait()), asyncio.create_task(stop.wait())
     await asyncio.wait({dying, stopping}, timeout=for_seconds, return_when=asyncio.FIRST_COMPLETED)
     died = dying.done()

@@ -127,7 +127,7 @@ def diff(
         )
         for path, one in ((a, first), (b, second))
     )
-    found = Diff((sides[0], sides[1]), _settings(first.header, second.header))
+    difference = Diff((sides[0], sides[1]), _settings(first.header, second.header))
     open_a: dict[int, Decision] = {}
     open_b: dict[int, Decision] = {}
     decisions = (
@@ -142,7 +142,7 @@ def diff(
             if other is None:
                 mine[one.cycle] = one
                 continue
-            _add(found, *((one, other) if mine is open_a else (other, one)))
+            _add(difference, *((one, other) if mine is open_a else (other, one)))
         for side, waiting in ((sides[0], open_a), (sides[1], open_b)):
             while len(waiting) > REACH:
                 waiting.pop(next(iter(waiting)))
@@ -151,16 +151,16 @@ def diff(
     sides[1].alone += len(open_b)
     for side, recording in zip(sides, (first, second), strict=True):
         side.damage = recording.damage
-    return found
+    return difference
 
 
-def _add(found: Diff, decision: Decision, other: Decision) -> None:
+def _add(difference: Diff, decision: Decision, other: Decision) -> None:
     change = change_between(0, decision, other)
-    found.classes["same" if change is None else change.kind] += 1
-    first, last = found.cycles if found.compared > 1 else (decision.cycle, decision.cycle)
-    found.cycles = (min(first, decision.cycle), max(last, decision.cycle))
-    if change is not None and len(found.listed) < LISTED:
-        found.listed.append(change)
+    difference.classes["same" if change is None else change.kind] += 1
+    first, last = difference.cycles if difference.compared > 1 else (decision.cycle, decision.cycle)
+    difference.cycles = (min(first, decision.cycle), max(last, decision.cycle))
+    if change is not None and len(difference.listed) < LISTED:
+        difference.listed.append(change)
 
 
 def _decisions(

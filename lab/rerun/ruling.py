@@ -84,11 +84,13 @@ class RulingStage:
         cycle = next((cycle for cycle in self._state.open if cycle.cycle == recorded.cycle), None)
         new_event = None if cycle is None else self._rule_on(cycle, recorded)
         pair = self._compare.pair(recorded, new_event)
-        said = new_event.data if self._chained and new_event is not None else recorded.event.data
-        assert isinstance(said, Decision)
+        last_decision = (
+            new_event.data if self._chained and new_event is not None else recorded.event.data
+        )
+        assert isinstance(last_decision, Decision)
         self._state = RefereeState(
             open=tuple(cycle for cycle in self._state.open if cycle.cycle != recorded.cycle),
-            last=LastDecision(action=said.action, repeat_count=said.repeat_count),
+            last=LastDecision(action=last_decision.action, repeat_count=last_decision.repeat_count),
         )
         return (pair,)
 

@@ -228,9 +228,9 @@ STABILIZED = frozenset(("ScaleDownStabilized", "ScaleUpStabilized"))
 
 def _hpa_sentence(history: ObjectHistory) -> str:
     change = _newest(history, ReactionKind.HPA_CHANGE)
-    held = _why_not_more(history.autoscaler)
+    reason_text = _why_not_more(history.autoscaler)
     if change is None:
-        return f"it changed nothing in this log{f': {held}' if held else ''}"
+        return f"it changed nothing in this log{f': {reason_text}' if reason_text else ''}"
     before, after = round(change.before or 0), round(change.after or 0)
     ago = duration(history.last_seconds - change.time_seconds)
     text = f"it last scaled {history.workload} from {before} to {after} at {clock(change.time_seconds)} ({ago} ago)"
@@ -240,7 +240,7 @@ def _hpa_sentence(history: ObjectHistory) -> str:
     state = f"{row['ready']} of {row['wanted']} pods are ready"
     if row["wanted"] != after:
         return f"{text}, but {history.workload} wants {row['wanted']} pods now: somebody else changed it"
-    return f"{text}; {state}{f'; {held}' if held else ''}"
+    return f"{text}; {state}{f'; {reason_text}' if reason_text else ''}"
 
 
 def _why_not_more(state: AutoscalerState | None) -> str:

@@ -148,7 +148,9 @@ class ObjectHistory:
         at = float(getattr(data, "cluster_time_seconds", 0.0))
         self.last_seconds = max(self.last_seconds, at)
         if self.kind is ObjectKind.HPA and isinstance(data, SnapshotWorkloads):
-            states = (one for one in data.autoscalers if one.object == self.name)
+            states = (
+                autoscaler for autoscaler in data.autoscalers if autoscaler.object == self.name
+            )
             self.autoscaler = next(states, self.autoscaler)
         state = self._states.add(event)
         if state is None:

@@ -113,8 +113,8 @@ EXECUTION = (
     Defect(
         "what is held without pods is forgotten",
         "services/executor/cluster.py",
-        "if one.id in waiting or HELD in one.annotations",
-        "if one.id in waiting",
+        "if workload.id in waiting or HELD in workload.annotations",
+        "if workload.id in waiting",
         "tests/executor/test_facts.py::test_what_we_hold_is_known_although_nothing_of_it_waits",
     ),
     Defect(

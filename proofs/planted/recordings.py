@@ -41,7 +41,7 @@ _FOOTERS = (
     Defect(
         "check ends with 0 for a damaged file",
         "foresail/recording/check.py",
-        "differs=bool(found.flaws) and not found.cut_off",
+        "differs=bool(result.flaws) and not result.cut_off",
         "differs=False",
         f"{FOOTER}::test_check_ends_with_the_code_for_damage",
     ),
@@ -124,8 +124,8 @@ _COMPARISON = (
     Defect(
         "diff mixes up its sides",
         "lab/rerun/diff.py",
-        "_add(found, *((one, other) if mine is open_a else (other, one)))",
-        "_add(found, one, other)",
+        "_add(difference, *((one, other) if mine is open_a else (other, one)))",
+        "_add(difference, one, other)",
         ALIGNED,
     ),
     Defect(
@@ -161,7 +161,7 @@ _EXIT_CODES = (
     Defect(
         "check ends with 0 for an empty file",
         "foresail/recording/check.py",
-        "nothing_compared=found.messages == 0",
+        "nothing_compared=result.messages == 0",
         "nothing_compared=False",
         EVERYWHERE,
     ),
@@ -275,8 +275,8 @@ _EDGES = (
     Defect(
         "a source begins one message late",
         "foresail/log_source.py",
-        "if wanted and message.seq >= start_seq:",
-        "if wanted and message.seq > start_seq:",
+        "if is_selected and message.seq >= start_seq:",
+        "if is_selected and message.seq > start_seq:",
         f"{EDGES}::test_a_source_begins_at_the_position_asked_for",
     ),
     Defect(

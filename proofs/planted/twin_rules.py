@@ -75,8 +75,8 @@ TWIN_RULES = (
     Defect(
         "a namesake keeps what belonged to another",
         "twin/controllers/garbage.py",
-        'return found is not None and found.uid == owner["uid"]',
-        "return found is not None",
+        'return record is not None and record.uid == owner["uid"]',
+        "return record is not None",
         f"{CONTROLLERS}test_garbage.py::test_a_namesake_of_an_owner_is_no_owner",
     ),
     Defect(

@@ -28,7 +28,7 @@ def scaling_rows(items: Sequence[Autoscaler]) -> dict[str, Scaling]:
             else None,
             least=item.spec.min_replicas,
             most=item.spec.max_replicas,
-            reasons={one.type: one.reason for one in item.status.conditions},
+            reasons={condition.type: condition.reason for condition in item.status.conditions},
         )
         for item in items
     }

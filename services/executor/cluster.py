@@ -206,8 +206,10 @@ async def _read_node_facts(transport: Transport, name: str) -> Facts:
         for pod in listed.items
         if not pod.finished and not pod.metadata.deletion_timestamp
     ]
-    wanted = {pod.workload for pod in pods}
-    workloads = [one for one in await _read_workloads(transport, ()) if one.id in wanted]
+    workload_ids = {pod.workload for pod in pods}
+    workloads = [
+        workload for workload in await _read_workloads(transport, ()) if workload.id in workload_ids
+    ]
     node = next(iter(nodes.items), None)
     return Facts(
         time_seconds=listed.cluster_time_seconds,
@@ -224,9 +226,9 @@ async def _read_queue_facts(transport: Transport) -> Facts:
     pods = [_pod_facts(pod) for pod in listed.items if not pod.spec.node_name]
     waiting = {pod.workload for pod in pods}
     workloads = [
-        one
-        for one in await _read_workloads(transport, pods)
-        if one.id in waiting or HELD in one.annotations
+        workload
+        for workload in await _read_workloads(transport, pods)
+        if workload.id in waiting or HELD in workload.annotations
     ]
     return Facts(
         time_seconds=listed.cluster_time_seconds,
@@ -256,10 +258,13 @@ async def _read_workloads(transport: Transport, pending: Iterable[PodFacts]) -> 
         ),
     ]
     filled = [
-        one.model_copy(
-            update={"pending_pods": counts.get(one.id, 0), "priority": priorities.get(one.id, 0)}
+        workload.model_copy(
+            update={
+                "pending_pods": counts.get(workload.id, 0),
+                "priority": priorities.get(workload.id, 0),
+            }
         )
-        for one in workloads
+        for workload in workloads
     ]
     return sorted(filled, key=lambda one: one.id)
 

@@ -19,7 +19,7 @@ import pytest
 from bus.errors import ForesailError
 from bus.events import cycle_of_message
 from bus.port import StoredMessage
-from foresail.log_source import LogSource, connected
+from foresail.log_source import LogSource, connect
 from foresail.stack.state_folder import StateFolder
 
 REPOSITORY = Path(__file__).parents[2]
@@ -115,7 +115,7 @@ async def _stored(state: Path, subject: str) -> list[StoredMessage]:
     stack = folder.read()
     if not stack.running:
         return []
-    async with connected(stack, folder) as bus:
+    async with connect(stack, folder) as bus:
         log = LogSource(bus, stack.cluster, running=True, now_ns=0)
         return [message async for message in log.messages((subject,))]
 

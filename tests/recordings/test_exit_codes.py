@@ -139,7 +139,7 @@ async def test_doctor_does_not_call_a_silent_stack_well(
     async def heard(_: Any) -> dict[str, Any]:
         return {}
 
-    monkeypatch.setattr(doctor, "connected", lambda *_: Nobody())
+    monkeypatch.setattr(doctor, "connect", lambda *_: Nobody())
     monkeypatch.setattr(doctor, "collect_heartbeats", heard)
     monkeypatch.setattr(doctor.StateFolder, "read", lambda _: Stack())
     with pytest.raises(OSError, match="no process has sent a heartbeat"):

@@ -22,7 +22,7 @@ from bus.port import Message
 from bus.recording import open_recording
 from bus.streams import StreamDeclaration
 from foresail.__main__ import main
-from foresail.log_source import connected
+from foresail.log_source import connect
 from foresail.replay.player import Player
 from foresail.replay.stage import Place, open_stage
 from foresail.replay_place import FOLDER, replay_beside, replay_position
@@ -91,7 +91,7 @@ async def _status(folder: Path) -> str:
     """Return what `status` says of the replay."""
     state = StateFolder(folder / FOLDER)
     stack = state.read()
-    async with connected(stack, state) as bus:
+    async with connect(stack, state) as bus:
         found = await replay_position(bus, stack)
     assert found is not None
     return str(found["text"])

@@ -12,7 +12,7 @@ import pytest
 
 from foresail.__main__ import main
 from foresail.timeline.html import page_of
-from foresail.timeline.terminal import lag, lasted
+from foresail.timeline.terminal import duration_text, lag
 from tests.timeline.scripted import play_incident
 
 Timeline = Callable[..., str]
@@ -148,4 +148,4 @@ def test_a_page_is_written_whole(timeline: Timeline, tmp_path: Path) -> None:
 )
 def test_durations_read_well(seconds: float, words: str, sign: str) -> None:
     """Words for how long, a clock for how far from the beginning."""
-    assert (lasted(seconds), lag(seconds)) == (words, sign)
+    assert (duration_text(seconds), lag(seconds)) == (words, sign)

@@ -89,9 +89,9 @@ class Impairments(Part):
 def _by_node(
     active: list[tuple[str, tuple[str, ...], float, tuple[str, ...]]], wanted: Topic
 ) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    amounts: dict[str, list[float]] = {}
     for topic, nodes, amount, _ in active:
         if topic == wanted:
             for node in nodes:
-                found.setdefault(node, []).append(amount)
-    return found
+                amounts.setdefault(node, []).append(amount)
+    return amounts

@@ -86,7 +86,7 @@ class Metrics(Part):
         self._check_answers()
         if self._scraped_at is None:
             return []
-        found = []
+        items = []
         for record in self._world.store.records("nodes"):
             name, at = record.name, self._scraped_at
             if name in self._silent or self._nodes.row_of[name] >= len(self._node_cpu):
@@ -96,8 +96,8 @@ class Metrics(Part):
                 at, sample = old
             metadata = {"name": name, "labels": record.labels}
             head = self._head("NodeMetrics", metadata, at, name)
-            found.append({**head, "usage": _usage(*sample)})
-        return found
+            items.append({**head, "usage": _usage(*sample)})
+        return items
 
     def sample(self, uid: str) -> tuple[float, float, float] | None:
         """Return (millicores, bytes, unix seconds of the scrape) that a pod's metric shows."""
@@ -110,7 +110,7 @@ class Metrics(Part):
     def pod_metrics(self, namespace: str | None = None) -> list[Object]:
         """Return PodMetrics by (namespace, name), of one namespace or of all."""
         self._check_answers()
-        found = []
+        items = []
         for record in self._world.store.records("pods", namespace):
             assert isinstance(record, PodRecord)
             at, sample = self._visible_sample(record)
@@ -122,8 +122,8 @@ class Metrics(Part):
             containers = [{"name": name, "usage": each} for name in names]
             metadata["labels"] = record.labels
             head = self._head("PodMetrics", metadata, at, record.node_name)
-            found.append({**head, "containers": containers})
-        return found
+            items.append({**head, "containers": containers})
+        return items
 
     def _visible_sample(self, pod: PodRecord) -> tuple[float, Sample | None]:
         """Return when a pod's sample was taken, and the sample; None when it has none."""
@@ -147,8 +147,8 @@ class Metrics(Part):
         return float(self._node_cpu[row]), float(self._node_memory[row])
 
     def _pod_samples(self, node: str) -> dict[str, Sample]:
-        found = self._samples()
-        return {uid: found[uid] for uid in self._world.pods_on.get(node, {}) if uid in found}
+        samples = self._samples()
+        return {uid: samples[uid] for uid in self._world.pods_on.get(node, {}) if uid in samples}
 
     def _check_answers(self) -> None:
         """Raise ApiError 503 when Metrics Server does not answer."""

@@ -79,7 +79,7 @@ class PrometheusMetrics(Metrics):
         now, newest = self._history[-1]
         spent, started = newest[uid]
         for at, scrape in self._history[:-1]:
-            found = scrape.get(uid)
-            if found is not None and found[1] == started:
-                return (spent - found[0]) / (now - at)
+            earlier = scrape.get(uid)
+            if earlier is not None and earlier[1] == started:
+                return (spent - earlier[0]) / (now - at)
         return None

@@ -26,10 +26,10 @@ class StaleMetrics(Part):
         pod_samples: Callable[[str], dict[str, Sample]],
     ) -> None:
         """Keep what the newest scrape says of nodes that are stale now; let go of the others."""
-        wanted = sorted(stale)
+        names = sorted(stale)
         self._kept = {
             name: self._kept.get(name) or (scraped_at, node_sample(name), pod_samples(name))
-            for name in wanted
+            for name in names
         }
 
     def __bool__(self) -> bool:
@@ -37,10 +37,10 @@ class StaleMetrics(Part):
 
     def node(self, name: str) -> tuple[float, Sample] | None:
         """Return (unix seconds, sample) of a stale node; None when it is not stale."""
-        found = self._kept.get(name)
-        return None if found is None else found[:2]
+        kept_sample = self._kept.get(name)
+        return None if kept_sample is None else kept_sample[:2]
 
     def pod(self, node: str, uid: str) -> tuple[float, Sample | None] | None:
         """Return (unix seconds, sample) of a pod on a stale node; None when that is not stale."""
-        found = self._kept.get(node)
-        return None if found is None else (found[0], found[2].get(uid))
+        kept_sample = self._kept.get(node)
+        return None if kept_sample is None else (kept_sample[0], kept_sample[2].get(uid))

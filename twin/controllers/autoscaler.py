@@ -214,8 +214,8 @@ class Autoscalers(Part):
         pods = self._pods(namespace, target, cpu=cpu)
         try:
             if "averageValue" in goal:
-                wanted = int(parse_quantity(goal["averageValue"]) * 1000)
-                found = by_average(pods, current, wanted, now, cpu=cpu, rules=self._rules)
+                average = int(parse_quantity(goal["averageValue"]) * 1000)
+                found = by_average(pods, current, average, now, cpu=cpu, rules=self._rules)
                 return found, f"{name} resource"
             percent = goal["averageUtilization"]
             found = by_utilization(pods, current, percent, now, cpu=cpu, rules=self._rules)
@@ -265,10 +265,10 @@ class Autoscalers(Part):
         resource = _SCALED.get(reference["kind"])
         if resource is None or KINDS[resource].group != group:
             return f'no matches for kind "{reference["kind"]}" in group "{group}"'
-        found = self._world.store.find(resource, record.namespace, reference["name"])
-        if not isinstance(found, ObjectRecord):
+        scaled = self._world.store.find(resource, record.namespace, reference["name"])
+        if not isinstance(scaled, ObjectRecord):
             return f'{resource}.{group} "{reference["name"]}" not found'
-        return resource, found
+        return resource, scaled
 
     def _report(self, record: ObjectRecord, reason: str, text: str) -> None:
         kind = "HorizontalPodAutoscaler"

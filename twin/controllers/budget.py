@@ -165,14 +165,14 @@ class Budgets:
 
     def _expected(self, record: ObjectRecord, pods: list[PodRecord], *, tell: bool) -> int:
         """Return what the owners want; pods without a scalable owner do not count."""
-        wanted: dict[str, int] = {}
+        replicas_by_owner: dict[str, int] = {}
         unmanaged = False
         for pod in pods:
             scale = self._scale_of(pod)
             if scale is None:
                 unmanaged = True
             else:
-                wanted[scale[0]] = scale[1]
+                replicas_by_owner[scale[0]] = scale[1]
         if unmanaged and tell:
             text = (
                 "Pods selected by this PodDisruptionBudget were found to be unmanaged. As a "
@@ -181,7 +181,7 @@ class Budgets:
                 "field of the PDB to an integer value."
             )
             report(self._world, _RESOURCE, record, "UnmanagedPods", text)
-        return sum(wanted.values())
+        return sum(replicas_by_owner.values())
 
     def _scale_of(self, pod: PodRecord) -> tuple[str, int] | None:
         """Return (uid, replicas) of what scales a pod: its Deployment, or its set."""
@@ -194,9 +194,9 @@ class Budgets:
             if not isinstance(record, ObjectRecord):
                 return None
             for above in record.owners:
-                found = store.find("deployments", pod.namespace, above["name"])
-                if above["kind"] == "Deployment" and isinstance(found, ObjectRecord):
-                    record = found
+                deployment = store.find("deployments", pod.namespace, above["name"])
+                if above["kind"] == "Deployment" and isinstance(deployment, ObjectRecord):
+                    record = deployment
             return record.uid, int(record.body["spec"]["replicas"])
         return None
 

@@ -63,8 +63,8 @@ class CronJobs(Part):
     # ---- Jobs that exist
 
     def _jobs(self, record: ObjectRecord) -> list[ObjectRecord]:
-        found = self._world.store.dependents.get(record.uid, {})
-        return [job for (resource, _), job in found.items()
+        dependents = self._world.store.dependents.get(record.uid, {})
+        return [job for (resource, _), job in dependents.items()
                 if resource == "jobs" and isinstance(job, ObjectRecord)]  # fmt: skip
 
     def _follow_jobs(self, record: ObjectRecord, status: Object, jobs: list[ObjectRecord]) -> None:
@@ -76,14 +76,14 @@ class CronJobs(Part):
             else:
                 self._tell(record, "MissingJob", f"Active job went missing: {entry['name']}")
         for job in jobs:
-            found = any(entry["uid"] == job.uid for entry in active)
+            is_listed = any(entry["uid"] == job.uid for entry in active)
             state = job.body.get("status") or {}
             if not is_finished(state):
-                if not found:
+                if not is_listed:
                     text = "Saw a job that the controller did not create or forgot: "
                     self._tell(record, "UnexpectedJob", text + job.name)
                 continue
-            if found:
+            if is_listed:
                 active = [entry for entry in active if entry["uid"] != job.uid]
                 kind = "Complete" if is_succeeded(state) else "Failed"
                 text = f"Saw completed job: {job.name}, condition: {kind}"
@@ -196,9 +196,9 @@ class CronJobs(Part):
             text = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or "
             self._tell(record, "TooManyMissedTimes", f"{text}check clock skew")
         for span in _SPANS_SECONDS:  # a short look back first: most schedules are frequent
-            found = _last_before(schedule, max(earliest, now - span), now, zone)
-            if found is not None:
-                return found
+            last_due = _last_before(schedule, max(earliest, now - span), now, zone)
+            if last_due is not None:
+                return last_due
         return None
 
     def _plan(self, record: ObjectRecord, due: float | None) -> None:
@@ -212,11 +212,11 @@ class CronJobs(Part):
 
 
 def _last_before(schedule: Schedule, start: float, now: float, zone: tzinfo) -> float | None:
-    found = None
+    newest = None
     due = schedule.next_after(start, zone)
     while due is not None and due <= now:
-        found, due = due, schedule.next_after(due, zone)
-    return found
+        newest, due = due, schedule.next_after(due, zone)
+    return newest
 
 
 def _count_missed(schedule: Schedule, start: float, now: float, zone: tzinfo) -> int:

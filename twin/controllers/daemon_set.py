@@ -166,10 +166,10 @@ class DaemonSets(Part):
         report(self._world, _RESOURCE, record, reason, f"{text}{rest} it")
 
     def _by_node(self, record: ObjectRecord) -> Pods:
-        found: Pods = {}
+        pods_by_node: Pods = {}
         for pod in owned_pods(self._world, record.uid):
-            found.setdefault(target_node(pod), []).append(pod)
-        return found
+            pods_by_node.setdefault(target_node(pod), []).append(pod)
+        return pods_by_node
 
     def _available(self, record: ObjectRecord, pod: PodRecord) -> bool:
         least = record.body["spec"].get("minReadySeconds", 0)
@@ -187,23 +187,23 @@ class DaemonSets(Part):
         self, record: ObjectRecord, revision: ObjectRecord, runs: Verdicts, by_node: Pods
     ) -> None:
         mark = revision.labels[POD_REVISION]
-        wanted = [node for node, (starts, _) in runs.items() if starts]
+        wanted_nodes = [node for node, (starts, _) in runs.items() if starts]
         first = {node: min(pods, key=lambda p: (p.created_at, p.name))
                  for node, pods in by_node.items()}  # fmt: skip
-        scheduled = [first[node] for node in wanted if node in first]
+        scheduled = [first[node] for node in wanted_nodes if node in first]
         stray = [node for node in by_node if not runs.get(node, (False, False))[0]]
         available = sum(self._available(record, pod) for pod in scheduled)
         status: Object = {
             "currentNumberScheduled": len(scheduled),
             "numberMisscheduled": len(stray),
-            "desiredNumberScheduled": len(wanted),
+            "desiredNumberScheduled": len(wanted_nodes),
             "numberReady": sum(pod.ready for pod in scheduled),
             "observedGeneration": record.generation,
         }
         counts = {
             "updatedNumberScheduled": sum(p.labels.get(POD_REVISION) == mark for p in scheduled),
             "numberAvailable": available,
-            "numberUnavailable": len(wanted) - available,
+            "numberUnavailable": len(wanted_nodes) - available,
         }
         status.update({name: count for name, count in counts.items() if count})
         set_status(self._world, _RESOURCE, record, status)
@@ -254,6 +254,6 @@ def _verdict(node: NodeRecord, shape: PodShape) -> tuple[bool, bool]:
     return not open_, not any(taint["effect"] == "NoExecute" for taint in open_)
 
 
-def _most_unavailable(record: ObjectRecord, wanted: int) -> int:
+def _most_unavailable(record: ObjectRecord, desired: int) -> int:
     rolling = (record.body["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
-    return math.ceil(part_of(rolling.get("maxUnavailable", 1), wanted))
+    return math.ceil(part_of(rolling.get("maxUnavailable", 1), desired))

@@ -82,10 +82,10 @@ class Deployments:
     # ---- ReplicaSets and revisions
 
     def _owned_sets(self, record: ObjectRecord) -> list[ObjectRecord]:
-        found = self._world.store.dependents.get(record.uid, {})
+        dependents = self._world.store.dependents.get(record.uid, {})
         return [
             entry
-            for (resource, _), entry in found.items()
+            for (resource, _), entry in dependents.items()
             if resource == "replicasets" and isinstance(entry, ObjectRecord)
         ]
 
@@ -173,16 +173,16 @@ class Deployments:
 
     def _roll(self, record: ObjectRecord, current: ObjectRecord, old: list[ObjectRecord]) -> None:
         spec = record.body["spec"]
-        wanted, active = spec["replicas"], [entry for entry in old if _replicas(entry)]
-        surge, unavailable = room(spec["strategy"], wanted)
+        desired, active = spec["replicas"], [entry for entry in old if _replicas(entry)]
+        surge, unavailable = room(spec["strategy"], desired)
         total = _replicas(current) + sum(_replicas(entry) for entry in active)
         own = _replicas(current)
-        self._resize(record, current, wanted if own > wanted else
-                     new_replicas(wanted, surge, own, total))  # fmt: skip
+        self._resize(record, current, desired if own > desired else
+                     new_replicas(desired, surge, own, total))  # fmt: skip
         if active:
             active.sort(key=lambda entry: (entry.created_at, _revision(entry)))
             sizes = [self._size(record, entry) for entry in active]
-            least = wanted - unavailable
+            least = desired - unavailable
             counts = old_replicas(sizes, self._size(record, current), least)
             for entry, replicas in zip(active, counts, strict=True):
                 self._resize(record, entry, replicas)
@@ -207,30 +207,30 @@ class Deployments:
     ) -> None:
         """Follow a change of replicas outside of a rollout's steps."""
         spec = record.body["spec"]
-        wanted = spec["replicas"]
+        desired = spec["replicas"]
         every = [*old, *([current] if current is not None else [])]
         active = [entry for entry in every if _replicas(entry)]
         if len(active) <= 1:
             latest = active or ([current] if current is not None else
                                 sorted(old, key=_revision)[-1:])  # fmt: skip
             for entry in latest:
-                self._resize(record, entry, wanted)
+                self._resize(record, entry, desired)
         elif current is not None and self._saturated(record, current):
             for entry in old:
                 self._resize(record, entry, 0)
         elif spec["strategy"]["type"] == "RollingUpdate":
-            surge, _ = room(spec["strategy"], wanted)
-            grows = wanted + surge > sum(_replicas(entry) for entry in active)
+            surge, _ = room(spec["strategy"], desired)
+            grows = desired + surge > sum(_replicas(entry) for entry in active)
             age = -1.0 if grows else 1.0
             active.sort(key=lambda entry: (-_replicas(entry), age * entry.created_at, entry.name))
             sizes = [self._size(record, entry) for entry in active]
-            for entry, replicas in zip(active, proportional(sizes, wanted, surge), strict=True):
+            for entry, replicas in zip(active, proportional(sizes, desired, surge), strict=True):
                 self._resize(record, entry, replicas)
 
     def _saturated(self, record: ObjectRecord, current: ObjectRecord) -> bool:
-        wanted = int(record.body["spec"]["replicas"])
-        full = _replicas(current) == wanted == _note(current, DESIRED)
-        return full and self._size(record, current).available == wanted
+        desired = int(record.body["spec"]["replicas"])
+        full = _replicas(current) == desired == _note(current, DESIRED)
+        return full and self._size(record, current).available == desired
 
     def _resize(self, record: ObjectRecord, entry: ObjectRecord, replicas: int) -> None:
         before, own = entry.clone(), _replicas(entry)
@@ -335,9 +335,9 @@ def _failure(current: ObjectRecord | None, owned: list[ObjectRecord]) -> Object 
     first = [current] if current is not None else []
     for entry in [*first, *owned]:
         known = (entry.body.get("status") or {}).get("conditions") or []
-        found = find(known, REPLICA_FAILURE)
-        if found is not None:
-            return found
+        condition = find(known, REPLICA_FAILURE)
+        if condition is not None:
+            return condition
     return None
 
 

@@ -92,8 +92,8 @@ class Garbage(Part):
             store.remove(resource, owner)
 
     def _dependents(self, uid: str) -> list[tuple[str, Record]]:
-        found = self._world.store.dependents.get(uid, {})
-        return [(resource, record) for (resource, _), record in found.items()]
+        dependents = self._world.store.dependents.get(uid, {})
+        return [(resource, record) for (resource, _), record in dependents.items()]
 
     def _owned(self, record: Record) -> bool:
         return any(self._exists(record.namespace, owner) for owner in record.owners)
@@ -105,8 +105,8 @@ class Garbage(Part):
         if resource is None:
             return True
         place = namespace if KINDS[resource].namespaced else ""
-        found = self._world.store.find(resource, place, owner["name"])
-        return found is not None and found.uid == owner["uid"]
+        record = self._world.store.find(resource, place, owner["name"])
+        return record is not None and record.uid == owner["uid"]
 
     def _set_owners(self, resource: str, record: Record, owners: tuple[Object, ...]) -> None:
         store = self._world.store

@@ -237,15 +237,15 @@ class Jobs(Part):
 
     def _scale(self, job: ObjectRecord, tally: Tally) -> bool:
         spec, world = job.body["spec"], self._world
-        wanted, active = spec["parallelism"], tally.active
+        desired, active = spec["parallelism"], tally.active
         if spec.get("completions") is not None:
-            wanted = min(wanted, spec["completions"] - tally.succeeded)
+            desired = min(desired, spec["completions"] - tally.succeeded)
         elif tally.succeeded:  # a work queue whose first success means: no new pods
-            wanted = min(wanted, len(active))
+            desired = min(desired, len(active))
         indexed = spec.get("completionMode") == "Indexed"
-        for pod in _surplus(active, max(0, wanted), indexed=indexed):
+        for pod in _surplus(active, max(0, desired), indexed=indexed):
             self._dismiss(job, pod)
-        missing = wanted - len(active)
+        missing = desired - len(active)
         if missing <= 0:
             return True
         wait = self._wait(job.uid, tally.failed)
@@ -289,10 +289,10 @@ def _policy(job: ObjectRecord) -> Object | None:
     return policy
 
 
-def _surplus(active: Sequence[PodRecord], wanted: int, *, indexed: bool) -> list[PodRecord]:
+def _surplus(active: Sequence[PodRecord], desired: int, *, indexed: bool) -> list[PodRecord]:
     """Return the pods that are too many: those that run least, or the highest indexes."""
-    if len(active) <= wanted:
+    if len(active) <= desired:
         return []
     if indexed:
-        return sorted(active, key=index_of)[wanted:]
-    return list(active[wanted:])
+        return sorted(active, key=index_of)[desired:]
+    return list(active[desired:])

@@ -47,13 +47,13 @@ def _run(first: int, last: int) -> str:
 
 def missing_indexes(completions: int, taken: Iterable[int], count: int) -> list[int]:
     """Return the lowest `count` indexes that are neither completed nor running."""
-    used, found = frozenset(taken), list[int]()
+    used, missing = frozenset(taken), list[int]()
     for index in range(completions):
-        if len(found) >= count:
+        if len(missing) >= count:
             break
         if index not in used:
-            found.append(index)
-    return found
+            missing.append(index)
+    return missing
 
 
 def with_index(spec: Object, job: str, index: int) -> Object:
@@ -82,9 +82,9 @@ def apply_failure_policy(policy: Object | None, pod: PodRecord) -> Ruling:
 
 
 def _match(rule: Object, pod: PodRecord) -> str:
-    for wanted in rule.get("onPodConditions") or ():
-        if wanted.get("status", "True") == "True" and _holds(wanted.get("type", ""), pod):
-            return f"Pod {pod.namespace}/{pod.name} has condition {wanted['type']}"
+    for pattern in rule.get("onPodConditions") or ():
+        if pattern.get("status", "True") == "True" and _holds(pattern.get("type", ""), pod):
+            return f"Pod {pod.namespace}/{pod.name} has condition {pattern['type']}"
     codes = rule.get("onExitCodes")
     if codes and pod.ended is not None and pod.ended.exit_code:
         name = codes.get("containerName") or pod.shape.containers[0]

@@ -62,8 +62,10 @@ def judge_job(
     if limit is not None and started and not spec.get("suspend") and now - unix(started) >= limit:
         text = "Job was active longer than specified deadline"
         return Verdict(complete=False, reason="DeadlineExceeded", message=text)
-    wanted = spec.get("completions")
-    enough = is_succeeded >= wanted if wanted is not None else is_succeeded > 0 and not active
+    completions = spec.get("completions")
+    enough = (
+        is_succeeded >= completions if completions is not None else is_succeeded > 0 and not active
+    )
     text = "Reached expected number of succeeded pods"
     return Verdict(complete=True, reason="CompletionsReached", message=text) if enough else None
 

@@ -95,7 +95,7 @@ class NodeLifecycle(Part):
         """Start the toleration clocks of pods on nodes with NoExecute taints."""
         record = change.record
         if isinstance(record, NodeRecord):
-            self._follow_node(record, gone=change.type == "DELETED")
+            self._follow_node(record, removed=change.type == "DELETED")
             if change.type == "ADDED" and self._world.pods_on.get(record.name):
                 self._world.clock.after(0.0, "node.joined", record.name)
         elif isinstance(record, PodRecord) and change.type != "DELETED":
@@ -104,10 +104,10 @@ class NodeLifecycle(Part):
                 node = self._world.node(record.node_name)
                 self._start_clocks(record, [] if node is None else _no_execute(node))
 
-    def _follow_node(self, node: NodeRecord, *, gone: bool) -> None:
+    def _follow_node(self, node: NodeRecord, *, removed: bool) -> None:
         known = self._tainted_at.get(node.name, {})
-        taints = [] if gone else _no_execute(node)
-        if gone:
+        taints = [] if removed else _no_execute(node)
+        if removed:
             self._world.down.pop(node.name, None)
             self._back_at.pop(node.name, None)
             self._kubelet.lose(node.name)
@@ -218,8 +218,8 @@ def _no_execute(node: NodeRecord) -> list[Object]:
 
 def _toleration_seconds(pod: PodRecord, taint: Object) -> float | None:
     """Return how long the pod may stay: 0 without toleration, None for ever."""
-    found = [entry for entry in pod.shape.tolerations if covers(entry, taint)]
-    if not found:
+    tolerations = [entry for entry in pod.shape.tolerations if covers(entry, taint)]
+    if not tolerations:
         return 0.0
-    limits = [entry["tolerationSeconds"] for entry in found if "tolerationSeconds" in entry]
+    limits = [entry["tolerationSeconds"] for entry in tolerations if "tolerationSeconds" in entry]
     return max(0.0, float(min(limits))) if limits else None

@@ -41,32 +41,32 @@ class PriorityGate:
 
     def _resolve(self, spec: Object, pod: str) -> None:
         name = spec.get("priorityClassName")
-        found = self._class(name) if name else self._default()
-        if name and found is None:
+        priority_class = self._class(name) if name else self._default()
+        if name and priority_class is None:
             raise forbidden("pods", pod, f"no PriorityClass with name {name} was found")
         value, policy = 0, PREEMPT_LOWER
-        if found is not None:
-            spec["priorityClassName"] = found.name
-            value = found.body["value"]
-            policy = found.body.get("preemptionPolicy", PREEMPT_LOWER)
+        if priority_class is not None:
+            spec["priorityClassName"] = priority_class.name
+            value = priority_class.body["value"]
+            policy = priority_class.body.get("preemptionPolicy", PREEMPT_LOWER)
         for field, kind, computed in (
             ("priority", "integer value of priority", value),
             ("preemptionPolicy", "string value of PreemptionPolicy", policy),
         ):
-            given = spec.get(field)
-            if given is not None and given != computed:
+            stated = spec.get(field)
+            if stated is not None and stated != computed:
                 raise forbidden(
                     "pods",
                     pod,
-                    f"the {kind} ({given}) must not be provided in pod spec; priority admission "
+                    f"the {kind} ({stated}) must not be provided in pod spec; priority admission "
                     f"controller computed {computed} from the given PriorityClass name",
                 )
             spec[field] = computed
 
     def _class(self, name: str) -> ObjectRecord | None:
-        found = self._store.find("priorityclasses", "", name)
-        assert found is None or isinstance(found, ObjectRecord)
-        return found
+        record = self._store.find("priorityclasses", "", name)
+        assert record is None or isinstance(record, ObjectRecord)
+        return record
 
     def _default(self) -> ObjectRecord | None:
         """Return the class marked as default; of several the one with the lowest value."""

@@ -147,8 +147,10 @@ class Quotas:
                         used[key] += amount
         return used
 
-    def _usage(self, kind: Kind, one: Record, spec: Object) -> Amounts:
-        obj = _quota_view(one) if isinstance(one, PodRecord) else render(kind.resource, one)
+    def _usage(self, kind: Kind, record: Record, spec: Object) -> Amounts:
+        obj = (
+            _quota_view(record) if isinstance(record, PodRecord) else render(kind.resource, record)
+        )
         return usage_of(kind, obj) if _is_covered(spec, kind, obj) else {}
 
     def _write(self, record: ObjectRecord, used: Amounts) -> None:
@@ -180,7 +182,7 @@ def _has_ended(change: Change) -> bool:
 
 def _resources(hard: Object) -> list[str]:
     """Return the resources that have to be counted for these names."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for name in hard:
         if name.startswith("count/"):
             resource = name.removeprefix("count/").partition(".")[0]
@@ -188,5 +190,5 @@ def _resources(hard: Object) -> list[str]:
             resource = name.partition(".")[0] if name.startswith("services.") else name
             resource = resource if resource in KINDS else "pods"
         if resource in KINDS:
-            found[resource] = None
-    return list(found)
+            names[resource] = None
+    return list(names)

@@ -21,10 +21,10 @@ _RESOURCE = "controllerrevisions"
 
 def revisions_of(world: World, owner: ObjectRecord) -> list[ObjectRecord]:
     """Return the owner's revisions, oldest number first."""
-    found = world.store.dependents.get(owner.uid, {})
+    dependents = world.store.dependents.get(owner.uid, {})
     revisions = [
         record
-        for (resource, _), record in found.items()
+        for (resource, _), record in dependents.items()
         if resource == _RESOURCE and isinstance(record, ObjectRecord)
     ]
     return sorted(revisions, key=lambda record: (int(record.body["revision"]), record.name))

@@ -42,10 +42,10 @@ def part_of(amount: int | str, whole: int) -> float:
     return int(amount)
 
 
-def new_replicas(wanted: int, surge: int, new: int, total: int) -> int:
+def new_replicas(desired: int, surge: int, new: int, total: int) -> int:
     """Return how many replicas the new ReplicaSet may have, given the sum over all of them."""
-    free = wanted + surge - total
-    return new if free <= 0 else new + min(free, max(0, wanted - new))
+    free = desired + surge - total
+    return new if free <= 0 else new + min(free, max(0, desired - new))
 
 
 def old_replicas(old: Sequence[Size], new: Size, least: int) -> list[int]:
@@ -71,18 +71,18 @@ def old_replicas(old: Sequence[Size], new: Size, least: int) -> list[int]:
     return sizes
 
 
-def proportional(sizes: Sequence[Size], wanted: int, surge: int) -> list[int]:
+def proportional(sizes: Sequence[Size], desired: int, surge: int) -> list[int]:
     """Return replicas for active ReplicaSets in a scaling during a rollout.
 
     `sizes` are the largest first; the first takes what rounding leaves over.
     """
-    allowed = wanted + surge if wanted else 0
+    allowed = desired + surge if desired else 0
     change = allowed - sum(entry.replicas for entry in sizes)
     if not change or not sizes:
         return [entry.replicas for entry in sizes]
     result, moved = [], 0
     for entry in sizes:
-        share = _share(entry, wanted, surge)
+        share = _share(entry, desired, surge)
         left = change - moved
         step = 0 if not entry.replicas else min(share, left) if change > 0 else max(share, left)
         moved += step
@@ -91,10 +91,10 @@ def proportional(sizes: Sequence[Size], wanted: int, surge: int) -> list[int]:
     return result
 
 
-def _share(entry: Size, wanted: int, surge: int) -> int:
-    if not wanted:
+def _share(entry: Size, desired: int, surge: int) -> int:
+    if not desired:
         return -entry.replicas
     if not entry.room_before:
         return 0
-    size = entry.replicas * (wanted + surge) / entry.room_before
+    size = entry.replicas * (desired + surge) / entry.room_before
     return int(size + 0.5) - entry.replicas

@@ -56,9 +56,9 @@ class StatefulSets:
         start = int((spec.get("ordinals") or {}).get("start", 0))
         ordered = spec.get("podManagementPolicy", "OrderedReady") == "OrderedReady"
         by_ordinal = {ordinal: pod for pod in pods if (ordinal := ordinal_of(record, pod)) >= 0}
-        wanted = range(start, start + int(spec["replicas"]))
-        condemned = sorted((o for o in by_ordinal if o not in wanted), reverse=True)
-        for ordinal in wanted:
+        ordinals = range(start, start + int(spec["replicas"]))
+        condemned = sorted((o for o in by_ordinal if o not in ordinals), reverse=True)
+        for ordinal in ordinals:
             pod = by_ordinal.get(ordinal)
             if pod is None:
                 revision = self._revision_for(record, ordinal, current, update)
@@ -71,7 +71,7 @@ class StatefulSets:
         if self._remove(record, condemned, by_ordinal, ordered=ordered) and ordered:
             return True
         if (spec.get("updateStrategy") or {}).get("type") != "OnDelete":
-            self._update(record, wanted, by_ordinal, update)
+            self._update(record, ordinals, by_ordinal, update)
         return True
 
     def _ends(self, record: ObjectRecord, pod: PodRecord) -> bool:
@@ -101,12 +101,16 @@ class StatefulSets:
         return bool(condemned)
 
     def _update(
-        self, record: ObjectRecord, wanted: range, pods: dict[int, PodRecord], update: ObjectRecord
+        self,
+        record: ObjectRecord,
+        ordinals: range,
+        pods: dict[int, PodRecord],
+        update: ObjectRecord,
     ) -> None:
         """Replace the highest pod that is not up to date; wait while one is unavailable."""
         rolling = (record.body["spec"].get("updateStrategy") or {}).get("rollingUpdate") or {}
-        least = max(wanted.start, int(rolling.get("partition", 0)))
-        for ordinal in reversed(wanted):
+        least = max(ordinals.start, int(rolling.get("partition", 0)))
+        for ordinal in reversed(ordinals):
             pod = pods.get(ordinal)
             if ordinal < least:
                 return

@@ -68,8 +68,10 @@ def _first(error: ValidationError, source: str) -> InputError:
         known = ", ".join(sorted(kind.model_fields))
         return InputError(field, _short(finding["input"]), f"unknown key; known here: {known}")
     if what in ("union_tag_invalid", "union_tag_not_found"):
-        given = finding["input"]
-        value = given.get("fault", "missing") if isinstance(given, dict) else given
+        fault_input = finding["input"]
+        value = (
+            fault_input.get("fault", "missing") if isinstance(fault_input, dict) else fault_input
+        )
         remedy = f"give one of {', '.join(sorted(_OF_FAULT))}"
         return InputError(f"{field}.fault", _short(value), remedy)
     value = "missing" if what == "missing" else _short(finding["input"])
@@ -79,18 +81,18 @@ def _first(error: ValidationError, source: str) -> InputError:
 def _place(location: tuple[int | str, ...]) -> tuple[str, type[BaseModel]]:
     """Return the path as people write it, and the model whose key was meant."""
     text, kind, previous = "", Scenario, None
-    found: type[BaseModel] = kind
+    model: type[BaseModel] = kind
     for part in location:
         if isinstance(part, int):
             text += f"[{part}]"
         elif isinstance(previous, int) and part in _OF_FAULT:
-            found = _OF_FAULT[part]
+            model = _OF_FAULT[part]
         else:
             text += f".{part}" if text else part
             if part == "nodes" and part != location[-1]:
-                found = _nodes_of(found)
+                model = _nodes_of(model)
         previous = part
-    return text, found
+    return text, model
 
 
 def _nodes_of(kind: type[BaseModel]) -> type[BaseModel]:

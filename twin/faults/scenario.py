@@ -259,11 +259,11 @@ Requirement = tuple[str, str, str]
 
 def read_selector(text: str) -> tuple[Requirement, ...]:
     """Read a label selector; raises ValueError for another form."""
-    found: list[Requirement] = []
-    for part in (one.strip() for one in text.split(",") if text.strip()):
+    requirements: list[Requirement] = []
+    for part in (word.strip() for word in text.split(",") if text.strip()):
         match = re.fullmatch(r"(!?)([^\s!=]+)(?:\s*(==?|!=)\s*([^\s!=]*))?", part)
         if match is None or (match[1] and match[3]):
             raise ValueError(f"{part!r} is no requirement; write key=value, key!=value, key, !key")
         operator = "!=" if match[3] == "!=" else "=" if match[3] else "exists"
-        found.append((match[2], "absent" if match[1] else operator, match[4] or ""))
-    return tuple(found)
+        requirements.append((match[2], "absent" if match[1] else operator, match[4] or ""))
+    return tuple(requirements)

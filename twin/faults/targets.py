@@ -16,17 +16,17 @@ def targets(nodes: Nodes, store: Store, draws: Draws, key: int) -> tuple[str, ..
     most one of those that are picked.
     """
     every = not nodes.names and not nodes.selector
-    found = [
+    names = [
         record.name
         for record in store.records("nodes")
         if every
         or record.name in nodes.names
         or (nodes.selector and selects(nodes.selector, record.labels))
     ]
-    if nodes.pick is not None and nodes.pick < len(found):
-        first = sorted(found, key=lambda name: draws.bits(key ^ key_of(name)))
-        found = sorted(first[: nodes.pick])
-    return tuple(found)
+    if nodes.pick is not None and nodes.pick < len(names):
+        first = sorted(names, key=lambda name: draws.bits(key ^ key_of(name)))
+        names = sorted(first[: nodes.pick])
+    return tuple(names)
 
 
 def selects(selector: str, labels: Mapping[str, str]) -> bool:

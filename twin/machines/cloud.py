@@ -133,7 +133,9 @@ class Cloud(Part):
         quota = self._config.quota_cores
         if quota > 0.0:
             catalogue = self.catalogue.by_name
-            used = sum(catalogue[one.machine].cpu_millicores for one in self.machines.values())
+            used = sum(
+                catalogue[machine.machine].cpu_millicores for machine in self.machines.values()
+            )
             if used + offering.machine.cpu_millicores > quota * 1000.0:
                 return CloudRefusal("QuotaExceeded", f"the quota of {quota:g} cores is used up")
         return None
@@ -152,7 +154,11 @@ class Cloud(Part):
 
     def of_owner(self, owner: str) -> list[Machine]:
         """Return the machines of a group or pool that are not being given back, oldest first."""
-        return [one for one in self.machines.values() if one.owner == owner and not one.stopping]
+        return [
+            machine
+            for machine in self.machines.values()
+            if machine.owner == owner and not machine.stopping
+        ]
 
     def cost_dollars(self) -> float:
         """Return what all machines have cost so far; a machine is billed from its order."""

@@ -131,11 +131,11 @@ def _fitted(
 
 
 def _families(folder: Path, options: DemandOptions) -> Iterator[tuple[Family, Origins]]:
-    found = False
+    any_family = False
     for file in READERS:
         for family in read_file(folder, file):
             if options.only in family.title:
-                found = True
+                any_family = True
                 yield family, origins_of(family, options.horizons)
-    if not found:
+    if not any_family:
         raise InputError("--family", options.only, "no family's name holds this")

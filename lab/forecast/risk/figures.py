@@ -135,12 +135,12 @@ def _bin(one: metrics.Bin) -> BinFigures:
 
 
 def _differences(paired: Paired) -> dict[str, DifferenceFigures]:
-    found: dict[str, DifferenceFigures] = {}
+    differences: dict[str, DifferenceFigures] = {}
     for name in BASELINES:
         if name in paired.values:
             step = paired.difference(MODEL, name)
-            found[name] = {**_interval(step), "excludes_zero": step.excludes_zero}
-    return found
+            differences[name] = {**_interval(step), "excludes_zero": step.excludes_zero}
+    return differences
 
 
 def _subset(judged: SplitRows, chosen: Bools, seed: int) -> SubsetFigures:
@@ -169,7 +169,7 @@ def calibration_figures(
 ) -> CalibrationFigures:
     """Return Brier, skill, expected / observed overall and by bin, and both ECE."""
     ratio = metrics.expected_to_observed(label, probability, weight)
-    found: CalibrationFigures = {
+    figures: CalibrationFigures = {
         "brier": metrics.brier(label, probability, weight),
         "brier_skill": metrics.brier_skill(label, probability, weight),
         "expected_observed": ratio,
@@ -178,10 +178,10 @@ def calibration_figures(
         wide = metrics.bins_between(label, probability, metrics.equal_width_edges())
         even = metrics.bins_of_equal_count(label, probability)
         named = metrics.bins_between(label, probability, metrics.PROBABILITY_EDGES)
-        found["ece_equal_width"] = metrics.calibration_error(wide)
-        found["ece_equal_count"] = metrics.calibration_error(even)
-        found["bins"] = [_bin(one) for one in named]
-    return found
+        figures["ece_equal_width"] = metrics.calibration_error(wide)
+        figures["ece_equal_count"] = metrics.calibration_error(even)
+        figures["bins"] = [_bin(one) for one in named]
+    return figures
 
 
 def _lead(rows: Rows, score: Floats) -> LeadFigures:

@@ -54,9 +54,9 @@ def evaluate_model(
     past = Past(read_events(source))
     store = TrainingStore(folder)
     reports: list[HorizonReport] = []
-    wanted = _wanted(manifest, horizons)
-    for place, minutes in enumerate(wanted):
-        part = within(progress, f"{minutes} min", place / len(wanted), (place + 1) / len(wanted))
+    chosen = _wanted(manifest, horizons)
+    for place, minutes in enumerate(chosen):
+        part = within(progress, f"{minutes} min", place / len(chosen), (place + 1) / len(chosen))
         part("reading rows", 0.0)
         subject = _subject(model, store, minutes, same)
         figures = evaluate_horizon(

@@ -171,17 +171,19 @@ def _parts(
 
 def fold_figures(trained: Trained) -> dict[str, Any]:
     """Return what the folds say of the model that was written, as JSON values."""
-    found = trained.out_of_fold
-    scores = found.scores[MEAN]
+    predictions = trained.out_of_fold
+    scores = predictions.scores[MEAN]
     name = MEAN if len(trained.members) > 1 else next(iter(trained.members))
     figures = {
         "rows": len(scores),
-        "positives": int(found.label.sum()),
+        "positives": int(predictions.label.sum()),
         "average_precision": _mean(one[f"ap_{name}"] for one in trained.table),
         "average_precision_unseen_jobs": _mean(one[f"ap_unseen_{name}"] for one in trained.table),
         **{
             key: value
-            for key, value in calibration_figures(found.label, scores, found.weight).items()
+            for key, value in calibration_figures(
+                predictions.label, scores, predictions.weight
+            ).items()
             if key in {"brier", "brier_skill", "expected_observed"}
         },
         "chosen": trained.chosen,

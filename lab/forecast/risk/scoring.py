@@ -56,20 +56,20 @@ def score(
     """
     boosters = [load_booster(raw) for raw in members]
     names = list(data.feature_names)
-    found: dict[str, list[Floats]] = {MODEL: [], LOGISTIC: [], FORMULA: []}
+    scores_by_model: dict[str, list[Floats]] = {MODEL: [], LOGISTIC: [], FORMULA: []}
     drawn = fractions(rows.position, 2) < SAMPLE_ROWS / max(1, len(rows))
     kept: list[Matrix] = []
     done = 0
     for matrix in data.features_at(rows.position):
-        found[MODEL].append(mean_probability(boosters, matrix))
+        scores_by_model[MODEL].append(mean_probability(boosters, matrix))
         if logistic is not None:
-            found[LOGISTIC].append(logistic.predict(matrix))
+            scores_by_model[LOGISTIC].append(logistic.predict(matrix))
         formula = formula_scores(matrix, names)
         if formula is not None:
-            found[FORMULA].append(formula)
+            scores_by_model[FORMULA].append(formula)
         kept.append(matrix[drawn[done : done + len(matrix)]])
         done += len(matrix)
         progress(done, len(rows))
-    scores = {name: np.concatenate(parts) for name, parts in found.items() if parts}
+    scores = {name: np.concatenate(parts) for name, parts in scores_by_model.items() if parts}
     scores |= rule_scores(rows, past, prior)
     return Scored(scores, np.flatnonzero(drawn).astype(np.int64), np.concatenate(kept))

@@ -134,8 +134,8 @@ def train_horizon(
         )
     say("reading features")
     pool = _pool(data, rows.take(learnt), groups, options)
-    found = _out_of_fold(pool, rolling_folds(cut), past, options, say)
-    table = fold_table(found)
+    predictions = _out_of_fold(pool, rolling_folds(cut), past, options, say)
+    table = fold_table(predictions)
     chosen, why = choose(table, list(options.members))
     names = list(options.members) if chosen == MEAN else [chosen]
     learning, rate = pool.learning(np.ones(len(pool.rows), dtype=bool), options)
@@ -144,10 +144,12 @@ def train_horizon(
     logistic = fit_logistic(learning.matrix, learning.labels, learning.weights, groups[CELL])
     return Trained(
         members=dict(zip(names, map(save_booster, boosters), strict=True)),
-        curve=fit_curve(found.scores[chosen], found.label, found.job, found.weight),
+        curve=fit_curve(
+            predictions.scores[chosen], predictions.label, predictions.job, predictions.weight
+        ),
         chosen=why,
         logistic=logistic,
-        out_of_fold=_only(found, chosen),
+        out_of_fold=_only(predictions, chosen),
         quantiles=quantiles_of(learning.matrix, learning.weights),
         rows=int(learnt.sum()),
         positives=pool.rows.positives,
@@ -221,14 +223,14 @@ def _out_of_fold(
     )
 
 
-def _only(found: OutOfFold, chosen: str) -> OutOfFold:
+def _only(predictions: OutOfFold, chosen: str) -> OutOfFold:
     return OutOfFold(
-        found.position,
-        found.fold,
-        found.time_us,
-        found.job,
-        found.label,
-        found.weight,
-        found.unseen,
-        {MEAN: found.scores[chosen]},
+        predictions.position,
+        predictions.fold,
+        predictions.time_us,
+        predictions.job,
+        predictions.label,
+        predictions.weight,
+        predictions.unseen,
+        {MEAN: predictions.scores[chosen]},
     )

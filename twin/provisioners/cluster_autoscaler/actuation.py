@@ -80,7 +80,7 @@ class Actuator(Part):
         group_of: Callable[[NodeRecord], str],
     ) -> bool:
         """Begin to remove as many nodes as may go at once; True when any did."""
-        draining = len([one for one in self.deletions.values() if one.drains])
+        draining = len([deletion for deletion in self.deletions.values() if deletion.drains])
         room = self._config.most_deletions - len(self.deletions)
         chosen = empty[: max(0, room)]
         room -= len(chosen)

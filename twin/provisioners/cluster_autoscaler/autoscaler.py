@@ -341,9 +341,9 @@ def _place(snapshot: Snapshot, pod: PodRecord, places: list[Place]) -> bool:
     return True
 
 
-def _is_similar(one: NodeGroup, other: NodeGroup) -> bool:
+def _is_similar(node_group: NodeGroup, other: NodeGroup) -> bool:
     """True for groups of equal machines with equal labels and taints, whatever their zone."""
-    return (one.machine, one.spot, one.labels, one.taints) == (
+    return (node_group.machine, node_group.spot, node_group.labels, node_group.taints) == (
         other.machine,
         other.spot,
         other.labels,

@@ -211,7 +211,11 @@ def group_offering(group: NodeGroup, catalogue: Catalogue) -> Offering:
     offerings = catalogue.offerings(group.machine)
     wanted = SPOT if group.spot else ON_DEMAND
     zone = group.zone or offerings[0].zone
-    return next(one for one in offerings if one.capacity_type == wanted and one.zone == zone)
+    return next(
+        offering
+        for offering in offerings
+        if offering.capacity_type == wanted and offering.zone == zone
+    )
 
 
 def _decoration(group: NodeGroup) -> tuple[dict[str, str], list[Object]]:
