@@ -28,6 +28,7 @@ from twin.controllers.node_lifecycle import NodeLifecycle
 from twin.controllers.node_shutdown import NodeShutdown
 from twin.controllers.plane import ControlPlane
 from twin.controllers.priority import PriorityGate, add_system_classes
+from twin.controllers.service_addresses import ServiceAddresses
 from twin.controllers.spot import Spot
 from twin.copying import Copier
 from twin.encoding import state_lines
@@ -43,6 +44,7 @@ from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object
 from twin.scheduling.node_table import NodeTable
 from twin.scheduling.scheduler import Scheduler
+from twin.serving.serving import Serving
 from twin.store import Store
 from twin.system_objects import add_system_objects
 from twin.workloads.arrival import NodeShape, WorkloadArrival
@@ -53,6 +55,7 @@ METRICS: Mapping[str, type[Metrics]] = {
     "prometheus": PrometheusMetrics,
 }
 SIMULATED = "foresail.dev/simulated"
+_ROUTING = frozenset({"services", "endpointslices"})
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
@@ -76,6 +79,7 @@ class Engine:
         self.provisioner = build_provisioner(self.world, self.cloud, self.plane.budgets.evict)
         self.power.range_of = self.cloud.power_range
         self.store.subscribe(self._follow)
+        self.store.gates.insert(0, ServiceAddresses(self.store))
         self.store.gates.insert(0, PriorityGate(self.store))  # quotas count resolved priorities
         self.parts = parts_of(self)
         for name in NAMESPACES:
@@ -97,6 +101,8 @@ class Engine:
         memory = MemoryKeeper(world, self.nodes, self.usage, kubelet.kill_for_memory, kubelet.evict)
         self.contention = Contention(world, self.nodes, self.usage, self.metrics, memory, wrong)
         self.kubelet.contention = self.contention
+        self.serving = self.contention.serving = Serving(world, self.usage)
+        self.usage.on_start, self.usage.on_stop = self.serving.pod_started, self.serving.pod_stops
         self.resizer = Resizer(world, self.usage)
         self.scheduler = Scheduler(world, self.nodes)
 
@@ -233,6 +239,8 @@ class Engine:
         if change.resource == "pods":
             self.resizer.follow(change)
         self.lifecycle.follow(change)
+        if change.resource in _ROUTING:
+            self.serving.follow(change)
         self.plane.follow(change)
         if self.provisioner is not None:
             if change.resource == "nodes":

@@ -57,11 +57,11 @@ KINDS: dict[str, Kind] = {
         Kind("poddisruptionbudgets", "PodDisruptionBudget", "policy", "v1", True),
         Kind("priorityclasses", "PriorityClass", "scheduling.k8s.io", "v1", False),
         Kind("leases", "Lease", "coordination.k8s.io", "v1", True),
+        Kind("endpoints", "Endpoints", "", "v1", True),
+        Kind("endpointslices", "EndpointSlice", "discovery.k8s.io", "v1", True),
         # Kinds that are only kept: clients write and read them, nothing simulated acts on them.
         Kind("secrets", "Secret", "", "v1", True),
         Kind("serviceaccounts", "ServiceAccount", "", "v1", True),
-        Kind("endpoints", "Endpoints", "", "v1", True),
-        Kind("endpointslices", "EndpointSlice", "discovery.k8s.io", "v1", True),
         Kind("persistentvolumeclaims", "PersistentVolumeClaim", "", "v1", True),
         Kind("persistentvolumes", "PersistentVolume", "", "v1", False),
         Kind("storageclasses", "StorageClass", "storage.k8s.io", "v1", False),

@@ -227,6 +227,9 @@ class Store(Part):
         new = copy_object(obj)
         old = render(resource, record)
         admission.admit_change(shelf.kind, old, new, subresource)
+        if resource == "services" and subresource is None:
+            for gate in self.gates:
+                gate.charge(shelf.kind, record.namespace, new, old, dry_run=dry_run)
         if own is not None:
             own(old, new)
         intake.apply(candidate, new, subresource)

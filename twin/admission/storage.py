@@ -10,6 +10,7 @@ from typing import Any
 
 from twin.admission.findings import Findings
 from twin.records import Object
+from twin.request_settings import problems
 
 LARGEST_BYTES = 1 << 20
 """Bytes of all values of a ConfigMap or Secret together."""
@@ -82,6 +83,8 @@ def service(obj: Object, findings: Findings) -> None:
             findings.require(f"spec.ports[{index}].name")
     if not ports and kind != "ExternalName" and spec.get("clusterIP") != "None":
         findings.require("spec.ports")
+    for name, why in problems((obj.get("metadata") or {}).get("annotations") or {}):
+        findings.add(f"metadata.annotations[{name}]", f"Invalid value: {why}")
     obj.setdefault("status", {"loadBalancer": {}})
 
 

@@ -11,13 +11,14 @@ A sleeping node that still has pods runs them at SLEEP_CLOCK_SCALE. A machine th
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from twin.behaviour.impairments import Impairments
 from twin.behaviour.memory import MemoryKeeper
 from twin.behaviour.metrics import Metrics
+from twin.behaviour.sharing import shared_parts
 from twin.behaviour.usage_table import UsageTable
 from twin.behaviour.usage_windows import UsageWindows
 from twin.behaviour.variation import CPU_WAVES, MEMORY_WAVES, variation
@@ -47,8 +48,23 @@ class Columns:
         )
 
 
+class Demands(Protocol):
+    """Pods that want what the requests need that they serve (`twin.serving.serving`)."""
+
+    def step(self) -> None:
+        """Account for the requests since the last step."""
+
+    def demands(self, seconds: float) -> tuple[Any, Any, Any] | None:
+        """Return rows, millicores wanted and at most taken over the next `seconds`."""
+
+
 class Contention(Part):
-    """Grants CPU and memory to running pods, and says when their work will be done."""
+    """Grants CPU and memory to running pods, and says when their work will be done.
+
+    `serving` is set once both exist.
+    """
+
+    serving: Demands
 
     KEEPS = ("_stepped_at", "_rates")
     LEAVES = ("_set",)
@@ -93,6 +109,7 @@ class Contention(Part):
 
     def step(self) -> None:
         """Account for the work since the last step, scrape, and grant anew."""
+        self.serving.step()
         now, usage = self._world.now, self._usage
         rows = usage.rows()
         worked = now - np.maximum(usage["started_at"][rows], self._stepped_at)
@@ -128,11 +145,26 @@ class Contention(Part):
         wanted = np.minimum(usage["cpu_mean"][rows] * factor, usage["cpu_limit"][rows])
         scale = self._speed()
         given = nodes.offered[0, :count] * np.minimum(scale, self._set.cpu_cap)
+        served = self.serving.demands(self._world.config.scrape_seconds)
+        if served is not None:
+            wanted[np.searchsorted(rows, served[0])] = 0.0
         asked = node_sums(node, wanted, count) * scale
-        part = np.minimum(1.0, given / np.maximum(asked, 1e-9))
+        if served is None:
+            part = np.minimum(1.0, given / np.maximum(asked, 1e-9))
+        else:
+            part = shared_parts(given, asked, usage.node[served[0]], *served[1:], scale)
         self._rates = scale * part
         usage["rate"][rows] = self._rates[node]
         usage["cpu_now"][rows] = wanted * self._rates[node]
+        if served is not None:
+            self._grant_served(*served)
+
+    def _grant_served(self, rows: Any, demand: Any, ceiling: Any) -> None:
+        """Set what pods use that serve requests: what these need, at most what all workers can."""
+        usage = self._usage
+        used = np.minimum(demand, ceiling * usage["rate"][rows])
+        usage["cpu_now"][rows] = 0.0
+        np.add.at(usage["cpu_now"], rows, used)
 
     def _speed(self) -> Floats:
         """Return the speed of every node, by row."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from twin.part import Part
 from twin.records import PodRecord
 
 Floats = npt.NDArray[np.float64]
+Heard = Callable[[str], None]
 _COLUMNS = (
     "cpu_mean",  # millicores
     "cpu_limit",
@@ -45,6 +47,10 @@ class UsageTable(Part):
         self.qos: npt.NDArray[np.int64] = np.zeros(0, np.int64)
         self.key: npt.NDArray[np.uint64] = np.zeros(0, np.uint64)  # of the uid, for draws
         self.columns: dict[str, Floats] = {name: np.zeros(0) for name in _COLUMNS}
+        self.on_start: Heard = _ignore
+        """Called with the uid of a pod that has just been entered."""
+        self.on_stop: Heard = _ignore
+        """Called with the uid of a pod that is about to be dropped."""
 
     def __getitem__(self, column: str) -> Floats:
         return self.columns[column]
@@ -75,12 +81,14 @@ class UsageTable(Part):
         }
         for name in _COLUMNS:
             self.columns[name][row] = values.get(name, 0.0)
+        self.on_start(pod.uid)
         return row
 
     def drop(self, uid: str) -> None:
         """Take a pod out that no longer runs; nothing happens when it is not in."""
-        row = self.row_of.pop(uid, None)
-        if row is not None:
+        if uid in self.row_of:
+            self.on_stop(uid)
+            row = self.row_of.pop(uid)
             self.active[row] = False
             self.uids[row] = ""
             self._free.append(row)
@@ -100,3 +108,7 @@ class UsageTable(Part):
         self.key = np.pad(self.key, (0, added))
         for name in _COLUMNS:
             self.columns[name] = np.pad(self.columns[name], (0, added))
+
+
+def _ignore(uid: str) -> None:
+    del uid

@@ -8,6 +8,7 @@ from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, Me
 from twin.config.controllers import ControllerConfig
 from twin.config.provisioning import ProvisioningConfig
 from twin.config.scheduling import SchedulerConfig
+from twin.config.serving import ServingConfig
 
 START_2026 = 1_767_225_600.0
 
@@ -55,6 +56,8 @@ class TwinConfig:
     """Settings of the control plane's controllers."""
     provisioning: ProvisioningConfig = field(default_factory=ProvisioningConfig)
     """Machines that come and go."""
+    serving: ServingConfig = field(default_factory=ServingConfig)
+    """How requests of Services with traffic are simulated."""
     job_ttl_seconds: int = 300
     """Time after which a finished Job of the workload vanishes (its ttlSecondsAfterFinished); our own
     choice."""

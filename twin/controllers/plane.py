@@ -12,6 +12,7 @@ from twin.controllers.budget import Budgets
 from twin.controllers.cron_job import CronJobs
 from twin.controllers.daemon_set import DaemonSets
 from twin.controllers.deployment import Deployments, recreates
+from twin.controllers.endpoints import Endpoints
 from twin.controllers.garbage import Garbage
 from twin.controllers.job import Jobs
 from twin.controllers.loop import ControllerLoop, Reconcile
@@ -29,7 +30,8 @@ _POD_OWNERS = {
     "DaemonSet": "daemonsets",
 }
 _OWN_STATUS = frozenset({"deployments", "replicasets", "statefulsets", "daemonsets", "jobs"})
-_SET_OWNERS = {"replicasets": ("Deployment", "deployments"), "jobs": ("CronJob", "cronjobs")}
+_SET_OWNERS = {"replicasets": ("Deployment", "deployments"), "jobs": ("CronJob", "cronjobs"),
+               "endpointslices": ("Service", "services"), "endpoints": ("Service", "services")}  # fmt: skip
 
 
 class ControlPlane:
@@ -46,6 +48,7 @@ class ControlPlane:
         self.daemons = DaemonSets(world, loop)
         self.crons = CronJobs(world, loop)
         self.quotas = Quotas(world, loop)
+        self.endpoints = Endpoints(world, loop)
         self.autoscalers = Autoscalers(world, sample)
         self._autoscales = "horizontalpodautoscalers" not in off
         reconcilers: tuple[tuple[str, Reconcile], ...] = (
@@ -57,6 +60,7 @@ class ControlPlane:
             ("cronjobs", self.crons.reconcile),
             ("poddisruptionbudgets", self.budgets.reconcile),
             ("resourcequotas", self.quotas.reconcile),
+            ("services", self.endpoints.reconcile),
         )
         for resource, reconcile in reconcilers:
             if resource not in off:
@@ -80,6 +84,7 @@ class ControlPlane:
                 self.quotas.follow(change)
             if gone or _matters(record, change.before):
                 self._note_pod(record)
+                self.endpoints.follow_pod(record, change.before)
             if gone:
                 self._note_recreation(record)
         elif isinstance(record, NodeRecord):
@@ -94,7 +99,9 @@ class ControlPlane:
 
     def _note_object(self, change: Change) -> None:
         resource, record = change.resource, change.record
-        if change.type != "DELETED":
+        if resource == "services":
+            self.endpoints.follow(change)
+        elif change.type != "DELETED":
             if resource != "resourcequotas" and not _is_own_status(change):
                 self.loop.note(resource, record.namespace, record.name)
         elif resource == "jobs":

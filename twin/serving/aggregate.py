@@ -26,6 +26,7 @@ from twin.serving.steady import POINTS, Steady, steady_queue
 
 Floats = npt.NDArray[np.float64]
 HOTTEST = 0.98
+_LEAST_SPEED = 1e-9
 _STEP = 0.01  # of the loads at which queues at rest are worked out
 _FLUID_STEPS = 16
 _SWINGS = np.array(
@@ -87,7 +88,7 @@ class AggregateQueue:
         span = until - self.now
         if span <= 0.0:
             return Served(0.0, 0.0, np.zeros(SIZE), 0.0, 0.0)
-        rate, each = requests / span, work.cpu_seconds / max(speed, 1e-9)
+        rate, each = requests / span, work.cpu_seconds / max(speed, _LEAST_SPEED)
         load, before = rate * each / workers, self.present
         tally = _Tally(work.service, each)
         if load > HOTTEST or self.backlog:
@@ -114,7 +115,8 @@ class AggregateQueue:
         swing = noise / (2.0 * (load - 1.0)) if load > 1.0 else 0.0
         for number in range(_FLUID_STEPS):
             start, end = began + number * step, began + (number + 1) * step
-            self.backlog.append((start, end, rate * step))
+            if rate > 0.0:
+                self.backlog.append((start, end, rate * step))
             at = (start + end) / 2.0
             lapsed = self._lapse(at - work.timeout_seconds)
             for wait, taken in self._serve(at, capacity * step):
@@ -158,6 +160,28 @@ class AggregateQueue:
             gone += 1
         del self.backlog[:gone]
         return waits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rest:
+    """An interval of queues at rest that are all alike."""
+
+    present: float
+    """Requests in each at its end."""
+    failed_ratio: float
+    latency_seconds: float
+    """Mean of those served."""
+    below: Floats
+    """Share of those with at most `latency.BOUNDS`."""
+
+
+def rest_interval(work: Work, rate: float, *, workers: int, speed: float) -> Rest:
+    """Return what an interval at rest is like at a load of at most HOTTEST; `rate` is requests per second."""
+    each = work.cpu_seconds / max(speed, _LEAST_SPEED)
+    steady = _at_rest(work.service.cv, workers, rate * each / workers, work.timeout_seconds / each)
+    latency = steady.mean_latency * each
+    present = rate * (1.0 - steady.failed_ratio) * latency
+    return Rest(present, steady.failed_ratio, latency, _below(steady, each))
 
 
 class _Tally:

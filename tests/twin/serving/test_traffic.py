@@ -9,7 +9,7 @@ import pytest
 
 from twin.serving.draws import draw_key, poisson_times, uniforms
 from twin.serving.service_time import ServiceTime
-from twin.serving.traffic import Daily, Recorded, read_traffic, recorded_text
+from twin.traffic import Daily, Recorded, read_traffic, recorded_text
 
 START = 1_767_225_600.0
 
