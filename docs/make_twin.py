@@ -21,6 +21,7 @@ from twin.config import TwinConfig
 from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config.controllers import ControllerConfig
 from twin.config.scheduling import SchedulerConfig
+from twin.config.serving import ServingConfig
 from twin.faults.scenario import Fault, Nodes
 
 PAGE = Path(__file__).with_name("twin.md")
@@ -32,6 +33,7 @@ GROUPS: dict[str, type] = {
     "defaults.metrics": MetricsConfig,
     "defaults.scheduler": SchedulerConfig,
     "defaults.controllers": ControllerConfig,
+    "defaults.serving": ServingConfig,
 }
 _BLOCK = re.compile(r"(<!-- begin ([a-z.]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -48,7 +48,7 @@ class Serving(Part):
         for cache in (self._requests, self._routes, self._routed_to, self._rows):
             cache.clear()
         for key in self.services:
-            namespace, _, name = key.partition("/")
+            namespace, name = key.split("/", 1)
             record = self._world.store.find("services", namespace, name)
             settings = None if record is None else _settings_of(record)
             if settings is not None:
