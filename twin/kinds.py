@@ -59,6 +59,9 @@ KINDS: dict[str, Kind] = {
         Kind("leases", "Lease", "coordination.k8s.io", "v1", True),
         Kind("endpoints", "Endpoints", "", "v1", True),
         Kind("endpointslices", "EndpointSlice", "discovery.k8s.io", "v1", True),
+        Kind("nodepools", "NodePool", "karpenter.sh", "v1", False),
+        Kind("nodeclaims", "NodeClaim", "karpenter.sh", "v1", False),
+        Kind("kwoknodeclasses", "KWOKNodeClass", "karpenter.kwok.sh", "v1alpha1", False),
         # Kinds that are only kept: clients write and read them, nothing simulated acts on them.
         Kind("secrets", "Secret", "", "v1", True),
         Kind("serviceaccounts", "ServiceAccount", "", "v1", True),

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from twin.admission import limit_ranges, priority_classes, quota_scopes, storage, workloads
+from twin.admission import (
+    limit_ranges,
+    node_pools,
+    priority_classes,
+    quota_scopes,
+    storage,
+    workloads,
+)
 from twin.admission.findings import Findings
 from twin.records import Object
 
@@ -170,4 +177,5 @@ _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "priorityclasses": priority_classes.check_class,
     "resourcequotas": _quota,
     "limitranges": _limit_range,
+    "nodepools": node_pools.node_pool,
 }

@@ -62,7 +62,7 @@ CATEGORIES = {
 _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deployments", "replicasets",
            "statefulsets", "daemonsets", "jobs", "cronjobs", "horizontalpodautoscalers",
            "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
-           "ingresses", "customresourcedefinitions")  # fmt: skip
+           "ingresses", "customresourcedefinitions", "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "statefulsets")
 _OF_PODS = {"eviction": "Eviction", "log": "Pod", "resize": "Pod"}
 _PART_VERBS = ["get", "patch", "update"]

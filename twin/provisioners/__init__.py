@@ -14,6 +14,10 @@ from twin.machines.cloud import Cloud
 from twin.provisioners.client import Client, Evict
 from twin.provisioners.cluster_autoscaler.autoscaler import COMPONENT as AUTOSCALER
 from twin.provisioners.cluster_autoscaler.autoscaler import ClusterAutoscaler
+from twin.provisioners.karpenter.controller import Karpenter
+from twin.provisioners.karpenter.names import COMPONENT as KARPENTER
+from twin.provisioners.warm_pool import COMPONENT as WARM_POOL
+from twin.provisioners.warm_pool import WarmPool
 from twin.world import World
 
 
@@ -34,5 +38,9 @@ def build_provisioner(world: World, cloud: Cloud, evict: Evict) -> Provisioner |
         case "cluster-autoscaler":
             groups = groups_of(config, cloud.catalogue)
             return ClusterAutoscaler(world, cloud, Client(world, evict, AUTOSCALER), groups)
+        case "karpenter":
+            return Karpenter(world, cloud, Client(world, evict, KARPENTER))
+        case "warm-pool":
+            return WarmPool(world, cloud, Client(world, evict, WARM_POOL))
         case _:
             return None

@@ -48,6 +48,10 @@ class Client:
         """Return the pods that are bound to a node (field selector spec.nodeName)."""
         return list(self._world.pods_on.get(node_name, {}).values())
 
+    def pods(self) -> Iterator[PodRecord]:
+        """Yield all pods that have not ended and gone, in order of creation."""
+        yield from self._world.pods.values()
+
     def pod(self, uid: str) -> PodRecord | None:
         """Return one pod by uid."""
         return self._world.pods.get(uid)

@@ -160,9 +160,9 @@ class Snapshot:
             return [PORTS]
         if lacking:
             return lacking
-        if needs.hard_spread and not self._spreads(pod, place):
+        if needs.hard_spread and not self.spreads(pod, place, needs.hard_spread):
             return [SPREAD]
-        return self._relations(pod, place)
+        return self.relations(pod, place, needs.affinity, needs.anti_affinity)
 
     def first_fit(self, pod: PodRecord, places: Iterable[Place]) -> Place | None:
         """Return the first of the places that takes a pod."""
@@ -180,8 +180,11 @@ class Snapshot:
                 return places[index]
         return None
 
-    def _spreads(self, pod: PodRecord, place: Place) -> bool:
-        for constraint in pod.shape.needs.hard_spread:
+    def spreads(
+        self, pod: PodRecord, place: Place, constraints: Iterable[SpreadConstraint]
+    ) -> bool:
+        """True when a pod on a node keeps within the skew of hard spreading constraints."""
+        for constraint in constraints:
             domain = place.domain(constraint.topology_key)
             if domain is None:
                 return False
@@ -217,13 +220,19 @@ class Snapshot:
             )
         return counts
 
-    def _relations(self, pod: PodRecord, place: Place) -> list[str]:
-        needs = pod.shape.needs
+    def relations(
+        self,
+        pod: PodRecord,
+        place: Place,
+        affinity: Iterable[PodTerm],
+        anti_affinity: Iterable[PodTerm],
+    ) -> list[str]:
+        """Return what terms of the pod, or anti-affinity of pods that are there, have against it."""
         here = (pod.namespace, pod.labels)
-        for term in needs.affinity:
+        for term in affinity:
             if not self._attracted(pod, term, place):
                 return [AFFINITY]
-        for term in needs.anti_affinity:
+        for term in anti_affinity:
             if self.term_hits(pod, term, place):
                 return [ANTI_AFFINITY]
         for other, where in self._carriers.values():

@@ -37,7 +37,9 @@ class Hints:
             return True
         if "more" in altered and FIT in plugins:
             return True
-        if "rules" in altered and NODE_RULES in plugins:
+        if (
+            "rules" in altered
+        ):  # also for pods that were refused before the node came, with its taints
             return True
         return "labels" in altered and bool(plugins & {NODE_RULES, *RELATIONS})
 

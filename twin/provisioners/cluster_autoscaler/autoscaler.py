@@ -135,7 +135,7 @@ class ClusterAutoscaler(Part):
         cutoff = self._config.priority_cutoff
         return [
             pod
-            for pod in self._world.pods.values()
+            for pod in self._client.pods()
             if waits_for_room(pod) and pod.shape.priority >= cutoff
         ]
 
