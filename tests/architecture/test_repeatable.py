@@ -53,7 +53,7 @@ INTS = (
     "twin/controllers/stateful_set.py: pod.ready",
     "twin/controllers/stateful_set.py: self._available(record, pod)",
     "twin/intake.py: parse_quantity(amount)",  # decimals: exact
-    "twin/machines/cloud.py: catalogue[one.machine].cpu_millicores",
+    "twin/machines/cloud.py: catalogue[machine.machine].cpu_millicores",
     "twin/provisioners/cluster_autoscaler/scale_up.py: pod.shape.cpu_request_millicores",
     "twin/provisioners/cluster_autoscaler/scale_up.py: pod.shape.memory_request_bytes",
     "twin/provisioners/cluster_autoscaler/status.py: entry.candidates",
