@@ -23,6 +23,7 @@ CPU_SECONDS, STEP_SECONDS = 0.02, 15.0
 WORKERS, CVS, LOADS = (1, 2, 4, 16, 64), (0.5, 1.0, 2.0), (0.3, 0.5, 0.7, 0.8, 0.9)
 OVERLOAD = ((60.0, 0.5), (300.0, 1.5), (120.0, 0.5))
 SHARES = (0.5, 0.95, 0.99)
+_LONG_RUN = 10.0  # waits behind few workers at high loads are like one another for long
 Phases = Sequence[tuple[float, float]]
 
 
@@ -94,7 +95,10 @@ def rows(requests: float) -> Iterator[str]:
             cells = []
             for load in LOADS:
                 work = Work(ServiceTime(cv), CPU_SECONDS, 60.0)
-                seconds = requests / (load * workers / CPU_SECONDS)
+                needed = requests * (
+                    _LONG_RUN if cv > 1.0 and workers <= 4 and load >= 0.8 else 1.0
+                )
+                seconds = needed / (load * workers / CPU_SECONDS)
                 exact = play_exactly(work, workers, [(seconds, load)], range(1))
                 cells.append(_cell(play_by_formulas(work, workers, [(60.0, load)]), exact))
             work = Work(ServiceTime(cv), CPU_SECONDS, 100.0 * CPU_SECONDS)

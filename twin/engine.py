@@ -44,6 +44,7 @@ from twin.quantity import cpu_text, memory_text
 from twin.records import NodeRecord, Object
 from twin.scheduling.node_table import NodeTable
 from twin.scheduling.scheduler import Scheduler
+from twin.serving.request_metrics import RequestMetrics
 from twin.serving.serving import Serving
 from twin.store import Store
 from twin.system_objects import add_system_objects
@@ -102,13 +103,14 @@ class Engine:
         self.contention = Contention(world, self.nodes, self.usage, self.metrics, memory, wrong)
         self.kubelet.contention = self.contention
         self.serving = self.contention.serving = Serving(world, self.usage)
+        self.request_metrics = RequestMetrics(self.serving, world.config.scrape_seconds)
         self.usage.on_start, self.usage.on_stop = self.serving.pod_started, self.serving.pod_stops
         self.resizer = Resizer(world, self.usage)
         self.scheduler = Scheduler(world, self.nodes)
 
     def _build_controllers(self) -> None:
         world = self.world
-        self.plane = ControlPlane(world, self.metrics.sample)
+        self.plane = ControlPlane(world, self.metrics.sample, self.request_metrics)
         self.lifecycle = NodeLifecycle(world, self.kubelet)
 
     def _build_faults(self) -> Faults:

@@ -274,6 +274,11 @@ def _metric(path: str, metric: Object, findings: Findings) -> None:
     where = f"{path}.{field}.target"
     if field == "resource" and not metric[field].get("name"):
         findings.require(f"{path}.{field}.name")
+    if field in ("pods", "object", "external"):
+        if not (metric[field].get("metric") or {}).get("name"):
+            findings.require(f"{path}.{field}.metric.name")
+        if field == "object" and not (metric[field].get("describedObject") or {}).get("name"):
+            findings.require(f"{path}.{field}.describedObject.name")
     if target.get("averageUtilization") is not None:
         findings.count(f"{where}.averageUtilization", target["averageUtilization"], 1)
     elif target.get("averageValue") is not None or target.get("value") is not None:

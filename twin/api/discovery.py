@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from twin.api.custom_metrics import VERSIONS, served_resources
 from twin.api.reviews import REVIEWS
 from twin.kinds import ELSEWHERE, KINDS, KUBERNETES_VERSION, Kind
 
@@ -95,6 +96,11 @@ def group_versions() -> list[tuple[str, str]]:
         for place, version in enumerate((kind.version, *kind.other_versions))
     }
     pairs |= dict.fromkeys(((METRICS_GROUP, METRICS_VERSION), *REVIEWS), 0)
+    pairs |= {
+        (group, version): -place
+        for group, versions in VERSIONS.items()
+        for place, version in enumerate(versions)
+    }
     return sorted(pairs, key=lambda pair: (pair[0], -pairs[pair], pair[1]))
 
 
@@ -149,6 +155,10 @@ def resource_list(group: str, version: str) -> dict[str, Any]:
             _plain("nodes", "NodeMetrics", False, ["get", "list"]),
             _plain("pods", "PodMetrics", True, ["get", "list"]),
         ]
+    resources += [
+        {**_plain(name, kind, True, ["get"]), "singularName": ""}
+        for name, kind in served_resources(group, version)
+    ]
     resources += [
         _plain(plural, kind, namespaced, ["create"])
         for plural, (kind, namespaced) in REVIEWS.get((group, version), {}).items()
@@ -228,6 +238,8 @@ def _served_kinds(group: str, version: str) -> list[dict[str, Any]]:
             "version": resource.get("version", version),
             "kind": resource["kind"],
         }
+        if subresource and name not in entries:
+            continue  # a metric of objects that another group serves
         if subresource:
             entries[name].setdefault("subresources", []).append(
                 {"subresource": subresource, "responseKind": of, "verbs": resource["verbs"]}

@@ -10,6 +10,7 @@ import re
 from twin.api import discovery
 from twin.api.access import ADMIN, Attributes, Identity, effective_identity
 from twin.api.administration import PREFIX, administer
+from twin.api.custom_metrics import answer_metrics
 from twin.api.documents import document
 from twin.api.limits import check_request
 from twin.api.listing import plain_list
@@ -61,6 +62,9 @@ class Router:
         if response is not None:
             identity.require_path(request.method, path)
             return response
+        metrics = answer_metrics(self._engine, path, request, identity)
+        if metrics is not None:
+            return metrics
         match = _RESOURCE_PATH.match(path)
         if match is None:
             raise unknown_resource(path)

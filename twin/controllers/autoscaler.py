@@ -20,6 +20,7 @@ from twin.controllers.replica_calculator import (
     by_average,
     by_utilization,
 )
+from twin.controllers.request_proposals import REQUEST_METRICS, RequestProposals
 from twin.controllers.scaling_policy import (
     Ask,
     longest_period,
@@ -32,6 +33,7 @@ from twin.part import Part
 from twin.quantity import parse_quantity
 from twin.records import Object, ObjectRecord, PodRecord, PodShape
 from twin.selectors import matches
+from twin.serving.request_metrics import RequestMetrics
 from twin.timestamps import rfc3339
 from twin.world import World
 
@@ -47,7 +49,7 @@ class Autoscalers(Part):
 
     KEEPS = ("_recommended", "_added", "_removed")
 
-    def __init__(self, world: World, sample: Sample) -> None:
+    def __init__(self, world: World, sample: Sample, requests: RequestMetrics) -> None:
         self._world = world
         self._sample = sample
         config = world.config.controllers
@@ -56,6 +58,7 @@ class Autoscalers(Part):
             cpu_initialization_seconds=config.hpa_cpu_initialization_seconds,
             initial_readiness_seconds=config.hpa_initial_readiness_seconds,
         )
+        self._requests = RequestProposals(requests, self._rules, lambda: world.now)
         self._recommended: dict[str, list[tuple[float, int]]] = {}  # by uid of the autoscaler
         self._added: dict[str, list[tuple[float, int]]] = {}
         self._removed: dict[str, list[tuple[float, int]]] = {}
@@ -203,12 +206,11 @@ class Autoscalers(Part):
     def _proposal(
         self, spec: Object, namespace: str, target: ObjectRecord, current: int
     ) -> tuple[Proposal, str]:
+        if spec["type"] in REQUEST_METRICS:
+            pods = self._pods(namespace, target, cpu=False)
+            return self._requests.propose(spec, namespace, pods, current)
         if spec["type"] != "Resource":
-            api = "external" if spec["type"] == "External" else "custom"
-            raise NoProposal(
-                f"unable to fetch metrics from {api} metrics API: "
-                "no known available metric versions found"
-            )
+            raise NoProposal(f'unknown metric source type "{spec["type"]}"')
         name, goal = spec["resource"]["name"], spec["resource"]["target"]
         cpu, now = name == "cpu", self._world.now
         pods = self._pods(namespace, target, cpu=cpu)
@@ -253,6 +255,7 @@ class Autoscalers(Part):
             request=request,
             usage=usage,
             measured_at=at,
+            uid=pod.uid,
             window_seconds=self._world.config.scrape_seconds,
         )
 

@@ -63,11 +63,16 @@ class Status:
 
 
 def metric_status(spec: Object, proposal: Proposal) -> Object:
-    """Return the `currentMetrics` entry of a Resource metric."""
-    current: Object = {"averageValue": _milli_text(proposal.average)}
+    """Return the `currentMetrics` entry of a metric."""
+    if proposal.value is None:
+        current: Object = {"averageValue": milli_text(proposal.average)}
+    else:
+        current = {"value": milli_text(proposal.value)}
     if proposal.utilization_percent is not None:
         current["averageUtilization"] = proposal.utilization_percent
-    return {"type": "Resource", "resource": {"name": spec["resource"]["name"], "current": current}}
+    field = spec["type"].lower()
+    head = {name: part for name, part in spec[field].items() if name != "target"}
+    return {"type": spec["type"], field: {**head, "current": current}}
 
 
 def shortage_reason(spec: Object) -> str:
@@ -75,7 +80,7 @@ def shortage_reason(spec: Object) -> str:
     return f"FailedGet{spec['type']}Metric"
 
 
-def _milli_text(amount: int) -> str:
+def milli_text(amount: int) -> str:
     """Return a milli-amount as a canonical decimal quantity."""
     whole, rest = divmod(amount, 1000)
     if rest:

@@ -21,6 +21,7 @@ from twin.controllers.quota import Quotas
 from twin.controllers.replicaset import ReplicaSets
 from twin.controllers.stateful_set import StatefulSets
 from twin.records import NodeRecord, ObjectRecord, PodRecord, Record
+from twin.serving.request_metrics import RequestMetrics
 from twin.world import World
 
 _POD_OWNERS = {
@@ -37,7 +38,7 @@ _SET_OWNERS = {"replicasets": ("Deployment", "deployments"), "jobs": ("CronJob",
 class ControlPlane:
     """All controllers but the node lifecycle, which the kubelet's side needs too."""
 
-    def __init__(self, world: World, sample: Sample) -> None:
+    def __init__(self, world: World, sample: Sample, requests: RequestMetrics) -> None:
         self._world = world
         off = world.config.controllers.switched_off
         self.loop = loop = ControllerLoop(world.clock, world.config.controllers)
@@ -49,7 +50,7 @@ class ControlPlane:
         self.crons = CronJobs(world, loop)
         self.quotas = Quotas(world, loop)
         self.endpoints = Endpoints(world, loop)
-        self.autoscalers = Autoscalers(world, sample)
+        self.autoscalers = Autoscalers(world, sample, requests)
         self._autoscales = "horizontalpodautoscalers" not in off
         reconcilers: tuple[tuple[str, Reconcile], ...] = (
             ("deployments", Deployments(world, loop).reconcile),

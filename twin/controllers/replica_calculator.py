@@ -32,6 +32,7 @@ class ScaledPod:
     usage: int | None  # None without a metric
     measured_at: float = 0.0
     window_seconds: float = 0.0
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,14 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a metric asks for, and what it read: percent of the request (None), milli a pod."""
+    """What a metric asks for, and what it read: percent of the request (None), milli a pod, and milli in all
+    for a target of type Value.
+    """
 
     replicas: int
     utilization_percent: int | None
     average: int
+    value: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +170,9 @@ def _replicas(
     assert callable(again)
     up_with_unready = bool(groups.unready) and ratio > 1.0
     if not up_with_unready and not groups.missing:
-        if _is_within(ratio, tolerance):
+        if is_within(ratio, tolerance):
             return current
-        return math.ceil(_round_last_bits(ratio * groups.ready))
+        return math.ceil(round_last_bits(ratio * groups.ready))
     usage = dict(groups.usage)
     if ratio < 1.0:
         usage.update(full)
@@ -178,18 +182,19 @@ def _replicas(
         usage.update(dict.fromkeys(groups.unready, 0))
     corrected = float(again(usage))
     turned = (ratio < 1.0 < corrected) or (corrected < 1.0 < ratio)
-    if _is_within(corrected, tolerance) or turned:
+    if is_within(corrected, tolerance) or turned:
         return current
-    replicas = math.ceil(_round_last_bits(corrected * len(usage)))
+    replicas = math.ceil(round_last_bits(corrected * len(usage)))
     if (corrected < 1.0 and replicas > current) or (corrected > 1.0 and replicas < current):
         return current
     return replicas
 
 
-def _is_within(ratio: float, tolerance: float) -> bool:
+def is_within(ratio: float, tolerance: float) -> bool:
+    """Say whether a ratio is so close to 1 that nothing changes."""
     return abs(1.0 - ratio) <= tolerance + 1e-12
 
 
-def _round_last_bits(value: float) -> float:
-    """Take the last bits of a product away, so that 2.0000000000000004 pods are two."""
+def round_last_bits(value: float) -> float:
+    """Return a product without its last bits, so that 2.0000000000000004 pods are two."""
     return round(value, 9)

@@ -30,7 +30,7 @@ Ints = npt.NDArray[np.int64]
 class Serving(Part):
     """Plays the requests of every Service that has traffic."""
 
-    KEEPS = ("services",)
+    KEEPS = ("services", "stepped_at")
     LEAVES = ("_requests", "_routes", "_routed_to", "_rows")
 
     def __init__(self, world: World, usage: UsageTable) -> None:
@@ -38,6 +38,8 @@ class Serving(Part):
         self._usage = usage
         self.services: dict[str, Backends] = {}
         """By `namespace/name`, of Services with traffic."""
+        self.stepped_at = world.now
+        """Time of the last step of contention, unix seconds."""
         self._requests: dict[str, ServiceRequests] = {}
         self._routes: dict[str, dict[str, None]] = {}  # pods that requests go to, by Service
         self._routed_to: dict[str, list[str]] = {}  # Services whose requests go to a pod
@@ -199,6 +201,7 @@ class Serving(Part):
     def step(self) -> None:
         """Close the interval of every Service: a step of contention begins."""
         seconds = self._world.config.scrape_seconds
+        self.stepped_at = self._world.now
         for key, backends in self.services.items():
             self.settle(key)
             backends.mark(seconds)
