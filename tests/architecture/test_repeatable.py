@@ -35,7 +35,7 @@ INTS = (
     "twin/api/columns.py: status.get('restartCount', 0)",
     "twin/behaviour/resize.py: other.cpu_request_millicores",
     "twin/behaviour/resize.py: other.memory_request_bytes",
-    "twin/controllers/budget.py: wanted.values()",
+    "twin/controllers/budget.py: replicas_by_owner.values()",
     "twin/controllers/daemon_set.py: pod.ready",
     "twin/controllers/daemon_set.py: self._available(record, pod)",
     "twin/controllers/daemon_set.py: starts",

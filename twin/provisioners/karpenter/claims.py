@@ -24,6 +24,7 @@ from twin.timestamps import rfc3339, unix
 
 LAUNCHED, REGISTERED, INITIALIZED = "Launched", "Registered", "Initialized"
 _READY = (LAUNCHED, REGISTERED, INITIALIZED)
+_FROM_THE_START = frozenset({*_READY, "Ready", "ValidationSucceeded", "NodeClassReady"})
 
 
 def claim_object(machine: NewMachine, solver: Solver) -> Object:
@@ -101,6 +102,7 @@ def set_status(
     status takes a condition away.
     """
     now, rows = rfc3339(client.now), conditions_of(claim)
+    known = {row["type"]: row["status"] for row in rows}
     for kind, (status, reason, message) in conditions.items():
         rows = remove_condition(rows, kind) if not status else rows
         rows = set_condition(rows, kind, status, reason, message, now) if status else rows
@@ -110,6 +112,29 @@ def set_status(
     rows = set_condition(rows, "Ready", "True" if ready else "Unknown", reason, "", now)
     written = {**(claim.body.get("status") or {}), **members, "conditions": rows}
     client.set_object("nodeclaims", claim, status=written)
+    say_transitions(client, claim, "NodeClaim", known, rows)
+
+
+def say_transitions(
+    client: Client,
+    record: ObjectRecord,
+    kind: str,
+    known: dict[str, str],
+    rows: list[Object],
+) -> None:
+    """Write a KubeEvent for each condition that has changed, as Karpenter's status controller does for
+    those that stand on an object from its beginning (awslabs/operatorpkg status/controller.go).
+    """
+    for row in rows:
+        name, status = row["type"], row["status"]
+        before = known.get(name, "Unknown" if name in _FROM_THE_START else status)
+        if status != before:
+            tail = f", Message: {row['message']}" if row["message"] else ""
+            text = (
+                f"Status condition transitioned, Type: {name}, Status: {before} -> {status}, "
+                f"Reason: {row['reason']}{tail}"
+            )
+            client.report(record, kind, name, text)
 
 
 def holds(kind: str) -> tuple[str, str, str]:

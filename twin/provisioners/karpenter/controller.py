@@ -10,7 +10,14 @@ from twin.machines.cloud import Cloud
 from twin.part import Part
 from twin.provisioners.client import Client, is_daemon
 from twin.provisioners.karpenter.candidates import Candidates, quiet_since
-from twin.provisioners.karpenter.claims import INITIALIZED, LAUNCHED, holds, is_true, set_status
+from twin.provisioners.karpenter.claims import (
+    INITIALIZED,
+    LAUNCHED,
+    holds,
+    is_true,
+    say_transitions,
+    set_status,
+)
 from twin.provisioners.karpenter.commands import Queue
 from twin.provisioners.karpenter.disruption import Disruption
 from twin.provisioners.karpenter.lifecycle import Lifecycle
@@ -134,6 +141,7 @@ class Karpenter(Part):
             "nodes": str(total["nodes"]),
         }
         rows = list((record.body.get("status") or {}).get("conditions") or ())
+        known = {row["type"]: row["status"] for row in rows}
         ready = "True" if self.state.has_class(record) else "False"
         for kind, status in (
             ("ValidationSucceeded", "True"),
@@ -144,6 +152,7 @@ class Karpenter(Part):
             rows = set_condition(rows, kind, status, reason, "", rfc3339(self._client.now))
         written = {"resources": resources, "nodes": total["nodes"], "conditions": rows}
         self._client.set_object("nodepools", record, status=written)
+        say_transitions(self._client, record, "NodePool", known, rows)
         return pool
 
     def _write_claim(self, claim: ObjectRecord, pool: Pool | None) -> None:

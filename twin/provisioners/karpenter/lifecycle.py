@@ -224,6 +224,7 @@ class Lifecycle(Part):
             self._clock.after(_GONE_SECONDS, "karpenter.claim", claim.name)
             return
         rest = tuple(name for name in claim.finalizers if name != FINALIZER)
+        self._client.report(claim, "NodeClaim", "Finalized", f"Finalized {FINALIZER}")
         self._client.set_metadata("nodeclaims", claim, finalizers=rest)
 
 

@@ -112,6 +112,7 @@ class Termination(Part):
 
     def _release(self, node: NodeRecord) -> None:
         rest = tuple(name for name in node.finalizers if name != FINALIZER)
+        self._client.report(node, "Node", "Finalized", f"Finalized {FINALIZER}")
         self._client.set_node(node, finalizers=rest)
 
     def _evict(self, pod: PodRecord, node: NodeRecord, claim: ObjectRecord | None) -> None:
