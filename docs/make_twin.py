@@ -1,4 +1,4 @@
-"""Write the tables of docs/twin.md from the code's own sentences: `python -m docs.make_twin`.
+"""Write the tables of docs/twin.md and docs/twin/machines.md from the code's own sentences: `python -m docs.make_twin`.
 
 What stands between `<!-- begin NAME -->` and `<!-- end -->` is generated: the defaults of each group of
 settings, with their sources, and the keys of each kind of fault. A test fails when it is out of date.
@@ -20,11 +20,18 @@ from schemas.docstrings import field_docstrings
 from twin.config import TwinConfig
 from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config.controllers import ControllerConfig
+from twin.config.provisioning import (
+    CloudConfig,
+    ClusterAutoscalerConfig,
+    KarpenterConfig,
+    WarmPoolConfig,
+)
 from twin.config.scheduling import SchedulerConfig
 from twin.config.serving import ServingConfig
 from twin.faults.scenario import Fault, Nodes
 
 PAGE = Path(__file__).with_name("twin.md")
+MACHINES_PAGE = Path(__file__).parent / "twin" / "machines.md"
 GROUPS: dict[str, type] = {
     "defaults": TwinConfig,
     "defaults.kubelet": KubeletConfig,
@@ -33,6 +40,10 @@ GROUPS: dict[str, type] = {
     "defaults.metrics": MetricsConfig,
     "defaults.scheduler": SchedulerConfig,
     "defaults.controllers": ControllerConfig,
+    "provisioning.cloud": CloudConfig,
+    "provisioning.autoscaler": ClusterAutoscalerConfig,
+    "provisioning.karpenter": KarpenterConfig,
+    "provisioning.warm": WarmPoolConfig,
     "defaults.serving": ServingConfig,
 }
 _BLOCK = re.compile(r"(<!-- begin ([a-z.]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -106,4 +117,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in (PAGE, MACHINES_PAGE):
+        path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/twin.md says what the code says, and names what exists."""
+"""docs/twin.md and docs/twin/machines.md say what the code says, and name what exists."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from tests.architecture.source_tree import ROOT
 
 PAGE = ROOT / "docs" / "twin.md"
+MACHINES = ROOT / "docs" / "twin" / "machines.md"
 
 
 @pytest.fixture
@@ -20,12 +21,12 @@ def page_generator() -> dict[str, Any]:
 
 
 def test_the_tables_are_those_of_the_code(page_generator: dict[str, Any]) -> None:
-    """The page is up to date; `python -m docs.make_twin` writes it anew."""
-    text = PAGE.read_text(encoding="utf-8")
+    """Both pages are up to date, and each table stands on one; `python -m docs.make_twin`."""
+    texts = [path.read_text(encoding="utf-8") for path in (PAGE, MACHINES)]
 
-    assert page_generator["page"](text) == text
+    assert [page_generator["page"](text) for text in texts] == texts
     for name in (*page_generator["GROUPS"], "faults"):
-        assert f"<!-- begin {name} -->" in text
+        assert sum(f"<!-- begin {name} -->" in text for text in texts) == 1
 
 
 def test_every_default_has_its_sentence(page_generator: dict[str, Any]) -> None:
@@ -44,11 +45,12 @@ def test_a_page_that_differs_is_seen(page_generator: dict[str, Any]) -> None:
 
 
 def test_the_files_that_it_names_exist() -> None:
-    """Code and pages that the text points at are there."""
-    text = PAGE.read_text(encoding="utf-8")
-    named = re.findall(r"`(twin/[a-z_/]+(?:\.py|/))`", text)
-    linked = re.findall(r"\]\(([^)#:]+)\)", text)
+    """Code and pages that the text of each page points at are there."""
+    for path, at_least in ((PAGE, 10), (MACHINES, 1)):
+        text = path.read_text(encoding="utf-8")
+        named = re.findall(r"`(twin/[a-z_/]+(?:\.py|/))`", text)
+        linked = re.findall(r"\]\(([^)#:]+)\)", text)
 
-    assert len(named) > 10
-    assert [name for name in named if not (ROOT / name).exists()] == []
-    assert [link for link in linked if not (PAGE.parent / link).exists()] == []
+        assert len(named) > at_least
+        assert [name for name in named if not (ROOT / name).exists()] == []
+        assert [link for link in linked if not (path.parent / link).exists()] == []
