@@ -23,7 +23,8 @@ from twin.errors import ApiError
 from twin.intake import GPU
 from twin.part import Kept, Part
 from twin.quantity import cpu_text
-from twin.records import Object
+from twin.records import Object, Record
+from twin.request_settings import CPU_SECONDS, CV, TIMEOUT_SECONDS, TRAFFIC, WORKERS
 from twin.tape import Tape
 from twin.workloads.arrival import WorkloadArrival, windows_text
 from twin.world import World
@@ -113,6 +114,9 @@ class Arrivals(Part):
         made = world.store.create_record(
             "deployments", arrival.namespace, build_deployment(arrival)
         )
+        if arrival.traffic:
+            service = build_service(arrival, made)
+            world.store.create_record("services", arrival.namespace, service)
         if arrival.duration_seconds is not None:
             world.clock.after(
                 arrival.duration_seconds, "arrivals.end", made.uid, made.namespace, made.name
@@ -145,6 +149,38 @@ def build_deployment(arrival: WorkloadArrival) -> Object:
             "replicas": arrival.replicas,
             "selector": {"matchLabels": marker},
             "template": _template(arrival, "Always"),
+        },
+    }
+
+
+def build_service(arrival: WorkloadArrival, deployment: Record) -> Object:
+    """Return the Service by which people reach the pods of a service; it goes with its Deployment."""
+    numbers = (
+        (CPU_SECONDS, arrival.request_cpu_seconds),
+        (CV, arrival.request_cv),
+        (TIMEOUT_SECONDS, arrival.request_timeout_seconds),
+        (WORKERS, arrival.request_workers),
+    )
+    annotations = {
+        TRAFFIC: arrival.traffic,
+        **{name: f"{given:g}" for name, given in numbers if given},
+    }
+    owner = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "name": deployment.name,
+        "uid": deployment.uid,
+    }
+    return {
+        "metadata": {
+            "name": _label(arrival.name).replace(".", "-"),
+            "labels": {APP: _label(arrival.name)},
+            "annotations": annotations,
+            "ownerReferences": [owner],
+        },
+        "spec": {
+            "selector": {APP: _label(arrival.name)},
+            "ports": [{"port": 80, "targetPort": 8080}],
         },
     }
 

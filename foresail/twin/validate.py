@@ -1,4 +1,4 @@
-"""`foresail twin validate FILE ...`: every bad row of workload and scenario files, with its remedy."""
+"""`foresail twin validate FILE ...`: every bad row of workload, rate and scenario files, with its remedy."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bus.exit_codes import ExitCode
 from foresail.output import console, print_error, print_json
 from twin.faults import read_scenario
 from twin.workloads.catalog import plain_nodes
+from twin.workloads.rate_file import check_rate_file, is_rate_file
 from twin.workloads.row_files import CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX
 from twin.workloads.trace_file import FileContent, check_trace_file
 
@@ -22,7 +23,7 @@ SHOWN = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="workload or scenario file")
+    parser.add_argument("files", nargs="+", metavar="FILE", help="workload, rate or scenario file")
     parser.add_argument(
         "--nodes", type=int, default=100, metavar="N", help="cluster size without node rows"
     )
@@ -61,6 +62,10 @@ def check(path: Path, nodes: int) -> tuple[dict[str, Any], list[InputError]]:
         if path.suffix in SCENARIO_SUFFIXES:
             read_scenario(path)
             return {"file": path.name, "holds": "a scenario"}, []
+        if path.suffix == CSV_SUFFIX and is_rate_file(path):
+            rates, errors = check_rate_file(path)
+            count = 0 if rates is None else len(rates.times)
+            return {"file": path.name, "holds": f"{count} rates of requests"}, errors
         content, errors = _check_workload(path, nodes)
     except InputError as error:
         return {"file": path.name, "holds": ""}, [error]

@@ -14,6 +14,14 @@ from twin.workloads import FITTED, IDLE
 from twin.workloads.catalog import load_model
 
 WIDTH = 12
+_OWN = "traffic of a Service; a shape of Foresail's own, Apache-2.0, from no trace"
+TRAFFIC = {
+    "constant": f"the same rate of requests always: {_OWN}",
+    "daily": f"a cosine over the day: {_OWN}",
+    "bursts": f"a base rate and drawn bursts: {_OWN}",
+    "RATES": "traffic of a Service: your own .csv of time_seconds,requests_per_second (docs/workloads.md)",
+}
+"""Requests of people, by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,8 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
         )
     console().print(f"{IDLE:<{WIDTH}}equal nodes of 16 cores and 64 GiB, nothing arrives")
     console().print(f"{'FILE':<{WIDTH}}your own .csv, .jsonl or .parquet (docs/workloads.md)")
+    for name, what in TRAFFIC.items():
+        console().print(f"{name:<{WIDTH}}{what}", markup=False)
     console().print(
         "Fitted models ship with the package and need no file; "
         f"{DATA_VARIABLE} or --data names the folder of the real traces."

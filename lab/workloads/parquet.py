@@ -14,7 +14,8 @@ import polars as pl
 from bus.errors import InputError
 from twin.workloads.arrival import NodeShape
 from twin.workloads.row_files import Complain, PlacedRow
-from twin.workloads.rows import ALL_FIELDS, RowPlace
+from twin.workloads.row_place import RowPlace
+from twin.workloads.rows import ALL_FIELDS
 from twin.workloads.trace_file import FileContent, collect, write_trace_file
 
 MOST_ROWS = 10_000_000

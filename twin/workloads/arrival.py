@@ -62,6 +62,13 @@ class WorkloadArrival:
     namespace: str = "default"
     usage_windows: tuple[UsageWindow, ...] = ()
     start_nodes: tuple[str, ...] = ()
+    traffic: str = ""
+    """Requests over time of a service (`twin/traffic.py`); empty: none."""
+    request_cpu_seconds: float | None = None
+    """Of this and the next three None is the default of `twin/request_settings.py`."""
+    request_cv: float | None = None
+    request_timeout_seconds: float | None = None
+    request_workers: int | None = None
 
 
 def windows_text(windows: Sequence[UsageWindow]) -> str:

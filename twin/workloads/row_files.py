@@ -13,7 +13,8 @@ from pathlib import Path
 from bus.errors import InputError
 from bus.limited_files import BadFile, read_text_limited
 from schemas.limited_json import BadJson, load_json
-from twin.workloads.rows import ALL_FIELDS, Row, RowPlace
+from twin.workloads.row_place import RowPlace
+from twin.workloads.rows import ALL_FIELDS, Row
 
 CSV_SUFFIX = ".csv"
 JSON_LINES_SUFFIX = ".jsonl"
@@ -55,7 +56,11 @@ def read_rows(path: Path, comments: list[str], complain: Complain) -> Iterator[P
     for number, line in enumerate(text.splitlines(), start=1):
         if len(line) > LONGEST_LINE:
             remedy = f"keep it below {LONGEST_LINE} characters"
-            complain(RowPlace(path.name, number).error("row", f"{len(line)} characters", remedy))
+            complain(
+                RowPlace(path.name, number, folder=path.parent).error(
+                    "row", f"{len(line)} characters", remedy
+                )
+            )
         elif line.startswith(COMMENT):
             comments.append(line.removeprefix(COMMENT).strip())
         elif line.strip():
@@ -79,7 +84,7 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> I
                 remedy = "use each once of: " + ", ".join(ALL_FIELDS)
                 complain(RowPlace(path.name, numbers[0]).error("header", field, remedy))
         for values in cells:
-            place = RowPlace(path.name, numbers[cells.line_num - 1])
+            place = RowPlace(path.name, numbers[cells.line_num - 1], folder=path.parent)
             if len(values) != len(header):
                 remedy = f"give {len(header)} cells"
                 complain(place.error("row", f"{len(values)} cells", remedy))
@@ -93,7 +98,7 @@ def _csv_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> I
 
 def _json_rows(path: Path, lines: list[tuple[int, str]], complain: Complain) -> Iterator[PlacedRow]:
     for number, line in lines:
-        place = RowPlace(path.name, number)
+        place = RowPlace(path.name, number, folder=path.parent)
         shown = line[:LONGEST_SHOWN]
         try:
             row = load_json(line, most_bytes=LONGEST_LINE, deepest=DEEPEST)

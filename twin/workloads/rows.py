@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
+from pathlib import Path
 from typing import Literal
 
-from bus.errors import InputError
 from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
+from twin.traffic import read_traffic, recorded_text
 from twin.workloads.arrival import (
     NodeShape,
     UsageWindow,
@@ -20,6 +21,8 @@ from twin.workloads.arrival import (
     read_windows,
     windows_from_text,
 )
+from twin.workloads.rate_file import read_rate_file
+from twin.workloads.row_place import RowPlace
 
 Cell = object  # CSV gives str, JSON Lines gives its own types; both are read by the same checks
 Row = Mapping[str, Cell]
@@ -40,26 +43,16 @@ ARRIVAL_FIELDS = (
     "namespace",
     "usage_windows",
     "start_nodes",
+    "traffic",
+    "request_cpu_seconds",
+    "request_cv",
+    "request_timeout_seconds",
+    "request_workers",
 )
 ALL_FIELDS = (*SHARED_FIELDS, *NODE_FIELDS, *ARRIVAL_FIELDS)
 LONGEST_NAME = 253
-LONGEST_SHOWN = 80  # of a bad value; a message stays one readable line
+_RATE_FILE = "file "
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-
-
-@dataclass(frozen=True, slots=True)
-class RowPlace:
-    """Where a row stands, for messages."""
-
-    file: str
-    line: int
-    unit: str = "line"  # a parquet file has rows
-
-    def error(self, field: str, value: object, remedy: str) -> InputError:
-        """The error for one bad field of this row."""
-        where = f"{self.file} {self.unit} {self.line}: {field}"
-        shown = str(value).encode("unicode_escape").decode("ascii")[:LONGEST_SHOWN]
-        return InputError(field=where, value=shown, remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +110,10 @@ class RowFields:
         if isinstance(value, bool) or not isfinite(number) or not low <= number <= high:
             raise self.place.error(field, value, wanted)
         return number
+
+    def optional(self, field: str, low: float, high: float) -> float | None:
+        """A finite number within low..high; None without one."""
+        return None if self._absent(field) else self.number(field, low, high)
 
     def whole(self, field: str, low: int, high: int, default: int | None = None) -> int:
         """A whole number within low..high; without default it is required."""
@@ -272,4 +269,28 @@ def _arrival(fields: RowFields) -> WorkloadArrival:
         namespace=fields.name("namespace", "default", longest=MAX_LABEL, dots=""),
         usage_windows=fields.windows(),
         start_nodes=start_nodes,
+        traffic=_traffic(fields),
+        request_cpu_seconds=fields.optional("request_cpu_seconds", 1e-5, 1_000),
+        request_cv=fields.optional("request_cv", 0.1, 4),
+        request_timeout_seconds=fields.optional("request_timeout_seconds", 0.001, 300),
+        request_workers=fields.whole("request_workers", 1, 1_024, 0) or None,
     )
+
+
+def _traffic(fields: RowFields) -> str:
+    """Return the text of a service's traffic, a rate file's rates in it; empty without traffic."""
+    text = fields.text("traffic", "")
+    if not text:
+        return ""
+    if fields.row.get("kind") != "service":
+        raise fields.place.error("traffic", text, "give traffic to services only")
+    if text.startswith(_RATE_FILE):
+        name = text.removeprefix(_RATE_FILE).strip()
+        if fields.place.folder is None or Path(name).name != name:
+            raise fields.place.error("traffic", text, "name a .csv file beside this one")
+        return recorded_text(read_rate_file(fields.place.folder / name))
+    try:
+        read_traffic(text)
+    except ValueError as error:
+        raise fields.place.error("traffic", text, f"{error}, or write file RATES.csv") from error
+    return text

@@ -16,9 +16,11 @@ from bus.errors import InputError
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.workloads.room import Room
 from twin.workloads.row_files import COMMENT, Complain, PlacedRow, read_rows
-from twin.workloads.rows import RowPlace, read_row
+from twin.workloads.row_place import RowPlace
+from twin.workloads.rows import read_row
 
-_OPTIONAL = ("usage_windows", "start_nodes", "cordoned", "annotations")
+_OPTIONAL = ("usage_windows", "start_nodes", "cordoned", "annotations", "traffic", "request_cpu_seconds",
+             "request_cv", "request_timeout_seconds", "request_workers")  # fmt: skip
 """Left out of written rows when they say nothing."""
 
 
