@@ -74,7 +74,7 @@ class CloudRow(_Model):
 
 
 class MachineFile(_Model):
-    """A whole file; without machines the built-in table is meant."""
+    """A whole file; without machines the built-in table is meant, of the providers that groups name."""
 
     machines: tuple[MachineRow, ...] = Field(default=(), strict=False)
     groups: tuple[GroupRow, ...] = Field(default=(), strict=False)
@@ -136,10 +136,15 @@ def _settings(file: MachineFile, lines: _Lines, base: ProvisioningConfig) -> Pro
         file.cloud.never_boots,
         file.cloud.terminate_seconds,
     )
-    for name in (*cloud.refuse, *cloud.never_boots):
-        if name.partition("/")[0] not in known:
-            raise lines.error(("cloud",), name, f"choose from {', '.join(sorted(known))}")
+    for key, named in (("refuse", cloud.refuse), ("never_boots", cloud.never_boots)):
+        for name in named:
+            if name.partition("/")[0] not in known:
+                choices = f"choose from {', '.join(sorted(known))}"
+                raise lines.error(("cloud", key), name, choices)
     machines = tuple(known.values()) if file.machines else base.machines
+    if groups and not machines:  # the table of those providers that the groups name
+        sources = {known[group.machine].source for group in groups.values()}
+        machines = tuple(machine for machine in known.values() if machine.source in sources)
     return replace(base, machines=machines, groups=tuple(groups.values()), cloud=cloud)
 
 

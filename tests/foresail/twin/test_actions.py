@@ -123,3 +123,28 @@ def test_exports_are_never_written_over(
     assert main(["twin", "export", "--from", str(recording), "--output", str(out)]) == 2
     assert "give a new file name" in capsys.readouterr().err
     assert out.read_text(encoding="utf-8") == "mine"
+
+
+def test_machines_are_listed_with_price_power_and_source(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The table says for each machine what it costs, what it draws, from whom and of when; so does a
+    file of one's own, and one that is wrong is refused.
+    """
+    listed = run_json(capsys, "machines")
+    assert len(listed) > 10
+    for machine in listed:
+        assert 0.0 < machine["spot_price_per_hour"] < machine["price_per_hour"]
+        assert 0.0 < machine["idle_watts"] < machine["full_watts"]
+        assert "20" in machine["source"]
+    own = tmp_path / "own.yaml"
+    row = "{name: big, cpu_cores: 9, memory_gib: 5, price_per_hour: 7.5}"
+    own.write_text(f"machines: [{row}]", encoding="utf-8")
+    capsys.readouterr()
+    assert main(["twin", "machines", "--machines", str(own)]) == 0
+    head, line = capsys.readouterr().out.splitlines()
+    assert head.split()[:2] == ["machine", "cores"]
+    assert line.split()[:3] == ["big", "9", "5"]
+    own.write_text("machines: []\ngroups: [{name: g, machine: big, max: 2}]", encoding="utf-8")
+    assert main(["twin", "machines", "--machines", str(own)]) == 2
+    assert "own.yaml line 2: groups[0].machine" in capsys.readouterr().err
