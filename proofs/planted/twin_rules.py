@@ -121,4 +121,18 @@ TWIN_RULES = (
         'if status["disruptionsAllowed"] < 0:',
         f"{CONTROLLERS}test_budget.py::test_an_eviction_is_spent_at_once",
     ),
+    Defect(
+        "a figure near the real program's counts although it is not as documented",
+        "lab/fidelity/compare.py",
+        "return self.twin_as_documented is not False and self.alike is not False",
+        "return self.alike is not False",
+        "tests/lab/fidelity/test_figures.py::test_a_row_holds_when_documented_and_near",
+    ),
+    Defect(
+        "a rented node counts for the whole scenario",
+        "lab/fidelity/metrics.py",
+        "end = end_of_all if one.gone is None else one.gone",
+        "end = end_of_all",
+        "tests/lab/fidelity/test_figures.py::test_node_counts_are_means_of_minutes",
+    ),
 )

@@ -1,0 +1,1 @@
+"""Hold the twin against real Kubernetes programs and documented behaviour, one row per promise."""

@@ -1,0 +1,85 @@
+"""Hold the twin against real Kubernetes programs: make the page, or measure the real programs anew."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from bus.clock import SystemClock
+from bus.errors import InputError
+from lab.fidelity.compare import Comparison, compare
+from lab.fidelity.real.play import play_on_real
+from lab.fidelity.recording import DATA, read_recording
+from lab.fidelity.report import markdown
+from lab.fidelity.scenario import read_scenario, scenario_names
+from lab.fidelity.twin_side import play_in_twin
+
+PAGE = Path("docs/fidelity.md")
+SEED = 7
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code (2: bad input, 1: a promise that does not hold)."""
+    parser = argparse.ArgumentParser(prog="python -m lab.fidelity", description=__doc__)
+    parser.add_argument(
+        "--output", type=Path, default=PAGE, metavar="FILE", help=f"the page ({PAGE})"
+    )
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="scenarios (all); prints, writes no page"
+    )
+    verbs = parser.add_subparsers(dest="verb")
+    real = verbs.add_parser(
+        "measure", help="play scenarios on the real programs and keep what they did"
+    )
+    real.add_argument(
+        "--binaries", type=Path, required=True, metavar="DIR", help="etcd, kube-apiserver, ..."
+    )
+    real.add_argument("--only", nargs="+", metavar="NAME", help="scenarios (all)")
+    real.add_argument("--logs", type=Path, metavar="DIR", help="keep the programs' logs there")
+    options = parser.parse_args(arguments)
+    try:
+        if options.verb == "measure":
+            return _measure(options)
+        return _make_page(options)
+    except (InputError, RuntimeError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+
+
+def comparisons(names: list[str]) -> list[Comparison]:
+    """Play scenarios in the twin and hold them against the committed recordings."""
+    found = []
+    for name in names:
+        scenario = read_scenario(name)
+        file = DATA / f"{name}.json"
+        measured = read_recording(file) if file.is_file() else None
+        found.append(compare(scenario, play_in_twin(scenario, SEED), measured))
+    return found
+
+
+def _make_page(options: argparse.Namespace) -> int:
+    found = comparisons(options.only or scenario_names())
+    text = markdown(found)
+    if options.only:
+        print(text)
+    else:
+        options.output.write_text(text, encoding="utf-8")
+        print(options.output)
+    return 0 if all(row.holds for one in found for row in one.rows) else 1
+
+
+def _measure(options: argparse.Namespace) -> int:
+    for name in options.only or scenario_names():
+        scenario = read_scenario(name)
+        played = play_on_real(scenario, options.binaries, SystemClock(), options.logs)
+        recording = asyncio.run(played)
+        DATA.mkdir(exist_ok=True)
+        (DATA / f"{name}.json").write_text(recording.text(), encoding="utf-8")
+        print(DATA.name, name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
