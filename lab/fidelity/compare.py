@@ -52,12 +52,11 @@ def _promises_of_every(scenario: Scenario) -> list[Promise]:
     """Return what is promised of every scenario with a provisioner: the issue's own bar."""
     if scenario.kind == "control-plane":
         return []
-    cause = str(scenario.settings.get("node_count_cause", ""))
     return [Promise(
         text="minutes in which the twin's mean node count is within 1 of the real one",
         metric="node_counts",
         source="issue 13, bar 2: within 1 in 95 % of minutes",
-        cause=cause,
+        cause=scenario.node_count_cause,
     )]  # fmt: skip
 
 

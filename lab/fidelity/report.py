@@ -41,6 +41,7 @@ rows {holding} hold and {len(failing)} fail, {len(unexplained)} of them without 
 (`lab/fidelity/real/node_keeper.py`, the same for every program) renews leases, reports pods as Running 1.7 s after
 their binding and ends them 1 s after their deletion. *Twin* is this checkout, played in virtual time with the same
 fixed times whenever this page is made. Both were looked at every 0.5 s, so every time is known to about a second.
+Loops that look every 10 or 15 s begin at any moment of that period, so times that wait for it differ by up to one.
 
 A row holds when the twin's figure is as documented, and as the real program's: equal, or as near as its tolerance (±).
 Paths that begin with `pkg/` are of kubernetes/kubernetes, "website" is kubernetes/website below `content/en/docs/`.

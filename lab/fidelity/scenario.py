@@ -55,6 +55,8 @@ class Scenario:
     """NodePools of Karpenter: name, requirements, template, spec."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the provisioner, by the twin's names (`twin.config.provisioning`)."""
+    node_count_cause: str = ""
+    """Why the numbers of nodes differ too much, where they do."""
 
 
 def rented_machines(scenario: Scenario) -> list[MachineType]:
@@ -90,6 +92,7 @@ def read_scenario(name: str) -> Scenario:
             groups=tuple(document.get("group", ())),
             pools=tuple(document.get("pool", ())),
             settings=document.get("settings", {}),
+            node_count_cause=document.get("node_count_cause", ""),
         )
     except (KeyError, TypeError) as error:
         raise InputError("scenario", name, f"complete the file: {error}") from error
