@@ -23,8 +23,8 @@ from deploy.locked import LOCK, read_lock
 CLEAN, VULNERABLE, NOT_ASKED = 0, 1, 3
 SECONDS = 600.0
 LAST_CHARACTERS = 200
-CONTROL = "jinja2"
-CONTROL_ENTRY = f"{CONTROL}==2.4.1 --hash=sha256:{'0' * 64}\n"
+CONTROL = "django"
+CONTROL_ENTRY = f"{CONTROL}==1.8 --hash=sha256:{'0' * 64}\n"
 """Never installed: a release with advisories of its own, which a service worth asking knows."""
 
 

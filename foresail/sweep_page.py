@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
-from foresail.html_page import page_text
+from foresail.html_page import render
 from lab.rerun.what_if import OPEN_LOOP
-from projections.figures import cell, number
+from projections.figures import cell
 
 Row = Mapping[str, Any]
 WIDTH, HEIGHT = 900, 420
@@ -33,80 +32,84 @@ class SweepResult:
     """Names of the figures of a row that are shown."""
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A point of the picture, in pixels."""
+
+    x: float
+    y: float
+    text: str
+    on_front: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Two figures of every point; `templates/sweep.html` draws it."""
+
+    across: str
+    up: str
+    ticks_x: Sequence[tuple[float, float]]
+    """Pixel and value."""
+    ticks_y: Sequence[tuple[float, float]]
+    points: Sequence[Point]
+    front: Sequence[Point]
+    """Those of the Pareto front, from left to right."""
+    recorded: Point
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = RIGHT
+    top: int = TOP
+    bottom: int = BOTTOM
+
+
 def sweep_page(result: SweepResult) -> str:
     """Return the page's text."""
-    names = ", ".join(result.rows[0]["point"])
+    names = list(result.rows[0]["point"])
     about = (
         f"{result.file}, {len(result.rows)} points, {len(result.front)} on the Pareto front of "
         f"{' and '.join(result.goals)}: no other point is better in both."
     )
-    parts = [
-        f"<p class=loop>{escape(OPEN_LOOP)}</p>",
-        f"<p>{escape(about)}</p>",
-        _picture(result) if result.usable else "",
-        f"<div class=wide>{_table(result)}</div>",
-    ]
-    rows = {"rows": result.rows, "front": [row["point"] for row in result.front]}
-    return page_text(f"Sweep: {names}", parts, rows)
+    return render(
+        "sweep.html",
+        title=f"Sweep: {', '.join(names)}",
+        loop_note=OPEN_LOOP,
+        about=about,
+        picture=_picture(result) if result.usable else None,
+        names=names,
+        figures=list(result.figures),
+        baseline=result.usable[0]["baseline"] if result.usable else None,
+        rows=result.rows,
+        front=result.front,
+        result={"rows": result.rows, "front": [row["point"] for row in result.front]},
+    )
 
 
-def _picture(result: SweepResult) -> str:
+def _picture(result: SweepResult) -> Picture:
     across, up = result.goals
     baseline = result.usable[0]["baseline"]
     axis_x = Axis.over([row[across] for row in (*result.usable, baseline)], LEFT, RIGHT)
     axis_y = Axis.over([row[up] for row in (*result.usable, baseline)], BOTTOM, TOP)
-    front = sorted(result.front, key=lambda row: (row[across], row[up]))
-    line = " ".join(f"{axis_x.at(row[across])},{axis_y.at(row[up])}" for row in front)
-    points = "".join(
-        f'<circle cx="{axis_x.at(row[across])}" cy="{axis_y.at(row[up])}" r="{6 if row in front else 4}" '
-        f'style="fill:var(--{"front" if row in front else "soft"})"><title>{escape(_point(row))}</title></circle>'
-        for row in result.usable
-    )
-    x, y = axis_x.at(baseline[across]), axis_y.at(baseline[up])
-    recorded = (
-        f'<path d="M{x - 8} {y}H{x + 8}M{x} {y - 8}V{y + 8}" style="stroke:var(--vanished);stroke-width:3">'
-        "<title>recorded</title></path>"
-    )
-    ticks = [
-        f'<line class="rule" x1="{axis_x.at(value)}" x2="{axis_x.at(value)}" y1="{TOP}" y2="{BOTTOM}"/>'
-        f'<text class="soft" x="{axis_x.at(value)}" y="{BOTTOM + 18}" text-anchor="middle">{number(value)}</text>'
-        for value in axis_x.ticks()
-    ] + [
-        f'<line class="rule" x1="{LEFT}" x2="{RIGHT}" y1="{axis_y.at(value)}" y2="{axis_y.at(value)}"/>'
-        f'<text class="soft" x="{LEFT - 8}" y="{axis_y.at(value) + 4}" text-anchor="end">{number(value)}</text>'
-        for value in axis_y.ticks()
-    ]
-    return (
-        f'<figure><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(up)} by {escape(across)}">'
-        f'{"".join(ticks)}<polyline points="{line}" style="fill:none;stroke:var(--front);stroke-width:2"/>'
-        f'{points}{recorded}<text x="{RIGHT}" y="{BOTTOM + 40}" text-anchor="end">{escape(across)}</text>'
-        f'<text x="{LEFT}" y="{TOP - 6}" text-anchor="middle">{escape(up)}</text></svg>'
-        "<figcaption>Blue: the Pareto front. Grey: the other points. Red cross: what was recorded. Point at one "
-        "to read its values.</figcaption></figure>"
+
+    def place(row: Row, text: str) -> Point:
+        return Point(axis_x.at(row[across]), axis_y.at(row[up]), text, row in result.front)
+
+    points = [place(row, _point(row)) for row in result.usable]
+    return Picture(
+        across=across,
+        up=up,
+        ticks_x=[(axis_x.at(value), value) for value in axis_x.ticks()],
+        ticks_y=[(axis_y.at(value), value) for value in axis_y.ticks()],
+        points=points,
+        front=sorted(
+            (point for point in points if point.on_front), key=lambda point: (point.x, -point.y)
+        ),
+        recorded=place(baseline, "recorded"),
     )
 
 
 def _point(row: Row) -> str:
     return ", ".join(f"{name} = {cell(value)}" for name, value in row["point"].items())
-
-
-def _table(result: SweepResult) -> str:
-    names = list(result.rows[0]["point"])
-    heads = "".join(f"<th class=n>{escape(name)}" for name in (*names, *result.figures))
-    body = []
-    if result.usable:
-        baseline = result.usable[0]["baseline"]
-        figures = "".join(f"<td class=n>{number(baseline[name])}" for name in result.figures)
-        body.append(f"<tr><td colspan={len(names)}>recorded{figures}")
-    for row in result.rows:
-        values = "".join(f"<td class=n>{escape(cell(value))}" for value in row["point"].values())
-        if "refused" in row:
-            why = "refused: these values do not go together"
-            body.append(f"<tr>{values}<td colspan={len(result.figures)}>{why}")
-            continue
-        figures = "".join(f"<td class=n>{number(row[name])}" for name in result.figures)
-        body.append(f"<tr{' class=front' if row in result.front else ''}>{values}{figures}")
-    return f"<table><tr>{heads}{''.join(body)}</table>"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from foresail.timeline.terminal import duration_text, lag, window_of
 from projections import figures
@@ -15,10 +14,10 @@ from projections.times import clock
 
 WIDTH, LEFT, RIGHT = 1160, 120, 1140
 CURVE_HEIGHT, LANE_HEIGHT, TOP = 64, 30, 34
-COLOURS = ("var(--autoscaler)", "var(--prediction)", "var(--damage)")
+COLOURS = ("autoscaler", "prediction", "damage")
+"""Of the curves, in turn; names of the layout's colours."""
 TICKS = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400)
 MOST_TICKS = 9
-DAMAGE = "damage"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,136 +34,202 @@ class Frame:
         return round(LEFT + share * (RIGHT - LEFT), 1)
 
 
-def drawing(incident: Incident) -> str:
-    """Return the picture as SVG."""
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A time below the lanes."""
+
+    x: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CurveShape:
+    """One signal over time."""
+
+    name: str
+    peak: str
+    """Its highest value, with its unit."""
+    colour: str
+    line: str
+    """Its points, as SVG has them."""
+    first_x: float
+    last_x: float
+    base: int
+    name_y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """How long something was damaged or waited."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    strong: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaneLine:
+    """Where a lane's marks stand."""
+
+    name: str
+    middle: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A step of the chain, in its lane."""
+
+    x: float
+    last_x: float
+    y: int
+    colour: str
+    hollow: bool
+    text: str
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """How far ahead of the damage the prediction was."""
+
+    alarm_x: float
+    middle_x: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What `templates/timeline.html` draws, in pixels of its own."""
+
+    bottom: int
+    begin_seconds: float
+    end_seconds: float
+    curves_json: str
+    """The curves' values, for the page's script."""
+    ticks: Sequence[Tick]
+    curves: Sequence[CurveShape]
+    damage_y: int
+    bars: Sequence[Bar]
+    lanes: Sequence[LaneLine]
+    marks: Sequence[Mark]
+    begin_x: float | None
+    """Where it began; `None` if that is where the damage began."""
+    damage_x: float
+    lead: Lead | None
+    width: int = WIDTH
+    left: int = LEFT
+    right: int = RIGHT
+    top: int = TOP
+
+
+def drawing(incident: Incident) -> Drawing:
+    """Return the picture."""
     begin, end = window_of(incident)
     margin = 0.03 * max(30.0, end - begin)
     frame = Frame(begin - margin, end + margin)
     lanes = [lane for lane in Lane if any(step.lane is lane for step in incident.steps)]
     lanes_top = TOP + CURVE_HEIGHT * len(incident.curves)
-    bottom = lanes_top + LANE_HEIGHT * (len(lanes) + 1)
-    height = bottom + 34
-    parts = [
-        *_ticks(frame, bottom),
-        *_curves(incident, frame),
-        *_damage(incident, frame, lanes_top),
-        *_lanes(incident, frame, lanes, lanes_top + LANE_HEIGHT),
-        *_lines(incident, frame, bottom),
-        f'<line id="cross" y1="{TOP - 10}" y2="{bottom}" x1="0" x2="0"/>',
-        f'<text id="cross-text" y="{TOP - 14}"></text>',
-    ]
+    middles = {
+        lane: lanes_top + LANE_HEIGHT * (row + 1) + LANE_HEIGHT // 2
+        for row, lane in enumerate(lanes)
+    }
     curves = [
         {"name": curve.name, "times": curve.times_seconds, "values": curve.values}
         for curve in incident.curves
     ]
-    data = escape(json.dumps(curves, separators=(",", ":")), quote=True)
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="group" aria-label="timeline" data-curves="{data}" '
-        f'data-left="{LEFT}" data-right="{RIGHT}" data-from="{frame.begin_seconds}" '
-        f'data-until="{frame.end_seconds}">\n' + "\n".join(parts) + "\n</svg>"
+    early = incident.begin_seconds < incident.damage_seconds
+    return Drawing(
+        bottom=lanes_top + LANE_HEIGHT * (len(lanes) + 1),
+        begin_seconds=frame.begin_seconds,
+        end_seconds=frame.end_seconds,
+        curves_json=json.dumps(curves, separators=(",", ":")),
+        ticks=list(_ticks(frame)),
+        curves=list(_curves(incident, frame)),
+        damage_y=lanes_top + 20,
+        bars=list(_bars(incident, frame, lanes_top)),
+        lanes=[LaneLine(str(lane), middle) for lane, middle in middles.items()],
+        marks=[_mark(step, frame, middles[step.lane]) for step in incident.steps],
+        begin_x=frame.x(incident.begin_seconds) if early else None,
+        damage_x=frame.x(incident.damage_seconds),
+        lead=_lead(incident, frame),
     )
 
 
-def _ticks(frame: Frame, bottom: int) -> Iterator[str]:
+def _ticks(frame: Frame) -> Iterator[Tick]:
     span = frame.end_seconds - frame.begin_seconds
     step = next((tick for tick in TICKS if span / tick <= MOST_TICKS), TICKS[-1])
     at = -(-frame.begin_seconds // step) * step
     while at <= frame.end_seconds:
-        x = frame.x(at)
-        yield f'<line class="grid" x1="{x}" x2="{x}" y1="{TOP}" y2="{bottom}"/>'
-        yield f'<text x="{x}" y="{bottom + 18}" text-anchor="middle">{clock(at)}</text>'
+        yield Tick(frame.x(at), clock(at))
         at += step
 
 
-def _curves(incident: Incident, frame: Frame) -> Iterator[str]:
+def _curves(incident: Incident, frame: Frame) -> Iterator[CurveShape]:
     for number, curve in enumerate(incident.curves):
         top = TOP + CURVE_HEIGHT * number
-        colour = COLOURS[number % len(COLOURS)]
-        yield from _curve(curve, frame, top, colour)
+        base = top + CURVE_HEIGHT - 8
+        peak = max(*curve.values, 1e-9)
+        points = _curve_points(curve, frame, base, peak)
+        if len(points) < 2:
+            continue
+        yield CurveShape(
+            name=curve.name,
+            peak=f"{figures.number(peak)} {curve.unit}",
+            colour=COLOURS[number % len(COLOURS)],
+            line=" ".join(f"{x},{y}" for x, y in points),
+            first_x=points[0][0],
+            last_x=points[-1][0],
+            base=base,
+            name_y=top + 12,
+        )
 
 
-def _curve(curve: Curve, frame: Frame, top: int, colour: str) -> Iterator[str]:
-    height, peak = CURVE_HEIGHT - 18, max(*curve.values, 1e-9)
-    base = top + CURVE_HEIGHT - 8
-    points = [
+def _curve_points(curve: Curve, frame: Frame, base: int, peak: float) -> list[tuple[float, float]]:
+    height = CURVE_HEIGHT - 18
+    return [
         (frame.x(at), round(base - value / peak * height, 1))
         for at, value in zip(curve.times_seconds, curve.values, strict=True)
         if frame.begin_seconds <= at <= frame.end_seconds
     ]
-    if len(points) < 2:
-        return
-    line = " ".join(f"{x},{y}" for x, y in points)
-    first, last = points[0][0], points[-1][0]
-    yield f'<line class="rule" x1="{LEFT}" x2="{RIGHT}" y1="{base}" y2="{base}"/>'
-    yield f'<polygon class="area" points="{first},{base} {line} {last},{base}" style="fill:{colour}"/>'
-    yield f'<polyline class="curve" points="{line}" style="stroke:{colour}"/>'
-    name, what = escape(curve.name), escape(f"{figures.number(peak)} {curve.unit}")
-    yield f'<text class="name" x="{LEFT + 4}" y="{top + 12}">{name} <tspan opacity=".7">to {what}</tspan></text>'
 
 
-def _damage(incident: Incident, frame: Frame, top: int) -> Iterator[str]:
-    yield f'<text class="name" x="{LEFT - 10}" y="{top + 20}" text-anchor="end">{DAMAGE}</text>'
-    most = len(incident.spans)
-    height = max(1.5, min(8.0, (LANE_HEIGHT - 6) / max(1, most)))
+def _bars(incident: Incident, frame: Frame, top: int) -> Iterator[Bar]:
+    height = max(1.5, min(8.0, (LANE_HEIGHT - 6) / max(1, len(incident.spans))))
     for number, span in enumerate(incident.spans):
         x = frame.x(span.begin_seconds)
         until = frame.end_seconds if span.end_seconds is None else span.end_seconds
-        width = max(2.0, round(frame.x(until) - x, 1))
-        y = round(top + 3 + (number * height) % (LANE_HEIGHT - 6), 1)
-        strong = span.kind is not DamageKind.WAITING
-        style = ' style="fill:var(--damage);opacity:.55"' if strong else ""
-        label = escape(
-            f"{span.kind} {span.subject} {span.pending_class} {duration_text(until - span.begin_seconds)}"
-        )
-        yield (
-            f'<rect class="wait" x="{x}" y="{y}" width="{width}" height="{round(height - 0.4, 1)}"{style}>'
-            f"<title>{label}</title></rect>"
+        how_long = duration_text(until - span.begin_seconds)
+        yield Bar(
+            x=x,
+            y=round(top + 3 + (number * height) % (LANE_HEIGHT - 6), 1),
+            width=max(2.0, round(frame.x(until) - x, 1)),
+            height=round(height - 0.4, 1),
+            strong=span.kind is not DamageKind.WAITING,
+            text=f"{span.kind} {span.subject} {span.pending_class} {how_long}",
         )
 
 
-def _lanes(incident: Incident, frame: Frame, lanes: list[Lane], top: int) -> Iterator[str]:
-    for row, lane in enumerate(lanes):
-        middle = top + LANE_HEIGHT * row + LANE_HEIGHT // 2
-        yield f'<text class="name" x="{LEFT - 10}" y="{middle + 4}" text-anchor="end">{lane}</text>'
-        yield f'<line class="rule" x1="{LEFT}" x2="{RIGHT}" y1="{middle}" y2="{middle}"/>'
-    for number, step in enumerate(incident.steps):
-        yield _mark(
-            number, step, frame, top + LANE_HEIGHT * lanes.index(step.lane) + LANE_HEIGHT // 2
-        )
-
-
-def _mark(number: int, step: Step, frame: Frame, middle: int) -> str:
-    colour = "var(--damage)" if step.damage else f"var(--{step.lane})"
-    first, last = frame.x(step.time_seconds), frame.x(step.until_seconds)
-    label = escape(
-        f"{clock(step.time_seconds)} {lag(step.since_begin_seconds)} {step.lane}: {step.text}"
-    )
-    place = f'y1="{middle}" y2="{middle}" style="stroke:{colour};stroke-width:4;opacity:.45"'
-    line = f'<line x1="{first}" x2="{last}" {place}/>' if last > first else ""
-    fill = "var(--card)" if step.kind == REFUSED else colour
-    width = round(max(18.0, last - first + 18), 1)
-    return (
-        f'<g class="mark" tabindex="0" role="img" aria-label="{label}" data-step="{number}" '
-        f'data-seq="{step.seq}">{line}'
-        f'<circle class="dot" cx="{first}" cy="{middle}" r="6" '
-        f'style="fill:{fill};stroke:{colour};stroke-width:1.5"/>'
-        f'<rect class="hit" x="{first - 9}" y="{middle - 13}" width="{width}" height="26"/></g>'
+def _mark(step: Step, frame: Frame, middle: int) -> Mark:
+    when = f"{clock(step.time_seconds)} {lag(step.since_begin_seconds)}"
+    return Mark(
+        x=frame.x(step.time_seconds),
+        last_x=frame.x(step.until_seconds),
+        y=middle,
+        colour="damage" if step.damage else str(step.lane),
+        hollow=step.kind == REFUSED,
+        text=f"{when} {step.lane}: {step.text}",
+        seq=step.seq,
     )
 
 
-def _lines(incident: Incident, frame: Frame, bottom: int) -> Iterator[str]:
-    begin, damage = frame.x(incident.begin_seconds), frame.x(incident.damage_seconds)
-    if incident.begin_seconds < incident.damage_seconds:
-        yield f'<line class="begin" x1="{begin}" x2="{begin}" y1="{TOP}" y2="{bottom}"/>'
-    yield f'<line class="first" x1="{damage}" x2="{damage}" y1="{TOP}" y2="{bottom}"/>'
+def _lead(incident: Incident, frame: Frame) -> Lead | None:
     ahead = incident.lead_seconds
     active = next((alarm for alarm in incident.alarms if not alarm.shadow), None)
-    if active is not None and ahead:
-        alarm = frame.x(active.time_seconds)
-        middle = round((alarm + damage) / 2, 1)
-        word = "ahead" if ahead > 0 else "late"
-        yield f'<line class="lead" x1="{alarm}" x2="{damage}" y1="{TOP - 4}" y2="{TOP - 4}"/>'
-        yield (
-            f'<text class="lead-text" x="{middle}" y="{TOP - 10}" text-anchor="middle">'
-            f"{duration_text(ahead)} {word}</text>"
-        )
+    if active is None or not ahead:
+        return None
+    alarm, damage = frame.x(active.time_seconds), frame.x(incident.damage_seconds)
+    word = "ahead" if ahead > 0 else "late"
+    return Lead(alarm, round((alarm + damage) / 2, 1), f"{duration_text(ahead)} {word}")

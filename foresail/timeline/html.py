@@ -4,10 +4,9 @@ scripts.
 
 from __future__ import annotations
 
-from html import escape
-from importlib.resources import files
-from string import Template
+from dataclasses import dataclass
 
+from foresail.html_page import render
 from foresail.timeline.drawing import drawing
 from foresail.timeline.terminal import TITLES, duration_text, end_of, lag, lag_words, lead, places
 from projections.incidents.executions import EXECUTED
@@ -15,23 +14,28 @@ from projections.incidents.incident import Incident, Lane, Step
 from projections.times import clock, cluster_clock
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the chain."""
+
+    cells: tuple[str, ...]
+    damage: bool
+
+
 def page_of(incident: Incident) -> str:
     """Return the page."""
-    template = files("foresail.timeline").joinpath("page.html").read_text(encoding="utf-8")
     title = f"incident {incident.number}: {TITLES[incident.kind]}"
     state = "over" if incident.end_seconds is not None else "still going on"
-    when = f"{clock(incident.begin_seconds)} to {cluster_clock(end_of(incident))}, {state}"
-    return Template(template).substitute(
-        title=escape(title),
-        heading=escape(title[0].upper() + title[1:]),
-        when=escape(when),
-        where=escape(places(incident)),
-        cards="".join(_card(name, value) for value, name in _figures(incident)),
+    return render(
+        "timeline.html",
+        title=title,
+        heading=title[0].upper() + title[1:],
+        when=f"{clock(incident.begin_seconds)} to {cluster_clock(end_of(incident))}, {state}",
+        where=places(incident),
+        cards=_figures(incident),
         drawing=drawing(incident),
-        rows="".join(_row(number, step) for number, step in enumerate(incident.steps)),
-        notes=escape(
-            f"Prediction: {lead(incident)}. Times are the cluster's, lags count from the beginning."
-        ),
+        rows=[_row(step) for step in incident.steps],
+        notes=f"Prediction: {lead(incident)}. Times are the cluster's, lags count from the beginning.",
     )
 
 
@@ -60,17 +64,11 @@ def _figures(incident: Incident) -> list[tuple[str, str]]:
     return figures
 
 
-def _card(name: str, value: str) -> str:
-    return f'<div class="card"><b>{escape(value)}</b><span>{escape(name)}</span></div>'
-
-
-def _row(number: int, step: Step) -> str:
-    style = ' class="damage"' if step.damage else ""
+def _row(step: Step) -> Row:
     cells = (
         clock(step.time_seconds),
         lag(step.since_begin_seconds),
-        step.lane,
+        str(step.lane),
         step.text + lag_words(step),
     )
-    shown = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-    return f'<tr id="row-{number}"{style}>{shown}</tr>\n'
+    return Row(cells, step.damage)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from jinja2 import UndefinedError
 
 from foresail.__main__ import main
 from foresail.decision_strip import decision_strip
+from foresail.html_page import render
 from foresail.sweep import _tells_something
 from foresail.sweep_page import Axis
 from lab.rerun.what_if import DecisionChange
@@ -50,6 +54,7 @@ def test_a_page_has_its_picture_and_its_numbers(
     assert "<svg" in text
     assert "<title>" in text.partition("<svg")[2]
     assert not re.findall(r"(?:src|href)=", text)
+    assert "default-src 'none'" in text
     result = re.search(r'<script type="application/json" id="result">(.*)</script>', text)
     assert result is not None
     assert json.loads(result[1])
@@ -75,7 +80,8 @@ def change(cycle: int, kind: str) -> DecisionChange:
 
 def test_a_strip_has_a_mark_for_each_cycle_in_the_lane_of_its_kind() -> None:
     """Left to right by cycle, with both decisions in its text; no lane for what did not happen."""
-    picture = decision_strip([change(5, "changed"), change(90, "vanished")], 1, 100)
+    strip = decision_strip([change(5, "changed"), change(90, "vanished")], 1, 100)
+    picture = render("decision_strip.html", strip=strip)
     places = [float(x) for x in re.findall(r'<rect x="([0-9.]+)"', picture)]
     assert len(places) == 2
     first, second = re.findall(r'<rect x="[0-9.]+" y="([0-9]+)"', picture)
@@ -84,7 +90,25 @@ def test_a_strip_has_a_mark_for_each_cycle_in_the_lane_of_its_kind() -> None:
     assert "1 changed" in picture
     assert "appeared" not in picture
     assert "cycle 5, changed: &lt;a&gt; / b" in picture
-    assert decision_strip([], 1, 100) == ""
+    assert decision_strip([], 1, 100) is None
+
+
+def test_a_template_that_is_given_too_little_is_an_error() -> None:
+    """A misspelt name must not become a hole in a page."""
+    with pytest.raises(UndefinedError, match="strip"):
+        render("decision_strip.html")
+
+
+@pytest.mark.slow
+def test_no_verb_waits_for_templates() -> None:
+    """Importing every verb does not import jinja2: only writing a page does."""
+    program = (
+        "import sys; from foresail.verbs import verb_module, verbs\n"
+        "for verb in verbs(): verb_module(verb)\n"
+        "assert 'foresail.html_page' in sys.modules\n"
+        "sys.exit('jinja2' in sys.modules or 'markupsafe' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_the_terminal_plots_only_what_is_more_than_a_line() -> None:
