@@ -105,7 +105,7 @@ class Engine:
         self.serving = self.contention.serving = Serving(world, self.usage)
         self.request_metrics = RequestMetrics(self.serving, world.config.scrape_seconds)
         self.usage.on_start, self.usage.on_stop = self.serving.pod_started, self.serving.pod_stops
-        self.resizer = Resizer(world, self.usage)
+        self.resizer = Resizer(world, self.usage, kubelet)
         self.scheduler = Scheduler(world, self.nodes)
 
     def _build_controllers(self) -> None:

@@ -14,7 +14,7 @@ from twin.needs import BASIC_RESOURCES, GPU, read_needs
 from twin.quantity import millicores, parse_quantity, whole
 from twin.records import NodeRecord, Object, ObjectRecord, PodRecord, PodShape, Record, Resize
 
-__all__ = ["DEFAULT_PODS_PER_NODE", "GPU", "apply", "new_record", "pod_shape"]
+__all__ = ["DEFAULT_PODS_PER_NODE", "GPU", "apply", "new_record", "pod_shape", "resources_of"]
 
 DEFAULT_PODS_PER_NODE = 110
 _PAIRS_KEPT = 4_096
@@ -42,7 +42,9 @@ def apply(record: Record, obj: Object, subresource: str | None) -> None:
     if isinstance(record, ObjectRecord):
         _apply_object(record, obj, subresource)
     elif subresource is None and isinstance(record, PodRecord):
-        record.shape = pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"})
+        shape = pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"})
+        record.generation += shape is not record.shape
+        record.shape = shape
     elif subresource == "resize" and isinstance(record, PodRecord):
         _resize(record, pod_shape({k: v for k, v in obj["spec"].items() if k != "nodeName"}))
     elif subresource is None and isinstance(record, NodeRecord):
@@ -59,13 +61,22 @@ def _resize(pod: PodRecord, shape: PodShape) -> None:
     """Request other amounts; a pod that no kubelet has seen gets them at once."""
     if shape is pod.shape:
         return
-    allocated, pod.shape = pod.allocated, shape
-    same = _resources(allocated) == _resources(shape)
-    waits = bool(pod.node_name) and not same
-    pod.resize = Resize(allocated, "", "", "", 0.0) if waits else None
+    allocated, actual, before = pod.allocated, pod.actual, pod.resize
+    pod.usage_shape = pod.usage_shape or pod.shape
+    pod.shape = shape
+    pod.generation += 1
+    waits = resources_of(allocated) != resources_of(shape)
+    runs_otherwise = resources_of(actual) != resources_of(shape)
+    if not pod.node_name or pod.terminal or not (waits or runs_otherwise):
+        pod.resize = None
+        return
+    pending = before.pending if before is not None and waits else None
+    in_progress = before.in_progress if before is not None else None
+    pod.resize = Resize(allocated if waits else shape, actual, pending, in_progress)
 
 
-def _resources(shape: PodShape) -> list[Object]:
+def resources_of(shape: PodShape) -> list[Object]:
+    """Return `resources` of each container."""
     return [container.get("resources") or {} for container in shape.spec["containers"]]
 
 
@@ -125,6 +136,8 @@ def _new_pod(obj: Object) -> PodRecord:
     pod.node_name = intern(spec.pop("nodeName", ""))
     pod.nominated_node = ""
     pod.shape = pod_shape(spec)
+    pod.generation = 1
+    pod.usage_shape = None
     pod.generate_name = intern(obj["metadata"].get("generateName", ""))
     pod.scheduled_at = None
     pod.unschedulable = ""

@@ -153,6 +153,9 @@ _WARNINGS = frozenset(
         "InsufficientCapacityError",
         "FailedDraining",
         "NoCompatibleInstanceTypes",
+        "ResizeDeferred",
+        "ResizeInfeasible",
+        "ResizeError",
     }
 )
 _REPEATING = ("FailedScheduling", "BackOff", "OOMKilling", "Scheduled", "Started", "Killing",

@@ -7,8 +7,8 @@ together and what any init container requests, plus overhead
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,25 @@ class PodNeeds:
     may_preempt: bool = True
     relational: bool = field(default=False)
     """True when whether a node will do depends on which pods are where, beyond free amounts."""
+
+
+def largest_needs(choices: Sequence[PodNeeds]) -> PodNeeds:
+    """Return the first of equally shaped needs that asks for at least as much CPU and memory as each
+    other, or, where none does, the first with the largest of each.
+    """
+    most = np.maximum.reduce([needs.amounts for needs in choices])
+    for needs in choices:
+        if np.array_equal(needs.amounts, most):
+            return needs
+    scored = max(needs.scored[0] for needs in choices), max(needs.scored[1] for needs in choices)
+    return replace(
+        choices[0],
+        amounts=most,
+        asked=tuple((row, int(amount)) for row, amount in enumerate(most) if amount),
+        scored=scored,
+        amounts_column=most[:2].reshape(2, 1),
+        scored_column=np.array(scored, np.int64).reshape(2, 1),
+    )
 
 
 def read_needs(spec: Spec) -> PodNeeds:

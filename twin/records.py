@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
-from twin.needs import PodNeeds
+from twin.needs import PodNeeds, largest_needs
 from twin.part import keepable
 
 Object = dict[str, Any]
@@ -129,14 +129,29 @@ class Ended:
 
 @keepable
 @dataclass(slots=True, frozen=True)
+class ResizeCondition:
+    """PodResizePending or PodResizeInProgress while it is True."""
+
+    reason: str  # pending: Deferred or Infeasible; in progress: Error or empty
+    message: str
+    since: float
+    generation: int  # of the pod's spec that it is about
+
+
+@keepable
+@dataclass(slots=True, frozen=True)
 class Resize:
     """A change of a bound pod's amounts that its kubelet has not carried out yet."""
 
     allocated: PodShape  # what the kubelet has set aside for it
-    condition: str  # PodResizePending, PodResizeInProgress, or empty: not seen by the kubelet yet
-    reason: str  # Deferred or Infeasible
-    message: str
-    since: float
+    actual: PodShape  # what its running container has
+    pending: ResizeCondition | None = None
+    in_progress: ResizeCondition | None = None
+
+    @property
+    def noticed(self) -> bool:
+        """True when the kubelet has said something about it."""
+        return self.pending is not None or self.in_progress is not None
 
 
 class PodRecord(Record):
@@ -150,6 +165,7 @@ class PodRecord(Record):
         "disruption",
         "ended",
         "generate_name",
+        "generation",
         "host_ip",
         "message",
         "node_name",
@@ -165,8 +181,11 @@ class PodRecord(Record):
         "shape",
         "started_at",
         "unschedulable",
+        "usage_shape",
     )
     shape: PodShape
+    generation: int  # of its spec
+    usage_shape: PodShape | None  # whose requests its usage ratios are of, once it was resized
     generate_name: str
     node_name: str
     nominated_node: str  # where room is being made for it by preemption
@@ -195,16 +214,23 @@ class PodRecord(Record):
         return self.shape if self.resize is None else self.resize.allocated
 
     @property
-    def reserved(self) -> PodShape:
-        """Return the shape that the scheduler counts: the larger of what is requested and allocated,
-        but for a resize that can never be (kubernetes/kubernetes pkg/scheduler/framework/types.go).
+    def actual(self) -> PodShape:
+        """Return the shape whose amounts its container runs with."""
+        return self.shape if self.resize is None else self.resize.actual
+
+    @property
+    def reserved_needs(self) -> PodNeeds:
+        """Return what the scheduler counts: of each resource the largest of what is requested,
+        allocated and in force; a request that can never be does not count (kubernetes/kubernetes
+        staging/src/k8s.io/component-helpers/resource/helpers.go determineContainerReqs).
         """
-        if self.resize is None or self.resize.reason == "Infeasible":
-            return self.allocated
-        requested, allocated = self.shape, self.resize.allocated
-        less_cpu = requested.cpu_request_millicores < allocated.cpu_request_millicores
-        less_memory = requested.memory_request_bytes < allocated.memory_request_bytes
-        return allocated if less_cpu and less_memory else requested
+        resize = self.resize
+        if resize is None:
+            return self.shape.needs
+        needs = [resize.allocated.needs, resize.actual.needs]
+        if resize.pending is None or resize.pending.reason != "Infeasible":
+            needs.insert(0, self.shape.needs)
+        return largest_needs(needs)
 
     @property
     def terminal(self) -> bool:

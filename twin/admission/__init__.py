@@ -47,7 +47,7 @@ def admit_change(kind: Kind, old: Object, new: Object, subresource: str | None) 
     elif subresource == "resize":
         pods.keep_resolved(old["spec"], new.setdefault("spec", {}))
         pods.admit(new["spec"], findings, "spec")
-        resizing.check_resize(old["spec"], new["spec"], findings)
+        resizing.check_resize(old, new, findings)
     findings.raise_if_any(kind, old["metadata"]["name"])
 
 

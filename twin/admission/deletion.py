@@ -45,6 +45,7 @@ def mark_deleted(
     if record.deletion_at is None or now + grace < record.deletion_at:
         record.deletion_at = now + grace
         record.deletion_grace_seconds = grace
+        record.generation += 1
     return False
 
 

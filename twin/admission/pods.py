@@ -6,6 +6,7 @@ import copy
 
 from twin.admission.findings import Findings
 from twin.admission.placement import admit_placement
+from twin.admission.resizing import check_resize_policy
 from twin.quantity import parse_quantity
 from twin.records import Object
 
@@ -49,6 +50,9 @@ def admit_template(spec: Object, findings: Findings, path: str) -> None:
     names: list[str] = []
     for index, container in enumerate(containers):
         _admit_container(container, findings, f"{path}.containers[{index}]")
+        policies = container.get("resizePolicy") or ()
+        where = f"{path}.containers[{index}].resizePolicy"
+        check_resize_policy(policies, findings, where, spec["restartPolicy"])
         name = container.get("name", "")
         if name in names:
             findings.add(f"{path}.containers[{index}].name", f'Duplicate value: "{name}"')

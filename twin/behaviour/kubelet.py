@@ -110,6 +110,12 @@ class Kubelet(Part):
         self._report(pod, "OOMKilling", f"{sentence}: killed container {pod.shape.containers[0]}")
         self._exit(pod, KILLED, "OOMKilled", "", backs_off=True)
 
+    def restart_for_resize(self, pod: PodRecord) -> None:
+        """Kill a running container whose resizePolicy asks for it; it starts again at once."""
+        name = pod.shape.containers[0]
+        self._report(pod, "Killing", f"Container {name} resize requires restart")
+        self._exit(pod, KILLED, "Error", "", backs_off=False)
+
     def evict(self, uid: str, sentence: str) -> None:
         """End a pod for good under node pressure, whatever its budget and grace say."""
         pod = self._world.pods.get(uid)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from twin.behaviour.commands import course_of
 from twin.config import TwinConfig
+from twin.quantity import millicores, whole
 from twin.records import PodRecord
 from twin.workloads.arrival import UsageWindow, windows_from_text
 
@@ -21,6 +22,8 @@ MEMORY_USAGE_RATIO = "foresail.dev/memory-usage-ratio"
 WORK_SECONDS = "foresail.dev/work-seconds"
 OUTCOME = "foresail.dev/outcome"
 USAGE_WINDOWS = "foresail.dev/usage-windows"
+USAGE_REQUESTS = "foresail.dev/usage-requests"
+"""`cpu=1,memory=2Gi`: the requests that the ratios are of, for a pod that was made with others."""
 _BEST_EFFORT_CPU_MILLICORES = 50.0
 _BEST_EFFORT_MEMORY_BYTES = 64.0 * 2**20
 
@@ -42,11 +45,12 @@ class PodWork:
 def read_work(pod: PodRecord, config: TwinConfig) -> PodWork:
     """Return what `pod` will do."""
     notes, shape = pod.annotations, pod.shape
+    cpu_request, memory_request = _usage_requests(pod)
     first = math.inf
     cpu_ratio = _number(notes, CPU_USAGE_RATIO, config.cpu_usage_ratio)
     memory_ratio = _number(notes, MEMORY_USAGE_RATIO, config.memory_usage_ratio)
-    cpu = shape.cpu_request_millicores * cpu_ratio or _BEST_EFFORT_CPU_MILLICORES
-    memory = shape.memory_request_bytes * memory_ratio or _BEST_EFFORT_MEMORY_BYTES
+    cpu = cpu_request * cpu_ratio or _BEST_EFFORT_CPU_MILLICORES
+    memory = memory_request * memory_ratio or _BEST_EFFORT_MEMORY_BYTES
     if USAGE_WINDOWS in notes and (windows := read_windows(pod)):
         first = windows[0].seconds
         cpu, memory = mean_usage(pod, windows[0])
@@ -82,9 +86,26 @@ def read_windows(pod: PodRecord) -> tuple[UsageWindow, ...]:
 
 def mean_usage(pod: PodRecord, window: UsageWindow) -> tuple[float, float]:
     """Return mean millicores and bytes within a window; its ratios are of the request."""
-    cpu = pod.shape.cpu_request_millicores or _BEST_EFFORT_CPU_MILLICORES
-    memory = pod.shape.memory_request_bytes or _BEST_EFFORT_MEMORY_BYTES
+    cpu_request, memory_request = _usage_requests(pod)
+    cpu = cpu_request or _BEST_EFFORT_CPU_MILLICORES
+    memory = memory_request or _BEST_EFFORT_MEMORY_BYTES
     return cpu * window.cpu_ratio, memory * window.memory_ratio
+
+
+def _usage_requests(pod: PodRecord) -> tuple[int, int]:
+    """Return the millicores and bytes that usage ratios are of: what the pod's author asked for. A
+    program does not need less because somebody gave it less.
+    """
+    shape = pod.usage_shape or pod.shape
+    cpu, memory = shape.cpu_request_millicores, shape.memory_request_bytes
+    text = pod.annotations.get(USAGE_REQUESTS)
+    if text is None:
+        return cpu, memory
+    try:
+        amounts = dict(part.split("=", 1) for part in text.split(",") if part)
+        return millicores(amounts.get("cpu", "0")), whole(amounts.get("memory", "0"))
+    except (ValueError, ArithmeticError):
+        return cpu, memory
 
 
 def _number(notes: Mapping[str, str], key: str, absent: float) -> float:

@@ -33,6 +33,11 @@ class KubeletConfig:
     probe_answer_seconds: float = 1.0
     """Time from a container's start until its probes succeed, unless the pod's annotation
     foresail.dev/ready-seconds says another; no documented figure."""
+    cpu_manager_policy: Literal["none", "static"] = "none"
+    """KubeletConfiguration cpuManagerPolicy; static: CPU of Guaranteed pods cannot be resized in place.
+    Exclusive cores themselves are not modelled."""
+    memory_manager_policy: Literal["None", "Static"] = "None"
+    """KubeletConfiguration memoryManagerPolicy; Static: the same for memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class Place:
 
     def shift(self, pod: PodRecord, sign: int) -> None:
         """Give room for a pod (-1) or get it back (1)."""
-        needs = pod.reserved.needs
+        needs = pod.reserved_needs
         for line, amount in needs.asked:
             self.free[line] += sign * amount
         for name, amount in needs.extra:

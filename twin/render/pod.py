@@ -7,6 +7,7 @@ from twin.render.init_containers import init_containers_done, init_names, init_s
 from twin.render.metadata import render_metadata
 from twin.timestamps import rfc3339
 
+PENDING, IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
 _GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _DISRUPTIONS = {
     "EvictionByEvictionAPI": "Eviction API: evicting",
@@ -19,7 +20,7 @@ _DISRUPTIONS = {
 
 def render_pod(pod: PodRecord) -> Object:
     """Return a core/v1 Pod."""
-    metadata = render_metadata(pod)
+    metadata = {**render_metadata(pod), "generation": pod.generation}
     if pod.generate_name:
         metadata["generateName"] = pod.generate_name
     spec = pod.shape.spec
@@ -36,6 +37,9 @@ def render_pod(pod: PodRecord) -> Object:
 
 def _status(pod: PodRecord) -> Object:
     status: Object = {"phase": pod.phase, "conditions": _conditions(pod)}
+    if pod.started_at is not None:
+        unseen = pod.resize is not None and not pod.resize.noticed
+        status["observedGeneration"] = pod.generation - unseen
     if pod.nominated_node and not pod.node_name:
         status["nominatedNodeName"] = pod.nominated_node
     if pod.reason:
@@ -75,10 +79,11 @@ def _condition(kind: str, truth: bool, at: float, reason: str = "", message: str
 def _conditions(pod: PodRecord) -> list[Object]:
     conditions = _progress(pod)
     resize = pod.resize
-    if resize is not None and resize.condition:
-        conditions.append(
-            _condition(resize.condition, True, resize.since, resize.reason, resize.message)
-        )
+    if resize is not None:
+        for kind, held in ((PENDING, resize.pending), (IN_PROGRESS, resize.in_progress)):
+            if held is not None:
+                condition = _condition(kind, True, held.since, held.reason, held.message)
+                conditions.append({**condition, "observedGeneration": held.generation})
     if pod.disruption:
         at = pod.deletion_at if pod.deletion_at is not None else pod.ready_at
         at -= pod.deletion_grace_seconds or 0
@@ -134,7 +139,9 @@ def _container_statuses(pod: PodRecord) -> list[Object]:
         last = {"terminated": _terminated_status(pod, pod.container_message)}
     ever_ran = pod.container_state != "waiting" or pod.ended is not None
     allocated = pod.allocated.spec["containers"]
-    rows = zip(pod.shape.containers, pod.shape.images, allocated, strict=True)
+    runs = pod.container_state == "running"
+    given = pod.actual.spec["containers"] if runs else allocated
+    rows = zip(pod.shape.containers, pod.shape.images, allocated, given, strict=True)
     return [
         {
             "name": name,
@@ -146,17 +153,20 @@ def _container_statuses(pod: PodRecord) -> list[Object]:
             "imageID": f"simulated://{image}" if ever_ran else "",
             **({"containerID": f"simulated://{pod.uid}/{name}"} if ever_ran else {}),
             "started": pod.container_state == "running",
-            **(_granted_resources(container) if ever_ran else {}),
+            **(_granted_resources(aside, has) if ever_ran else {}),
         }
-        for name, image, container in rows
+        for name, image, aside, has in rows
     ]
 
 
-def _granted_resources(container: Object) -> Object:
-    """Return what the kubelet has set aside for a container and given to it."""
-    resources = container.get("resources") or {}
-    requests = resources.get("requests")
-    return {"allocatedResources": requests, "resources": resources} if requests else {}
+def _granted_resources(allocated: Object, given: Object) -> Object:
+    """Return what the kubelet has set aside for a container, and what it runs with."""
+    requests = (allocated.get("resources") or {}).get("requests")
+    resources = given.get("resources") or {}
+    return {
+        **({"allocatedResources": requests} if requests else {}),
+        **({"resources": resources} if resources else {}),
+    }
 
 
 def _container_state(pod: PodRecord) -> Object:

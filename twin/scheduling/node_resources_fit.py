@@ -87,7 +87,7 @@ class FitTrial:
     def shift(self, pod: PodRecord, sign: int) -> None:
         """Put a pod on the node (1) or take it away (-1)."""
         free = self._free
-        for line, amount in requested_amounts(self._nodes, pod.reserved.needs):
+        for line, amount in requested_amounts(self._nodes, pod.reserved_needs):
             if line in free:
                 free[line] -= sign * amount
 

@@ -214,7 +214,7 @@ class NodeTable(Part):
             self._add(row, pod, 1)
         elif counted is not None:
             row, before = counted
-            if holds and before.reserved is pod.reserved:
+            if holds and before.reserved_needs is pod.reserved_needs:
                 return
             self._add(row, before, -1)
             if holds:  # resized in place
@@ -231,7 +231,7 @@ class NodeTable(Part):
 
     def _add(self, row: int, pod: PodRecord, sign: int) -> None:
         self._touch(row)
-        needs, priority = pod.reserved.needs, pod.shape.priority
+        needs, priority = pod.reserved_needs, pod.shape.priority
         for line, amount in needs.asked:
             self.free[line, row] -= sign * amount
         for name, amount in needs.extra:
@@ -251,7 +251,7 @@ class NodeTable(Part):
         amounts = held.get(pod.shape.priority)
         if amounts is None:
             amounts = held[pod.shape.priority] = np.zeros((_BASIC, self._size), np.int64)
-        amounts[:, row] += sign * pod.reserved.needs.amounts
+        amounts[:, row] += sign * pod.reserved_needs.amounts
 
 
 def _find_changes(before: tuple[Any, ...] | None, now: tuple[Any, ...]) -> tuple[str, ...]:

@@ -318,7 +318,7 @@ def _left_room(pod: PodRecord, change: Change) -> bool:
     before = change.before
     if not isinstance(before, PodRecord) or before.terminal:
         return False
-    return pod.terminal or before.reserved is not pod.reserved
+    return pod.terminal or before.reserved_needs is not pod.reserved_needs
 
 
 def _came_or_changed_labels(pod: PodRecord, change: Change) -> bool:
