@@ -28,6 +28,7 @@ from twin.config.provisioning import (
 )
 from twin.config.scheduling import SchedulerConfig
 from twin.config.serving import ServingConfig
+from twin.config.vertical import VerticalConfig
 from twin.faults.scenario import Fault, Nodes
 
 PAGE = Path(__file__).with_name("twin.md")
@@ -45,6 +46,7 @@ GROUPS: dict[str, type] = {
     "provisioning.karpenter": KarpenterConfig,
     "provisioning.warm": WarmPoolConfig,
     "defaults.serving": ServingConfig,
+    "defaults.vertical": VerticalConfig,
 }
 _BLOCK = re.compile(r"(<!-- begin ([a-z.]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -48,6 +48,7 @@ from twin.serving.request_metrics import RequestMetrics
 from twin.serving.serving import Serving
 from twin.store import Store
 from twin.system_objects import add_system_objects
+from twin.vertical.autoscaler import VerticalAutoscaler
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 from twin.world import World
 
@@ -79,6 +80,9 @@ class Engine:
         self.cloud = Cloud(self.world, catalogue_of(config.provisioning), self.spot)
         self.provisioner = build_provisioner(self.world, self.cloud, self.plane.budgets.evict)
         self.power.range_of = self.cloud.power_range
+        self.vertical = VerticalAutoscaler(
+            self.world, self.metrics.sample, self.plane.budgets.evict
+        )
         self.store.subscribe(self._follow)
         self.store.gates.insert(0, ServiceAddresses(self.store))
         self.store.gates.insert(0, PriorityGate(self.store))  # quotas count resolved priorities
@@ -244,6 +248,7 @@ class Engine:
         if change.resource in _ROUTING:
             self.serving.follow(change)
         self.plane.follow(change)
+        self.vertical.follow(change)
         if self.provisioner is not None:
             if change.resource == "nodes":
                 self.cloud.follow(change)

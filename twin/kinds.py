@@ -54,6 +54,7 @@ KINDS: dict[str, Kind] = {
             True,
             other_versions=("v1",),
         ),
+        Kind("verticalpodautoscalers", "VerticalPodAutoscaler", "autoscaling.k8s.io", "v1", True),
         Kind("poddisruptionbudgets", "PodDisruptionBudget", "policy", "v1", True),
         Kind("priorityclasses", "PriorityClass", "scheduling.k8s.io", "v1", False),
         Kind("leases", "Lease", "coordination.k8s.io", "v1", True),

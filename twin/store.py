@@ -25,6 +25,10 @@ from twin.snapshot import Snapshot
 
 Changes = list[Change]
 Subscriber = Callable[[Change], None]
+_CHANGE_PODS = (
+    "limitranges",
+    "verticalpodautoscalers",
+)  # what is known of a spec does not hold then
 Own = Callable[[Object | None, Object], None]
 """Sets who owns which field of an admitted object, given it as it was before."""
 
@@ -179,7 +183,7 @@ class Store(Part):
         name = metadata.get("name") or draw_name(kind, metadata, identity.uid, shelf.records)
         metadata["name"] = name
         home = metadata.get("namespace", "")
-        ranged = bool(self._shelves["limitranges"].records)
+        ranged = any(self._shelves[name].records for name in _CHANGE_PODS)
         self._known_specs.admit(kind, home, obj, self.gates, fresh=fresh, ranged=ranged)
         key = (home, name)
         if key in shelf.records:

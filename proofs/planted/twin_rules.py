@@ -135,4 +135,32 @@ TWIN_RULES = (
         "end = end_of_all",
         "tests/lab/fidelity/test_figures.py::test_node_counts_are_means_of_minutes",
     ),
+    Defect(
+        "a memory limit is lowered below what is in use",
+        "twin/behaviour/resize.py",
+        '        if used < limit:\n            return ""',
+        '        if used >= 0:\n            return ""',
+        f"{CONTROLLERS}test_resize_actuation.py::test_a_memory_limit_in_use_is_not_lowered",
+    ),
+    Defect(
+        "each deferred resize plans a retry of its own",
+        "twin/behaviour/resize.py",
+        "        if node_name not in self._retries:",
+        "        if node_name:",
+        f"{CONTROLLERS}test_resize_actuation.py::test_deferred_pods_cost_one_look_in_three_minutes",
+    ),
+    Defect(
+        "a recommendation forgets nothing",
+        "twin/vertical/histogram.py",
+        "return float(2.0**half_lives)",
+        "return float(1.0**half_lives)",
+        "tests/twin/vertical/test_cases.py::test_estimate",
+    ),
+    Defect(
+        "of two replicas both may be evicted at once",
+        "twin/vertical/groups.py",
+        "alive > self.configured - self.tolerance",
+        "alive >= self.configured - self.tolerance",
+        "tests/twin/vertical/test_cases.py::test_case",
+    ),
 )

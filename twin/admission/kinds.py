@@ -10,6 +10,7 @@ from twin.admission import (
     priority_classes,
     quota_scopes,
     storage,
+    vertical,
     workloads,
 )
 from twin.admission.findings import Findings
@@ -173,6 +174,7 @@ _ADMITTERS: dict[str, Callable[[Object, Findings], None]] = {
     "jobs": workloads.job,
     "cronjobs": workloads.cronjob,
     "horizontalpodautoscalers": workloads.autoscaler,
+    "verticalpodautoscalers": vertical.check,
     "poddisruptionbudgets": _budget,
     "priorityclasses": priority_classes.check_class,
     "resourcequotas": _quota,

@@ -10,6 +10,7 @@ from typing import Any
 Object = dict[str, Any]
 Read = Callable[[Object, float], Any]
 NONE = "<none>"
+_TARGET = "status.recommendation.containerRecommendations.target"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ def text_since(text: Any, now: float) -> str:
 def value_at(obj: Any, path: str, default: Any = None) -> Any:
     """Return the value at a dotted path; `default` when there is none."""
     for part in path.split("."):
+        if isinstance(obj, list):  # the first one counts
+            obj = obj[0] if obj else None
         obj = obj.get(part) if isinstance(obj, Mapping) else None
         if obj is None:
             return default
@@ -336,6 +339,11 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("MinPods", _path("spec.minReplicas", "<unset>")),
         Column("MaxPods", _path("spec.maxReplicas", 0), type="integer"),
         Column("Replicas", _path("status.currentReplicas", 0), type="integer"),
+    ),
+    "verticalpodautoscalers": (
+        Column("Mode", _path("spec.updatePolicy.updateMode", NONE)),
+        Column("CPU", _path(f"{_TARGET}.cpu")),
+        Column("Mem", _path(f"{_TARGET}.memory")),
     ),
     "poddisruptionbudgets": (
         Column("Min Available", _path("spec.minAvailable", "N/A")),

@@ -46,6 +46,7 @@ SHORT_NAMES = {
     "daemonsets": ["ds"],
     "cronjobs": ["cj"],
     "horizontalpodautoscalers": ["hpa"],
+    "verticalpodautoscalers": ["vpa"],
     "poddisruptionbudgets": ["pdb"],
     "priorityclasses": ["pc"],
     "ingresses": ["ing"],
@@ -63,7 +64,8 @@ CATEGORIES = {
 _STATUS = ("nodes", "pods", "namespaces", "services", "resourcequotas", "deployments", "replicasets",
            "statefulsets", "daemonsets", "jobs", "cronjobs", "horizontalpodautoscalers",
            "poddisruptionbudgets", "persistentvolumeclaims", "persistentvolumes",
-           "ingresses", "customresourcedefinitions", "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
+           "ingresses", "customresourcedefinitions", "verticalpodautoscalers",
+           "nodepools", "nodeclaims", "kwoknodeclasses")  # fmt: skip
 _SCALED = ("deployments", "replicasets", "statefulsets")
 _OF_PODS = {"eviction": "Eviction", "log": "Pod", "resize": "Pod"}
 _PART_VERBS = ["get", "patch", "update"]

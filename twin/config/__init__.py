@@ -9,6 +9,7 @@ from twin.config.controllers import ControllerConfig
 from twin.config.provisioning import ProvisioningConfig
 from twin.config.scheduling import SchedulerConfig
 from twin.config.serving import ServingConfig
+from twin.config.vertical import VerticalConfig
 
 START_2026 = 1_767_225_600.0
 
@@ -54,6 +55,8 @@ class TwinConfig:
     """Which scheduler plugins run, with which weights, and how its queue waits."""
     controllers: ControllerConfig = field(default_factory=ControllerConfig)
     """Settings of the control plane's controllers."""
+    vertical: VerticalConfig = field(default_factory=VerticalConfig)
+    """The Vertical Pod Autoscaler, which runs while there are such objects."""
     provisioning: ProvisioningConfig = field(default_factory=ProvisioningConfig)
     """Machines that come and go."""
     serving: ServingConfig = field(default_factory=ServingConfig)

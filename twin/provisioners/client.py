@@ -6,7 +6,7 @@ each field used here is one that the API shows. Writes go through the store, as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from twin.errors import ApiError
@@ -55,6 +55,16 @@ class Client:
     def pod(self, uid: str) -> PodRecord | None:
         """Return one pod by uid."""
         return self._world.pods.get(uid)
+
+    def pods_in(self, namespace: str) -> Iterator[PodRecord]:
+        """Yield the pods of a namespace by name."""
+        for record in self._world.store.records("pods", namespace):
+            assert isinstance(record, PodRecord)
+            yield record
+
+    def count(self, resource: str) -> int:
+        """Return how many objects of a kind there are."""
+        return self._world.store.count(resource)
 
     def objects(self, resource: str, namespace: str | None = None) -> Iterator[ObjectRecord]:
         """Yield objects of a kind by (namespace, name)."""
@@ -142,9 +152,33 @@ class Client:
             return error
         return None
 
+    def resize(self, pod: PodRecord, wanted: Mapping[str, Object]) -> ApiError | None:
+        """Write requests and limits of containers, by name, through the pod's `resize`; a refusal
+        is returned.
+        """
+        store = self._world.store
+        try:
+            obj = store.get("pods", pod.namespace, pod.name)
+            containers = [
+                {**container, "resources": _merge(container, wanted.get(container["name"], {}))}
+                for container in obj["spec"]["containers"]
+            ]
+            spec = {**obj["spec"], "containers": containers}
+            new = {**obj, "spec": spec}
+            store.replace("pods", pod.namespace, pod.name, new, subresource="resize")
+        except ApiError as error:
+            return error
+        return None
+
     def report(self, record: Record, kind: str, reason: str, message: str) -> None:
         """Write a KubeEvent about an object."""
         self._world.reporter.report(record, kind, reason, message, self._component)
+
+
+def _merge(container: Object, wanted: Object) -> Object:
+    resources = container.get("resources") or {}
+    fields = {name: {**(resources.get(name) or {}), **wanted[name]} for name in wanted}
+    return {**resources, **fields}
 
 
 def is_daemon(pod: PodRecord) -> bool:
