@@ -105,7 +105,9 @@ def largest_needs(choices: Sequence[PodNeeds]) -> PodNeeds:
     """Return the first of equally shaped needs that asks for at least as much CPU and memory as each
     other, or, where none does, the first with the largest of each.
     """
-    most = np.maximum.reduce([needs.amounts for needs in choices])
+    most = choices[0].amounts
+    for needs in choices[1:]:
+        most = np.maximum(most, needs.amounts)
     for needs in choices:
         if np.array_equal(needs.amounts, most):
             return needs

@@ -5,6 +5,7 @@ Source: updater/priority/update_priority_calculator.go and priority_processor.go
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ def _priority(
             low, high = bounds["lowerBound"].get(resource), bounds["upperBound"].get(resource)
             too_small = low is not None and request < low
             outside = outside or too_small or (high is not None and request > high)
-    difference = sum(
+    difference = math.fsum(
         abs(max(asked[resource], 1) - amount) / max(asked[resource], 1)
         for resource, amount in wanted.items()
     )
