@@ -1,21 +1,33 @@
-"""A small busy world for hashes, and the process that plays it: `python -m
-benchmarks.twin_engine_world EVENTS SEED SLICED` prints its hash and its CPU seconds.
+"""A small busy world for hashes, and the process that plays it.
+
+`python -m benchmarks.twin_engine_world EVENTS SEED SLICED` prints its hash, its CPU seconds and how
+many events happened. With `--folder` a run stops after `--cpu-seconds` (its hash is `-` then), and
+the same command continues it from the checkpoint it left there.
 """
 
 from __future__ import annotations
 
+import argparse
+import gc
 import hashlib
+import json
+import math
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from random import Random
 
+from twin.__main__ import RARE_COLLECTIONS
+from twin.checkpoint import Checkpoint
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 
 GIB = 2**30
 NODES = 20
+TENTHS = 10
 
 
 def arrivals(seed: int) -> Iterator[WorkloadArrival]:
@@ -50,26 +62,81 @@ def world(seed: int) -> Engine:
     return engine
 
 
-def play(engine: Engine, events: int, *, sliced: bool) -> str:
-    """Let so many events happen; return the hash of ten states on the way and of the last."""
-    digest, tenth = hashlib.sha256(), max(1, events // 10)
+def play(
+    engine: Engine, events: int, marks: list[str], *, sliced: bool, cpu_seconds: float = math.inf
+) -> bool:
+    """Let so many events happen, and add the hash of each tenth to `marks`.
+
+    Stops early once the process has used so many CPU seconds; False then.
+    """
+    tenth = max(1, events // TENTHS)
     while (left := events - engine.clock.handled) > 0:
+        if time.process_time() > cpu_seconds:
+            return False
         to_mark = tenth - engine.clock.handled % tenth
-        engine.step(min(left, to_mark, 977 if sliced else tenth))
+        engine.step(min(left, to_mark, 977 if sliced else 20_000))
         if engine.clock.handled % tenth == 0:
-            digest.update(engine.state_hash().encode())
+            marks.append(engine.state_hash())
         if sliced:  # reading and standing still must change nothing
             next(iter(engine.store.list("pods")), None)
             engine.metrics.node_metrics()
-    digest.update(engine.state_hash().encode())
-    return digest.hexdigest()
+    return True
 
 
-def main(events: int, seed: int, *, sliced: bool) -> int:
+def digest_of(marks: list[str], last: str) -> str:
+    """Return one hash of the states on the way and of the last."""
+    return hashlib.sha256("".join([*marks, last]).encode()).hexdigest()
+
+
+@dataclass(slots=True)
+class Piece:
+    """How far a run has come in earlier processes."""
+
+    marks: list[str]
+    cpu_seconds: float = 0.0
+
+    @classmethod
+    def read(cls, folder: Path, engine: Engine, events: int) -> Piece:
+        """Bring the engine to where the last piece stopped; at its start when there was none."""
+        path = folder / "state.checkpoint"
+        if not path.exists():
+            return cls([])
+        Checkpoint.read(path, {"seed": engine.seed, "events": events}).restore(engine, path)
+        known = json.loads((folder / "piece.json").read_text())
+        passed = engine.clock.handled // max(1, events // TENTHS)
+        return cls(known["marks"][:passed], known["cpu_seconds"])
+
+    def write(self, folder: Path, engine: Engine, events: int) -> None:
+        """Keep what a later process continues from."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "piece.json").write_text(json.dumps(asdict(self)))
+        world = {"seed": engine.seed, "events": events}
+        Checkpoint.of(engine, world).write(folder / "state.checkpoint")
+
+
+def main() -> int:
     """Play, and print what came of it."""
-    print(play(world(seed), events, sliced=sliced), f"{time.process_time():.1f}")
+    flags = argparse.ArgumentParser(description=__doc__)
+    flags.add_argument("events", type=int)
+    flags.add_argument("seed", type=int)
+    flags.add_argument("sliced", type=int, choices=(0, 1))
+    flags.add_argument("--folder", type=Path, help="where to stop and go on")
+    flags.add_argument("--cpu-seconds", type=float, default=math.inf, help="of this piece")
+    options = flags.parse_args()
+    engine, events, folder = world(options.seed), options.events, options.folder
+    piece = Piece([]) if folder is None else Piece.read(folder, engine, events)
+    gc.freeze()
+    gc.set_threshold(*RARE_COLLECTIONS)
+    done = play(
+        engine, events, piece.marks, sliced=bool(options.sliced), cpu_seconds=options.cpu_seconds
+    )
+    piece.cpu_seconds += time.process_time()
+    if folder is not None:
+        piece.write(folder, engine, events)
+    digest = digest_of(piece.marks, engine.state_hash()) if done else "-"
+    print(digest, f"{piece.cpu_seconds:.1f}", engine.clock.handled)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]), sliced=sys.argv[3] == "1"))
+    sys.exit(main())
