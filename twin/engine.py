@@ -234,23 +234,27 @@ class Engine:
 
     def _follow(self, change: Change) -> None:
         """Pass one change on; nobody writes to the store from here (see `World`)."""
-        record = change.record
-        if change.resource == "events":
-            self.plane.follow(change)  # nobody else reads KubeEvents, and there are many
+        record, resource = change.record, change.resource
+        if resource == "events":  # nobody else reads KubeEvents, and there are many
+            if change.type == "DELETED":
+                self.plane.follow(change)
             return
-        self.world.follow(change)
-        self.nodes.follow(change)
-        self.scheduler.follow(change)
-        self.kubelet.follow(change)
-        if change.resource == "pods":
-            self.resizer.follow(change)
-        self.lifecycle.follow(change)
-        if change.resource in _ROUTING:
+        if resource == "pods" or resource == "nodes":
+            self.world.follow(change)
+            self.nodes.follow(change)
+            self.scheduler.follow(change)
+            self.kubelet.follow(change)
+            if resource == "pods":
+                self.resizer.follow(change)
+            self.lifecycle.follow(change)
+        elif resource == "services":
+            self.scheduler.follow(change)
+        if resource in _ROUTING:
             self.serving.follow(change)
         self.plane.follow(change)
         self.vertical.follow(change)
         if self.provisioner is not None:
-            if change.resource == "nodes":
+            if resource == "nodes":
                 self.cloud.follow(change)
             self.provisioner.follow(change)
         if isinstance(record, NodeRecord) and change.type == "ADDED":

@@ -75,14 +75,18 @@ class Identities(Part):
             counts = self._counts.setdefault(identity.owner, {})
             counts[identity.scope] = counts.get(identity.scope, 0) + 1
 
-    def remove(self, resource: str, record: Record) -> None:
-        """Count an object that is gone, and forget what it owned."""
+    def remove(self, resource: str, record: Record, *, named_here: bool = True) -> None:
+        """Count an object that is gone, and forget what it owned; a uid that somebody else gave
+        (not `named_here`) need not be looked for.
+        """
         self._begin_era()
         self._counts.pop(record.uid, None)
-        place = _place(resource, record.namespace, record.name)
-        if self._next_unowned(place) == record.uid:
-            counts = self._counts[""]
-            counts[place] = counts.get(place, 0) + 1
+        if not named_here:
+            return
+        place, counts = _place(resource, record.namespace, record.name), self._counts[""]
+        count = counts.get(place, 0)
+        if object_uid(self._seed, self._era, place, count) == record.uid:
+            counts[place] = count + 1
 
     def _owned(self, resource: str, owner_uid: str, scope: str) -> Identity:
         """Return the identity of the next object that stands for `scope` under a live owner."""

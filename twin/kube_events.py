@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from itertools import count
 
 from twin.config import TwinConfig
@@ -15,16 +14,6 @@ from twin.store import Store
 from twin.timestamps import rfc3339
 
 _VERSIONS = {kind.kind: kind.api_version for kind in KINDS.values()}
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """What a KubeEvent is about."""
-
-    kind: str
-    namespace: str
-    name: str
-    uid: str
 
 
 class Reporter(Part):
@@ -43,17 +32,16 @@ class Reporter(Part):
         """Report something about a live object; Warning or Normal follows from the reason."""
         if not self._config.kube_events:
             return
-        namespace = record.namespace or "default"
-        topic = Topic(kind, record.namespace, record.name, record.uid)
-        known = self._latest.get((record.uid, reason))
+        topic = (record.uid, reason)
+        known = self._latest.get(topic)
         if known is not None and known.body["message"] == message:
             self._repeat(known)
             return
-        event = self._new(topic, namespace, reason, message, component)
-        self._latest[(record.uid, reason)] = event
-        self._kept.append((self._store.now(), event))
+        event = self._new(record, kind, reason, message, component)
+        self._latest[topic] = event
+        self._kept.append((event.created_at, event))
         self._store.insert("events", event)
-        self._expire()
+        self._expire(event.created_at)
 
     def forget(self, uid: str) -> None:
         """Drop what is remembered for counting about an object that is gone."""
@@ -71,24 +59,24 @@ class Reporter(Part):
         self._store.touch("events", event, before)
 
     def _new(
-        self, topic: Topic, namespace: str, reason: str, message: str, component: str
+        self, about: Record, kind: str, reason: str, message: str, component: str
     ) -> ObjectRecord:
         now = self._store.now()
         event = ObjectRecord()
-        event.namespace = namespace
+        event.namespace = about.namespace or "default"
         for attempt in count():
-            uid = object_uid(self._seed, "events", topic.uid, reason, message, now, attempt)
-            event.name = f"{topic.name[:230]}.{uid.replace('-', '')[:16]}"
-            if self._store.find("events", namespace, event.name) is None:
+            uid = object_uid(self._seed, "events", about.uid, reason, message, now, attempt)
+            event.name = f"{about.name[:230]}.{uid[:8]}{uid[9:13]}{uid[14:18]}"
+            if self._store.find("events", event.namespace, event.name) is None:
                 break
         event.uid, event.resource_version, event.created_at = uid, 0, now
         event.labels, event.annotations, event.owners, event.finalizers = {}, {}, (), ()
         event.managed = ()
         event.deletion_at, event.deletion_grace_seconds, event.generation = None, None, 0
-        involved: Object = {"kind": topic.kind, "name": topic.name, "uid": topic.uid}
-        involved["apiVersion"] = _VERSIONS.get(topic.kind, "apps/v1")
-        if topic.namespace:
-            involved["namespace"] = topic.namespace
+        involved: Object = {"kind": kind, "name": about.name, "uid": about.uid}
+        involved["apiVersion"] = _VERSIONS.get(kind, "apps/v1")
+        if about.namespace:
+            involved["namespace"] = about.namespace
         stamp = rfc3339(now)
         event.body = {
             "involvedObject": involved,
@@ -104,16 +92,16 @@ class Reporter(Part):
         }
         return event
 
-    def _expire(self) -> None:
-        horizon = self._store.now() - self._config.event_ttl_seconds
-        kept = self._kept
-        while kept and (len(kept) > self._config.event_limit or kept[0][0] < horizon):
+    def _expire(self, now: float) -> None:
+        kept, most = self._kept, self._config.event_limit
+        horizon = now - self._config.event_ttl_seconds
+        while kept and (len(kept) > most or kept[0][0] < horizon):
             _, event = kept.popleft()
             topic = (event.body["involvedObject"]["uid"], event.body["reason"])
             if self._latest.get(topic) is event:
                 del self._latest[topic]
             if self._store.find("events", event.namespace, event.name) is event:
-                self._store.remove("events", event)
+                self._store.remove("events", event, named_here=False)
 
 
 _WARNINGS = frozenset(

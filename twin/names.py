@@ -7,8 +7,8 @@ import hashlib
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' own alphabet: no vowels, no look-alikes
 _SUFFIX_LENGTH = 5
 _MAX_PREFIX = 63 - _SUFFIX_LENGTH
-_UUID_MASK = ~(0xF000 << 64 | 0xC000 << 48)
-_UUID_VERSION_4 = 4 << 76 | 0x8000 << 48  # random, RFC 9562's variant
+_VARIANT = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
+"""A digit with the two bits of RFC 9562's variant set."""
 
 
 def _digest(*parts: object) -> bytes:
@@ -17,10 +17,13 @@ def _digest(*parts: object) -> bytes:
 
 
 def object_uid(*parts: object) -> str:
-    """Return the uid that stands for `parts`; equal parts give equal uids."""
-    number = int.from_bytes(_digest(*parts), "big")
-    digits = f"{number & _UUID_MASK | _UUID_VERSION_4:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+    """Return the uid that stands for `parts`, of version 4; equal parts give equal uids."""
+    text = "\x1f".join(map(str, parts))
+    digits = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+    return (
+        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{_VARIANT[digits[16]]}{digits[17:20]}-"
+        f"{digits[20:]}"
+    )
 
 
 def suffix(*parts: object, length: int = _SUFFIX_LENGTH) -> str:

@@ -18,6 +18,7 @@ from twin.copying import copy_object
 from twin.identity import Identities, draw_name
 from twin.kinds import KINDS, Kind
 from twin.part import Kept, Part
+from twin.preconditions import check_version, set_namespace
 from twin.records import Object, PodRecord, Record
 from twin.render import render
 from twin.shelf import Key, Shelf
@@ -178,7 +179,7 @@ class Store(Part):
                 name: part if name == "spec" else copy_object(part) for name, part in obj.items()
             }
         metadata = obj.setdefault("metadata", {})
-        self._place(kind, namespace, metadata)
+        set_namespace(kind, namespace, metadata, self.find)
         identity = self._identities.next(resource, metadata, stands_for, self.find)
         name = metadata.get("name") or draw_name(kind, metadata, identity.uid, shelf.records)
         metadata["name"] = name
@@ -226,7 +227,7 @@ class Store(Part):
         """
         shelf = self._shelf(resource)
         record = self.record(resource, namespace, name)
-        self._check_version(shelf.kind, record, obj.get("metadata", {}))
+        check_version(shelf.kind, record, obj.get("metadata", {}))
         candidate = record.clone()
         new = copy_object(obj)
         old = render(resource, record)
@@ -266,7 +267,33 @@ class Store(Part):
         propagation: str | None = None,
         dry_run: bool = False,
     ) -> Object:
-        """Delete an object and return it as last seen; raises ApiError 404, 409, 422.
+        """Delete an object and return it as last seen; see `delete_record`."""
+        target = self.delete_record(
+            resource,
+            namespace,
+            name,
+            uid=uid,
+            resource_version=resource_version,
+            grace_period_seconds=grace_period_seconds,
+            propagation=propagation,
+            dry_run=dry_run,
+        )
+        return render(resource, target)
+
+    def delete_record(
+        self,
+        resource: str,
+        namespace: str,
+        name: str,
+        *,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        grace_period_seconds: int | None = None,
+        propagation: str | None = None,
+        dry_run: bool = False,
+    ) -> Record:
+        """Delete an object and return its record, without rendering it; raises ApiError 404, 409,
+        422.
 
         Bound pods, namespaces and whatever has finalizers get a deletionTimestamp first and go when
         the grace, the content or the finalizers are gone. `propagation`: Background (default),
@@ -275,7 +302,7 @@ class Store(Part):
         shelf = self._shelf(resource)
         record = self.record(resource, namespace, name)
         preconditions = {"uid": uid, "resourceVersion": resource_version}
-        self._check_version(shelf.kind, record, preconditions)
+        check_version(shelf.kind, record, preconditions)
         before = record.clone()
         target = record.clone() if dry_run else record
         gone_now = admission.mark_deleted(
@@ -286,15 +313,22 @@ class Store(Part):
                 self.remove(resource, record, before)
             elif record.state() != before.state():
                 self.touch(resource, record, before)
-        return render(resource, target)
+        return target
 
-    def remove(self, resource: str, record: Record, before: Record | None = None) -> None:
+    def remove(
+        self,
+        resource: str,
+        record: Record,
+        before: Record | None = None,
+        *,
+        named_here: bool = True,
+    ) -> None:
         """Take a record away at once (its grace has passed); `before` as it was, if it was
-        changed since its last commit.
+        changed since its last commit; not `named_here` when it came in by `insert`.
         """
         shelf = self._shelf(resource)
         shelf.drop(record)
-        self._identities.remove(resource, record)
+        self._identities.remove(resource, record, named_here=named_here)
         self._unindex(resource, record)
         fields = record.index_fields if isinstance(record, PodRecord) else None
         before = before or record.clone()
@@ -307,25 +341,6 @@ class Store(Part):
         if found is None:
             raise errors.unknown_resource(resource)
         return found
-
-    def _place(self, kind: Kind, namespace: str, metadata: Object) -> None:
-        if not kind.namespaced:
-            metadata.pop("namespace", None)
-            return
-        given = metadata.setdefault("namespace", namespace)
-        if given != namespace:
-            raise errors.bad_request(
-                f"the namespace of the provided object does not match the namespace sent on the "
-                f"request: {given} != {namespace}"
-            )
-        home = self.find("namespaces", "", namespace)
-        if home is None:
-            raise errors.not_found("namespaces", namespace)
-        if home.deletion_at is not None:
-            why = f"unable to create new content in namespace {namespace} because it is being "
-            raise errors.forbidden(
-                kind.resource, str(metadata.get("name", "")), f"{why}terminated", group=kind.group
-            )
 
     def _charge_resize(
         self,
@@ -341,18 +356,6 @@ class Store(Part):
         admission.check_qos(kind, record.name, record.shape.qos, candidate.shape.qos)
         for gate in self.gates:
             gate.charge(kind, record.namespace, change[1], change[0], dry_run=dry_run)
-
-    def _check_version(self, kind: Kind, record: Record, wanted: Object) -> None:
-        version, uid = wanted.get("resourceVersion"), wanted.get("uid")
-        if uid and uid != record.uid:
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
-            raise errors.conflict(kind.resource, record.name, why + record.uid, group=kind.group)
-        if version and str(version) != str(record.resource_version):
-            why = (
-                "the object has been modified; please apply your changes to the latest version "
-                "and try again"
-            )
-            raise errors.conflict(kind.resource, record.name, why, group=kind.group)
 
     def _finish_if_released(self, resource: str, record: Record) -> None:
         if record.deletion_at is None or record.finalizers:
@@ -381,18 +384,13 @@ class Store(Part):
         fields: tuple[str, str] | None,
         before: Record | None,
     ) -> None:
-        if shelf.kind.resource == "priorityclasses":
+        resource = shelf.kind.resource
+        if resource == "priorityclasses":
             self._known_specs.forget()
         self.resource_version += 1
         record.resource_version = self.resource_version
-        change = Change(
-            rv=self.resource_version,
-            type=change_type,
-            resource=shelf.kind.resource,
-            record=record.clone(),
-            previous_labels=labels,
-            previous_fields=fields,
-            before=before,
+        change = Change(  # arguments by place: a fifth of the time
+            self.resource_version, change_type, resource, record.clone(), labels, fields, before
         )
         shelf.log.append(change)
         for callback in self._callbacks:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 from twin.admission.findings import Findings
 from twin.admission.placement import admit_placement
 from twin.admission.resizing import check_resize_policy
@@ -37,7 +35,8 @@ def admit(spec: Object, findings: Findings, path: str) -> None:
 def admit_template(spec: Object, findings: Findings, path: str) -> None:
     """Default and check the spec of a pod or of a pod template in place."""
     for field, value in _DEFAULTS.items():
-        spec.setdefault(field, copy.copy(value))
+        if field not in spec:
+            spec[field] = dict(value) if isinstance(value, dict) else value
     if spec["restartPolicy"] not in ("Always", "OnFailure", "Never"):
         findings.bad(f"{path}.restartPolicy", spec["restartPolicy"], "must be Always, OnFailure "
                      "or Never")  # fmt: skip

@@ -75,7 +75,8 @@ class Metrics(Part):
         del previous  # memory is a reading, not a rate
         usage, held = self._usage, self._usage["memory_now"]
         self._node_memory = node_sums(usage.node[rows], held[rows], self._nodes.count)
-        self._uids = list(map(usage.uids.__getitem__, self._rows.tolist()))
+        uids = usage.uids
+        self._uids = [uids[row] for row in self._rows.tolist()]
         self._memory = held[self._rows]
         self._by_uid = None
         self._silent = frozenset(self._world.down) | self._impairments.unscraped

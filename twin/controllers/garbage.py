@@ -54,7 +54,7 @@ class Garbage(Part):
             if any(self._exists(record.namespace, owner) for owner in rest):
                 self._set_owners(resource, record, rest)
             else:
-                self._world.store.delete(resource, record.namespace, record.name)
+                self._world.store.delete_record(resource, record.namespace, record.name)
 
     def _check(self, resource: str, namespace: str, name: str) -> None:
         """Delete an object none of whose owners exists."""

@@ -211,7 +211,7 @@ class Jobs(Part):
             ttl = job.body["spec"].get("ttlSecondsAfterFinished")
             ended = finish_time(job.body.get("status") or {})
             if ttl is not None and ended is not None and ended + ttl <= self._world.now + 1.0:
-                self._world.store.delete("jobs", namespace, name)
+                self._world.store.delete_record("jobs", namespace, name)
 
     # ---- suspension
 

@@ -1,0 +1,43 @@
+"""What a write presupposes: a namespace that takes objects, and the version that was read."""
+
+from __future__ import annotations
+
+from twin import errors
+from twin.identity import Find
+from twin.kinds import Kind
+from twin.records import Object, Record
+
+
+def set_namespace(kind: Kind, namespace: str, metadata: Object, find: Find) -> None:
+    """Set where a new object goes; raises ApiError 400, 403 or 404 when it cannot."""
+    if not kind.namespaced:
+        metadata.pop("namespace", None)
+        return
+    given = metadata.setdefault("namespace", namespace)
+    if given != namespace:
+        raise errors.bad_request(
+            f"the namespace of the provided object does not match the namespace sent on the "
+            f"request: {given} != {namespace}"
+        )
+    home = find("namespaces", "", namespace)
+    if home is None:
+        raise errors.not_found("namespaces", namespace)
+    if home.deletion_at is not None:
+        why = f"unable to create new content in namespace {namespace} because it is being "
+        raise errors.forbidden(
+            kind.resource, str(metadata.get("name", "")), f"{why}terminated", group=kind.group
+        )
+
+
+def check_version(kind: Kind, record: Record, wanted: Object) -> None:
+    """Raise ApiError 409 when a write names another uid or version than the current one."""
+    version, uid = wanted.get("resourceVersion"), wanted.get("uid")
+    if uid and uid != record.uid:
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
+        raise errors.conflict(kind.resource, record.name, why + record.uid, group=kind.group)
+    if version and str(version) != str(record.resource_version):
+        why = (
+            "the object has been modified; please apply your changes to the latest version "
+            "and try again"
+        )
+        raise errors.conflict(kind.resource, record.name, why, group=kind.group)
