@@ -37,6 +37,7 @@ VERB = Verb(50, "explain one decision on one screen")
 LAST = "last"
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(:[0-5]\d)?")
 _AGO = re.compile(r"[0-9.]+(ms|s|m|h)")
+_SINCE_FIRST = re.compile(r"\+([0-9.]+(ms|s|m|h))")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DECISION|last|TIME|KIND",
         nargs="?",
         default=LAST,
-        help="cycle number, decision id, `last`, cluster time (00:15:30 or with its date), or how "
-        "long before the last one (5m); or, before a NAME, what it is: pod, workload, hpa or node",
+        help="cycle number, decision id, `last`, cluster time (00:15:30 or with its date), how long "
+        "before the last one (5m) or after the first one (+5m) in cluster time; "
+        "or, before a NAME, what it is: pod, workload, hpa or node",
     )
     parser.add_argument(
         "name",
@@ -152,7 +154,9 @@ async def find_cycle(source: Source, text: str) -> int:
     moment = _moment(text, times[0][0], times[-1][0])
     before = [cycle for time, cycle in times if time <= moment]
     if not before:
-        raise InputError("TIME", text, f"the first decision is of {times[0][0]}")
+        raise InputError(
+            "TIME", text, f"the first decision is of {times[0][0]}; +5m is five minutes after it"
+        )
     return before[-1]
 
 
@@ -163,6 +167,8 @@ def _moment(text: str, first: str, newest: str) -> str:
     back and that day's has not come yet.
     """
     last = datetime.fromisoformat(newest).timestamp()
+    if (later := _SINCE_FIRST.fullmatch(text)) is not None:
+        return rfc3339(datetime.fromisoformat(first).timestamp() + seconds(later[1]))
     if _AGO.fullmatch(text):
         return rfc3339(last - seconds(text))
     if _CLOCK.fullmatch(text):
@@ -182,5 +188,5 @@ def _unknown(text: str) -> InputError:
         "DECISION",
         text,
         "there is no such decision; give a cycle number, an id, `last`, a cluster time such as "
-        "00:15:30, or how long before the last one, such as 5m",
+        "00:15:30, how long before the last one, such as 5m, or after the first one, such as +5m",
     )

@@ -196,9 +196,16 @@ def print_result(result: Result) -> None:
         return
     first = result.first
     out.print(f"\nfirst divergence: cycle {first.cycle} (seq {first.seq}), {first.kind}")
-    out.print(f"  {result.baseline_name}  {first.before}: {first.before_why}", markup=False)
-    out.print(f"  now       {first.after}: {first.after_why}", markup=False)
+    out.print(
+        f"  {result.baseline_name}  {_with_reason(first.before, first.before_why)}", markup=False
+    )
+    out.print(f"  now       {_with_reason(first.after, first.after_why)}", markup=False)
     out.print(_differing(result))
+
+
+def _with_reason(decision: str, reason: str) -> str:
+    """Return a decision and why, which often begins with the decision's own words."""
+    return reason if reason.startswith(decision) else f"{decision}: {reason}"
 
 
 def _figures(result: Result) -> Table:

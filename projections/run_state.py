@@ -19,6 +19,8 @@ class RunState:
     """The executor's mode, and the operator's hold."""
     namespaces: tuple[str, ...] | None = None
     """Namespaces that the executor may write in; None: the simulated cluster's, all of them."""
+    speed: float | None = None
+    """Seconds of cluster time in a second of wall time; None: not known."""
     source: RunDataSource | None = None
     """Where the workload or the cluster comes from."""
     error: RunError | None = None
@@ -35,6 +37,8 @@ class RunState:
                 names = settings.get("namespaces")
                 namespaces = tuple(map(str, names)) if isinstance(names, list | tuple) else None
                 return replace(state, namespaces=namespaces)
+            case Config(process="stack", settings={"run": {"speed": int() | float() as speed}}):
+                return replace(state, speed=float(speed))
             case RunDataSource() as source:
                 return replace(state, source=source)
             case RunError() as error:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bus.clock import Clock
-from bus.errors import BusUnavailable, InputError, Permanent
+from bus.errors import BusUnavailable, InputError, JetStreamMissing, Permanent
 from bus.identities import REPLAY_PREFIX
 from bus.login import Login, Logins, new_logins, read_logins, store_logins
 from bus.nats_adapter import NatsBus
@@ -31,6 +31,10 @@ from schemas.identity import Origin
 from services.dashboard.service import run as run_dashboard
 from services.dashboard.settings import DashboardSettings
 from services.identities import IDENTITIES
+
+RELOAD_SECONDS = 10.0
+"""How long a server may take to have JetStream again after it was given other accounts."""
+RETRY_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,8 @@ class _Server:
     own: NatsServer | None = None
     beside: bool = False
     """It is not ours: what was put there is removed again."""
+    reloaded: bool = False
+    """It was given other accounts just now."""
 
 
 def run_name(path: Path, name: str | None) -> str:
@@ -126,8 +132,7 @@ async def open_stage(place: Place, clock: Clock) -> AsyncIterator[Stage]:
         incarnation = state.new_incarnation()
         declaration = StreamDeclaration.of(place.cluster, FOLDER, max_age_seconds=0.0)
         server = await _server(place, state.incarnation(incarnation), declaration, cleanup)
-        await NatsBus.remove(server.url, declaration.name, login=server.logins["bootstrap"])
-        await NatsBus.declare(server.url, declaration, login=server.logins["bootstrap"])
+        await _declare(server, declaration, clock)
         if server.beside:
             cleanup.push_async_callback(_remove, server, declaration)
 
@@ -196,7 +201,9 @@ async def _server(
         )
         own = accounts_conf(stack.cluster, stack.stream, logins)
         cleanup.callback(_give_back, incarnation_folder / "nats", own)
-        return _Server(stack.nats_url, logins, "the running stack's server", beside=True)
+        return _Server(
+            stack.nats_url, logins, "the running stack's server", beside=True, reloaded=True
+        )
     logins = new_logins(IDENTITIES)
     store_logins(logins, folder)
     accounts = accounts_conf(place.cluster, declaration.name, logins)
@@ -204,6 +211,20 @@ async def _server(
     url = await server.start()
     cleanup.push_async_callback(server.stop)
     return _Server(url, logins, "a server of its own", own=server)
+
+
+async def _declare(server: _Server, declaration: StreamDeclaration, clock: Clock) -> None:
+    """Make the replay's stream anew; a server that takes other accounts is without JetStream meanwhile."""
+    login, deadline = server.logins["bootstrap"], clock.monotonic() + RELOAD_SECONDS
+    while True:
+        try:
+            await NatsBus.remove(server.url, declaration.name, login=login)
+            await NatsBus.declare(server.url, declaration, login=login)
+            return
+        except JetStreamMissing:
+            if not server.reloaded or clock.monotonic() >= deadline:
+                raise
+        await clock.sleep(RETRY_SECONDS)
 
 
 def _running_stack(path: Path) -> tuple[StateFolder, StackFile] | None:

@@ -85,6 +85,9 @@ def _cluster(overview: Overview) -> Panel:
     if observation is None:
         return Panel("waiting for the first observation", title="cluster", title_align="left")
     time = cluster_clock(observation.cluster_time_seconds)
+    speed = overview.run.speed
+    if speed is not None and speed != 1:
+        time += f", {number(speed)} times as fast as {WALL}"
     totals = observation.totals
     trouble = [
         f"{signal.name} {signal.status}"
@@ -110,7 +113,9 @@ def _decision(overview: Overview) -> Panel:
     if record is None or record.decision is None:
         return Panel("waiting for the first decision", title="decision", title_align="left")
     decision = record.decision.data
-    table = Table.grid(padding=(0, 2))
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("agent", "proposes", "score", "wins, or loses by", "because"):
+        table.add_column(name)
     for proposal in decision.considered:
         letter = letter_of(proposal.agent)
         won = proposal.id == decision.selected

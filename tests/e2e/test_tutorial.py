@@ -31,7 +31,7 @@ SAYS = {
     "foresail tap proposal": "replicate",
     "foresail recording record": "messages in run.fslog",
     "foresail explain last": "WINS",
-    "foresail explain 00:07:00": "AgentA:replicate",
+    "foresail explain +6m": "AgentA:replicate",
     "foresail timeline --list": "node failure",
     "foresail timeline rack-2": "is not ready any more",
     "foresail what-if": "open-loop",

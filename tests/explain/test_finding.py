@@ -72,6 +72,9 @@ def explain(three_cycles: Theatre, tmp_path: Path, capsys: pytest.CaptureFixture
         (("2026-01-01T00:00:10Z",), 1),
         (("2026-01-01 00:00:25",), 2),
         (("15s",), 1),
+        (("+9s",), 1),
+        (("+10s",), 2),
+        (("+1m",), 3),
         (("0.5m",), None),
     ],
 )

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from bus.clock import SystemClock
-from bus.errors import NotPermitted, StreamMissing
+from bus.errors import JetStreamMissing, NotPermitted, StreamMissing
 from bus.login import new_logins, store_logins
 from bus.nats_adapter import NatsBus
 from bus.nats_conf import accounts_conf
@@ -24,7 +24,7 @@ from bus.streams import StreamDeclaration
 from foresail.__main__ import main
 from foresail.log_source import connect
 from foresail.replay.player import Player
-from foresail.replay.stage import Place, open_stage
+from foresail.replay.stage import Place, _declare, _Server, open_stage
 from foresail.replay_place import FOLDER, replay_beside, replay_position
 from foresail.stack.state_folder import StackFile, StateFolder
 from services.identities import IDENTITIES
@@ -48,6 +48,35 @@ def test_a_replay_needs_no_stack(
     assert "replay-run" == content["cluster"]
     assert len(list(open_recording(run_file))) == content["messages"]
     assert explained
+
+
+@pytest.mark.parametrize(("reloaded", "calls"), [(True, 3), (False, 1)])
+async def test_a_replay_waits_for_a_server_that_takes_other_accounts(
+    reloaded: bool, calls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a moment it is without JetStream; one that was not touched and has none is an error at once."""
+    tries: list[str] = []
+
+    async def remove(url: str, *_: object, **__: object) -> None:
+        tries.append(url)
+        if len(tries) < 3:
+            raise JetStreamMissing("no JetStream yet")
+
+    async def declare(*_: object, **__: object) -> None:
+        tries.append("declared")
+
+    monkeypatch.setattr(NatsBus, "remove", remove)
+    monkeypatch.setattr(NatsBus, "declare", declare)
+    logins = new_logins(IDENTITIES)
+    server = _Server("nats://127.0.0.1:1", logins, "a server", beside=True, reloaded=reloaded)
+    declaration = StreamDeclaration.of("replay-run", FOLDER, max_age_seconds=0.0)
+    if reloaded:
+        await _declare(server, declaration, SystemClock())
+        assert "declared" == tries.pop()
+    else:
+        with pytest.raises(JetStreamMissing):
+            await _declare(server, declaration, SystemClock())
+    assert calls == len(tries)
 
 
 async def test_a_replay_says_how_far_it_is_and_how_it_ends(run_file: Path, tmp_path: Path) -> None:

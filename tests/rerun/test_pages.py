@@ -16,6 +16,7 @@ from foresail.decision_strip import decision_strip
 from foresail.html_page import render
 from foresail.sweep import _tells_something
 from foresail.sweep_page import Axis
+from foresail.what_if import _with_reason
 from lab.rerun.what_if import DecisionChange
 
 PAGES = {
@@ -109,6 +110,12 @@ def test_no_verb_waits_for_templates() -> None:
         "sys.exit('jinja2' in sys.modules or 'markupsafe' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_decision_is_not_named_twice() -> None:
+    """A reason that begins with the decision stands alone."""
+    assert _with_reason("A:noop", "A:noop: nothing to do") == "A:noop: nothing to do"
+    assert _with_reason("A:noop", "nothing to do") == "A:noop: nothing to do"
 
 
 def test_the_terminal_plots_only_what_is_more_than_a_line() -> None:

@@ -76,6 +76,27 @@ def test_the_live_view_shows_the_outage_and_its_end() -> None:
     assert overview.after(snapshot_event(readable=True)).outage is None
 
 
+@pytest.mark.parametrize(
+    ("speed", "title"),
+    [
+        (20.0, "cluster time, 20 times as fast as wall time"),
+        (1.0, "cluster time"),
+        (None, "cluster time"),
+    ],
+)
+def test_the_live_view_says_how_fast_the_cluster_runs(speed: float | None, title: str) -> None:
+    """Its time runs ahead of the wall's when it is faster, which looks wrong unless it is said."""
+    overview = Overview().after(builders.stamp_event(builders.make_observation(cycle=2)))
+    if speed is not None:
+        config = builders.make_config("stack", run={"speed": speed})
+        overview = overview.after(builders.stamp_event(config))
+    console = Console(width=200, file=StringIO())
+    with console.capture() as printed:
+        console.print(view(overview, [], 0, "Foresail", {}))
+    (line,) = [line for line in printed.get().splitlines() if "cluster, cycle 2" in line]
+    assert f"{title} ─" in line
+
+
 def test_plain_lines_say_when_it_begins_and_ends(capsys: pytest.CaptureFixture[str]) -> None:
     """Once each, not in every cycle."""
     take = line_printer()
