@@ -82,7 +82,7 @@ def _requests(workers: int, phases: Phases) -> Iterator[float]:
             yield load * workers / CPU_SECONDS * STEP_SECONDS
 
 
-def rows(requests: float) -> Iterator[str]:
+def rows(requests: float, workers_of_rows: Sequence[int], cvs: Sequence[float]) -> Iterator[str]:
     """Yield the lines of the table, with about so many requests for each cell at rest."""
     yield (
         "| workers | CV | "
@@ -90,8 +90,8 @@ def rows(requests: float) -> Iterator[str]:
         + " | overload | errors |"
     )
     yield "|---|---|" + "---|" * (len(LOADS) + 2)
-    for workers in WORKERS:
-        for cv in CVS:
+    for workers in workers_of_rows:
+        for cv in cvs:
             cells = []
             for load in LOADS:
                 work = Work(ServiceTime(cv), CPU_SECONDS, 60.0)
@@ -121,7 +121,10 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=float, default=2e6, help="for each cell (2,000,000)")
-    for line in rows(parser.parse_args().requests):
+    parser.add_argument("--workers", type=int, nargs="*", default=WORKERS, help="rows")
+    parser.add_argument("--cvs", type=float, nargs="*", default=CVS, help="rows")
+    options = parser.parse_args()
+    for line in rows(options.requests, options.workers, options.cvs):
         print(line, flush=True)
 
 

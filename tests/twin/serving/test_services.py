@@ -239,3 +239,13 @@ def test_action_elsewhere_changes_no_request() -> None:
         web.run(300)
         found.append((web.account.latencies.tolist(), web.account.latency_seconds))
     assert found[0] == found[1]
+
+
+def test_pods_draw_apart() -> None:
+    """In exact mode two pods of one Service get different requests."""
+    web = Web(mode="exact", replicas=2)
+    web.run(60)
+    before = web.backends["arrived"].tolist()
+    web.run(240)
+    first, second = (now - then for now, then in zip(web.backends["arrived"], before, strict=True))
+    assert first != second

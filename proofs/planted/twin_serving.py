@@ -1,0 +1,110 @@
+"""Defects in how the embedded cluster serves requests."""
+
+from __future__ import annotations
+
+from proofs.planted.defect import Defect
+
+_SERVING = "tests/twin/serving/"
+_SERVICES = f"{_SERVING}test_services.py::"
+_QUEUE = f"{_SERVING}test_exact_queue.py::"
+
+TWIN_SERVING = (
+    Defect(
+        "what waits at the end of an interval is forgotten",
+        "twin/serving/exact.py",
+        "        self.waiting = rest[patient:]\n",
+        "        self.waiting = rest[patient + 1 :]\n",
+        f"{_QUEUE}test_requests_and_little",
+    ),
+    Defect(
+        "a change of speed leaves begun requests as they are",
+        "twin/serving/exact.py",
+        "ends = [began + left * slowness for _, left in self.begun]",
+        "ends = [began + left for _, left in self.begun]",
+        f"{_QUEUE}test_change_of_speed_is_exact",
+    ),
+    Defect(
+        "a client gives up before its time is over",
+        "twin/serving/exact.py",
+        "if entry[0] + timeout_seconds > until",
+        "if entry[0] + timeout_seconds > until + 4.0",
+        f"{_QUEUE}test_client_gives_up_only_when_its_time_is_over",
+    ),
+    Defect(
+        "waits are as of one server",
+        "twin/serving/steady.py",
+        "more = np.diff(service.residual_cdf(edges * servers))",
+        "more = np.diff(service.residual_cdf(edges))",
+        f"{_SERVING}test_agreement.py::test_quantiles_agree_at_rest",
+    ),
+    Defect(
+        "clients of an overloaded pod wait for ever",
+        "twin/serving/aggregate.py",
+        "lapsed = self._lapse(at - work.timeout_seconds)",
+        "lapsed = self._lapse(began - 1e6)",
+        f"{_SERVING}test_agreement.py::test_overload_agrees",
+    ),
+    Defect(
+        "requests in a container that ends are forgotten",
+        "twin/serving/serving.py",
+        "backends.account.lost += backends.remove(uid)",
+        "backends.remove(uid)",
+        f"{_SERVICES}test_every_request_ends_once_whatever_happens",
+    ),
+    Defect(
+        "a dead machine refuses requests",
+        "twin/serving/serving.py",
+        "if pod is not None and pod.node_name in self._world.down:",
+        "if pod is None:",
+        f"{_SERVICES}test_dead_machine_loses_requests_until_it_is_noticed",
+    ),
+    Defect(
+        "a node's speed is no matter to its workers",
+        "twin/serving/serving.py",
+        'speed = usage["rate"][rows] * ceiling / workers',
+        "speed = ceiling / workers",
+        f"{_SERVICES}test_contention_becomes_latency",
+    ),
+    Defect(
+        "pods that serve keep using what they used before",
+        "twin/behaviour/contention.py",
+        "            self._grant_served(*served)\n",
+        "            pass\n",
+        f"{_SERVICES}test_usage_follows_the_requests",
+    ),
+    Defect(
+        "every pod of a Service draws the same arrivals",
+        "twin/serving/service_requests.py",
+        'key = self._arrivals.bits(f"{self.key}/{entity}", round(begin * 1e6))',
+        'key = self._arrivals.bits(f"{self.key}/pod", round(begin * 1e6))',
+        f"{_SERVICES}test_pods_draw_apart",
+    ),
+    Defect(
+        "a pod that is being deleted stays ready for requests",
+        "twin/controllers/endpoints.py",
+        '"ready": publish or (pod.ready and not terminating),',
+        '"ready": publish or pod.ready,',
+        "tests/twin/controllers/test_endpoints.py::test_deleted_pod_is_terminating_and_then_gone",
+    ),
+    Defect(
+        "two Services may have one address",
+        "twin/controllers/service_addresses.py",
+        "            while (given := str(NETWORK[1 + place])) in taken:\n                place = (place + 1) % size\n",
+        "            given = str(NETWORK[1 + place % 8])\n",
+        "tests/twin/controllers/test_endpoints.py::test_addresses_are_given_once_and_kept",
+    ),
+    Defect(
+        "an average target is taken for a total",
+        "twin/controllers/total_metrics.py",
+        "replicas = math.ceil(round_last_bits(value / target))",
+        "replicas = math.ceil(round_last_bits(value / target * current))",
+        f"{_SERVING}test_scaling_on_requests.py::test_replicas_follow_requests_per_second",
+    ),
+    Defect(
+        "a rate below zero is read",
+        "twin/workloads/rate_file.py",
+        "if not isfinite(value) or not 0.0 <= value <= most:",
+        "if not isfinite(value) or not value <= most:",
+        "tests/twin/workloads/test_rates.py::test_bad_line_is_named_with_a_remedy",
+    ),
+)
