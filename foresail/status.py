@@ -211,7 +211,7 @@ def _print(status: dict[str, Any]) -> None:
     if status["running"]:
         out.print(f"dashboard {status['dashboard_url']}   log {status['nats_url']}")
     table = Table(box=None)
-    for column in ("process", "state", "pid", "seq", "lag", "memory", "health port"):
+    for column in ("process", "state", "pid", "seq", "events behind", "memory", "health port"):
         table.add_column(column)
     for name, heartbeat in status["processes"].items():
         memory = heartbeat.get("rss_bytes")

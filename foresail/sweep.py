@@ -148,23 +148,36 @@ def _print(
     out = console()
     out.print(OPEN_LOOP, style="yellow")
     names = list(rows[0]["point"])
-    table = Table(box=None)
-    for name in (*(name.removeprefix("agents.") for name in names), *FIGURES, "front"):
+    table = Table(box=None, padding=(0, 1, 0, 0))
+    for name in (*(_heading(name) for name in names), *FIGURES, "front"):
         table.add_column(name, justify="right", overflow="fold")
     if usable:
         baseline = usable[0]["baseline"]
         figures = (number(baseline[name]) for name in FIGURES)
         table.add_row(*("recorded" for _ in names[:1]), *("" for _ in names[1:]), *figures, "")
     for row in rows:
-        values = (str(value) for value in row["point"].values())
+        values = [str(value) for value in row["point"].values()]
         if "refused" in row:
-            table.add_row(*values, "refused: these values do not go together", style="dim")
             continue
         figures = (number(row[name]) for name in FIGURES)
         table.add_row(*values, *figures, "o" if row in front else "")
     out.print(table)
+    for row in rows:
+        if "refused" in row:
+            out.print(_refusal(row), style="dim", markup=False)
     if _tells_something(usable, goals):
         out.print(drawn(usable, front, *goals), markup=False)
+
+
+def _heading(name: str) -> str:
+    """Return a setting's name with line ends between its words, so that its column stays narrow."""
+    return name.removeprefix("agents.").replace(".", ".\n").replace("_", "\n_")
+
+
+def _refusal(row: Row) -> str:
+    """Return which values do not go together, and why."""
+    values = ", ".join(f"{name} = {value}" for name, value in row["point"].items())
+    return f"refused: {values}: {row['refused']}"
 
 
 def _tells_something(usable: Sequence[Row], goals: tuple[str, str]) -> bool:

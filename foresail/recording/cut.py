@@ -61,9 +61,9 @@ def _window(arguments: argparse.Namespace) -> Window:
 def _print(path: Path, made: CutSummary) -> None:
     out = console()
     out.print(
-        f"{made.messages} messages in {path.name}: the part is seq {made.from_seq} to "
-        f"{made.last_seq}; it begins at seq {made.first_seq} so that it can be re-run, "
-        f"with {made.heads} standing messages from before",
+        f"{made.messages} messages in {path.name}: seq {made.from_seq} to {made.last_seq} were asked for; "
+        f"what a re-run needs before them is there from seq {made.first_seq} on, and of what came before "
+        f"that the {made.heads} newest messages that still hold, such as settings",
         markup=False,
     )
     if not made.complete:

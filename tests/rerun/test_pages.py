@@ -19,6 +19,7 @@ from foresail.sweep_page import Axis
 from foresail.what_if import _with_reason
 from lab.rerun.what_if import DecisionChange
 
+HEADS = ("safety.", "replicate", "_risk", "_ratio", "reward", "rejected", "vanished")
 PAGES = {
     "what-if": ("what-if", "{run}", "--set", "agents.efficiency.sleep=0.25"),
     "sweep": ("sweep", "{run}", "--param", "agents.efficiency.sleep=0.05,0.12,0.3", "--jobs", "1"),
@@ -110,6 +111,20 @@ def test_no_verb_waits_for_templates() -> None:
         "sys.exit('jinja2' in sys.modules or 'markupsafe' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_a_sweep_says_which_values_do_not_go_together(
+    recorded_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line below the table, with the reason; no word of the table is cut in two."""
+    out = str(tmp_path / "points.jsonl")
+    words = ("--param", "agents.safety.replicate=0.7,0.9", "--jobs", "1", "--out", out)
+    assert main(["sweep", str(recorded_run), *words]) == 0
+    screen = capsys.readouterr().out
+    (line,) = [line for line in screen.splitlines() if line.startswith("refused: ")]
+    assert "agents.safety.replicate_risk_ratio = 0.7: " in line
+    assert set(HEADS) <= set(screen.split())
 
 
 def test_a_decision_is_not_named_twice() -> None:
