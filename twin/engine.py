@@ -106,6 +106,7 @@ class Engine:
         memory = MemoryKeeper(world, self.nodes, self.usage, kubelet.kill_for_memory, kubelet.evict)
         self.contention = Contention(world, self.nodes, self.usage, self.metrics, memory, wrong)
         self.kubelet.contention = self.contention
+        self.cpu_counters = self.contention.counters
         self.serving = self.contention.serving = Serving(world, self.usage)
         self.request_metrics = RequestMetrics(self.serving, world.config.scrape_seconds)
         self.usage.on_start, self.usage.on_stop = self.serving.pod_started, self.serving.pod_stops

@@ -107,4 +107,25 @@ TWIN_SERVING = (
         "if not isfinite(value) or not value <= most:",
         "tests/twin/workloads/test_rates.py::test_bad_line_is_named_with_a_remedy",
     ),
+    Defect(
+        "idle seconds of a node are all of its seconds",
+        "twin/api/exposition.py",
+        "_age_at_start(engine, node)) - busy)",
+        "_age_at_start(engine, node)))",
+        f"{_SERVING}test_exposition.py::test_cpu_counters_are_the_work_that_was_done",
+    ),
+    Defect(
+        "a bucket counts what is within it alone",
+        "twin/api/exposition.py",
+        "max(before, count)",
+        "max(0.0, count - before)",
+        f"{_SERVING}test_exposition.py::test_requests_have_counters_and_buckets",
+    ),
+    Defect(
+        "anybody may scrape",
+        "twin/api/router.py",
+        '            identity.require_path("GET", path)\n            return Response(200, exposition',
+        "            return Response(200, exposition",
+        f"{_SERVING}test_exposition.py::test_readers_of_objects_may_not_scrape",
+    ),
 )

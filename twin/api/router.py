@@ -12,6 +12,7 @@ from twin.api.access import ADMIN, Attributes, Identity, effective_identity
 from twin.api.administration import PREFIX, administer
 from twin.api.custom_metrics import answer_metrics
 from twin.api.documents import document
+from twin.api.exposition import CONTENT_TYPE, exposition
 from twin.api.limits import check_request
 from twin.api.listing import plain_list
 from twin.api.messages import Request, Response, StreamedResponse, WatchResponse, respond
@@ -62,6 +63,9 @@ class Router:
         if response is not None:
             identity.require_path(request.method, path)
             return response
+        if path == "/metrics" and request.method == "GET":
+            identity.require_path("GET", path)
+            return Response(200, exposition(self._engine), CONTENT_TYPE)
         metrics = answer_metrics(self._engine, path, request, identity)
         if metrics is not None:
             return metrics

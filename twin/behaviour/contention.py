@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from twin.behaviour.cpu_counters import CpuCounters
 from twin.behaviour.impairments import Impairments
 from twin.behaviour.memory import MemoryKeeper
 from twin.behaviour.metrics import Metrics
@@ -85,6 +86,7 @@ class Contention(Part):
         self._memory = memory
         self._impairments = impairments
         self._windows = UsageWindows(world, usage)
+        self.counters = CpuCounters(nodes, usage)
         self._draws = world.chance.draws("usage")
         self._stepped_at = world.now
         self._rates: Floats = np.ones(0)  # by node row, since the last step
@@ -116,6 +118,7 @@ class Contention(Part):
         done = usage["rate"][rows] * worked
         usage["work_left"][rows] -= done
         usage["worked"][rows] += done
+        self.counters.add(rows, worked)
         self._metrics.scrape_cpu(rows, self._stepped_at)
         previous, self._stepped_at = self._stepped_at, now
         if self._set.settings != self._nodes.settings:
