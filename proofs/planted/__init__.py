@@ -20,6 +20,7 @@ from proofs.planted.execution import EXECUTION
 from proofs.planted.forecast import FORECAST
 from proofs.planted.guard_rails import GUARD_RAILS
 from proofs.planted.log import LOG
+from proofs.planted.machines import MACHINES
 from proofs.planted.observability import OBSERVABILITY
 from proofs.planted.readers import READERS
 from proofs.planted.recordings import RECORDINGS
@@ -53,6 +54,7 @@ DEFECTS: tuple[Defect, ...] = (
     *FORECAST,
     *GUARD_RAILS,
     *LOG,
+    *MACHINES,
     *OBSERVABILITY,
     *READERS,
     *RECORDINGS,

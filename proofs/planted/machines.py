@@ -1,0 +1,130 @@
+"""Defects in machines that come and go: the cloud, and what decides about it."""
+
+from __future__ import annotations
+
+from proofs.planted.defect import Defect
+
+_AUTOSCALER = "tests/twin/provisioners/test_cluster_autoscaler.py::test_case"
+_KARPENTER = "tests/twin/provisioners/test_karpenter.py::test_case"
+_CONTINUING = "tests/twin/provisioners/test_continuing.py::"
+_CLOUD = "tests/twin/machines/test_cloud.py::"
+_PROVISIONERS = "twin/provisioners/"
+_SCALE_UP = f"{_PROVISIONERS}cluster_autoscaler/scale_up.py"
+_SCALE_DOWN = f"{_PROVISIONERS}cluster_autoscaler/scale_down.py"
+_DRAINABILITY = f"{_PROVISIONERS}cluster_autoscaler/drainability.py"
+_OURS = f"{_PROVISIONERS}karpenter/"
+
+MACHINES = (
+    Defect(
+        "least-waste overlooks memory",
+        _SCALE_UP,
+        "return (cpu - asked_cpu) / cpu + (memory - asked_memory) / memory",
+        "return (cpu - asked_cpu) / cpu",
+        f"{_AUTOSCALER}[least-waste takes more cores where that leaves less memory idle]",
+    ),
+    Defect(
+        "small pods are packed first",
+        _SCALE_UP,
+        "return sorted(groups, key=score, reverse=True)",
+        "return sorted(groups, key=score)",
+        f"{_AUTOSCALER}[large pods first: two of 1.5 and two of 0.5 cores share two nodes of 2]",
+    ),
+    Defect(
+        "a node at the threshold counts as used",
+        _SCALE_DOWN,
+        "if utilization <= self._config.utilization_threshold:",
+        "if utilization < self._config.utilization_threshold:",
+        f"{_AUTOSCALER}[a node at exactly half is drained when its pods fit elsewhere]",
+    ),
+    Defect(
+        "the annotation that disables scale-down is overlooked",
+        _SCALE_DOWN,
+        'or node.annotations.get(SCALE_DOWN_DISABLED) == "true"',
+        'or node.annotations.get(SCALE_DOWN_DISABLED) == "yes"',
+        f"{_AUTOSCALER}[the annotation scale-down-disabled keeps a node]",
+    ),
+    Defect(
+        "an unready node goes as early as a ready one",
+        _SCALE_DOWN,
+        'config.unneeded_seconds if node.ready_status == "True" else config.unready_seconds',
+        "config.unneeded_seconds",
+        f"{_AUTOSCALER}[an unready node goes after 20 minutes, not after ten]",
+    ),
+    Defect(
+        "a budget that allows nothing does not keep a node",
+        _DRAINABILITY,
+        "if any(_allowed(budget) < 1 for budget in budgets):",
+        "if any(_allowed(budget) < 0 for budget in budgets):",
+        f"{_AUTOSCALER}[a budget that allows nothing keeps a node]",
+    ),
+    Defect(
+        "a pod counts as old at once",
+        f"{_PROVISIONERS}cluster_autoscaler/autoscaler.py",
+        "self._client.now - self._config.young_pod_seconds",
+        "self._client.now + self._config.young_pod_seconds",
+        f"{_AUTOSCALER}[pods created within two seconds wait for the next look]",
+    ),
+    Defect(
+        "each pod moves the end of its batch without limit",
+        f"{_OURS}provisioning.py",
+        "now + self._config.batch_idle_seconds, self._begun_at + self._config.batch_most_seconds",
+        "now + self._config.batch_idle_seconds, now + self._config.batch_most_seconds",
+        f"{_KARPENTER}[a batch ends after ten seconds at the latest]",
+    ),
+    Defect(
+        "a decision is carried out without a second look",
+        f"{_OURS}disruption.py",
+        "self._clock.after(self._config.validation_seconds,",
+        "self._clock.after(0.0,",
+        f"{_KARPENTER}[a decision to consolidate says nothing for good in its first 15 s]",
+    ),
+    Defect(
+        "a spot node is replaced by a cheaper spot node",
+        f"{_OURS}consolidation.py",
+        'if spot_only and (kinds is None or kinds.has("spot")) and not self._config.spot_to_spot:',
+        "if spot_only and kinds is not None and not self._config.spot_to_spot:",
+        f"{_KARPENTER}[a spot node is not replaced by another spot node]",
+    ),
+    Defect(
+        "do-not-disrupt on a node is overlooked",
+        f"{_OURS}candidates.py",
+        'if state.node.annotations.get(DO_NOT_DISRUPT) == "true":',
+        'if state.node.annotations.get(DO_NOT_DISRUPT) == "yes":',
+        f"{_KARPENTER}[do-not-disrupt on a node blocks it]",
+    ),
+    Defect(
+        "a share of a pool's nodes is rounded down",
+        f"{_OURS}pools.py",
+        "return math.ceil(nodes * int(self.nodes[:-1]) / 100)",
+        "return math.floor(nodes * int(self.nodes[:-1]) / 100)",
+        f"{_KARPENTER}[the default budget lets a tenth of the nodes go at a time, rounded up]",
+    ),
+    Defect(
+        "a stored state forgets since when nodes are unneeded",
+        _SCALE_DOWN,
+        'KEEPS = ("unneeded", "_recheck_at")\n    LEAVES = ("found",)',
+        'KEEPS = ("_recheck_at",)\n    LEAVES = ("found", "unneeded")',
+        f"{_CONTINUING}test_a_stored_state_goes_on_alike[cluster-autoscaler]",
+    ),
+    Defect(
+        "an order counts in everybody's luck",
+        "twin/machines/cloud.py",
+        'shape.boot_median_seconds, shape.boot_sigma, f"{owner}/{number}"',
+        "shape.boot_median_seconds, shape.boot_sigma, str(len(self.machines))",
+        f"{_CLOUD}test_an_order_changes_nobody_elses_luck",
+    ),
+    Defect(
+        "a machine is billed from when it has booted",
+        "twin/machines/cloud.py",
+        "        machine.booted = True\n        shape",
+        "        machine.booted, machine.ordered_at = True, self._world.now\n        shape",
+        f"{_CLOUD}test_the_bill_ends_with_the_machine",
+    ),
+    Defect(
+        "cores that boot do not count in the quota",
+        "twin/machines/cloud.py",
+        "catalogue[machine.machine].cpu_millicores for machine in self.machines.values()\n",
+        "catalogue[machine.machine].cpu_millicores * machine.booted for machine in self.machines.values()\n",
+        f"{_CLOUD}test_a_quota_counts_the_cores_that_run",
+    ),
+)
