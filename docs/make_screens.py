@@ -120,6 +120,7 @@ def settings_of(name: str, recording: Path) -> StackSettings:
         "run.speed": 1.0,
         "run.mode": mode,
         "run.workload": str(EXAMPLES / f"{name}.csv"),
+        "run.weather": "off",  # an incident is told by its script alone
         "run.scenario": str(EXAMPLES / f"{name}.yaml"),
         "run.record": str(recording),
         "inference.shadow_models": (),

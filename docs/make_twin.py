@@ -1,4 +1,4 @@
-"""Write the tables of docs/twin.md and docs/twin/machines.md from the code's own sentences: `python -m docs.make_twin`.
+"""Write the tables of docs/twin.md and of two pages below it from the code's own sentences: `python -m docs.make_twin`.
 
 What stands between `<!-- begin NAME -->` and `<!-- end -->` is generated: the defaults of each group of
 settings, with their sources, and the keys of each kind of fault. A test fails when it is out of date.
@@ -20,6 +20,7 @@ from schemas.docstrings import field_docstrings
 from twin.config import TwinConfig
 from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config.controllers import ControllerConfig
+from twin.config.health import HealthConfig
 from twin.config.provisioning import (
     CloudConfig,
     ClusterAutoscalerConfig,
@@ -32,12 +33,13 @@ from twin.config.vertical import VerticalConfig
 from twin.faults.scenario import Fault, Nodes
 
 PAGE = Path(__file__).with_name("twin.md")
-MACHINES_PAGE = Path(__file__).parent / "twin" / "machines.md"
+PAGES = (PAGE, PAGE.parent / "twin" / "machines.md", PAGE.parent / "twin" / "health.md")
 GROUPS: dict[str, type] = {
     "defaults": TwinConfig,
     "defaults.kubelet": KubeletConfig,
     "defaults.machines": MachineConfig,
     "defaults.memory": MemoryConfig,
+    "defaults.health": HealthConfig,
     "defaults.metrics": MetricsConfig,
     "defaults.scheduler": SchedulerConfig,
     "defaults.controllers": ControllerConfig,
@@ -119,5 +121,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    for path in (PAGE, MACHINES_PAGE):
+    for path in PAGES:
         path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")

@@ -133,6 +133,7 @@ def _settings(
         "record": str(record),
         "scenario": None,
         "start_time": None,
+        "weather": recorded.get("run", {}).get("weather", "off"),
         "kubeconfig": None,
     }
     groups = {name: dict(recorded.get(name, {})) for name in GROUPS}

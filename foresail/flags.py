@@ -44,6 +44,7 @@ FLAGS: tuple[Flag, ...] = (
     Flag("--cluster", "run.cluster", "NAME"),
     Flag("--data", "run.data", "FOLDER"),
     Flag("--scenario", "run.scenario", "FILE"),
+    Flag("--weather", "run.weather", "off|mild|rough"),
     Flag("--provisioner", "run.provisioner", "NAME"),
     Flag("--machines", "run.machines", "FILE"),
     Flag("--state", "run.state_folder", "FOLDER"),

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import AwareDatetime, Field, model_validator
 
 from schemas.model import DataModel
+from twin.config.health import Weather
 from twin.config.provisioning import Provisioner
 
 NameToken = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
@@ -71,6 +72,8 @@ class RunSettings(DataModel):
     machines: str | None = None
     """File of machines that can be rented, node groups, and what the cloud grants; unset: the built-in table."""
 
+    weather: Weather = "mild"
+    """How much goes wrong in the simulated cluster by itself: off, mild or rough (docs/twin/health.md)."""
     start_time: AwareDatetime | None = None
     """Cluster time at the start of the simulated cluster, such as 2026-01-01T00:00:00Z; unset: now, and
     2026-01-01T00:00:00Z with virtual time. What was chosen is in the log."""

@@ -37,6 +37,7 @@ from twin.api.journal import (
 from twin.api.server import ApiServer
 from twin.api.tokens import Tokens
 from twin.config import TwinConfig
+from twin.config.health import HealthConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
 from twin.kubeconfig import write_kubeconfig
@@ -116,6 +117,7 @@ def world_of(settings: TwinSettings) -> WorldKey:
         start_of(settings),
         settings.scenario,
         provisioning_of(settings.provisioner, settings.machines),
+        settings.weather,
     )
 
 
@@ -124,7 +126,11 @@ def build_engine(settings: TwinSettings) -> Engine:
     scenario = None if settings.scenario is None else read_scenario(settings.scenario)
     workload = open_workload(settings.workload, nodes=settings.nodes, seed=settings.seed)
     provisioning = provisioning_of(settings.provisioner, settings.machines)
-    config = TwinConfig(start_time=start_of(settings), provisioning=provisioning)
+    config = TwinConfig(
+        start_time=start_of(settings),
+        provisioning=provisioning,
+        health=HealthConfig(weather=settings.weather),
+    )
     engine = Engine(config, settings.seed)
     engine.add_nodes(workload.nodes)
     engine.load(workload.arrivals)

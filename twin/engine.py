@@ -34,6 +34,10 @@ from twin.copying import Copier
 from twin.encoding import state_lines
 from twin.faults.effects import Levers
 from twin.faults.player import Faults
+from twin.health.machines import MachineHealth
+from twin.health.probes import ProbeHealth
+from twin.health.programs import ProgramHealth
+from twin.health.weather import Sky
 from twin.intake import DEFAULT_PODS_PER_NODE, GPU
 from twin.kube_events import Reporter
 from twin.machines.catalogue import catalogue_of
@@ -77,6 +81,7 @@ class Engine:
         self._build_controllers()
         self.arrivals = Arrivals(self.world)
         self.faults = self._build_faults()
+        self._build_health()
         self.cloud = Cloud(self.world, catalogue_of(config.provisioning), self.spot)
         self.provisioner = build_provisioner(self.world, self.cloud, self.plane.budgets.evict)
         self.power.range_of = self.cloud.power_range
@@ -118,8 +123,15 @@ class Engine:
         self.plane = ControlPlane(world, self.metrics.sample, self.request_metrics)
         self.lifecycle = NodeLifecycle(world, self.kubelet)
 
+    def _build_health(self) -> None:
+        world, sky = self.world, self.sky
+        MachineHealth(world, sky, self.nodes, self.lifecycle, self.impairments)
+        ProgramHealth(world, sky, self.usage, self.kubelet)
+        self.contention.after_step = ProbeHealth(world, sky, self.usage, self.kubelet).look
+
     def _build_faults(self) -> Faults:
         world = self.world
+        self.sky = Sky(world)
         self.shutdown = NodeShutdown(world, self.kubelet, self.lifecycle)
         self.spot = Spot(world, self.lifecycle)
         levers = Levers(
@@ -128,6 +140,7 @@ class Engine:
             self.shutdown,
             self.spot,
             world.config.machines.spot_notice_seconds,
+            self.sky,
         )
         return Faults(world, levers, self.arrivals)
 

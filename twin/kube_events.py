@@ -133,6 +133,7 @@ _WARNINGS = frozenset(
         "UnexpectedJob",
         "UnparseableSchedule",
         "UnmanagedPods",
+        "TaskHung",
         "NotDeleted",
         "ScaleDownFailed",
         "FailedToScaleUpGroup",

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bus.errors import ConfigError
+from twin.config.health import Weather
 from twin.config.provisioning import Provisioner, ProvisioningConfig
 from twin.machines.reading import read_machines
 
@@ -38,6 +39,8 @@ class TwinSettings(BaseModel):
     """Who adds and removes machines: none, cluster-autoscaler, karpenter or warm-pool (docs/twin/machines.md)."""
     machines: Path | None = None
     """File of machines, node groups and what the cloud grants; none: the built-in table."""
+    weather: Weather = "off"
+    """How much goes wrong by itself: off, mild or rough (docs/twin/health.md)."""
     kubeconfig_dir: Path = Path()
     """Folder of the kubeconfig files that are written."""
     journal: Path | None = None

@@ -118,6 +118,7 @@ class TwinProcess:
             "--scenario": run.scenario or "",
             "--provisioner": "" if run.provisioner == "none" else run.provisioner,
             "--machines": run.machines or "",
+            "--weather": run.weather,
             "--start-time": "" if run.start_time is None else run.start_time.isoformat(),
             **self._options,
         }

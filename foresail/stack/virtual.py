@@ -32,6 +32,7 @@ from schemas.identity import Origin
 from schemas.outcome import Mode
 from services.cluster import TwinTransport
 from twin.config import START_2026, TwinConfig
+from twin.config.health import HealthConfig
 from twin.faults import read_scenario
 from twin.inprocess import InProcessTwin
 from twin.workloads import open_workload
@@ -144,7 +145,11 @@ def _services(
 def _twin_config(run: RunSettings) -> TwinConfig:
     """Return the simulated cluster's settings; its time starts at the fixed moment unless told."""
     start = START_2026 if run.start_time is None else run.start_time.timestamp()
-    return TwinConfig(start_time=start, provisioning=provisioning_of(run))
+    return TwinConfig(
+        start_time=start,
+        provisioning=provisioning_of(run),
+        health=HealthConfig(weather=run.weather),
+    )
 
 
 async def _for_seconds(seconds: float, tasks: dict[str, asyncio.Task[None]]) -> None:

@@ -25,6 +25,7 @@ from foresail.stack.twin_process import JOURNAL_FILE, TwinProcess
 from foresail.stack.workload import choose_workload
 from foresail.twin.place import RunningTwin, twin_folder, write_place
 from projections.figures import number
+from twin.config.health import WEATHERS
 from twin.config.provisioning import PROVISIONERS, ProvisioningConfig
 from twin.faults import read_scenario
 from twin.kubeconfig import CLUSTER
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--speed", metavar="X", default=PLAIN_SPEED, help="cluster seconds per second (default: 1)"
     )
     parser.add_argument("--scenario", metavar="FILE", help="what goes wrong, and when")
+    parser.add_argument("--weather", metavar="LEVEL", help=f"{', '.join(WEATHERS)} (default: mild)")
     parser.add_argument(
         "--provisioner", metavar="NAME", help=f"who rents machines: {', '.join(PROVISIONERS)}"
     )
@@ -78,7 +80,7 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _settings(arguments: argparse.Namespace) -> StackSettings:
-    names = ("nodes", "workload", "seed", "speed", "data", "provisioner", "machines")
+    names = ("nodes", "workload", "seed", "speed", "data", "weather", "provisioner", "machines")
     return resolve(None, os.environ, {f"run.{name}": getattr(arguments, name) for name in names})
 
 

@@ -1,4 +1,4 @@
-"""`foresail twin workloads`: what the twin can play, from whom, under which licence."""
+"""`foresail twin workloads`: what the twin can play and suffer, from whom, under which licence."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from pathlib import Path
 from bus.exit_codes import ExitCode
 from foresail.output import console, print_json
 from foresail.settings_sources import DATA_VARIABLE
+from twin.health.sources import SOURCES
 from twin.workloads import FITTED, IDLE
 from twin.workloads.catalog import load_model
 
 WIDTH = 12
+WEATHER_WIDTH = 15
 _OWN = "traffic of a Service; a shape of Foresail's own, Apache-2.0, from no trace"
 TRAFFIC = {
     "constant": f"the same rate of requests always: {_OWN}",
@@ -56,7 +58,8 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     folder = arguments.data or os.environ.get(DATA_VARIABLE) or None
     lines = [describe(name, None if folder is None else Path(folder)) for name in FITTED]
     if arguments.json:
-        print_json([asdict(line) for line in lines])
+        weathers = [{"kind": "weather", **asdict(source)} for source in SOURCES]
+        print_json([*({"kind": "workload", **asdict(line)} for line in lines), *weathers])
         return ExitCode.GOOD
     for line in lines:
         plays = "the real trace" if line.real else "its fitted model"
@@ -69,6 +72,10 @@ async def run(arguments: argparse.Namespace) -> ExitCode:
     console().print(f"{'FILE':<{WIDTH}}your own .csv, .jsonl or .parquet (docs/workloads.md)")
     for name, what in TRAFFIC.items():
         console().print(f"{name:<{WIDTH}}{what}", markup=False)
+    for source in SOURCES:
+        label = f"weather {source.level}"
+        owed = f"; {source.licence}: {source.attribution}" if source.attribution else ""
+        console().print(f"{label:<{WEATHER_WIDTH}}{source.title}{owed}", markup=False)
     console().print(
         "Fitted models ship with the package and need no file; "
         f"{DATA_VARIABLE} or --data names the folder of the real traces."

@@ -1,17 +1,19 @@
-"""docs/twin.md and docs/twin/machines.md say what the code says, and name what exists."""
+"""docs/twin.md and the pages below it that are made from code say what the code says, and name what exists."""
 
 from __future__ import annotations
 
 import re
 import runpy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.architecture.source_tree import ROOT
+from twin.config.health import HealthConfig
 
 PAGE = ROOT / "docs" / "twin.md"
-MACHINES = ROOT / "docs" / "twin" / "machines.md"
+PAGES = (PAGE, ROOT / "docs" / "twin" / "machines.md", ROOT / "docs" / "twin" / "health.md")
 
 
 @pytest.fixture
@@ -21,8 +23,8 @@ def page_generator() -> dict[str, Any]:
 
 
 def test_the_tables_are_those_of_the_code(page_generator: dict[str, Any]) -> None:
-    """Both pages are up to date, and each table stands on one; `python -m docs.make_twin`."""
-    texts = [path.read_text(encoding="utf-8") for path in (PAGE, MACHINES)]
+    """The pages are up to date, and each table stands on one; `python -m docs.make_twin`."""
+    texts = [path.read_text(encoding="utf-8") for path in PAGES]
 
     assert [page_generator["page"](text) for text in texts] == texts
     for name in (*page_generator["GROUPS"], "faults"):
@@ -44,13 +46,24 @@ def test_a_page_that_differs_is_seen(page_generator: dict[str, Any]) -> None:
     assert page_generator["page"](wrong) == text
 
 
-def test_the_files_that_it_names_exist() -> None:
-    """Code and pages that the text of each page points at are there."""
-    for path, at_least in ((PAGE, 10), (MACHINES, 1)):
-        text = path.read_text(encoding="utf-8")
-        named = re.findall(r"`(twin/[a-z_/]+(?:\.py|/))`", text)
-        linked = re.findall(r"\]\(([^)#:]+)\)", text)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_the_files_that_it_names_exist(path: Path) -> None:
+    """Code and pages that the text points at are there."""
+    text = path.read_text(encoding="utf-8")
+    named = re.findall(r"`(twin/[a-z_/]+(?:\.py|/))`", text)
+    linked = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
 
-        assert len(named) > at_least
-        assert [name for name in named if not (ROOT / name).exists()] == []
-        assert [link for link in linked if not (path.parent / link).exists()] == []
+    assert len(named) > 1
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert [link for link in linked if not (path.parent / link).exists()] == []
+
+
+def test_each_rate_of_the_weather_names_a_study_or_says_that_it_is_invented(
+    page_generator: dict[str, Any],
+) -> None:
+    """No figure of the weather comes from nowhere."""
+    said = page_generator["sentences"](HealthConfig)
+    without = [
+        name for name, sentence in said.items() if not re.search(r"invented|(19|20)\d\d", sentence)
+    ]
+    assert without == ["weather"]

@@ -27,6 +27,7 @@ from typing import Any, Self
 from bus.errors import ConfigError, Permanent
 from twin.api.messages import JSON, Request
 from twin.api.router import Router
+from twin.config.health import Weather
 from twin.config.provisioning import ProvisioningConfig
 from twin.engine import Engine
 from twin.faults import read_scenario
@@ -54,6 +55,7 @@ class WorldKey:
     """`sha256:` and the digest of the scenario that is played from the start; empty: none."""
     provisioning: str = ""
     """The provisioner, and the digest of its settings and machines; empty: none."""
+    weather: Weather = "off"
 
     @classmethod
     def of(
@@ -64,6 +66,7 @@ class WorldKey:
         start_time_seconds: float,
         scenario: Path | None = None,
         provisioning: ProvisioningConfig | None = None,
+        weather: Weather = "off",
     ) -> Self:
         """Name a world; a workload that is a file, and a scenario, are named by their content.
 
@@ -81,7 +84,7 @@ class WorldKey:
             document = json.dumps(asdict(provisioning), sort_keys=True)
             digest = hashlib.sha256(document.encode()).hexdigest()
             rents = f"{provisioning.provisioner}:{digest}"
-        return cls(seed, nodes, workload, start_time_seconds, given, rents)
+        return cls(seed, nodes, workload, start_time_seconds, given, rents, weather)
 
     def line(self) -> dict[str, Any]:
         """Return the journal's first line."""
@@ -93,6 +96,7 @@ class WorldKey:
             "start_time_seconds": self.start_time_seconds,
             **({"scenario": self.scenario} if self.scenario else {}),
             **({"provisioning": self.provisioning} if self.provisioning else {}),
+            **({"weather": self.weather} if self.weather != "off" else {}),
         }
 
 

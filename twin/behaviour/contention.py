@@ -11,6 +11,7 @@ A sleeping node that still has pods runs them at SLEEP_CLOCK_SCALE. A machine th
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -87,6 +88,8 @@ class Contention(Part):
         self._impairments = impairments
         self._windows = UsageWindows(world, usage)
         self.counters = CpuCounters(nodes, usage)
+        self.after_step: Callable[[Any], None] | None = None
+        """Called with the rows in use after each step, once somebody wants to know."""
         self._draws = world.chance.draws("usage")
         self._stepped_at = world.now
         self._rates: Floats = np.ones(0)  # by node row, since the last step
@@ -128,6 +131,8 @@ class Contention(Part):
         self._grant_memory(rows)
         self._metrics.scrape_memory(rows, previous)
         self._memory.keep(rows)
+        if self.after_step is not None:
+            self.after_step(usage.rows())
         for row in np.flatnonzero(usage.active & self._soon_done()).tolist():
             self.plan_finish(row)
         self._world.clock.after(self._world.config.scrape_seconds, "contention.step")
@@ -144,8 +149,9 @@ class Contention(Part):
         count = nodes.count
         node = usage.node[rows]
         factor = variation(self._draws, usage.key[rows], self._elapsed(), CPU_WAVES)
-        factor = np.maximum(factor, _LEAST_VARIATION)
-        wanted = np.minimum(usage["cpu_mean"][rows] * factor, usage["cpu_limit"][rows])
+        factor = np.maximum(factor, _LEAST_VARIATION) * self._coldness(rows)
+        uncapped = usage["cpu_mean"][rows] * factor
+        wanted = np.minimum(uncapped, usage["cpu_limit"][rows])
         scale = self._speed()
         given = nodes.offered[0, :count] * np.minimum(scale, self._set.cpu_cap)
         served = self.serving.demands(self._world.config.scrape_seconds)
@@ -158,7 +164,8 @@ class Contention(Part):
             part = shared_parts(given, asked, usage.node[served[0]], *served[1:], scale)
         self._rates = scale * part
         usage["rate"][rows] = self._rates[node]
-        usage["cpu_now"][rows] = wanted * self._rates[node]
+        usage["cpu_now"][rows] = given_now = wanted * self._rates[node]
+        usage["share"][rows] = given_now / np.maximum(uncapped, 1e-9)
         if served is not None:
             self._grant_served(*served)
 
@@ -166,8 +173,22 @@ class Contention(Part):
         """Set what pods use that serve requests: what these need, at most what all workers can."""
         usage = self._usage
         used = np.minimum(demand, ceiling * usage["rate"][rows])
-        usage["cpu_now"][rows] = 0.0
+        usage["cpu_now"][rows] = usage["share"][rows] = 0.0
         np.add.at(usage["cpu_now"], rows, used)
+        np.add.at(usage["share"], rows, demand)
+        asked = usage["share"][rows]
+        usage["share"][rows] = np.where(
+            asked > 0.0, usage["cpu_now"][rows] / np.maximum(asked, 1e-9), 1.0
+        )
+
+    def _coldness(self, rows: Any) -> Floats:
+        """Return how much more CPU each pod wants for having started a moment ago."""
+        usage, most = self._usage, self._world.config.health.warm_cpu_ratio
+        age = self._world.now - usage["started_at"][rows]
+        warm_seconds = usage["warm_seconds"][rows]
+        left = np.maximum(0.0, warm_seconds - age) / np.maximum(warm_seconds, 1e-9)
+        cold: Floats = 1.0 + (most - 1.0) * left
+        return cold
 
     def _speed(self) -> Floats:
         """Return the speed of every node, by row."""
@@ -186,6 +207,7 @@ class Contention(Part):
         warm = np.minimum(1.0, _COLD_RATIO + (1.0 - _COLD_RATIO) * age / _WARM_UP_SECONDS)
         wanted = usage["memory_mean"][rows] * warm
         wanted *= variation(self._draws, usage.key[rows], self._elapsed(), MEMORY_WAVES)
+        wanted += usage["leak"][rows] * age
         held = wanted * self._set.memory_scale[node]
         if self._set.capped:
             total = node_sums(node, held, count)

@@ -9,6 +9,7 @@ Times that a kubelet writes are those of its machine's clock (`impairments.py`).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from twin.behaviour.images import Images, image_bytes
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["KILLED", "Kubelet", "image_bytes"]
 
 KILLED = 137
+_CRASHED = 1
 _COMPONENT = "kubelet"
 _TERMINATED = "TerminationByKubelet"
 _ADMIT_SECONDS = 0.1  # the kubelet's watch sees the binding
@@ -39,6 +41,10 @@ class Kubelet(Part):
     KEEPS = ("_crashes", "_stopping")
 
     contention: Contention
+    answer_seconds: Callable[[PodRecord], float]
+    """How long a container takes from its start until it answers its probes."""
+    started: Callable[[PodRecord, int], None] | None
+    """Called with a pod and its row of the usage table when a container has started."""
 
     def __init__(
         self, world: World, nodes: NodeTable, usage: UsageTable, impairments: Impairments
@@ -48,6 +54,8 @@ class Kubelet(Part):
         self.images = Images(world, impairments, self._plan_first_start)
         self._nodes = nodes
         self._usage = usage
+        self.answer_seconds = lambda _: world.config.kubelet.probe_answer_seconds
+        self.started = None
         self._crashes: dict[str, int] = {}  # restarts in a row, by pod uid
         self._stopping: dict[str, object] = {}  # deadlines already planned for, by pod uid
         self._starts = world.chance.draws("start latency")
@@ -115,6 +123,29 @@ class Kubelet(Part):
         name = pod.shape.containers[0]
         self._report(pod, "Killing", f"Container {name} resize requires restart")
         self._exit(pod, KILLED, "Error", "", backs_off=False)
+
+    def crash(self, uid: str) -> None:
+        """Let a running container end by itself with an error."""
+        pod = self._running(uid)
+        if pod is not None:
+            self._exit(pod, _CRASHED, "Error", "", backs_off=True)
+
+    def answer_probes(self, uid: str, *, ready: bool) -> None:
+        """Let a running pod's readiness probe succeed or fail from now on."""
+        pod = self._running(uid)
+        if pod is None or pod.ready == ready:
+            return
+        if not ready:
+            self._report(pod, "Unhealthy", "Readiness probe failed: no answer in time")
+        before = pod.clone()
+        pod.ready, pod.ready_at = ready, self._clock(pod.node_name)
+        self._world.store.touch("pods", pod, before)
+
+    def fail_liveness(self, uid: str) -> None:
+        """Kill a running container that no longer answers its liveness probe."""
+        row = self._usage.row_of.get(uid)
+        if row is not None:
+            self._unhealthy(uid, float(self._usage["started_at"][row]), "liveness")
 
     def evict(self, uid: str, sentence: str) -> None:
         """End a pod for good under node pressure, whatever its budget and grace say."""
@@ -188,8 +219,7 @@ class Kubelet(Part):
         pod.phase, pod.container_state, pod.container_since = "Running", "running", now
         pod.container_reason = pod.container_message = ""
         pod.pod_ip = pod.pod_ip or _pod_ip(uid)
-        answers = world.config.kubelet.probe_answer_seconds
-        fate = probe_fate(pod.shape.spec, pod.annotations, answers)
+        fate = probe_fate(pod.shape.spec, pod.annotations, self.answer_seconds(pod))
         pod.ready, pod.ready_at = fate.ready_seconds == 0.0, now
         world.store.touch("pods", pod, before)
         self._report(pod, "Started", f"Started container {pod.shape.containers[0]}")
@@ -201,6 +231,8 @@ class Kubelet(Part):
         rate = self.contention.rate_on(pod.node_name)
         node_row = self._nodes.row_of[pod.node_name]
         row = self._usage.add(pod, node_row, read_work(pod, world.config), world.now, rate)
+        if self.started is not None:
+            self.started(pod, row)
         self.contention.plan_finish(row)
 
     def _ready(self, uid: str, started_at: float) -> None:

@@ -29,6 +29,10 @@ _COLUMNS = (
     "cpu_now",  # what it gets since the last step
     "memory_now",
     "memory_wanted",
+    "leak",  # bytes per second by which its memory grows
+    "warm_seconds",  # after its start, until it wants no more CPU than when warm
+    "share",  # CPU it got since the last step, of what it wanted
+    "backlog",  # seconds of work that waits (`twin.health.probes`)
 )
 _QOS_RANK = {"BestEffort": 0, "Burstable": 1, "Guaranteed": 2}
 
@@ -78,6 +82,7 @@ class UsageTable(Part):
             "work_left": work.work_seconds,
             "window_ends": work.window_seconds,
             "rate": rate,
+            "share": 1.0,
         }
         for name in _COLUMNS:
             self.columns[name][row] = values.get(name, 0.0)

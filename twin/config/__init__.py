@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from twin.config.behaviour import KubeletConfig, MachineConfig, MemoryConfig, MetricsConfig
 from twin.config.controllers import ControllerConfig
+from twin.config.health import HealthConfig
 from twin.config.provisioning import ProvisioningConfig
 from twin.config.scheduling import SchedulerConfig
 from twin.config.serving import ServingConfig
@@ -45,6 +46,8 @@ class TwinConfig:
     """A container that ran this long starts its back-off anew (same page)."""
     kubelet: KubeletConfig = field(default_factory=KubeletConfig)
     """Image pulls, init containers and probes."""
+    health: HealthConfig = field(default_factory=HealthConfig)
+    """The weather: what goes wrong by itself."""
     machines: MachineConfig = field(default_factory=MachineConfig)
     """How machines are watched, and how they leave."""
     memory: MemoryConfig = field(default_factory=MemoryConfig)

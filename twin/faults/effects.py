@@ -19,7 +19,9 @@ from twin.faults.scenario import (
     NodeShutdown,
     SlowNode,
     SpotNotice,
+    Weather,
 )
+from twin.health.weather import Sky
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,7 @@ class Levers:
     shutdown: Shutdown
     spot: Spot
     spot_notice_seconds: float
+    sky: Sky
 
     def begin(self, number: int, fault: Fault, nodes: tuple[str, ...]) -> None:
         """Let a fault take hold of `nodes`; those that act on requests do nothing here."""
@@ -45,6 +48,8 @@ class Levers:
             case SpotNotice():
                 for name in nodes:
                     self.spot.reclaim(name, fault.notice_seconds or self.spot_notice_seconds)
+            case Weather():
+                self.sky.ask(number, fault.level)
             case _:
                 self._impair(number, fault, nodes)
 
@@ -68,6 +73,7 @@ class Levers:
     def end(self, number: int) -> None:
         """Let go; machines that died come back by themselves."""
         self.impairments.end(number)
+        self.sky.release(number)
 
 
 def _seconds(duration: float | None) -> float:

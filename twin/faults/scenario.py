@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from twin.config.health import Weather as WeatherLevel
+
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?")
 Positive = Annotated[float, Field(gt=0)]
 Ratio = Annotated[float, Field(gt=0, le=1)]
@@ -141,6 +143,14 @@ class ApiLatency(_OfApi):
     """Wall seconds before an answer; clients wait in wall time."""
 
 
+class Weather(_Lasting):
+    """Machines and programs go wrong by themselves, as often as this level says (docs/twin/health.md)."""
+
+    fault: Literal["weather"]
+    level: WeatherLevel
+    """off, mild or rough; of several at once the newest counts."""
+
+
 class WatchCut(_Lasting):
     """Running watches end without a word, once or again and again."""
 
@@ -233,7 +243,7 @@ class Autoscaler(_Fault):
 
 Fault = (
     NodeDeath | NodeShutdown | SpotNotice | SlowNode | ClockSkew | ImagePullFailure | ApiErrors
-    | ApiLatency | WatchCut | WatchExpiry | MetricsGap | MetricsStale | Burst | Autoscaler
+    | ApiLatency | WatchCut | WatchExpiry | MetricsGap | MetricsStale | Burst | Autoscaler | Weather
 )  # fmt: skip
 
 

@@ -48,7 +48,7 @@ class NodeTable(Part):
         "_counted",
     )
     LEAVES = (
-        "_keys",
+        "keys",
         "_held",
         "altered",
         "_complete",
@@ -60,7 +60,7 @@ class NodeTable(Part):
     def __init__(self) -> None:
         self.names: list[str] = []
         self.row_of: dict[str, int] = {}
-        self._keys: Keys = np.zeros(0, np.uint64)  # of the names, for draws
+        self.keys: Keys = np.zeros(0, np.uint64)  # of the names, for draws
         self.count = 0
         self.settings: list[NodeSettings] = []
         self.touched: list[int] = []  # rows whose amounts or presence changed, within one epoch
@@ -128,13 +128,13 @@ class NodeTable(Part):
 
         Each node has its own draw, so that one more or less leaves the order of the others.
         """
-        salted = self._keys[rows] ^ np.uint64(key_of(entity))
+        salted = self.keys[rows] ^ np.uint64(key_of(entity))
         return int(draws.bits_of(salted).argmax())
 
     def restored(self) -> None:
         """Let nobody trust what was counted from the rows before."""
-        self._keys = np.zeros(self._size, np.uint64)
-        self._keys[: self.count] = [key_of(name) for name in self.names]
+        self.keys = np.zeros(self._size, np.uint64)
+        self.keys[: self.count] = [key_of(name) for name in self.names]
         self._held = None
         self.touch_epoch += 1
         self._complete_generation = -1
@@ -187,7 +187,7 @@ class NodeTable(Part):
             self._grow(max(64, 2 * self._size))
         self.count += 1
         self.names.append(name)
-        self._keys[row] = key_of(name)
+        self.keys[row] = key_of(name)
         self.row_of[name] = row
         self.settings.append(NodeSettings())
         self._looks.append(None)
@@ -200,7 +200,7 @@ class NodeTable(Part):
         self.scored = np.pad(self.scored, ((0, 0), (0, added)))
         self.present = np.pad(self.present, (0, added))
         self.changed_at = np.pad(self.changed_at, (0, added))
-        self._keys = np.pad(self._keys, (0, added))
+        self.keys = np.pad(self.keys, (0, added))
         self._held = None
         self._size = size
 

@@ -11,6 +11,7 @@ import pytest
 from foresail.__main__ import main
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
+from twin.config.health import WEATHERS
 from twin.workloads import FITTED, open_workload
 
 CSV = (
@@ -31,7 +32,8 @@ def test_sources_name_licence_and_size(
 ) -> None:
     """Every shipped model is listed with licence, attribution and the rows it was fitted from."""
     monkeypatch.delenv("FORESAIL_DATA", raising=False)
-    listed = run_json(capsys, "workloads")
+    every = run_json(capsys, "workloads")
+    listed = [line for line in every if line["kind"] == "workload"]
 
     assert tuple(line["name"] for line in listed) == FITTED
     assert all(line["licence"] and line["attribution"] and line["rows"] > 1000 for line in listed)
@@ -39,7 +41,18 @@ def test_sources_name_licence_and_size(
     (tmp_path / "replay").mkdir()
     (tmp_path / "replay" / "philly_gpu_jobs.parquet").touch()
     content = run_json(capsys, "workloads", "--data", str(tmp_path))
-    assert [line["name"] for line in content if line["real"]] == ["philly"]
+    assert [line["name"] for line in content if line.get("real")] == ["philly"]
+
+
+def test_the_weather_is_listed_with_its_studies(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each level has its line; those in which something happens say whose figures they are."""
+    levels = [line for line in run_json(capsys, "workloads") if line["kind"] == "weather"]
+
+    assert tuple(line["level"] for line in levels) == WEATHERS
+    assert all(line["licence"] for line in levels)
+    assert all("Ford et al." in line["attribution"] for line in levels[1:])
+    assert main(["twin", "workloads"]) == 0
+    assert "weather rough" in capsys.readouterr().out
 
 
 def test_the_list_is_readable_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

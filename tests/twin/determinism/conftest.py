@@ -13,6 +13,7 @@ from twin.api.messages import Request
 from twin.api.router import Router
 from twin.config import TwinConfig
 from twin.config.behaviour import MetricsConfig
+from twin.config.health import HealthConfig
 from twin.engine import Engine
 from twin.workloads.arrival import NodeShape, WorkloadArrival
 
@@ -46,13 +47,14 @@ def arrivals(random: Random, count: int) -> Iterator[WorkloadArrival]:
 
 @pytest.fixture
 def build() -> Build:
-    """Build a loaded cluster of eight nodes that fail often, with Prometheus for odd seeds:
+    """Build a loaded cluster of eight nodes that fail often, in rough weather, with Prometheus for odd seeds:
     build(seed, count=...).
     """
 
     def made(seed: int, *, count: int = 400) -> Engine:
         metrics = MetricsConfig(source="prometheus" if seed % 2 else "metrics-server")
-        config = TwinConfig(node_failures_per_day=30.0, metrics=metrics)
+        health = HealthConfig(weather="rough", leaking_ratio=0.1, pod_crashes_per_day=1.0)
+        config = TwinConfig(node_failures_per_day=30.0, metrics=metrics, health=health)
         engine = Engine(config, seed=seed)
         engine.add_nodes([NodeShape(f"n{i}", 4_000, 8 * GIB, i % 3, {}) for i in range(NODES)])
         engine.load(arrivals(Random(seed), count))

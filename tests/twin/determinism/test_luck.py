@@ -15,6 +15,7 @@ from tests.twin.determinism.conftest import arrivals
 from twin.api.messages import Request
 from twin.api.router import Router
 from twin.config import TwinConfig
+from twin.config.health import HealthConfig
 from twin.engine import Engine
 from twin.kinds import KINDS
 from twin.workloads.arrival import NodeShape
@@ -71,8 +72,9 @@ ACTIONS: dict[str, Action] = {
 
 
 def live(actions: dict[int, list[str]], seed: int) -> Engine:
-    """Return a cluster that lived through actions, given by step."""
-    engine = Engine(TwinConfig(node_failures_per_day=60.0), seed=seed)
+    """Return a cluster that lived through actions, given by step, in rough weather."""
+    health = HealthConfig(weather="rough", pod_crashes_per_day=0.5)
+    engine = Engine(TwinConfig(node_failures_per_day=60.0, health=health), seed=seed)
     shapes = [NodeShape(f"n{i}", 32_000, 256 * GIB, 64, {}) for i in range(5)]
     engine.add_nodes([*shapes, NodeShape(SPARE, 4_000, 8 * GIB, 0, {})])
     router = Router(engine)

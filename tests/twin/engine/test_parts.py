@@ -14,6 +14,7 @@ import pytest
 
 from twin.config import TwinConfig
 from twin.config.behaviour import MetricsConfig
+from twin.config.health import HealthConfig
 from twin.engine import Engine
 from twin.part import Part, attributes, objects_of, parts_of
 from twin.workloads.arrival import NodeShape, WorkloadArrival
@@ -30,7 +31,9 @@ NOT_STATE = {("Engine", "parts")}
 def busy(arrival: Callable[..., WorkloadArrival], request: pytest.FixtureRequest) -> Engine:
     """A cluster in which everything happens that happens by itself, with either metrics source."""
     metrics = MetricsConfig(source=request.param)
-    engine = Engine(TwinConfig(node_failures_per_day=60.0, metrics=metrics), seed=4)
+    health = HealthConfig(weather="rough", pod_crashes_per_day=1.0)
+    config = TwinConfig(node_failures_per_day=60.0, metrics=metrics, health=health)
+    engine = Engine(config, seed=4)
     engine.add_nodes([NodeShape(f"n{i}", 4_000, 8 * GIB, 1, {}) for i in range(6)])
     engine.load(
         arrival(

@@ -253,3 +253,22 @@ def test_health_is_spared(play: Play) -> None:
     for path in ("/healthz", "/foresail/v1/scenario", "/foresail/v1/clock"):
         assert faults.refusal(Request("POST", path)) is None
         assert faults.latency_seconds(Request("POST", path)) == 0.0
+
+
+def test_rough_weather(play: Play) -> None:
+    """Nodes fail within the twelve hours, some after complaints; afterwards no new trouble begins."""
+    engine = play("rough-weather")
+    failures: list[float] = []
+    fail = engine.lifecycle.fail
+
+    def counted(name: str, seconds: float) -> None:
+        failures.append(engine.now)
+        fail(name, seconds)
+
+    engine.lifecycle.fail = counted  # type: ignore[method-assign]
+    begin = engine.now
+    engine.advance(begin + 86_400)
+
+    assert failures
+    assert max(failures) < begin + 86_400 - 18_000
+    assert engine.sky.level == "off"

@@ -1,0 +1,89 @@
+"""Probes that fail under load: a pod that gets too little CPU answers later and later.
+
+Work that is not done waits, and a probe waits behind it: the backlog grows by what is missing of
+`overload_ratio` of the CPU that the pod wants, and shrinks as fast when there is enough. A backlog longer
+than a probe's timeoutSeconds fails its tries. After failureThreshold of them the pod is not ready, or its
+container is killed; it is ready again when it answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from twin.behaviour.kubelet import Kubelet
+from twin.behaviour.usage_table import UsageTable
+from twin.health.weather import Sky
+from twin.part import Part
+from twin.records import Object, PodRecord
+from twin.world import World
+
+_MOST_BACKLOG_SECONDS = 120.0
+
+
+class ProbeHealth(Part):
+    """Looks at all pods after each step of contention."""
+
+    KEEPS = ("_failing_since", "_silent")
+
+    def __init__(self, world: World, sky: Sky, usage: UsageTable, kubelet: Kubelet) -> None:
+        self._world = world
+        self._ratio = world.config.health.overload_ratio
+        self._sky = sky
+        self._usage = usage
+        self._kubelet = kubelet
+        self._failing_since: dict[str, float] = {}  # by pod uid
+        self._silent: dict[str, None] = {}  # uids of pods that are unready for it
+
+    def look(self, rows: Any) -> None:
+        """Count the backlog of each running pod, and fail the probes of those that are behind."""
+        if self._sky.level == "off" and not self._failing_since:
+            return
+        usage, step = self._usage, self._world.config.scrape_seconds
+        backlog = usage["backlog"][rows] + (self._ratio - usage["share"][rows]) * step
+        usage["backlog"][rows] = backlog = np.clip(backlog, 0.0, _MOST_BACKLOG_SECONDS)
+        behind = {usage.uids[row]: row for row in rows[backlog > 0.0].tolist()}
+        for uid in [uid for uid in self._failing_since if uid not in behind]:
+            self._recover(uid)
+        for uid, row in behind.items():
+            self._judge(self._world.pods[uid], float(usage["backlog"][row]))
+
+    def _judge(self, pod: PodRecord, backlog: float) -> None:
+        probed = [
+            c for c in pod.shape.spec["containers"] if "readinessProbe" in c or "livenessProbe" in c
+        ]
+        probes = [
+            (kind, container[f"{kind}Probe"])
+            for container in probed
+            for kind in ("readiness", "liveness")
+            if f"{kind}Probe" in container
+        ]
+        failing = [(kind, p) for kind, p in probes if backlog > float(p.get("timeoutSeconds") or 1)]
+        if not failing:
+            self._recover(pod.uid)
+            return
+        now = self._world.now
+        since = self._failing_since.setdefault(pod.uid, now)
+        for kind, probe in failing:
+            if now - since < _patience(probe):
+                continue
+            if kind == "liveness":
+                self._failing_since.pop(pod.uid, None)
+                self._silent.pop(pod.uid, None)
+                self._kubelet.fail_liveness(pod.uid)
+                return
+            if pod.ready:
+                self._silent[pod.uid] = None
+                self._kubelet.answer_probes(pod.uid, ready=False)
+
+    def _recover(self, uid: str) -> None:
+        self._failing_since.pop(uid, None)
+        if uid in self._silent:
+            del self._silent[uid]
+            self._kubelet.answer_probes(uid, ready=True)
+
+
+def _patience(probe: Object) -> float:
+    """Return the seconds of failing tries that a probe bears."""
+    return float(probe.get("failureThreshold") or 3) * float(probe.get("periodSeconds") or 10)
