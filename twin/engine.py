@@ -112,9 +112,10 @@ class Engine:
         self.contention = Contention(world, self.nodes, self.usage, self.metrics, memory, wrong)
         self.kubelet.contention = self.contention
         self.cpu_counters = self.contention.counters
+        self.job_work = self.contention.job_work
         self.serving = self.contention.serving = Serving(world, self.usage)
         self.request_metrics = RequestMetrics(self.serving, world.config.scrape_seconds)
-        self.usage.on_start, self.usage.on_stop = self.serving.pod_started, self.serving.pod_stops
+        self.usage.on_start, self.usage.on_stop = self.serving.pod_started, self._pod_stops
         self.resizer = Resizer(world, self.usage, kubelet)
         self.scheduler = Scheduler(world, self.nodes)
 
@@ -245,6 +246,11 @@ class Engine:
             part.restored()
 
     # ---- what it hears
+
+    def _pod_stops(self, uid: str) -> None:
+        """A container ends now."""
+        self.job_work.pod_stops(uid)
+        self.serving.pod_stops(uid)
 
     def _follow(self, change: Change) -> None:
         """Pass one change on; nobody writes to the store from here (see `World`)."""

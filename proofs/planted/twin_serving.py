@@ -122,6 +122,20 @@ TWIN_SERVING = (
         f"{_SERVING}test_exposition.py::test_requests_have_counters_and_buckets",
     ),
     Defect(
+        "work of a pod that is removed is forgotten",
+        "twin/behaviour/job_work.py",
+        "        if left == math.inf:\n",
+        "        if left == math.inf or pod is None:\n",
+        f"{_SERVING}test_job_work.py::test_work_that_is_cut_off_is_lost",
+    ),
+    Defect(
+        "work that fails counts as done",
+        "twin/behaviour/job_work.py",
+        "if done and pod is not None and not exit_code_of(pod):",
+        "if done and pod is not None:",
+        f"{_SERVING}test_job_work.py::test_finished_work_is_counted_by_its_outcome",
+    ),
+    Defect(
         "anybody may scrape",
         "twin/api/router.py",
         '            identity.require_path("GET", path)\n            return Response(200, exposition',

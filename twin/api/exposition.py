@@ -189,6 +189,11 @@ def _lost(engine: Engine) -> Iterator[Sample]:
             yield "", {**labels, "reason": reason}, value
 
 
+def _job_work(engine: Engine) -> Iterator[Sample]:
+    for outcome, seconds in engine.job_work.cpu_seconds.items():
+        yield "", {"outcome": outcome}, seconds
+
+
 FAMILIES: tuple[Family, ...] = (
     (
         "node_cpu_seconds_total",
@@ -229,5 +234,11 @@ FAMILIES: tuple[Family, ...] = (
         "counter",
         "Requests of a Service that nobody served, as people count them.",
         _lost,
+    ),
+    (
+        "foresail_job_cpu_seconds_total",
+        "counter",
+        "CPU seconds of Job pods that ended in time, late, or for nothing.",
+        _job_work,
     ),
 )

@@ -18,6 +18,7 @@ import numpy as np
 
 from twin.behaviour.cpu_counters import CpuCounters
 from twin.behaviour.impairments import Impairments
+from twin.behaviour.job_work import JobWork
 from twin.behaviour.memory import MemoryKeeper
 from twin.behaviour.metrics import Metrics
 from twin.behaviour.sharing import shared_parts
@@ -90,6 +91,7 @@ class Contention(Part):
         self.counters = CpuCounters(nodes, usage)
         self.after_step: Callable[[Any], None] | None = None
         """Called with the rows in use after each step, once somebody wants to know."""
+        self.job_work = JobWork(world, usage, self.counters)
         self._draws = world.chance.draws("usage")
         self._stepped_at = world.now
         self._rates: Floats = np.ones(0)  # by node row, since the last step
@@ -122,6 +124,7 @@ class Contention(Part):
         usage["work_left"][rows] -= done
         usage["worked"][rows] += done
         self.counters.add(rows, worked)
+        self.job_work.step()
         self._metrics.scrape_cpu(rows, self._stepped_at)
         previous, self._stepped_at = self._stepped_at, now
         if self._set.settings != self._nodes.settings:
