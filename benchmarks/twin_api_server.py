@@ -81,12 +81,12 @@ def stored_kilobytes() -> float:
     store.create("namespaces", "", {"metadata": {"name": "default"}})
     owners = list(owners_in(store, OWNERS_TRACED))
     for owner in owners:
-        store.create_record("pods", "default", pod_body(owner, 0))
+        store_pod(store, owner, 0)
     gc.collect()
     tracemalloc.start(1)
     for owner in owners:
         for place in range(1, PODS_A_NODE):
-            store.create_record("pods", "default", pod_body(owner, place))
+            store_pod(store, owner, place)
     gc.collect()
     allocated, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -120,7 +120,13 @@ def fill_with(store: Store, owners: list[dict[str, Any]]) -> None:
     for number, owner in enumerate(owners):
         for place in range(PODS_A_NODE):
             node = f"node-{(number + place) % len(owners):05}"
-            store.create_record("pods", "default", pod_body(owner, place, node))
+            store_pod(store, owner, place, node)
+
+
+def store_pod(store: Store, owner: dict[str, Any], place: int, node: str = "") -> None:
+    """Store one pod as its controller would: its identity follows from its generateName."""
+    body = pod_body(owner, place, node)
+    store.create_record("pods", "default", body, stands_for=body["metadata"]["generateName"])
 
 
 def pod_body(owner: dict[str, Any], place: int, node: str = "") -> dict[str, Any]:

@@ -19,6 +19,7 @@ __all__ = ["DEFAULT_PODS_PER_NODE", "GPU", "apply", "new_record", "pod_shape", "
 DEFAULT_PODS_PER_NODE = 110
 _PAIRS_KEPT = 4_096
 _pairs: dict[bytes, Any] = {}  # a cache of equal ones
+_NO_PAIRS: dict[str, str] = {}  # of all new objects without labels or annotations; never changed
 _shapes: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()  # a cache of pure results
 
 
@@ -106,6 +107,8 @@ def _set_identity(record: Record, metadata: Object) -> None:
     record.deletion_grace_seconds = None
     record.managed = tuple(metadata.get("managedFields") or ())
     _set_changeable_metadata(record, metadata)
+    record.labels = record.labels or _NO_PAIRS  # a dict of its own is a tenth of a pod
+    record.annotations = record.annotations or _NO_PAIRS
 
 
 def _set_changeable_metadata(record: Record, metadata: Object) -> None:

@@ -170,3 +170,15 @@ def test_deleting_a_namespace_empties_it(engine: Engine, deployment: Build) -> N
     assert caught.value.status == 403
     assert engine.store.find("namespaces", "", "team") is None
     assert engine.store.count("pods") == engine.store.count("replicasets") == 0
+
+
+def test_what_one_pod_without_annotations_gets_no_other_gets(engine: Engine, pod: Build) -> None:
+    """Objects without annotations share the empty ones; a write to one leaves the others alone."""
+    first, second = (engine.store.create("pods", "default", pod(name)) for name in ("a", "b"))
+    shared = engine.store.record("pods", "default", "a").annotations
+    first["metadata"]["annotations"] = {"note": "mine"}
+    engine.store.replace("pods", "default", "a", first)
+
+    assert shared is engine.store.record("pods", "default", "b").annotations
+    assert engine.store.record("pods", "default", "a").annotations == {"note": "mine"}
+    assert engine.store.get("pods", "default", "b")["metadata"] == second["metadata"]
