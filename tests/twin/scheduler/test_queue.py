@@ -213,3 +213,16 @@ def test_nodes_are_looked_at_zone_by_zone_in_turn() -> None:
     names = [cluster.nodes.names[row] for row in order[:6]]
 
     assert names == ["a0", "b0", "c0", "a1", "b1", "c1"]
+
+
+def test_without_any_node_a_pod_is_tried_again_after_its_back_off() -> None:
+    """To kube-scheduler that is an error, not a wait for a node: one that comes does not end the back-off."""
+    cluster = Cluster()
+    cluster.pod("p")
+    cluster.advance(8)  # tried at 0, 1, 3 and 7 s
+    assert attempts(cluster, "p") == 4
+    cluster.node("n")
+    cluster.advance(6)
+    assert cluster.where("p") == ""
+    cluster.advance(2)
+    assert cluster.where("p") == "n"
