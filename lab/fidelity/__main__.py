@@ -37,6 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
         "--binaries", type=Path, required=True, metavar="DIR", help="etcd, kube-apiserver, ..."
     )
     real.add_argument("--only", nargs="+", metavar="NAME", help="scenarios (all)")
+    real.add_argument(
+        "--run", type=int, default=1, metavar="N", help="2 or more: beside earlier runs (1)"
+    )
     real.add_argument("--logs", type=Path, metavar="DIR", help="keep the programs' logs there")
     options = parser.parse_args(arguments)
     try:
@@ -53,8 +56,12 @@ def comparisons(names: list[str]) -> list[Comparison]:
     found = []
     for name in names:
         scenario = read_scenario(name)
-        file = DATA / f"{name}.json"
-        measured = read_recording(file) if file.is_file() else None
+        files = [
+            file
+            for file in (DATA / f"{name}.json", *sorted(DATA.glob(f"{name}.*.json")))
+            if file.is_file()
+        ]
+        measured = [read_recording(file) for file in files]
         found.append(compare(scenario, play_in_twin(scenario, SEED), measured))
     return found
 
@@ -76,7 +83,8 @@ def _measure(options: argparse.Namespace) -> int:
         played = play_on_real(scenario, options.binaries, SystemClock(), options.logs)
         recording = asyncio.run(played)
         DATA.mkdir(exist_ok=True)
-        (DATA / f"{name}.json").write_text(recording.text(), encoding="utf-8")
+        suffix = f".{options.run}" if options.run > 1 else ""
+        (DATA / f"{name}{suffix}.json").write_text(recording.text(), encoding="utf-8")
         print(DATA.name, name)
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lab.fidelity.metrics import Value, measure, node_counts
@@ -17,13 +18,14 @@ class Row:
     """One promise and how both sides kept it."""
 
     promise: Promise
-    real: Value
+    real: tuple[Value, ...]
+    """One of each run of the real program; empty: not measured."""
     twin: Value
     real_as_documented: bool | None
     """None: nothing is documented, or the scenario was not measured."""
     twin_as_documented: bool | None
     alike: bool | None
-    """Whether the twin is near the real program; None: not measured."""
+    """Whether the twin is near one of the real runs; None: not measured."""
 
     @property
     def holds(self) -> bool:
@@ -41,11 +43,11 @@ class Comparison:
     rows: tuple[Row, ...]
 
 
-def compare(scenario: Scenario, twin: Recording, real: Recording | None) -> Comparison:
-    """Hold a scenario's promises; without a real recording against documentation alone."""
+def compare(scenario: Scenario, twin: Recording, real: Sequence[Recording]) -> Comparison:
+    """Hold a scenario's promises beside all runs of the real programs; without any, documentation counts alone."""
     promises = [*scenario.promises, *_promises_of_every(scenario)]
     rows = tuple(_row(promise, twin, real) for promise in promises)
-    return Comparison(scenario, {} if real is None else real.programs, rows)
+    return Comparison(scenario, real[0].programs if real else {}, rows)
 
 
 def _promises_of_every(scenario: Scenario) -> list[Promise]:
@@ -60,28 +62,32 @@ def _promises_of_every(scenario: Scenario) -> list[Promise]:
     )]  # fmt: skip
 
 
-def _row(promise: Promise, twin: Recording, real: Recording | None) -> Row:
+def _row(promise: Promise, twin: Recording, real: Sequence[Recording]) -> Row:
     if promise.metric == "node_counts":
         return _node_count_row(promise, twin, real)
     ours = measure(promise.metric, twin)
-    theirs = None if real is None else measure(promise.metric, real)
+    theirs = tuple(measure(promise.metric, one) for one in real)
     documented = promise.documented
     return Row(
         promise,
         theirs,
         ours,
-        _fits(theirs, documented) if documented and real is not None else None,
+        all(_fits(one, documented) for one in theirs) if documented and real else None,
         _fits(ours, documented) if documented else None,
-        None if real is None else _near(ours, theirs, promise.near),
+        any(_near(ours, one, promise.near) for one in theirs) if real else None,
     )
 
 
-def _node_count_row(promise: Promise, twin: Recording, real: Recording | None) -> Row:
-    if real is None:
-        return Row(promise, None, None, None, None, None)
+def _node_count_row(promise: Promise, twin: Recording, real: Sequence[Recording]) -> Row:
+    if not real:
+        return Row(promise, (), None, None, None, None)
+    share = max(_share_of_minutes(twin, one) for one in real)
+    return Row(promise, (), f"{share:.0%}", None, None, share >= SHARE)
+
+
+def _share_of_minutes(twin: Recording, real: Recording) -> float:
     pairs = list(zip(node_counts(twin), node_counts(real), strict=True))
-    share = sum(abs(ours - theirs) <= 1 for ours, theirs in pairs) / len(pairs)
-    return Row(promise, None, f"{share:.0%}", None, None, share >= SHARE)
+    return sum(abs(ours - theirs) <= 1 for ours, theirs in pairs) / len(pairs)
 
 
 def _fits(value: Value, documented: str) -> bool:

@@ -223,6 +223,13 @@ def first_node_after(recording: Recording, since: str) -> Value:
     return min(times) - float(since) if times else None
 
 
+def first_bound_after_node(recording: Recording) -> Value:
+    """Seconds from the first node's being Ready until the first pod was bound."""
+    nodes = [one.ready for one in _rented(recording) if one.ready is not None]
+    pods = [one.bound for one in recording.pods if one.bound is not None]
+    return min(pods) - min(nodes) if nodes and pods else None
+
+
 def first_removal_after(recording: Recording, since: str) -> Value:
     """Seconds until the first node was gone."""
     times = [one.gone for one in _rented(recording) if one.gone is not None]
@@ -239,6 +246,7 @@ METRICS: dict[str, Callable[..., Value]] = {
         second_pod_after, sizes_up, answers,
         answers_of, event, not_ready_after, evicted_after_not_ready, machines_chosen, machines_removed,
         machines_at_end, machines_at, first_node_after, first_removal_after,
+        first_bound_after_node,
     )
 }  # fmt: skip
 

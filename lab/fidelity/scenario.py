@@ -49,6 +49,8 @@ class Scenario:
     promises: tuple[Promise, ...]
     machines: tuple[str, ...] = ()
     """What can be rented: names of the built-in catalogue (`twin.machines.public_shapes`)."""
+    spot: bool = False
+    """Whether they can be rented at spot, too."""
     groups: tuple[Mapping[str, Any], ...] = ()
     """Node groups of Cluster Autoscaler: name, machine, min, max."""
     pools: tuple[Mapping[str, Any], ...] = ()
@@ -60,10 +62,11 @@ class Scenario:
 
 
 def rented_machines(scenario: Scenario) -> list[MachineType]:
-    """Return the machines that a scenario may rent, in one zone and on demand alone."""
+    """Return the machines that a scenario may rent, in one zone, and on demand alone unless it says spot."""
     known = {one.name: one for one in public_shapes()}
     found = [known[name] for name in scenario.machines]
-    return [replace(one, zones=(ZONE,), spot_price_per_hour=0.0) for one in found]
+    in_zone = [replace(one, zones=(ZONE,)) for one in found]
+    return in_zone if scenario.spot else [replace(one, spot_price_per_hour=0.0) for one in in_zone]
 
 
 def scenario_names() -> list[str]:
@@ -89,6 +92,7 @@ def read_scenario(name: str) -> Scenario:
             steps=tuple(sorted(document["step"], key=lambda step: float(step["t"]))),
             promises=tuple(Promise(**row) for row in document["promise"]),
             machines=tuple(document.get("machines", ())),
+            spot=bool(document.get("spot", False)),
             groups=tuple(document.get("group", ())),
             pools=tuple(document.get("pool", ())),
             settings=document.get("settings", {}),

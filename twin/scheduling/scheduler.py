@@ -280,7 +280,7 @@ class Scheduler(Part):
             pod.unschedulable = sentence
             world.store.touch("pods", pod, before)
         world.reporter.report(pod, "Pod", "FailedScheduling", note(sentence), _COMPONENT)
-        if not plugins:  # no node at all: an error to kube-scheduler, tried again after the back-off
+        if not plugins:  # no node at all: an error to kube-scheduler, so tried again by itself
             self._wake_soon(self.waiting.wake_one(pod.uid))
         world.clock.after(self.config.flush_seconds, "scheduler.flush", pod.uid, waiter.attempts)
 

@@ -86,7 +86,7 @@ class MetricsServer:
         running = [pod for pod in pods if pod.get("status", {}).get("phase") == "Running"]
         seen_before, self._seen = self._seen, {pod["metadata"]["uid"] for pod in running}
         known = [pod for pod in running if pod["metadata"]["uid"] in seen_before]
-        self._rows = [_row(pod, stamp[:19] + "Z") for pod in known]
+        self._rows = [pod_metrics(pod, stamp[:19] + "Z") for pod in known]
 
     def answer(self, target: str) -> tuple[int, Object]:
         """Answer a request for a path."""
@@ -122,7 +122,8 @@ def _selects(selector: str, labels: dict[str, str]) -> bool:
     return all(labels.get(key) == value for key, _, value in pairs)
 
 
-def _row(pod: Object, stamp: str) -> Object:
+def pod_metrics(pod: Object, stamp: str) -> Object:
+    """Return the PodMetrics of a pod of one container at a moment, an RFC 3339 time."""
     meta = pod["metadata"]
     container = pod["spec"]["containers"][0]
     request = float(parse_quantity(container["resources"]["requests"]["cpu"]))

@@ -160,12 +160,13 @@ def _ask_until_served(cluster: Cluster, resource: str, body: Object) -> None:
 
 
 def _instance_type(machine: MachineType) -> Object:
+    prices = {"on-demand": machine.price_per_hour, "spot": machine.spot_price_per_hour}
     return {
         "name": machine.name,
         "architecture": "amd64",
         "operatingSystems": ["linux"],
         "resources": _amounts(machine),
-        "offerings": [_offering("on-demand", machine.price_per_hour)],
+        "offerings": [_offering(capacity, price) for capacity, price in prices.items() if price],
     }
 
 

@@ -51,6 +51,7 @@ def observer() -> Observer:
     )
     seen.look(3.0, [pod("web-x7f", node="kwok-1", deleted=True)], [], [event])
     seen.look(4.0, [], [], [])
+    seen.look(5.0, [], [], [])  # what is gone stays gone
     return seen
 
 
