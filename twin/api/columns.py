@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from twin.api.karpenter_columns import KARPENTER
+
 Object = dict[str, Any]
 Read = Callable[[Object, float], Any]
 NONE = "<none>"
@@ -77,18 +79,6 @@ def value_at(obj: Any, path: str, default: Any = None) -> Any:
 
 def _path(path: str, default: Any = "") -> Read:
     return lambda obj, _now: value_at(obj, path, default)
-
-
-def _label(key: str) -> Read:
-    return lambda obj, _now: (obj["metadata"].get("labels") or {}).get(key, "")
-
-
-def _condition(kind: str) -> Read:
-    def status(obj: Object, _now: float) -> str:
-        rows = value_at(obj, "status.conditions") or ()
-        return next((row["status"] for row in rows if row["type"] == kind), "")
-
-    return status
 
 
 def _ago(path: str) -> Read:
@@ -381,28 +371,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("StorageClass", _path("spec.storageClassName")),
     ),
     "configmaps": (Column("Data", lambda obj, _now: len(obj.get("data") or ()), type="integer"),),
-    "nodepools": (
-        Column("NodeClass", _path("spec.template.spec.nodeClassRef.name")),
-        Column("Nodes", _path("status.nodes", 0)),
-        Column("Ready", _condition("Ready")),
-        Column("Age", _age),
-        Column("Weight", _path("spec.weight"), wide=True, type="integer"),
-        Column("CPU", _path("status.resources.cpu"), wide=True),
-        Column("Memory", _path("status.resources.memory"), wide=True),
-    ),
-    "nodeclaims": (
-        Column("Type", _label("node.kubernetes.io/instance-type")),
-        Column("Capacity", _label("karpenter.sh/capacity-type")),
-        Column("Zone", _label("topology.kubernetes.io/zone")),
-        Column("Node", _path("status.nodeName")),
-        Column("Ready", _condition("Ready")),
-        Column("Age", _age),
-        Column("ImageID", _path("status.imageID"), wide=True),
-        Column("ID", _path("status.providerID"), wide=True),
-        Column("NodePool", _label("karpenter.sh/nodepool"), wide=True),
-        Column("NodeClass", _path("spec.nodeClassRef.name"), wide=True),
-        Column("Drifted", _condition("Drifted"), wide=True),
-    ),
+    **{kind: tuple(Column(*row) for row in rows) for kind, rows in KARPENTER.items()},
     "resourcequotas": (Column("Request", _usage("requests")), Column("Limit", _usage("limits"))),
     "priorityclasses": (
         Column("Value", _path("value", 0), type="integer"),
