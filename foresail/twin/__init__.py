@@ -1,8 +1,8 @@
 """`foresail twin ACTION`: the embedded cluster by itself, for people with kubectl.
 
-`up` starts it in the foreground, `scenario` lets things go wrong in it, `export` writes a start
-state, `workloads` lists what it can play, `machines` what can be rented, `validate` checks files
-before they are played.
+`up` starts it in the foreground, `show` draws a day of it, `scenario` lets things go wrong in it,
+`export` writes a start state, `workloads` lists what it can play, `machines` what can be rented,
+`validate` checks files before they are played.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from importlib import import_module
 from bus.exit_codes import ExitCode
 from foresail.verbs import Verb
 
-VERB = Verb(140, "the embedded cluster alone: up, scenario, export, workloads, machines, validate")
+VERB = Verb(
+    140, "the embedded cluster alone: up, show, scenario, export, workloads, machines, validate"
+)
 
 ACTIONS = {
     "up": "start the embedded cluster alone and print its kubeconfig; Ctrl-C stops it",
+    "show": "play a day on virtual time and draw it: demand, capacity, latency, machines, failures",
     "scenario": "check a scenario file and apply it to the running cluster",
     "export": "write nodes and running pods of a recording or a cluster as a start state",
     "workloads": "list the workload sources",
