@@ -47,3 +47,7 @@ class HttpCluster:
         except ValueError:
             answer = {"message": raw.decode(errors="replace")}
         return response.status, answer
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._connection.close()

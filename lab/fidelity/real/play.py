@@ -10,6 +10,7 @@ from bus.clock import Clock
 from lab.fidelity.cluster import Cluster, items
 from lab.fidelity.player import Player
 from lab.fidelity.real import provisioners
+from lab.fidelity.real.http_cluster import HttpCluster
 from lab.fidelity.real.metrics_server import MetricsServer
 from lab.fidelity.real.node_keeper import NodeKeeper
 from lab.fidelity.real.processes import CONTROL_PLANE, ControlPlane
@@ -30,6 +31,7 @@ async def play_on_real(
     with tempfile.TemporaryDirectory(prefix="fidelity-") as scratch:
         plane = ControlPlane(binaries, (keep or Path(scratch)) / scenario.name)
         metrics: MetricsServer | None = None
+        cluster: HttpCluster | None = None
         try:
             cluster = await plane.start(clock)
             provisioners.prepare(scenario, plane, cluster)
@@ -44,6 +46,8 @@ async def play_on_real(
         finally:
             if metrics is not None:
                 metrics.close()
+            if cluster is not None:
+                cluster.close()
             plane.close()
     programs["measured"] = datetime.fromtimestamp(clock.wall_ns() / 1e9, UTC).strftime("%Y-%m-%d")
     return observer.recording(programs, player.answers)

@@ -108,11 +108,11 @@ class ControlPlane:
         """End what was started, last first."""
         for process in reversed(self.processes):
             process.terminate()
-        for process in reversed(self.processes):
             try:
                 process.wait(END_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
+                process.wait()
 
     async def _wait(self, cluster: HttpCluster, clock: Clock) -> None:
         deadline = clock.monotonic() + START_SECONDS
