@@ -234,7 +234,7 @@ def test_snapshots_are_not_parsed() -> None:
     snapshot = stored_messages([builders.stamp_event(builders.make_snapshot(99)[0])])[0]
     arrival = arrival_of(snapshot)
     assert arrival.event is None
-    assert row_text(arrival).endswith("KiB")
+    assert row_text(arrival).endswith("kB")
 
 
 def test_row_texts_stay_short() -> None:

@@ -42,7 +42,7 @@ def test_nine_phases_end_in_the_decision_they_intend(*, randomise: bool, speed: 
     assert [one.phase for one in applied] == list(range(9))
     for one in applied:
         decision = decisions[one.cycle + CYCLES]
-        assert decision.action.agent is one.intended_agent, one.name
+        assert decision.action.agent == one.intended_agent, one.name
         assert decision.action.kind is one.intended_kind, one.name
         assert decision.rule.value == one.intended_rule, one.name
 

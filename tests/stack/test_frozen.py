@@ -46,7 +46,7 @@ async def test_silence_is_answered_once_and_said() -> None:
     """
     one = Scripted(answer=lambda asked: WELL if asked < 10 else None)
 
-    assert ["p frozen: no sign of life for 8.0 s; killed"] == await watch_until(one, ManualClock())
+    assert ["p frozen: no sign of life for 8 s; killed"] == await watch_until(one, ManualClock())
     assert 101 == one.newest_pid
 
 

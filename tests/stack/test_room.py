@@ -105,7 +105,7 @@ async def test_a_full_disk_costs_time_and_nothing_else(
 
 def test_a_full_disk_is_named(tmp_path: Path) -> None:
     """Less than the limit is a line with the number; more is none."""
-    assert "MiB are free on the disk of the log" in disk_trouble(tmp_path, 2**62)
+    assert "B are free on the disk of the log" in disk_trouble(tmp_path, 2**62)
     assert not disk_trouble(tmp_path, 0)
 
 

@@ -48,6 +48,8 @@ MODELS = {
     "clusterroles": "V1ClusterRole",
     "clusterrolebindings": "V1ClusterRoleBinding",
 }
+CUSTOM = {"kwoknodeclasses", "nodeclaims", "nodepools", "verticalpodautoscalers"}
+"""Kinds of custom resources: the official client has no models of them."""
 KEPT: dict[str, dict[str, Any]] = {
     "secrets": {"stringData": {"a": "b"}},
     "serviceaccounts": {},
@@ -138,7 +140,7 @@ def _create_controlled(engine: Engine, deployment: Callable[..., dict[str, Any]]
         store.create(resource, "default", {"metadata": {"name": f"one-{resource}"}, "spec": spec})
 
 
-@pytest.mark.parametrize("resource", sorted(KINDS))
+@pytest.mark.parametrize("resource", sorted(set(KINDS) - CUSTOM))
 def test_every_kind_decodes(busy: Engine, resource: str) -> None:
     """All objects of every kind fit the official client's models, which check required fields."""
     objects = list(busy.store.list(resource))

@@ -36,6 +36,7 @@ def start(folder: Path, port: int) -> tuple[subprocess.Popen[str], dict[str, str
         "--port": port,
         "--kubeconfig-dir": folder,
         "--journal": folder / "twin.journal",
+        "--start-time": "2026-01-01T00:00:00Z",
     }
     words = [str(word) for option in options.items() for word in option]
     process = subprocess.Popen(
