@@ -40,6 +40,7 @@ PLANTED = {
     "lab/traces/new_trace.py": ("import kubernetes", "Only the door to the cluster"),
     "lab/workloads/new_settings.py": ("import pydantic_settings", "Only the command line"),
     "foresail/new_verb.py": ("import sklearn.metrics", "Only lab knows"),
+    "foresail/new_page.py": ("import jinja2", "Only what writes pages"),
     "foresail/stack/new_process.py": ("import services.inference.booster", "Of inference"),
 }
 """By file: its one line, and how the contract begins that forbids it."""
