@@ -14,11 +14,17 @@ from twin.records import Object
 
 _ADJUSTABLE = ("cpu", "memory")
 _POLICIES = ("NotRequired", "RestartContainer")
+_RESIZABLE = ("resources", "resizePolicy")
 _MIRROR = "kubernetes.io/config.mirror"
 
 
 def check_resize(old: Object, new: Object, findings: Findings) -> None:
-    """Check a resize (its spec defaulted) against the pod that is stored."""
+    """Check a resize (its spec defaulted) against the pod that is stored.
+
+    Of the new spec only the containers' resources and resizePolicy are kept, as
+    pkg/registry/core/pod/strategy.go does (dropNonResizeUpdates): another image is no error and changes
+    nothing.
+    """
     if _MIRROR in (old["metadata"].get("annotations") or {}):
         findings.add("", "Forbidden: static pods cannot be resized")
         return
@@ -29,6 +35,7 @@ def check_resize(old: Object, new: Object, findings: Findings) -> None:
     if before.get("initContainers") != after.get("initContainers"):
         findings.add("spec", "Forbidden: resources for non-sidecar init containers are immutable")
         return
+    after = new["spec"] = _with_resizes(before, after)
     pairs = zip(before["containers"], after["containers"], strict=True)
     for index, (mine, theirs) in enumerate(pairs):
         path = f"spec.containers[{index}].resources"
@@ -39,6 +46,15 @@ def check_resize(old: Object, new: Object, findings: Findings) -> None:
                 findings.add(f"{path}.{field}", why)
     if not findings.causes and _without_amounts(before) != _without_amounts(after):
         findings.add("spec", "Forbidden: only cpu and memory resources are mutable")
+
+
+def _with_resizes(before: Object, after: Object) -> Object:
+    """Return the stored spec with the resources and resizePolicy of the new one."""
+    containers = []
+    for mine, theirs in zip(before["containers"], after["containers"], strict=True):
+        kept = {name: value for name, value in mine.items() if name not in _RESIZABLE}
+        containers.append(kept | {name: theirs[name] for name in _RESIZABLE if name in theirs})
+    return {**before, "containers": containers}
 
 
 def check_qos(before: str, after: str, findings: Findings) -> None:

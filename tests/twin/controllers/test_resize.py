@@ -150,7 +150,9 @@ def test_new_limits_reach_the_container(cluster: Any, template: Build) -> None:
 
 
 def test_quotas_and_quality_are_checked(cluster: Any, template: Build) -> None:
-    """403 beyond the quota, 422 for another QoS class or any other change, and nothing happens."""
+    """403 beyond the quota, 422 for another QoS class or another resource, and nothing happens; another
+    image is left out, as the API server does.
+    """
     cluster.create("resourcequotas", "q", {"hard": {"requests.cpu": "2"}})
     start(cluster, template, "a", "1")
     with pytest.raises(ApiError, match=r"exceeded quota: q, requested: requests.cpu=2") as caught:
@@ -159,10 +161,16 @@ def test_quotas_and_quality_are_checked(cluster: Any, template: Build) -> None:
     with pytest.raises(ApiError, match="QOS Class may not change"):
         resize(cluster, "a", "1", limits={"cpu": "1", "memory": "1Gi"})
     obj = cluster.get("pods", "a")
-    other = {**obj["spec"]["containers"][0], "image": "other:1"}
-    new = {**obj, "spec": {**obj["spec"], "containers": [other]}}
-    with pytest.raises(ApiError, match="only cpu and memory resources are mutable"):
-        cluster.engine.store.replace("pods", "default", "a", new, subresource="resize")
+    (container,) = obj["spec"]["containers"]
+    disk = {"requests": {**container["resources"]["requests"], "ephemeral-storage": "1Gi"}}
+    for change in ({"resources": {**container["resources"], **disk}}, {"image": "other:1"}):
+        new = {**obj, "spec": {**obj["spec"], "containers": [{**container, **change}]}}
+        if "image" in change:
+            cluster.engine.store.replace("pods", "default", "a", new, subresource="resize")
+            continue
+        with pytest.raises(ApiError, match="only cpu and memory resources are mutable"):
+            cluster.engine.store.replace("pods", "default", "a", new, subresource="resize")
+    assert cluster.get("pods", "a")["spec"]["containers"][0]["image"] == container["image"]
     resize(cluster, "a", "2")
     cluster.run(5)
 
