@@ -76,6 +76,7 @@ _LISTED: Mapping[str, Mapping[ExitCode, str]] = {
     },
     "twin workloads": {},
     "twin machines": {},
+    "twin show": {},
     "twin validate": {},
     "forecast check-leaks": {
         DIFFERS: "a feature knows what had not happened yet",

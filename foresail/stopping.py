@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 PATIENCE_SECONDS = 2.0
-HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+HANDLED = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopRequest:
@@ -35,6 +35,7 @@ class StopRequest:
             raise KeyboardInterrupt
         self.task.cancel()
         self.task.get_loop().call_soon_threadsafe(lambda: None)  # wakes a loop that waits
+        signal.signal(signal.SIGALRM, self.handle)  # not before: a caller may use the alarm
         signal.setitimer(signal.ITIMER_REAL, PATIENCE_SECONDS)
 
 
@@ -74,6 +75,7 @@ def stopping_by_signal() -> Iterator[None]:
     _stop.requested = False
     try:
         before = {number: signal.signal(number, _stop.handle) for number in HANDLED}
+        before[signal.SIGALRM] = signal.getsignal(signal.SIGALRM)
     except ValueError:  # not the main thread: whoever runs us there owns the signals
         yield
         return
@@ -84,7 +86,8 @@ def stopping_by_signal() -> Iterator[None]:
             raise KeyboardInterrupt from error
         raise
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        if _stop.requested:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():
             signal.signal(number, handler)
     if _stop.requested:

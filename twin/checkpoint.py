@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,7 +24,16 @@ from twin.encoding import json_of, read_state, state_lines
 from twin.engine import Engine
 
 FORMAT = 1
-VERSION = version("foresail")
+
+
+def _own_version() -> str:
+    try:
+        return version("foresail")
+    except PackageNotFoundError:  # run from its sources
+        return "0"
+
+
+VERSION = _own_version()
 _LEVEL = 3  # higher ones take longer than they save
 
 

@@ -181,6 +181,7 @@ class FileWalk:
         """Hold a frame against those before it; whether its messages can be used."""
         if content.sealed:
             self.found.sealed = self._links.fits_footer(content)
+            self._note_missing_at_end(content)
             if not self.found.sealed and not self.found.flaws:
                 self._add_damage(frame.offset, "the footer does not fit what stands before it")
             return False
@@ -204,6 +205,17 @@ class FileWalk:
             flaw = self.found.flaws[-1]
             lost = f"{missing} messages are lost before seq {content.messages[0].seq}"
             self.found.flaws[-1] = replace(flaw, why=f"{flaw.why}; {lost}")
+
+    def _note_missing_at_end(self, footer: Content) -> None:
+        """Say at the only flaw how many messages it cost, when no frame behind it could tell."""
+        total = footer.said.get("messages")
+        missing = total - self.found.messages if isinstance(total, int) else 0
+        if self._unsettled and len(self.found.flaws) == 1 and missing > 0:
+            (flaw,) = self.found.flaws
+            self.found.flaws[0] = replace(
+                flaw, why=f"{flaw.why}; {missing} messages are lost before the footer"
+            )
+            self._unsettled = False
 
     def _extend_usable(self, content: Content, *, proven: bool) -> None:
         file_check = self.found

@@ -59,7 +59,9 @@ def printed(
 
     def run(command: str) -> str:
         main(command.format(**names).split())
-        return capsys.readouterr().out
+        printed = capsys.readouterr()
+        assert printed.out.strip(), printed.err
+        return printed.out
 
     return run
 
@@ -77,7 +79,6 @@ def test_every_verb_has_its_screens() -> None:
 def test_numbers_are_of_a_length_that_is_read(printed: Print, command: str) -> None:
     """Three digits, two decimals for scores, no exponents; more only beside a limit."""
     screen = printed(command)
-    assert screen.strip()
     assert unreadable_numbers(screen) == []
 
 

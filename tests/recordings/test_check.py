@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bus.port import StoredMessage
@@ -60,6 +60,7 @@ def test_a_whole_file_is_called_whole() -> None:
 
 
 @SOME
+@example(at=len(b"".join(FRAMES[:-2])), by=1)  # the first byte of the last frame with messages
 @given(st.integers(0, len(whole()) - 1), st.integers(1, 255))
 def test_a_changed_byte_costs_its_frame_alone(at: int, by: int) -> None:
     """The frame is named by number, byte and position before it; every other frame is usable."""

@@ -270,7 +270,6 @@ def test_a_program_needs_no_less_because_it_got_less(cluster: Any, start: Start)
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"image": "other:1"}, "only cpu and memory resources are mutable"),
         ({"name": "d"}, "containers may not be renamed or reordered on resize"),
         (
             {"resizePolicy": [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]},
