@@ -66,12 +66,18 @@ async def run_and_break(
 
 
 async def _wait_for_recovery(stack: LiveStack, verdict: LogVerdict) -> None:
-    # A stack that only decides has not recovered: its executor may still be in its back-off.
-    decided = await stack.watch.wait_for_decisions(RECOVERED_CYCLES, RECOVERY_SECONDS)
-    if decided and await stack.watch.wait_for_execution(RECOVERY_SECONDS):
+    # A stack that only decides has not recovered: it decides to wait while the cluster cannot be
+    # read, and the twin or the executor may still be in its back-off.
+    watch = stack.watch
+    if (
+        await watch.wait_for_decisions(RECOVERED_CYCLES, RECOVERY_SECONDS)
+        and await watch.wait_for_cluster(RECOVERY_SECONDS)
+        and await watch.wait_for_execution(RECOVERY_SECONDS)
+    ):
         return
     down = sorted({*SERVICES, "twin"} - set(stack.processes()))
     verdict.problems.append(
-        f"no {RECOVERED_CYCLES} complete and answered cycles within {RECOVERY_SECONDS:g} s; down: {down}; "
+        f"no {RECOVERED_CYCLES} complete and answered cycles of a readable cluster within "
+        f"{RECOVERY_SECONDS:g} s; down: {down}; "
         f"up said {stack.output[-200:]!r}"
     )

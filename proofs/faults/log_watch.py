@@ -13,9 +13,11 @@ from bus.events import event_of
 from bus.login import ANONYMOUS, Login
 from bus.nats_adapter import NatsBus
 from bus.port import StoredMessage
+from projections.outage import outage_of
 from proofs.faults.waiting import wait_until
 from schemas import subjects
 from schemas.decision import ClosedBy, Decision
+from schemas.snapshot import SnapshotNodes
 
 AGAIN_SECONDS = 0.3
 EVERYTHING = (subjects.pattern("*", (">",)),)
@@ -33,6 +35,8 @@ class LogWatch:
         """How each decided cycle closed."""
         self.newest_answered = 0
         """The newest cycle whose decision has an outcome."""
+        self.cluster_readable = False
+        """Whether the newest snapshot could read the cluster."""
 
     @property
     def newest_cycle(self) -> int:
@@ -62,6 +66,10 @@ class LogWatch:
         """Wait until the executor has answered what is decided now; False after `seconds`."""
         cycle = self.newest_cycle
         return await wait_until(lambda: self.newest_answered >= cycle, seconds)
+
+    async def wait_for_cluster(self, seconds: float) -> bool:
+        """Wait until the newest snapshot could read the cluster; False after `seconds`."""
+        return await wait_until(lambda: self.cluster_readable, seconds)
 
     def lost_cycles(self, after: int) -> int:
         """Return how many cycles since `after`, up to the newest decided one, closed without all
@@ -95,6 +103,10 @@ class LogWatch:
         elif message.subject.endswith(".outcome.execution"):
             event = event_of(message)
             self.newest_answered = max(self.newest_answered, event.cycle)
+        elif message.subject.endswith(".snapshot.nodes"):
+            snapshot = event_of(message).data
+            if isinstance(snapshot, SnapshotNodes):
+                self.cluster_readable = outage_of(snapshot) is None
 
 
 async def read_log(
