@@ -128,7 +128,8 @@ class Engine:
         world, sky = self.world, self.sky
         MachineHealth(world, sky, self.nodes, self.lifecycle, self.impairments)
         ProgramHealth(world, sky, self.usage, self.kubelet)
-        self.contention.after_step = ProbeHealth(world, sky, self.usage, self.kubelet).look
+        waits = self.serving.waits
+        self.contention.after_step = ProbeHealth(world, sky, self.usage, self.kubelet, waits).look
 
     def _build_faults(self) -> Faults:
         world = self.world

@@ -8,7 +8,7 @@
 | `foresail.dev/request-timeout-seconds` | how long a client waits for its request to be begun, 10; at most 300 |
 | `foresail.dev/request-workers` | requests that a pod serves at once; cores of its limit or request, rounded up |
 | `foresail.dev/idle-cpu-cores` | what a pod uses without requests, 0.005 |
-| `foresail.dev/warm-up-seconds` | time over which a started pod reaches its full speed, 0 |
+| `foresail.dev/warm-up-seconds` | time over which a started pod reaches its full speed; as the weather has it |
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ class RequestSettings:
     workers: int
     """Requests that a pod serves at once; 0: as many as it has cores."""
     idle_cores: float
-    warm_up_seconds: float
+    warm_up_seconds: float | None
+    """None: as the weather has it (`twin/serving/warmth.py`)."""
 
 
 def read_request_settings(annotations: Mapping[str, str]) -> RequestSettings | None:
@@ -63,7 +64,7 @@ def read_request_settings(annotations: Mapping[str, str]) -> RequestSettings | N
         timeout_seconds=number[TIMEOUT_SECONDS],
         workers=int(number[WORKERS]),
         idle_cores=number[IDLE_CORES],
-        warm_up_seconds=number[WARM_UP_SECONDS],
+        warm_up_seconds=number[WARM_UP_SECONDS] if WARM_UP_SECONDS in annotations else None,
     )
 
 

@@ -1,13 +1,16 @@
 """Probes that fail under load: a pod that gets too little CPU answers later and later.
 
 Work that is not done waits, and a probe waits behind it: the backlog grows by what is missing of
-`overload_ratio` of the CPU that the pod wants, and shrinks as fast when there is enough. A backlog longer
-than a probe's timeoutSeconds fails its tries. After failureThreshold of them the pod is not ready, or its
-container is killed; it is ready again when it answers.
+`overload_ratio` of the CPU that the pod wants, and shrinks as fast when there is enough. A pod that serves
+requests has a queue, and a probe stands in it like a request: there the backlog is the time until a worker
+is free. A backlog longer than a probe's timeoutSeconds fails its tries. After failureThreshold of them the pod
+is not ready, and its requests go to the others; or its container is killed, with every request in it. It is
+ready again when it answers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,8 @@ from twin.records import Object, PodRecord
 from twin.world import World
 
 _MOST_BACKLOG_SECONDS = 120.0
+Waits = Callable[[], tuple[Any, Any] | None]
+"""Returns rows of the usage table and seconds that a request would wait there (`twin.serving.serving`)."""
 
 
 class ProbeHealth(Part):
@@ -27,12 +32,15 @@ class ProbeHealth(Part):
 
     KEEPS = ("_failing_since", "_silent")
 
-    def __init__(self, world: World, sky: Sky, usage: UsageTable, kubelet: Kubelet) -> None:
+    def __init__(
+        self, world: World, sky: Sky, usage: UsageTable, kubelet: Kubelet, waits: Waits
+    ) -> None:
         self._world = world
         self._ratio = world.config.health.overload_ratio
         self._sky = sky
         self._usage = usage
         self._kubelet = kubelet
+        self._waits = waits
         self._failing_since: dict[str, float] = {}  # by pod uid
         self._silent: dict[str, None] = {}  # uids of pods that are unready for it
 
@@ -42,12 +50,22 @@ class ProbeHealth(Part):
             return
         usage, step = self._usage, self._world.config.scrape_seconds
         backlog = usage["backlog"][rows] + (self._ratio - usage["share"][rows]) * step
-        usage["backlog"][rows] = backlog = np.clip(backlog, 0.0, _MOST_BACKLOG_SECONDS)
+        usage["backlog"][rows] = np.clip(backlog, 0.0, _MOST_BACKLOG_SECONDS)
+        self._look_at_queues()
+        backlog = usage["backlog"][rows]
         behind = {usage.uids[row]: row for row in rows[backlog > 0.0].tolist()}
         for uid in [uid for uid in self._failing_since if uid not in behind]:
             self._recover(uid)
         for uid, row in behind.items():
             self._judge(self._world.pods[uid], float(usage["backlog"][row]))
+
+    def _look_at_queues(self) -> None:
+        """Set the backlog of pods that serve: the longest of their queues."""
+        waits, backlog = self._waits(), self._usage["backlog"]
+        if waits is not None:
+            serving, seconds = waits
+            backlog[serving] = 0.0
+            np.maximum.at(backlog, serving, np.minimum(seconds, _MOST_BACKLOG_SECONDS))
 
     def _judge(self, pod: PodRecord, backlog: float) -> None:
         probed = [

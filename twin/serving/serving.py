@@ -20,11 +20,13 @@ from twin.records import ObjectRecord, PodRecord
 from twin.request_settings import RequestSettings, read_request_settings
 from twin.serving.backends import Account, Backends
 from twin.serving.service_requests import Interval, ServiceRequests
+from twin.serving.warmth import request_cost
 from twin.world import World
 
 SERVICE_NAME = "kubernetes.io/service-name"
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+_LEAST_PACE = 1e-9
 
 
 class Serving(Part):
@@ -165,7 +167,7 @@ class Serving(Part):
             if uid not in running:
                 self._turn_away(backends, uid, player.drawn(uid, begin, end, each))
         if backends.uids:
-            speed = self._speed(key, (begin + end) / 2.0)
+            speed = self._speed(key, (begin, end))
             player.play(backends, Interval(begin, end, each, speed))
 
     def _turn_away(self, backends: Backends, uid: str, requests: float) -> None:
@@ -177,18 +179,21 @@ class Serving(Part):
         else:
             account.refused += requests
 
-    def _speed(self, key: str, at: float) -> Floats:
-        """Return CPU-seconds per second of one worker of each pod."""
+    def _speed(self, key: str, span: tuple[float, float]) -> Floats:
+        """Return what a worker of each pod gets done in a second, in CPU-seconds of warm pods, over a
+        span of unix times.
+        """
         backends, usage, rows = self.services[key], self._usage, self._rows_of(key)
         workers = backends["workers"]
         ceiling = np.minimum(usage["cpu_limit"][rows] / 1_000.0, workers)
         speed = usage["rate"][rows] * ceiling / workers
+        return np.asarray(speed / self._cost(key, span))
+
+    def _cost(self, key: str, span: tuple[float, float]) -> Floats:
+        """Return the CPU that a request costs each pod, over what it costs a warm one."""
         warm_up = self._requests[key].settings.warm_up_seconds
-        if warm_up > 0.0:
-            cold = self._world.config.serving.cold_speed
-            age = np.maximum(0.0, at - usage["started_at"][rows])
-            speed = speed * np.minimum(1.0, cold + (1.0 - cold) * age / warm_up)
-        return speed
+        rows, config = self._rows_of(key), self._world.config
+        return request_cost(self._usage, rows, config, warm_up, span)
 
     def _rows_of(self, key: str) -> Ints:
         found = self._rows.get(key)
@@ -220,6 +225,7 @@ class Serving(Part):
             player, routes = self._requests[key], self._routes.get(key, {})
             expected = player.expected(world.now, world.now + seconds, world.config.start_time)
             wanted = player.demand(backends, expected / max(1, len(routes)), seconds)
+            wanted = wanted * self._cost(key, (world.now, world.now + seconds))
             here = self._rows_of(key)
             limit = np.minimum(self._usage["cpu_limit"][here], backends["workers"] * 1_000.0)
             rows.append(here)
@@ -230,6 +236,22 @@ class Serving(Part):
         return np.concatenate(rows), np.concatenate(demand), np.concatenate(most)
 
     # ---- what others read
+
+    def waits(self) -> tuple[Ints, Floats] | None:
+        """Return rows of the usage table with the seconds that a request which came now would wait there
+        for a worker; None when no pod serves. A pod behind two Services has two lines.
+        """
+        now = self._world.now
+        rows: list[Ints] = []
+        seconds: list[Floats] = []
+        for key, backends in self.services.items():
+            if backends.uids:
+                workers = backends["workers"]
+                queued = np.maximum(0.0, backends["present"] - workers)
+                pace = np.maximum(self._speed(key, (now, now)) * workers, _LEAST_PACE)
+                rows.append(self._rows_of(key))
+                seconds.append(queued * self._requests[key].settings.cpu_seconds / pace)
+        return (np.concatenate(rows), np.concatenate(seconds)) if rows else None
 
     def accounts(self) -> Mapping[str, Account]:
         """Return what came of the requests of each Service, as of its last interval."""

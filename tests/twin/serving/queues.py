@@ -13,8 +13,10 @@ from twin.serving.draws import draw_key, poisson_times, uniforms
 from twin.serving.exact import Ended, ExactQueue
 from twin.serving.latency import SIZE, Floats, count_latencies
 from twin.serving.service_time import ServiceTime
+from twin.serving.warmth import cold_share
 
 STEP_SECONDS = 15.0
+COLD_COST = 1.5
 Phase = tuple[float, float]
 """Seconds, and the load in them."""
 
@@ -27,6 +29,15 @@ class Pod:
     cv: float
     cpu_seconds: float = 0.02
     timeout_seconds: float = math.inf
+    warm_up_seconds: float = 0.0
+    """Over which it gets warm; a request costs it COLD_COST times as much at the start."""
+
+    def speed(self, at: float) -> float:
+        """Return the mean speed over the step that begins then."""
+        if not self.warm_up_seconds:
+            return 1.0
+        cold = cold_share(self.warm_up_seconds, np.array([at]), STEP_SECONDS)
+        return 1.0 / (1.0 + (COLD_COST - 1.0) * float(cold[0]))
 
 
 @dataclass
@@ -55,14 +66,14 @@ def exact_intervals(
             requests = load * pod.workers / pod.cpu_seconds * STEP_SECONDS
             arrivals, number = poisson_times(draw_key(seed, "arrivals", "pod", number), now,
                                              now + STEP_SECONDS, requests), number + 1  # fmt: skip
-            count, now = len(arrivals), now + STEP_SECONDS
+            count, speed, now = len(arrivals), pod.speed(now), now + STEP_SECONDS
             shares = uniforms(draw_key(seed, "work", "pod", number), count)
             ended = queue.settle(
                 now,
                 arrivals,
                 service.quantiles(shares) * pod.cpu_seconds,
                 workers=pod.workers,
-                speed=1.0,
+                speed=speed,
                 timeout_seconds=pod.timeout_seconds,
             )
             yield ended, count, queue
@@ -90,9 +101,9 @@ def aggregate_account(pod: Pod, phases: Sequence[Phase]) -> Account:
     work = Work(ServiceTime(pod.cv), pod.cpu_seconds, pod.timeout_seconds)
     for seconds, load in phases:
         for _ in range(round(seconds / STEP_SECONDS)):
-            now += STEP_SECONDS
+            speed, now = pod.speed(now), now + STEP_SECONDS
             requests = load * pod.workers / pod.cpu_seconds * STEP_SECONDS
-            interval = queue.settle(now, requests, work, workers=pod.workers, speed=1.0)
+            interval = queue.settle(now, requests, work, workers=pod.workers, speed=speed)
             total.arrived += requests
             total.served += interval.served
             total.failed += interval.failed

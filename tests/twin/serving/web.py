@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from twin.config import TwinConfig
+from twin.config.health import HealthConfig
 from twin.config.serving import ServingConfig
 from twin.engine import Engine
 from twin.records import PodRecord
@@ -30,14 +31,18 @@ class Web:
         nodes: int = 3,
         cores: int = 4,
         limit: str = "1",
+        health: HealthConfig | None = None,
+        container: Mapping[str, Any] | None = None,
         **notes: str,
     ) -> None:
-        self.engine = Engine(TwinConfig(serving=ServingConfig(mode=mode)), seed=5)
+        config = TwinConfig(serving=ServingConfig(mode=mode), health=health or HealthConfig())
+        self.engine = Engine(config, seed=5)
         self.engine.add_nodes(
             [NodeShape(f"n{i}", cores * 1_000, 16 * GIB, 0, {}) for i in range(nodes)]
         )
         resources = {"requests": {"cpu": "500m", "memory": "256Mi"}, "limits": {"cpu": limit}}
-        pod = {"containers": [{"name": "c", "image": "i", "resources": resources}]}
+        program = {"name": "c", "image": "i", "resources": resources, **(container or {})}
+        pod = {"containers": [program]}
         template = {"metadata": {"labels": LABELS}, "spec": pod}
         spec = {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template}
         self.create("deployments", "web", spec)
