@@ -18,6 +18,10 @@ from bus.exit_codes import ExitCode
 from foresail.verbs import Verb, make_parser, verbs
 
 VERB = Verb(200, "print the completion script of a shell: bash, zsh or fish")
+EXAMPLES = (
+    ("completion bash > ~/.local/share/bash-completion/completions/foresail", "bash"),
+    ("completion fish > ~/.config/fish/completions/foresail.fish", "fish"),
+)
 
 SHELLS = ("bash", "zsh", "fish")
 FILES = frozenset({"FILE", "RECORDING", "NAME|FILE"})
@@ -26,7 +30,7 @@ FOLDERS = frozenset({"FOLDER", "DIR", "NAME|FOLDER"})
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("shell", choices=SHELLS, help="the shell to complete in")
+    parser.add_argument("shell", choices=SHELLS, help="the shell that you use")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

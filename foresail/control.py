@@ -32,10 +32,18 @@ SAID = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
     parser.add_argument(
-        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
     )
-    parser.add_argument("--reason", default="", metavar="TEXT", help="a note kept with the event")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--reason",
+        default="",
+        metavar="TEXT",
+        help="why; stored with the event and shown by `foresail status`",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_remote(parser)
 
 

@@ -21,25 +21,26 @@ from projections.figures import cell, number, signed_text
 from projections.policy_totals import comparison_rows
 
 VERB = Verb(190, "compare two recordings cycle by cycle")
+EXAMPLES = (("diff before.fslog after.fslog", "where two runs first differ, and by how much"),)
 
 SHOWN = 15
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("a", metavar="A", help="a recording")
-    parser.add_argument("b", metavar="B", help="another one")
+    parser.add_argument("a", metavar="A", help="the first recording")
+    parser.add_argument("b", metavar="B", help="the second recording")
     parser.add_argument(
         "--window",
         type=seconds,
         default=WINDOW_SECONDS,
         metavar="DURATION",
-        help="an action undone within this cluster time counts as churn (15m)",
+        help="an action undone within this much cluster time counts as churn (default: 15m)",
     )
     parser.add_argument(
-        "--html", metavar="FILE", help="write one page with a picture; it needs nothing else"
+        "--html", metavar="FILE", help="also write one self-contained HTML page with a picture"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

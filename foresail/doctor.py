@@ -29,7 +29,11 @@ from foresail.status import collect_heartbeats, troubles
 from foresail.verbs import Verb
 from projections.figures import size
 
-VERB = Verb(120, "check what this machine and the settings allow")
+VERB = Verb(120, "check whether this machine can run Foresail, and say what to mend")
+EXAMPLES = (
+    ("doctor", "this machine"),
+    ("doctor --kubeconfig ~/.kube/config", "and whether your cluster can be watched"),
+)
 
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 4 * 1024**3
@@ -57,12 +61,23 @@ Probe = Callable[[], Finding | Awaitable[Finding]]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
     parser.add_argument(
-        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
     )
-    parser.add_argument("--nats-url", metavar="URL", help="also check this nats-server")
-    parser.add_argument("--kubeconfig", metavar="FILE", help="also check this cluster")
-    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--nats-url",
+        metavar="URL",
+        help="also check this NATS server, such as nats://127.0.0.1:4222",
+    )
+    parser.add_argument(
+        "--kubeconfig", metavar="FILE", help="also check the cluster of this kubeconfig"
+    )
+    parser.add_argument(
+        "--context", metavar="NAME", help="context of the kubeconfig (default: its current one)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

@@ -32,7 +32,13 @@ from projections.objects.names import ObjectKind
 from schemas.decision import Decision
 from schemas.envelope import attributes_of, rfc3339
 
-VERB = Verb(50, "explain one decision on one screen")
+VERB = Verb(50, "explain one decision, or why a pod, workload, HPA or node is where it is")
+EXAMPLES = (
+    ("explain last", "the newest decision"),
+    ("explain 123 --recording run.fslog", "the decision of cycle 123"),
+    ("explain pod web-1", "why this pod is where it is, or still pending"),
+    ("explain hpa shop/web", "why this HPA did or did not scale"),
+)
 
 LAST = "last"
 _CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)(:[0-5]\d)?")
@@ -47,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DECISION|last|TIME|KIND",
         nargs="?",
         default=LAST,
-        help="cycle number, decision id, `last`, cluster time (00:15:30 or with its date), how long "
-        "before the last one (5m) or after the first one (+5m) in cluster time; "
+        help="which decision: a cycle number, a decision id, `last` (the default), a cluster time (00:15:30 or "
+        "2026-01-01T00:15:30Z), or cluster time before the last decision (5m) or after the first (+5m); "
         "or, before a NAME, what it is: pod, workload, hpa or node",
     )
     parser.add_argument(
@@ -58,13 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the object's name, with its namespace (and a workload's kind) where several have it",
     )
     parser.add_argument(
-        "--recording", metavar="FILE", help="read this recording instead of the stack"
+        "--recording", metavar="FILE", help="read this recording instead of the running stack"
     )
     add_partial(parser)
     parser.add_argument(
-        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_remote(parser)
 
 

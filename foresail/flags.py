@@ -9,6 +9,16 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from projections.figures import duration
+
+CLUSTER = "the cluster"
+SIMULATED = "the simulated cluster"
+DECIDING = "how it decides"
+RUNNING = "the run"
+SERVER = "log and dashboard"
+HEADINGS = (RUNNING, CLUSTER, SIMULATED, DECIDING, SERVER)
+"""The groups of flags in `foresail up --help`, in their order."""
+
 
 class Flag(NamedTuple):
     """One flag and the setting behind it."""
@@ -16,38 +26,40 @@ class Flag(NamedTuple):
     flag: str
     name: str
     """`group.field`."""
+    heading: str
+    """Under which it stands in the help: one of `HEADINGS`."""
     metavar: str | None = None
     """None for a switch."""
 
 
 FLAGS: tuple[Flag, ...] = (
-    Flag("--for", "run.for_seconds", "DURATION"),
-    Flag("--workload", "run.workload", "NAME|FILE"),
-    Flag("--nodes", "run.nodes", "N"),
-    Flag("--speed", "run.speed", "X"),
-    Flag("--interval", "run.interval_seconds", "DURATION"),
-    Flag("--exercise", "run.exercise"),
-    Flag("--mode", "run.mode", "shadow|active"),
-    Flag("--model", "inference.model", "NAME|FOLDER"),
-    Flag("--demand-model", "inference.demand_model", "NAME|FOLDER"),
-    Flag("--profile", "agents.profile", "baseline-rules|forecast"),
-    Flag("--frozen-after", "run.frozen_seconds", "DURATION"),
-    Flag("--seed", "run.seed", "N"),
-    Flag("--record", "run.record", "FILE"),
-    Flag("--virtual-time", "run.virtual_time"),
-    Flag("--nats-url", "nats.url", "URL"),
-    Flag("--nats-port", "nats.port", "PORT"),
-    Flag("--dashboard-port", "dashboard.port", "PORT"),
-    Flag("--kubeconfig", "run.kubeconfig", "FILE"),
-    Flag("--context", "run.context", "NAME"),
-    Flag("--namespaces", "run.namespaces", "PREFIXES"),
-    Flag("--cluster", "run.cluster", "NAME"),
-    Flag("--data", "run.data", "FOLDER"),
-    Flag("--scenario", "run.scenario", "FILE"),
-    Flag("--weather", "run.weather", "off|mild|rough"),
-    Flag("--provisioner", "run.provisioner", "NAME"),
-    Flag("--machines", "run.machines", "FILE"),
-    Flag("--state", "run.state_folder", "FOLDER"),
+    Flag("--for", "run.for_seconds", RUNNING, "DURATION"),
+    Flag("--workload", "run.workload", SIMULATED, "NAME|FILE"),
+    Flag("--nodes", "run.nodes", SIMULATED, "N"),
+    Flag("--speed", "run.speed", SIMULATED, "X"),
+    Flag("--interval", "run.interval_seconds", DECIDING, "DURATION"),
+    Flag("--exercise", "run.exercise", RUNNING),
+    Flag("--mode", "run.mode", DECIDING, "shadow|active"),
+    Flag("--model", "inference.model", DECIDING, "NAME|FOLDER"),
+    Flag("--demand-model", "inference.demand_model", DECIDING, "NAME|FOLDER"),
+    Flag("--profile", "agents.profile", DECIDING, "baseline-rules|forecast"),
+    Flag("--frozen-after", "run.frozen_seconds", RUNNING, "DURATION"),
+    Flag("--seed", "run.seed", SIMULATED, "N"),
+    Flag("--record", "run.record", SERVER, "FILE"),
+    Flag("--virtual-time", "run.virtual_time", RUNNING),
+    Flag("--nats-url", "nats.url", SERVER, "URL"),
+    Flag("--nats-port", "nats.port", SERVER, "PORT"),
+    Flag("--dashboard-port", "dashboard.port", SERVER, "PORT"),
+    Flag("--kubeconfig", "run.kubeconfig", CLUSTER, "FILE"),
+    Flag("--context", "run.context", CLUSTER, "NAME"),
+    Flag("--namespaces", "run.namespaces", CLUSTER, "PREFIXES"),
+    Flag("--cluster", "run.cluster", CLUSTER, "NAME"),
+    Flag("--data", "run.data", SIMULATED, "FOLDER"),
+    Flag("--scenario", "run.scenario", SIMULATED, "FILE"),
+    Flag("--weather", "run.weather", SIMULATED, "off|mild|rough"),
+    Flag("--provisioner", "run.provisioner", SIMULATED, "NAME"),
+    Flag("--machines", "run.machines", SIMULATED, "FILE"),
+    Flag("--state", "run.state_folder", SERVER, "FOLDER"),
 )
 FLAG_OF: Mapping[str, str] = {flag.name: flag.flag for flag in FLAGS}
 
@@ -72,20 +84,35 @@ def add_partial(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partial",
         action="store_true",
-        help="a damaged or cut off recording is no error: what could be read is enough",
+        help="accept a damaged or truncated recording: use what could be read, and exit with 0",
     )
+
+
+def default_text(name: str, value: Any) -> str:
+    """Return what follows a setting's sentence in the help: its default with its unit, if there is one.
+
+    Args:
+        name: the field's name; `..._seconds` is a duration.
+        value: the default; a text that is empty, None, False and an empty tuple say nothing.
+    """
+    if value is None or value is False or value in ("", ()):
+        return ""
+    text = duration(value) if name.endswith("_seconds") else value
+    return f" (default: {text})"
 
 
 def add_flags(parser: argparse.ArgumentParser, described: Mapping[str, str]) -> None:
     """Add every flag; `described` gives the help text by `group.field`."""
-    for flag, name, metavar in FLAGS:
+    groups = {heading: parser.add_argument_group(heading) for heading in HEADINGS}
+    for flag, name, heading, metavar in FLAGS:
+        group = groups[heading]
         text = described.get(name, "").replace("%", "%%")
         if metavar is None:
-            parser.add_argument(flag, dest=name, action="store_const", const=True, help=text)
+            group.add_argument(flag, dest=name, action="store_const", const=True, help=text)
         elif metavar == "DURATION":
-            parser.add_argument(flag, dest=name, type=seconds, metavar=metavar, help=text)
+            group.add_argument(flag, dest=name, type=seconds, metavar=metavar, help=text)
         elif name == "run.namespaces":
-            parser.add_argument(
+            group.add_argument(
                 flag,
                 dest=name,
                 type=lambda text: tuple(text.split(",")),
@@ -93,7 +120,7 @@ def add_flags(parser: argparse.ArgumentParser, described: Mapping[str, str]) -> 
                 help=text,
             )
         else:
-            parser.add_argument(flag, dest=name, metavar=metavar, help=text)
+            group.add_argument(flag, dest=name, metavar=metavar, help=text)
 
 
 def given_flags(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -7,4 +7,5 @@ from foresail.verbs import Verb
 
 __all__ = ["VERB", "add_arguments", "run"]
 
-VERB = Verb(90, "stop acting at once, until resume")
+VERB = Verb(90, "stop writing to the cluster at once, until `foresail resume`")
+EXAMPLES = (("kill --reason 'wrong evictions'", "nothing more is written to the cluster"),)

@@ -7,4 +7,7 @@ from foresail.verbs import Verb
 
 __all__ = ["VERB", "add_arguments", "run"]
 
-VERB = Verb(100, "start no new executions, until resume")
+VERB = Verb(100, "start no new execution, until `foresail resume`")
+EXAMPLES = (
+    ("pause --reason 'maintenance until 18:00'", "what has begun is finished, nothing new starts"),
+)

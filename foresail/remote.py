@@ -14,19 +14,26 @@ COMPOSE_INCARNATION = "compose"
 
 def add_remote(parser: argparse.ArgumentParser) -> None:
     """Add what names a stack by its server instead of by a state folder."""
-    group = parser.add_argument_group("a stack in containers or elsewhere (docs/containers.md)")
-    group.add_argument("--nats-url", metavar="URL", help="its server, e.g. nats://127.0.0.1:4222")
-    group.add_argument(
-        "--nats-creds", metavar="FILE", help="login file for that server (a login.env)"
+    group = parser.add_argument_group(
+        "a stack in containers or on another machine (docs/containers.md)"
     )
     group.add_argument(
-        "--cluster", default="twin", metavar="NAME", help="its cluster (default: %(default)s)"
+        "--nats-url", metavar="URL", help="its NATS server, such as nats://127.0.0.1:4222"
+    )
+    group.add_argument(
+        "--nats-creds", metavar="FILE", help="login file for that server (login.env)"
+    )
+    group.add_argument(
+        "--cluster",
+        default="twin",
+        metavar="NAME",
+        help="name of its cluster (default: %(default)s)",
     )
     group.add_argument(
         "--incarnation",
         default=COMPOSE_INCARNATION,
         metavar="NAME",
-        help="its run (default: %(default)s)",
+        help="name of its run (default: %(default)s)",
     )
 
 

@@ -12,15 +12,19 @@ from foresail.output import console, print_json
 from foresail.stack.state_folder import StateFolder
 from foresail.verbs import Verb
 
-VERB = Verb(130, "remove the state folder")
+VERB = Verb(130, "delete the state folder: the stored log, logins and settings of past runs")
+EXAMPLES = (("reset", "start afresh: recordings that you wrote elsewhere stay"),)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
     parser.add_argument(
-        "--state", default=".foresail", metavar="FOLDER", help="the state folder to remove"
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="the state folder to delete (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

@@ -1,4 +1,4 @@
-"""`foresail resume`: take back kill or pause; see `foresail.control`."""
+"""`foresail resume`: lift a kill or a pause; see `foresail.control`."""
 
 from __future__ import annotations
 
@@ -7,4 +7,5 @@ from foresail.verbs import Verb
 
 __all__ = ["VERB", "add_arguments", "run"]
 
-VERB = Verb(110, "take back kill or pause")
+VERB = Verb(110, "lift a kill or a pause")
+EXAMPLES = (("resume", "act again"),)

@@ -21,23 +21,24 @@ class RunSettings(DataModel):
     cluster: str = Field(default="twin", pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,40}$")
     """Name of the cluster in every subject; letters, digits, `-` and `_`."""
     workload: str = "openb"
-    """openb, google2011, azure, philly, surf, idle, or a file by the schema in docs/workloads.md."""
+    """What the simulated cluster runs: openb, google2011, azure, philly, surf, idle, or a file
+    (docs/workloads.md).
+    """
     nodes: int = Field(default=100, ge=1, le=5_000)
-    """Simulated nodes; the workload is scaled so that its load ratio stays what the trace says."""
+    """Simulated nodes; the workload is scaled with them, so that the load per node stays that of the trace."""
     seed: int = Field(default=7, ge=0)
-    """Every random stream of the run derives from it."""
+    """Random seed of the run; the same seed gives the same simulated cluster."""
     speed: float | None = Field(default=None, gt=0, le=3_600)
-    """Cluster seconds per wall second; unset: chosen so that something arrives every few seconds.
+    """Cluster seconds per wall second; unset: fast enough that a pod arrives every few seconds.
     """
     interval_seconds: float = Field(default=5.0, ge=0.2, le=600)
-    """Wall seconds between two cycles; at speed N a cycle covers N times as many cluster seconds.
+    """Wall time between two cycles; at speed N a cycle covers N times as much cluster time.
     """
     for_seconds: float | None = Field(default=None, gt=0)
-    """Stop by itself after so many wall seconds (cluster time / speed with virtual time); unset:
-    until Ctrl-C.
+    """Stop after this much wall time (with virtual time: cluster time divided by the speed); unset: at Ctrl-C.
     """
     exercise: bool = False
-    """Let the exerciser go through its nine phases."""
+    """Let the exerciser create load in nine phases, so that every agent has something to decide."""
     mode: Literal["shadow", "active"] | None = None
     """shadow: every write is a dry run; active: writes are real. Unset: active on the twin, shadow
     with a kubeconfig.
@@ -47,30 +48,31 @@ class RunSettings(DataModel):
     recording.
     """
     record: str | None = None
-    """Write a recording of the whole log to this file; unset: none."""
+    """Write a recording of the whole log to this file."""
     frozen_seconds: float = Field(default=8.0, ge=0, le=3_600)
-    """Seconds without a sign of life after which a process that was ready counts as frozen and is
-    replaced; 0: never, for example to stop one in a debugger.
+    """Time without a heartbeat after which a process that was ready counts as frozen and is replaced; 0: never,
+    for example while one is stopped in a debugger.
     """
     state_folder: str = ".foresail"
-    """Folder of everything the stack keeps; one stack at a time."""
+    """Folder in which the stack keeps everything; one stack uses it at a time."""
     kubeconfig: str | None = None
-    """Watch a real cluster instead of the twin; in shadow mode unless told otherwise."""
+    """Watch the cluster of this kubeconfig instead of a simulated one; in shadow mode unless told otherwise."""
     context: str | None = None
     """Context of the kubeconfig; unset: its current one."""
     namespaces: tuple[str, ...] = ()
     """Prefixes of the namespaces to watch; empty: all but kube-system. With a kubeconfig in active mode they
-    must also be exact names: only in namespaces called so is anything written."""
+    must also be exact names: nothing is written to other namespaces."""
     data: str | None = None
-    """Folder of the real trace files (FORESAIL_DATA); unset: the shipped fitted models are played.
+    """Folder of the real trace files (FORESAIL_DATA); unset: the shipped models of the traces are played.
     """
 
     scenario: str | None = None
-    """File of what goes wrong in the simulated cluster, and when (docs/twin.md); unset: nothing."""
+    """File of what goes wrong in the simulated cluster, and when (docs/twin.md)."""
     provisioner: Provisioner = "none"
-    """Who adds and removes machines of the simulated cluster (docs/twin/machines.md)."""
+    """What adds and removes nodes of the simulated cluster: none, cluster-autoscaler, karpenter or warm-pool
+    (docs/twin/machines.md)."""
     machines: str | None = None
-    """File of machines that can be rented, node groups, and what the cloud grants; unset: the built-in table."""
+    """File of machine types, node groups and cloud limits (docs/twin/machines.md); unset: the built-in table."""
 
     weather: Weather = "mild"
     """How much goes wrong in the simulated cluster by itself: off, mild or rough (docs/twin/health.md)."""

@@ -34,7 +34,11 @@ from schemas.limited_json import BadJson, load_json
 from schemas.registry import EVENT_TYPES
 from schemas.snapshot import SnapshotNodes
 
-VERB = Verb(70, "show the stack, its layers and the log")
+VERB = Verb(70, "show whether the stack is well: processes, layers, log, dashboard address")
+EXAMPLES = (
+    ("status", "is everything well?"),
+    ("status --nats", "how any NATS client can read the log"),
+)
 
 HEARTBEAT_BYTES = 16_384
 """Bytes of a heartbeat; one of ours has three hundred."""
@@ -45,11 +49,14 @@ LISTEN_SECONDS = 1.6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
     parser.add_argument(
-        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
-        "--nats", action="store_true", help="print how to attach any NATS client, read-only"
+        "--nats", action="store_true", help="print how any NATS client can read the log"
     )
     add_remote(parser)
 

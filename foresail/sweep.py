@@ -31,7 +31,14 @@ from lab.rerun.sweep_drawing import drawn
 from lab.rerun.what_if import OPEN_LOOP, WINDOW_SECONDS
 from projections.figures import number
 
-VERB = Verb(180, "try many values of some settings on a recording, over all cores")
+VERB = Verb(180, "run a what-if for every combination of values of some settings, over all cores")
+EXAMPLES = (
+    ("sweep run.fslog --param agents.safety.replicate=0.7..0.95:6", "six values of one threshold"),
+    (
+        "sweep run.fslog --param agents.safety.replicate=0.8,0.9 --html sweep.html",
+        "two values, with a picture",
+    ),
+)
 
 Row = Mapping[str, Any]
 FIGURES = ("reward", "churn", "actions", "rejected", "changed", "appeared", "vanished")
@@ -48,33 +55,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="NAME=VALUES",
-        help="0.7..0.95:6 (six steps) or 0.7,0.8,0.9; may be given again",
+        help="values of a setting to try: a range and its number of steps (0.7..0.95:6), or a list "
+        "(0.7,0.8,0.9); repeatable",
     )
     add_changes(parser)
     parser.add_argument(
         "--goals",
         default=",".join(DEFAULT_GOALS),
         metavar="X,Y",
-        help="the two figures of the Pareto front; rewards are better when more, all else when less",
+        help="the two figures of the Pareto front; more reward is better, less of all else "
+        "(default: %(default)s)",
     )
     parser.add_argument(
         "--window",
         type=seconds,
         default=WINDOW_SECONDS,
         metavar="DURATION",
-        help="an action undone within this cluster time counts as churn (15m)",
-    )
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N")
-    parser.add_argument(
-        "--out", metavar="FILE", help="results, one line a point (FILE.sweep.jsonl)"
+        help="an action undone within this much cluster time counts as churn (default: 15m)",
     )
     parser.add_argument(
-        "--html", metavar="FILE", help="write one page with the picture and every point"
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes at the same time (default: one per core)",
     )
     parser.add_argument(
-        "--svg", metavar="FILE", help="plot the Pareto front as a file for documents"
+        "--out", metavar="FILE", help="results, one JSON line per point (default: FILE.sweep.jsonl)"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="also write one self-contained HTML page with the picture and every point",
+    )
+    parser.add_argument(
+        "--svg", metavar="FILE", help="also write the Pareto front as an SVG picture"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

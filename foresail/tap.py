@@ -30,7 +30,15 @@ from projections.event_text import HEADING, event_line
 from schemas.envelope import Event
 from schemas.frames import FramedData
 
-VERB = Verb(20, "print stored events as they come")
+VERB = Verb(20, "print events of the log: those stored so far, or as they arrive")
+EXAMPLES = (
+    ("tap decision", "decisions as they are made"),
+    ("tap proposal --where 'score > 0.8' --since 5m", "strong proposals of the last 5 minutes"),
+    (
+        "tap prediction --recording run.fslog --cycle 12 --json",
+        "one cycle of a recording, for scripts",
+    ),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,34 +48,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="LAYER",
         nargs="?",
         default=">",
-        help="a layer or subject after foresail.<cluster>. (* and > work)",
-    )
-    parser.add_argument("--agent", metavar="A", help="only of this agent: A, B, C or its name")
-    parser.add_argument("--node", metavar="N", help="only what is said about this node")
-    parser.add_argument("--cycle", type=int, metavar="N", help="only of this cycle")
-    parser.add_argument(
-        "--where", metavar="EXPRESSION", help="only events for which it holds, e.g. 'score > 0.8'"
+        help="a layer, such as decision, or a NATS subject below foresail.<cluster>., wildcards * and > "
+        "included (default: every event)",
     )
     parser.add_argument(
-        "--since", type=since, metavar="5m", help="begin so long, or (50) so many events, ago"
+        "--agent", metavar="A", help="only events of this agent: its letter (A, B, C) or its name"
     )
-    parser.add_argument("--follow", "-f", action="store_true", help="go on with what comes")
-    parser.add_argument("--no-follow", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--node", metavar="N", help="only events that mention this node")
+    parser.add_argument("--cycle", type=int, metavar="N", help="only events of this cycle")
+    parser.add_argument(
+        "--where",
+        metavar="EXPRESSION",
+        help="only events for which this holds, such as 'score > 0.8'",
+    )
+    parser.add_argument(
+        "--since",
+        type=since,
+        metavar="DURATION|N",
+        help="start this long ago (5m), or this many events ago (50)",
+    )
+    parser.add_argument(
+        "--follow",
+        "-f",
+        action="store_true",
+        help="keep printing events as they arrive (the default unless --since or --cycle names the past)",
+    )
+    parser.add_argument("--no-follow", action="store_true", help="stop at the newest stored event")
     parser.add_argument("--limit", type=int, metavar="N", help="stop after N events")
     parser.add_argument(
-        "--json", action="store_true", help="print each event as one JSON line, headers included"
+        "--json",
+        action="store_true",
+        help="print one JSON object per line and event, headers included",
     )
     parser.add_argument(
         "--raw",
         action="store_true",
-        help="tables as they are stored: a delta shows no rows but what changed",
+        help="show tables as they are stored: of a delta only the rows that changed",
     )
     parser.add_argument(
-        "--recording", metavar="FILE", help="read this recording instead of the stack"
+        "--recording", metavar="FILE", help="read this recording instead of the running stack"
     )
     add_partial(parser)
     parser.add_argument(
-        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
     )
     add_remote(parser)
 

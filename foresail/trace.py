@@ -24,22 +24,34 @@ from services.tracing.service import trace
 from services.tracing.settings import TracingSettings
 
 VERB = Verb(80, "send the log as OpenTelemetry traces, one per cycle")
+EXAMPLES = (
+    ("trace run.fslog --otlp http://127.0.0.1:4318", "send a recording to Jaeger or a collector"),
+    ("trace --no-follow", "send what the running stack has stored so far"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("recording", nargs="?", metavar="RECORDING", help="read this recording")
+    parser.add_argument(
+        "recording",
+        nargs="?",
+        metavar="RECORDING",
+        help="send this recording instead of the running stack's log",
+    )
     parser.add_argument(
         "--otlp",
         default="http://127.0.0.1:4318",
         metavar="URL",
-        help="OTLP/HTTP receiver (default: %(default)s)",
+        help="address of the OTLP/HTTP receiver (default: %(default)s)",
     )
-    parser.add_argument("--no-follow", action="store_true", help="stop at the newest event")
+    parser.add_argument("--no-follow", action="store_true", help="stop at the newest stored event")
     parser.add_argument(
-        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_remote(parser)
 
 

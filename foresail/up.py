@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from bus.exit_codes import ExitCode
-from foresail.flags import add_flags, given_flags
+from foresail.flags import add_flags, default_text, given_flags
 from foresail.output import console, print_error, print_json
 from foresail.settings import GROUPS, StackSettings, resolve
 from foresail.stack.summary import print_summary
@@ -15,18 +15,27 @@ from foresail.verbs import Verb
 from schemas.docstrings import field_docstrings
 from services.inference.settings import InferenceSettings
 
-VERB = Verb(10, "start the whole stack: nats-server, cluster, services, live view")
+VERB = Verb(10, "start everything: NATS server, simulated cluster (or yours), services, dashboard")
+EXAMPLES = (
+    ("up", "a simulated cluster of 100 nodes, until Ctrl-C"),
+    ("up --for 2m --record run.fslog", "stop after two minutes, keep a recording"),
+    ("up --kubeconfig ~/.kube/config", "watch your cluster; every write is a dry run"),
+    ("up --virtual-time --for 20m --record run.fslog", "20 simulated minutes as fast as possible"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add every flag; its help is the setting's own sentence."""
     described = {
-        f"{group}.{name}": f"{text.rstrip('.')} (default: {kind.model_fields[name].default})"
+        f"{group}.{name}": text.strip().rstrip(".")
+        + default_text(name, kind.model_fields[name].default)
         for group, kind in GROUPS.items()
         for name, text in field_docstrings(kind).items()
     }
     add_flags(parser, described)
-    parser.add_argument("--config", metavar="FILE", help="settings as TOML, one table per group")
+    parser.add_argument(
+        "--config", metavar="FILE", help="settings as TOML, one table per group (docs/settings.md)"
+    )
     parser.add_argument(
         "--attach",
         action="store_true",

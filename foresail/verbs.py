@@ -4,10 +4,11 @@ A file `foresail/some_verb.py`, or a folder with an `__init__.py`, is the verb `
 
     VERB = Verb(150, "what it does, as `foresail --help` shows it")
 
-beside `add_arguments(parser)` and `run(arguments)` (or `main(arguments)`, when it owns its loop), and, if
-an exit code means something of its own there, `EXIT_CODES` (`foresail.exit_codes`). No other file names
-it. The declaration is read from the text, and a verb's module is imported only when it is asked for, so
-that `foresail --help` stays quick.
+beside `add_arguments(parser)` and `run(arguments)` (or `main(arguments)`, when it owns its loop). It may
+add `EXIT_CODES`, if an exit code means something of its own there (`foresail.exit_codes`), and `EXAMPLES`,
+pairs of a command line and what it does, which end its `--help`. No other file names it. The declaration
+is read from the text, and a verb's module is imported only when it is asked for, so that
+`foresail --help` stays quick.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from __future__ import annotations
 import argparse
 import ast
 import re
-from collections.abc import Collection, Iterator
+import shutil
+import textwrap
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -25,7 +28,11 @@ from types import ModuleType
 import foresail
 from bus.errors import InputError
 
-DESCRIPTION = "Watch a Kubernetes cluster, predict, decide, and say why. Every verb explains itself with --help."
+DESCRIPTION = "Watch a Kubernetes cluster, predict, decide, and say why. `foresail VERB --help` explains a verb."
+WIDEST_TEXT = 100
+"""Columns after which help texts are wrapped, however wide the terminal is."""
+Examples = Sequence[tuple[str, str]]
+"""A command line without `foresail`, and what it does."""
 _DECLARATION = re.compile(r"^VERB = (.*?\))$", re.MULTILINE | re.DOTALL)
 
 
@@ -66,10 +73,27 @@ def make_parser(with_arguments: Collection[str]) -> argparse.ArgumentParser:
     below = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, verb in verbs().items():
         text = verb.help.replace("%", "%%")  # argparse fills in % fields of help texts
-        sub = below.add_parser(name, help=text, description=verb.help)
-        if name in with_arguments:
-            verb_module(name).add_arguments(sub)
+        sub = below.add_parser(name, help=text)
+        module = verb_module(name) if name in with_arguments else None
+        set_texts(sub, verb.help, getattr(module, "EXAMPLES", ()))
+        if module is not None:
+            module.add_arguments(sub)
     return parser
+
+
+def set_texts(parser: argparse.ArgumentParser, summary: str, examples: Examples = ()) -> None:
+    """Give a verb or action what stands above its arguments in `--help`, and its examples below."""
+    columns = min(shutil.get_terminal_size().columns - 2, WIDEST_TEXT)
+    sentence = f"{summary[0].upper()}{summary[1:]}."
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = textwrap.fill(sentence, columns)
+    if not examples:
+        return
+    wide = max(len(command) for command, _ in examples)
+    lines = [f"  foresail {command:<{wide}}  {what}" for command, what in examples]
+    if max(map(len, lines)) > columns:
+        lines = [f"  foresail {command}\n      {what}" for command, what in examples]
+    parser.epilog = "\n".join(["examples:", *lines])
 
 
 def verb_module(verb: str) -> ModuleType:

@@ -19,7 +19,13 @@ from lab.rerun.verify import Difference, Report, as_json, verify
 from projections.figures import duration
 from services.model_folders import folder_of, read_manifest
 
-VERB = Verb(160, "compute a recording's layers again with today's code and compare")
+VERB = Verb(
+    160, "run today's code on a recording's input and compare each layer with what was recorded"
+)
+EXAMPLES = (
+    ("verify run.fslog", "exit code 0 when every layer is equal"),
+    ("verify run.fslog --from decision", "run only the referee and what follows it"),
+)
 
 LONGEST_VALUE = 60
 SHOWN_CAUSES = 12
@@ -34,17 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=LAYERS,
         default=LAYERS[0],
         metavar="LAYER",
-        help=f"compute from this layer on: {', '.join(LAYERS)}",
+        help=f"first layer to run again: {', '.join(LAYERS)} (default: %(default)s)",
     )
     parser.add_argument(
         "--model",
         action="append",
         default=[],
         metavar="DIR",
-        help="a model that the recording names and that is not shipped; may be given again",
+        help="folder of a model that the recording names and that is not shipped; repeatable",
     )
     add_partial(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

@@ -29,7 +29,11 @@ from lab.rerun.what_if import WINDOW_SECONDS, Result, what_if
 from projections.figures import number, signed_text
 from projections.policy_totals import comparison_rows
 
-VERB = Verb(170, "say what other thresholds, models or rules would have decided on a recording")
+VERB = Verb(170, "show what other thresholds, models or rules would have decided on a recording")
+EXAMPLES = (
+    ("what-if run.fslog --set agents.safety.replicate=0.9", "one threshold changed"),
+    ("what-if run.fslog --model small-risk --html result.html", "another model, with a picture"),
+)
 
 SHOWN = 15
 
@@ -39,25 +43,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a recording")
     add_changes(parser)
     parser.add_argument(
-        "--from", dest="layer", choices=LAYERS, metavar="LAYER", help="compute from this layer on"
+        "--from",
+        dest="layer",
+        choices=LAYERS,
+        metavar="LAYER",
+        help=f"first layer to run again: {', '.join(LAYERS)} (default: the first that the changes can affect)",
     )
     parser.add_argument(
         "--window",
         type=seconds,
         default=WINDOW_SECONDS,
         metavar="DURATION",
-        help="an action undone within this cluster time counts as churn (15m)",
+        help="an action undone within this much cluster time counts as churn (default: 15m)",
     )
     parser.add_argument(
         "--plant",
         choices=("twin",),
-        help="closed-loop: continue in the simulated cluster from a recorded state",
+        help="closed loop: continue in the simulated cluster from a recorded state",
     )
     parser.add_argument(
-        "--at", type=int, default=0, metavar="CYCLE", help="with --plant: the cycle to start from"
+        "--at",
+        type=int,
+        default=0,
+        metavar="CYCLE",
+        help="with --plant: the cycle to start from (default: the first)",
     )
     parser.add_argument(
-        "--seed", type=int, default=7, metavar="N", help="with --plant: seed of the simulation"
+        "--seed",
+        type=int,
+        default=7,
+        metavar="N",
+        help="with --plant: random seed of the simulation (default: %(default)s)",
     )
     parser.add_argument(
         "--assert",
@@ -65,12 +81,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="EXPRESSION",
-        help="exit with 1 unless it holds, e.g. 'churn <= baseline and reward >= baseline'",
+        help="exit with 1 unless this holds, such as 'churn <= baseline and reward >= baseline'; repeatable",
     )
     parser.add_argument(
-        "--html", metavar="FILE", help="write one page with a picture; it needs nothing else"
+        "--html", metavar="FILE", help="also write one self-contained HTML page with a picture"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def add_changes(parser: argparse.ArgumentParser) -> None:
@@ -81,16 +97,20 @@ def add_changes(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a setting, e.g. agents.safety.replicate=0.9; may be given again",
+        help="change a setting, such as agents.safety.replicate=0.9; repeatable",
     )
     parser.add_argument(
-        "--model", action="append", default=[], metavar="DIR", help="predict with this model"
+        "--model",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="predict with the model in this folder; repeatable",
     )
     parser.add_argument(
         "--profile", metavar="NAME", help="policy profile: baseline-rules or forecast"
     )
     parser.add_argument(
-        "--rules", metavar="FILE", help="the referee's rules in another order (TOML)"
+        "--rules", metavar="FILE", help="TOML file with the referee's rules in another order"
     )
 
 

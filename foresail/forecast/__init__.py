@@ -16,9 +16,9 @@ from types import ModuleType
 from typing import Any
 
 from bus.exit_codes import ExitCode
-from foresail.verbs import Verb
+from foresail.verbs import Verb, set_texts
 
-VERB = Verb(150, "from traces to models: datasets, training, evaluation")
+VERB = Verb(150, "build datasets from traces; train, evaluate and inspect models")
 
 FOLDER = Path(__file__).parent
 
@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for name, path in actions_by_file().items():
         text = _first_line(path)
-        sub = actions.add_parser(name, help=text.replace("%", "%%"), description=text)
-        sub.add_argument("--json", action="store_true", help="print JSON")
+        sub = actions.add_parser(name, help=f"{text[0].lower()}{text[1:]}".replace("%", "%%"))
+        sub.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:
@@ -67,7 +67,10 @@ class _ActionParser(argparse.ArgumentParser):
     def _ask(self) -> None:
         if not self._asked:
             self._asked = True
-            _module(self.prog.rpartition(" ")[2]).add_arguments(self)
+            name = self.prog.rpartition(" ")[2]
+            module = _module(name)
+            set_texts(self, _first_line(actions_by_file()[name]), module.EXAMPLES)
+            module.add_arguments(self)
 
 
 def _module(action: str) -> ModuleType:

@@ -16,20 +16,32 @@ from lab.forecast.dataset import Dataset, open_dataset
 from lab.forecast.leaks import LeakReport, check_dataset, rows_to_check
 from projections.figures import duration, number
 
+EXAMPLES = (("forecast check-leaks --dataset mine", "no feature may know the future"),)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("--dataset", required=True, metavar="NAME|DIR", help="which dataset")
     parser.add_argument(
-        "--moments", type=int, default=2, metavar="N", help="how often to cut, evenly (default 2)"
+        "--dataset", required=True, metavar="NAME|DIR", help="name or folder of a dataset"
+    )
+    parser.add_argument(
+        "--moments",
+        type=int,
+        default=2,
+        metavar="N",
+        help="moments at which to delete the future, evenly spaced (default: %(default)s)",
     )
     parser.add_argument(
         "--features",
         choices=sorted(FEATURE_SETS),
-        help="which set to check (default: the dataset's own)",
+        help="feature set to check (default: the dataset's own)",
     )
     parser.add_argument(
-        "--rows", type=int, default=6_000, metavar="N", help="rows to compare (default 6000)"
+        "--rows",
+        type=int,
+        default=6_000,
+        metavar="N",
+        help="rows to compare (default: %(default)s)",
     )
 
 

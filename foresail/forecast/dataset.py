@@ -31,43 +31,58 @@ NOT_USED = {
 SHOWN_FILES = 6
 SECONDS_PER_MINUTE = 60
 
+EXAMPLES = (
+    (
+        "forecast dataset --trace google2011 --input clusterdata-2011 --name g11",
+        "from Google's 2011 trace",
+    ),
+    ("forecast dataset --trace recording --input run.fslog --name mine", "from a recording"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("--trace", required=True, choices=event_names(), help="the input's form")
+    parser.add_argument("--trace", required=True, choices=event_names(), help="format of the input")
     parser.add_argument(
         "--input",
         required=True,
         metavar="FILE|FOLDER",
-        help="the trace; of a file named after its table the tables beside it are read, too",
+        help="the trace: a folder, or one file (the tables beside it are read, too)",
     )
-    parser.add_argument("--name", required=True, metavar="NAME", help="name of the build")
+    parser.add_argument("--name", required=True, metavar="NAME", help="name of the new dataset")
     parser.add_argument(
         "--anchor",
         choices=ANCHORS,
         default="schedule",
-        help="decisions: each placement, each running attempt every 5 minutes, or (common) each window",
+        help="when a prediction is due: at each placement (schedule), every 5 minutes of each running attempt "
+        "(grid), or in each window of the common format (default: %(default)s)",
     )
     parser.add_argument(
         "--horizon",
         type=seconds,
         default=900.0,
         metavar="DURATION",
-        help="main horizon, whole minutes (default 15m; 5, 15, 30, 45, 60 are always labelled)",
+        help="main horizon in whole minutes (default: 15m); labels for 5, 15, 30, 45 and 60 minutes are always made",
     )
     ends = ",".join(kind.name for kind in ENDS)
     parser.add_argument(
-        "--failure", default="FAIL", metavar="ENDS", help=f"what counts as failure, of {ends}"
+        "--failure",
+        default="FAIL",
+        metavar="ENDS",
+        help=f"which ends of a task count as failure, of {ends} (default: %(default)s)",
     )
     parser.add_argument(
-        "--features", default="full", metavar="SET", help="full, live or none (default full)"
+        "--features",
+        default="full",
+        metavar="SET",
+        help="feature set: full, live or none (default: %(default)s)",
     )
     parser.add_argument(
-        "--repair", action="store_true", help="set bad rows aside and count them, do not stop"
+        "--repair",
+        action="store_true",
+        help="leave bad rows out and count them instead of stopping",
     )
-    parser.add_argument(
-        "--replace", action="store_true", help="build again over another build of that name"
-    )
+    parser.add_argument("--replace", action="store_true", help="replace a dataset of the same name")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

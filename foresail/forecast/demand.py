@@ -30,32 +30,41 @@ DEFAULT_NAME = "demand"
 DEFAULT_HORIZONS = ("15m", "1h", "3h")
 SIZES = {"full": FULL, "small": SMALL}
 
+EXAMPLES = (("forecast demand --input traces --size small", "a small model, with its report"),)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
+    parser.add_argument("--input", required=True, metavar="FOLDER", help="folder of the trace pack")
     parser.add_argument(
-        "--input", required=True, metavar="FOLDER", help="the folder of the trace pack"
+        "--name",
+        default=DEFAULT_NAME,
+        metavar="NAME",
+        help="name of the model (default: %(default)s)",
     )
     parser.add_argument(
-        "--name", default=DEFAULT_NAME, metavar="NAME", help="the model's name (default: demand)"
-    )
-    parser.add_argument(
-        "--target", default="5%", metavar="SHARE", help="share of limits that may be violated"
+        "--target",
+        default="5%",
+        metavar="SHARE",
+        help="fraction of limits that usage may exceed (default: %(default)s)",
     )
     parser.add_argument(
         "--horizon",
         action="append",
         metavar="DURATION",
-        help="may be given again (default: 15m, 1h and 3h)",
+        help="how far ahead to predict, a multiple of 5m; repeatable (default: 15m, 1h and 3h)",
     )
     parser.add_argument(
         "--size",
         choices=tuple(SIZES),
         default="full",
-        help="small: boosters of about a hundred kB, as shipped",
+        help="size of the model; small: about 100 kB, as shipped (default: %(default)s)",
     )
     parser.add_argument(
-        "--family", default="", metavar="TEXT", help="only families whose name holds this"
+        "--family",
+        default="",
+        metavar="TEXT",
+        help="only series families whose name contains this (default: all)",
     )
 
 

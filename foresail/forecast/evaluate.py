@@ -28,23 +28,33 @@ from lab.forecast.risk.source import DatasetSource
 from lab.forecast.workspace import Workspace
 from projections.figures import known_number, percent
 
+EXAMPLES = (("forecast evaluate --dataset mine --report report", "print, and write report.md"),)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("--dataset", required=True, metavar="NAME", help="a built dataset")
+    parser.add_argument("--dataset", required=True, metavar="NAME", help="name of a dataset")
     parser.add_argument(
-        "--model", metavar="DIR|NAME", help="a model (default: the one named like the dataset)"
+        "--model", metavar="DIR|NAME", help="a model (default: the one named after the dataset)"
     )
     parser.add_argument(
-        "--horizon", action="append", metavar="DURATION", help="of the model's (default: all)"
+        "--horizon",
+        action="append",
+        metavar="DURATION",
+        help="one of the model's horizons, such as 15m; repeatable (default: all)",
     )
     parser.add_argument(
-        "--split", action="append", metavar="NAME", help="1, 1b, 2, 2b, new-jobs (default: all)"
+        "--split",
+        action="append",
+        metavar="NAME",
+        help="1, 1b, 2, 2b or new-jobs; repeatable (default: all)",
     )
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write FILE.md, .json, plots")
-    parser.add_argument("--no-plots", action="store_true", help="leave the plots out")
     parser.add_argument(
-        "--check", action="store_true", help="exit code 1 when one of the report's checks fails"
+        "--report", type=Path, metavar="FILE", help="also write FILE.md, FILE.json and plots"
+    )
+    parser.add_argument("--no-plots", action="store_true", help="draw no plots")
+    parser.add_argument(
+        "--check", action="store_true", help="exit with 1 when one of the report's checks fails"
     )
 
 

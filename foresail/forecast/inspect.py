@@ -24,14 +24,18 @@ from services.model_directory import read_model
 
 SHOWN = 15
 
+EXAMPLES = (("forecast inspect --model small-risk", "a shipped model"),)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument(
-        "--model", metavar="DIR|NAME", help="a model (default: the one named like the dataset)"
+        "--model", metavar="DIR|NAME", help="a model (default: the one named after the dataset)"
     )
-    parser.add_argument("--dataset", metavar="NAME", help="a built dataset, to explain a row of")
-    parser.add_argument("--row", type=int, metavar="N", help="the row, counted from 0")
+    parser.add_argument(
+        "--dataset", metavar="NAME", help="name of the dataset whose row is explained"
+    )
+    parser.add_argument("--row", type=int, metavar="N", help="row to explain, counted from 0")
 
 
 def run(arguments: argparse.Namespace) -> ExitCode:

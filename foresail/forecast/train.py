@@ -31,16 +31,18 @@ from lab.forecast.risk.source import DatasetSource
 from lab.forecast.risk.splits import TRAIN_SHARE
 from projections.figures import known_number, number, percent
 
+EXAMPLES = (("forecast train --dataset mine --horizon 15m", "one horizon"),)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     defaults = Options()
-    parser.add_argument("--dataset", required=True, metavar="NAME", help="a built dataset")
+    parser.add_argument("--dataset", required=True, metavar="NAME", help="name of a dataset")
     parser.add_argument(
         "--horizon",
         action="append",
         metavar="DURATION",
-        help="5m, 15m, 30m, 45m, 60m or all; may be given again (default: the dataset's own)",
+        help="5m, 15m, 30m, 45m, 60m or all; repeatable (default: the dataset's own)",
     )
     parser.add_argument("--name", metavar="NAME", help="the model's name (default: the dataset's)")
     parser.add_argument(
@@ -48,23 +50,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=TRAIN_SHARE,
         metavar="SHARE",
-        help="share of the largest segment's time to learn from (default 0.6)",
+        help="fraction of the largest segment's time to train on (default: %(default)s)",
     )
     parser.add_argument(
         "--member",
         action="append",
         choices=tuple(BY_NAME),
-        help="settings whose mean is the model; may be given again (default: all four)",
+        help="a member of the ensemble; repeatable (default: four of them)",
     )
-    parser.add_argument("--rounds", type=int, default=defaults.rounds, help="trees of each member")
-    parser.add_argument("--seed", type=int, default=defaults.seed, help="of all that is drawn")
     parser.add_argument(
-        "--thorough", action="store_true", help="twice the rounds, and every negative learnt from"
+        "--rounds",
+        type=int,
+        default=defaults.rounds,
+        metavar="N",
+        help="trees per member (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=defaults.seed,
+        metavar="N",
+        help="random seed of the training (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--thorough", action="store_true", help="twice the trees, and train on every negative row"
     )
     parser.add_argument(
         "--illusion",
         action="store_true",
-        help="draw training rows at random, to show what that pretends; labelled so everywhere",
+        help="split rows at random, to show how good a leaking split looks; labelled as such everywhere",
     )
 
 

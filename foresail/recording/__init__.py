@@ -11,17 +11,17 @@ from importlib import import_module
 
 from bus.exit_codes import ExitCode
 from foresail import stopping
-from foresail.verbs import Verb
+from foresail.verbs import Verb, set_texts
 
 VERB = Verb(30, "record the log to a file; check, cut, redact and convert recordings")
 
 ACTIONS = {
-    "record": "write a stack's log to a file: from its beginning, from a point in its past, or from now on",
-    "info": "prove a recording and say what it holds",
-    "check": "name every damaged place of a recording and what can be used before and behind it",
-    "cut": "write a part of a recording, with the checkpoints and keyframes that the part needs",
-    "redact": "replace the names of nodes, pods, namespaces, labels and users, one way",
-    "to-parquet": "write a typed table for each family of events, for pandas, polars or DuckDB",
+    "record": "write a running stack's log to a file: from its beginning, from a point in its past, or from now on",
+    "info": "check a recording and show what it holds",
+    "check": "list every damaged place of a recording, and what can be used before and after it",
+    "cut": "copy part of a recording, with the checkpoints and keyframes that it needs",
+    "redact": "replace the names of nodes, pods, namespaces, labels and users irreversibly",
+    "to-parquet": "write one Parquet table per kind of event, for pandas, polars or DuckDB",
 }
 
 
@@ -29,9 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, text in ACTIONS.items():
-        sub = actions.add_parser(action, help=text, description=text)
-        import_module(_module(action)).add_arguments(sub)
-        sub.add_argument("--json", action="store_true", help="print JSON")
+        sub = actions.add_parser(action, help=text)
+        module = import_module(_module(action))
+        set_texts(sub, text, module.EXAMPLES)
+        module.add_arguments(sub)
+        sub.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

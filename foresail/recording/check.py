@@ -16,10 +16,12 @@ from projections.figures import size
 
 SHOWN_FLAWS = 20
 
+EXAMPLES = (("recording check run.fslog", "every damaged place with its position"),)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("file", metavar="FILE", type=Path, help="a recording")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

@@ -13,24 +13,33 @@ from bus.recording.window import Window, WindowUnit, cycle_of_decision
 from foresail.output import console, print_json
 from foresail.spans import numbers, times
 
+EXAMPLES = (
+    ("recording cut run.fslog part.fslog --cycle 40..60", "21 cycles that can be verified"),
+    ("recording cut run.fslog part.fslog --decision last", "the newest decision alone"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("file", metavar="FILE", type=Path)
-    parser.add_argument("out", metavar="OUT", type=Path)
+    parser.add_argument("file", metavar="FILE", type=Path, help="a recording")
+    parser.add_argument("out", metavar="OUT", type=Path, help="a new file")
     part = parser.add_mutually_exclusive_group(required=True)
-    part.add_argument("--seq", metavar="A..B", help="by position; either end may be left open")
-    part.add_argument("--cycle", metavar="A..B", help="by cycle, with what came of each")
+    part.add_argument(
+        "--seq",
+        metavar="A..B",
+        help="by position in the log; either end may be left open, as may those below",
+    )
+    part.add_argument("--cycle", metavar="A..B", help="by cycle, with the outcomes of each")
     part.add_argument(
         "--time",
         metavar="A..B",
-        help="by recorded time: 2026-01-01T10:00:00Z, or 90s, 5m since the recording's first event",
+        help="by recorded time: 2026-01-01T10:00:00Z, or 90s or 5m after the first event",
     )
-    part.add_argument("--decision", metavar="ID|CYCLE|last", help="the cycle of one decision")
+    part.add_argument("--decision", metavar="ID|CYCLE|last", help="by the cycle of one decision")
     parser.add_argument(
         "--past-damage",
         action="store_true",
-        help="go on behind damaged places with what is whole there",
+        help="skip damaged places and copy what is whole after them",
     )
 
 

@@ -24,10 +24,14 @@ from schemas.envelope import attributes_of
 
 SHOWN_PROBLEMS = 50
 
+EXAMPLES = (
+    ("recording info run.fslog", "its cluster, times, events per layer, and whether it is whole"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("file", metavar="FILE", type=Path, help="a recording")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

@@ -32,29 +32,41 @@ from schemas.config import CODE_VERSION
 BEGINNING, NOW = "beginning", "now"
 _FROM = re.compile("(seq|cycle):([0-9]{1,18})")
 
+EXAMPLES = (
+    ("recording record run.fslog", "everything, then follow until Ctrl-C"),
+    ("recording record incident.fslog --from 10m --no-follow", "the last ten minutes"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("file", metavar="FILE", help="a new file, usually NAME.fslog")
     parser.add_argument(
         "--from",
         dest="begin",
         default=BEGINNING,
         metavar="beginning|now|seq:N|cycle:N|TIME",
-        help="begin there (default: beginning); TIME as 5m (ago) or 2026-01-01T10:00:00Z",
+        help="where to start (default: beginning); TIME: 5m ago as 5m, or 2026-01-01T10:00:00Z",
     )
     parser.add_argument(
         "--layers",
         metavar="A,B",
-        help="only these: snapshot, observation, prediction, proposal, decision, outcome, reaction, "
-        "stimulus, control, run, checkpoint; settings always",
+        help="only these layers: snapshot, observation, prediction, proposal, decision, outcome, reaction, "
+        "stimulus, control, run, checkpoint (default: all); settings are always included",
     )
     parser.add_argument(
-        "--for", dest="for_seconds", type=seconds, metavar="DURATION", help="stop after so long"
+        "--for",
+        dest="for_seconds",
+        type=seconds,
+        metavar="DURATION",
+        help="stop after this long (default: at Ctrl-C)",
     )
-    parser.add_argument("--no-follow", action="store_true", help="stop at the newest event")
+    parser.add_argument("--no-follow", action="store_true", help="stop at the newest stored event")
     parser.add_argument(
-        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
     )
 
 

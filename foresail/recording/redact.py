@@ -14,20 +14,26 @@ from foresail.progress import reading
 
 LEAST_SALT_BYTES = 16
 
+EXAMPLES = (
+    ("recording redact run.fslog share.fslog", "names become meaningless; decisions stay the same"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("file", metavar="FILE", type=Path)
-    parser.add_argument("out", metavar="OUT", type=Path)
+    parser.add_argument("file", metavar="FILE", type=Path, help="a recording")
+    parser.add_argument("out", metavar="OUT", type=Path, help="a new file")
     parser.add_argument(
         "--salt-file",
         type=Path,
         metavar="SALT",
-        help="16 bytes or more; the same file gives the same names again "
-        "(default: random bytes that are not kept)",
+        help="file of 16 bytes or more; the same salt gives the same names "
+        "(default: random bytes that are not stored)",
     )
     parser.add_argument(
-        "--model", metavar="DIR", help="where the model lies that the recording names"
+        "--model",
+        metavar="DIR",
+        help="folder of the model that the recording names, when it is not shipped",
     )
 
 

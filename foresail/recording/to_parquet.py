@@ -13,10 +13,12 @@ from bus.recording import open_recording
 from foresail.output import console, print_json
 from foresail.progress import each, reading
 
+EXAMPLES = (("recording to-parquet run.fslog tables", "tables/*.parquet"),)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("file", metavar="FILE", type=Path, help="a recording")
     parser.add_argument("out", metavar="FOLDER", type=Path, help="a new folder")
 
 

@@ -39,7 +39,11 @@ from foresail.verbs import Verb
 from projections.figures import number
 from projections.times import WALL
 
-VERB = Verb(40, "publish a recording again as a cluster of its own, for dashboard and taps")
+VERB = Verb(40, "play a recording as a cluster of its own, for the dashboard and taps")
+EXAMPLES = (
+    ("replay run.fslog --speed 10", "ten times as fast, with the dashboard"),
+    ("replay run.fslog --from cycle:40 --step", "stop before each cycle from cycle 40 on"),
+)
 
 FRAMES_PER_SECOND = 4
 STAYS = "after the last event dashboard and taps stay, until q or Ctrl-C (--no-stay: no)"
@@ -49,32 +53,51 @@ _FROM = re.compile("(seq|cycle):([0-9]{1,18})")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this verb's arguments."""
-    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("file", metavar="FILE", type=Path, help="a recording")
     parser.add_argument(
-        "--speed", default="1", metavar="N|max", help="times the original pace (default: 1)"
+        "--speed",
+        default="1",
+        metavar="N|max",
+        help="multiple of the original pace, or as fast as possible (default: 1)",
     )
     parser.add_argument(
         "--from",
         dest="begin",
         metavar="seq:N|cycle:N|TIME",
-        help="begin there; what that needs is published before at once. TIME as 5m or "
+        help="start there; the state it needs is published first. TIME: 5m from the beginning, or "
         "2026-01-01T10:00:00Z",
     )
-    parser.add_argument("--pause", action="store_true", help="begin paused")
-    parser.add_argument("--step", action="store_true", help="pause before each cycle")
+    parser.add_argument("--pause", action="store_true", help="start paused; space resumes")
     parser.add_argument(
-        "--name", metavar="RUN", help="call the cluster replay-RUN (default: FILE's)"
+        "--step", action="store_true", help="pause before each cycle; space plays the next one"
     )
     parser.add_argument(
-        "--no-stay", action="store_true", help="end with the last event instead of with Ctrl-C"
+        "--name", metavar="RUN", help="name the cluster replay-RUN (default: the file's name)"
     )
-    parser.add_argument("--no-dashboard", action="store_true", help="serve no dashboard")
-    parser.add_argument("--dashboard-port", type=int, default=0, metavar="PORT")
-    parser.add_argument("--nats-url", metavar="URL", help="play on this server")
     parser.add_argument(
-        "--state", default=".foresail", type=Path, metavar="FOLDER", help="the stack's state folder"
+        "--no-stay",
+        action="store_true",
+        help="end after the last event instead of waiting for Ctrl-C",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--no-dashboard", action="store_true", help="do not serve the dashboard")
+    parser.add_argument(
+        "--dashboard-port",
+        type=int,
+        default=0,
+        metavar="PORT",
+        help="TCP port of the dashboard (default: any free one)",
+    )
+    parser.add_argument(
+        "--nats-url", metavar="URL", help="publish on this NATS server (default: one of its own)"
+    )
+    parser.add_argument(
+        "--state",
+        default=".foresail",
+        type=Path,
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def main(arguments: argparse.Namespace) -> ExitCode:

@@ -26,7 +26,12 @@ from projections.incidents.chain import incidents
 from projections.incidents.history import READS, ClusterHistory
 from projections.incidents.incident import Incident
 
-VERB = Verb(60, "show one incident as a chain with its lags")
+VERB = Verb(60, "show one incident as a chain of events, with the time from each to the next")
+EXAMPLES = (
+    ("timeline --list", "every incident with its number"),
+    ("timeline web", "the newest incident of the workload web"),
+    ("timeline --incident 3 --html incident.html", "one incident as a page to send"),
+)
 
 LAST = "last"
 NOTHING = "no incident: no node went down, no pod waited 30 s for a node, no autoscaler had to act"
@@ -38,24 +43,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "place",
         metavar="WORKLOAD|NODE",
         nargs="?",
-        help="the newest incident of this workload (name, or namespace/kind/name) or node",
+        help="show the newest incident of this workload (name, or namespace/kind/name) or node",
     )
     parser.add_argument(
-        "--incident", metavar="N|last", help="this incident of the list (default: last)"
+        "--incident", metavar="N|last", help="number of an incident in --list (default: last)"
     )
-    parser.add_argument("--list", action="store_true", help="list every incident")
-    parser.add_argument("--html", metavar="FILE", help="write it as one self-contained page")
+    parser.add_argument("--list", action="store_true", help="list every incident with its number")
+    parser.add_argument("--html", metavar="FILE", help="also write one self-contained HTML page")
     parser.add_argument(
-        "--since", type=seconds, metavar="2h", help="read only so much recorded time from the end"
+        "--since",
+        type=seconds,
+        metavar="DURATION",
+        help="read only this much recorded time before the end, such as 2h",
     )
     parser.add_argument(
-        "--recording", metavar="FILE", help="read this recording instead of the stack"
+        "--recording", metavar="FILE", help="read this recording instead of the running stack"
     )
     add_partial(parser)
     parser.add_argument(
-        "--state", default=".foresail", metavar="FOLDER", help="the stack's state folder"
+        "--state",
+        default=".foresail",
+        metavar="FOLDER",
+        help="state folder of the stack (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_remote(parser)
 
 

@@ -11,20 +11,20 @@ import argparse
 from importlib import import_module
 
 from bus.exit_codes import ExitCode
-from foresail.verbs import Verb
+from foresail.verbs import Verb, set_texts
 
 VERB = Verb(
-    140, "the embedded cluster alone: up, show, scenario, export, workloads, machines, validate"
+    140, "the simulated cluster by itself: start it, draw a day of it, make things fail in it"
 )
 
 ACTIONS = {
-    "up": "start the embedded cluster alone and print its kubeconfig; Ctrl-C stops it",
-    "show": "play a day on virtual time and draw it: demand, capacity, latency, machines, failures",
-    "scenario": "check a scenario file and apply it to the running cluster",
-    "export": "write nodes and running pods of a recording or a cluster as a start state",
-    "workloads": "list the workload sources",
-    "machines": "list the machines that can be rented, with price and power",
-    "validate": "check workload and scenario files: every bad row, with line and remedy",
+    "up": "start the simulated cluster alone and print its kubeconfig; Ctrl-C stops it",
+    "show": "simulate a day and draw it: demand, capacity, latency, machines, failures",
+    "scenario": "check a file of failures and apply it to the running simulated cluster",
+    "export": "write the nodes and running pods of a recording or a cluster as a workload file to start from",
+    "workloads": "list the workloads that can be played",
+    "machines": "list the machine types that can be rented, with price and power",
+    "validate": "check workload and scenario files: report every bad row with its line and a remedy",
 }
 
 
@@ -32,9 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, text in ACTIONS.items():
-        sub = actions.add_parser(action, help=text, description=text)
-        import_module(f"foresail.twin.{action}").add_arguments(sub)
-        sub.add_argument("--json", action="store_true", help="print JSON")
+        sub = actions.add_parser(action, help=text)
+        module = import_module(f"foresail.twin.{action}")
+        set_texts(sub, text, module.EXAMPLES)
+        module.add_arguments(sub)
+        sub.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

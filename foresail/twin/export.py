@@ -37,25 +37,42 @@ SNAPSHOTS = {kind.TYPE: kind for kind in (SnapshotNodes, SnapshotPlacements, Sna
 ALL_PODS = SnapshotLimits(since_seconds=0.0, failed_pod_seconds=0.0, listed_pods=10**9)
 NEEDED = ("nodes", "pods", "deployments", "jobs")
 
+EXAMPLES = (
+    ("twin export --from run.fslog --output start.jsonl", "the state at the end of a recording"),
+    (
+        "twin export --kubeconfig ~/.kube/config --output start.jsonl",
+        "a copy of your cluster to try things on",
+    ),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     origin = parser.add_mutually_exclusive_group()
     origin.add_argument(
-        "--from", dest="recording", metavar="RECORDING", help="the newest snapshot of a recording"
+        "--from",
+        dest="recording",
+        metavar="RECORDING",
+        help="take the newest snapshot of this recording",
     )
     origin.add_argument(
-        "--kubeconfig", metavar="FILE", help="any cluster; default: the running twin"
+        "--kubeconfig",
+        metavar="FILE",
+        help="take the current state of this cluster (default: the running simulated one)",
     )
-    parser.add_argument("--context", metavar="NAME", help="context of the kubeconfig")
-    parser.add_argument("--output", metavar="FILE", required=True, help="new .jsonl file")
+    parser.add_argument(
+        "--context", metavar="NAME", help="context of the kubeconfig (default: its current one)"
+    )
+    parser.add_argument("--output", metavar="FILE", required=True, help="a new .jsonl file")
     parser.add_argument(
         "--task-seconds",
         type=seconds,
         metavar="DURATION",
-        help="how long Jobs still run, which no snapshot holds (default: for ever)",
+        help="how long running Jobs still have to run, which no snapshot says (default: forever)",
     )
-    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder")
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="state folder (default: %(default)s)"
+    )
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

@@ -27,13 +27,15 @@ _HEAD = (
     "source",
 )
 
+EXAMPLES = (("twin machines", "the built-in machine types"),)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument(
         "--machines",
         metavar="FILE",
-        help="own machines (docs/twin/machines.md) instead of the table",
+        help="your machine types (docs/twin/machines.md) instead of the built-in table",
     )
 
 

@@ -16,15 +16,24 @@ from twin.faults import read_scenario
 
 PATH = "/foresail/v1/scenario"
 
+EXAMPLES = (
+    ("twin scenario storm.yaml --check", "check the file"),
+    ("twin scenario storm.yaml", "apply it"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("file", metavar="FILE", help="a scenario (docs/twin.md)")
-    parser.add_argument("--check", action="store_true", help="check only; apply nothing")
+    parser.add_argument("file", metavar="FILE", help="a scenario file (docs/twin.md)")
+    parser.add_argument("--check", action="store_true", help="only check the file; apply nothing")
     parser.add_argument(
-        "--kubeconfig", metavar="FILE", help="of the twin; default: the running one"
+        "--kubeconfig",
+        metavar="FILE",
+        help="kubeconfig of the simulated cluster (default: the running one)",
     )
-    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder")
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="state folder (default: %(default)s)"
+    )
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

@@ -27,6 +27,11 @@ from twin.workloads import open_workload
 
 DAY = 86_400.0
 
+EXAMPLES = (
+    ("twin show --for 6h --scenario storm.yaml", "six hours in the terminal"),
+    ("twin show --out day.html", "a day as a page"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
@@ -34,16 +39,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--workload", metavar="NAME|FILE", help="see `foresail twin workloads` (default: openb)"
     )
     parser.add_argument("--nodes", metavar="N", help="simulated nodes (default: 100)")
-    parser.add_argument("--seed", metavar="N", help="every random stream derives from it")
+    parser.add_argument("--seed", metavar="N", help="random seed of the run (default: 7)")
     parser.add_argument("--for", dest="for_seconds", type=seconds, default=DAY, metavar="DURATION",
                         help="how much cluster time to play (default: 24h)")  # fmt: skip
-    parser.add_argument("--scenario", metavar="FILE", help="what goes wrong, and when")
     parser.add_argument(
-        "--provisioner", metavar="NAME", help=f"who rents machines: {', '.join(PROVISIONERS)}"
+        "--scenario", metavar="FILE", help="file of what goes wrong, and when (docs/twin.md)"
     )
-    parser.add_argument("--machines", metavar="FILE", help="own machines and node groups")
-    parser.add_argument("--data", metavar="FOLDER", help="real trace files (FORESAIL_DATA)")
-    parser.add_argument("--out", metavar="FILE.html", help="write one self-contained page")
+    parser.add_argument(
+        "--provisioner",
+        metavar="NAME",
+        help=f"what adds and removes nodes: {', '.join(PROVISIONERS)} (default: none)",
+    )
+    parser.add_argument(
+        "--machines",
+        metavar="FILE",
+        help="your machine types and node groups (default: the built-in table)",
+    )
+    parser.add_argument(
+        "--data",
+        metavar="FOLDER",
+        help="folder of the real trace files (default: FORESAIL_DATA, else the shipped models)",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FILE.html",
+        help="write one self-contained HTML page instead of drawing in the terminal",
+    )
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

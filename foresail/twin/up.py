@@ -36,6 +36,11 @@ PLAIN_SPEED = 1.0
 USERS_OWN = Path("~/.kube/config")
 DIED = 1
 
+EXAMPLES = (
+    ("twin up --nodes 20", "then: kubectl --kubeconfig FILE get nodes"),
+    ("twin up --speed 60 --provisioner karpenter", "a minute each second; nodes come and go"),
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
@@ -43,28 +48,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workload", metavar="NAME|FILE", help="see `foresail twin workloads` (default: openb)"
     )
-    parser.add_argument("--seed", metavar="N", help="every random stream derives from it")
+    parser.add_argument("--seed", metavar="N", help="random seed of the run (default: 7)")
     parser.add_argument(
-        "--speed", metavar="X", default=PLAIN_SPEED, help="cluster seconds per second (default: 1)"
+        "--speed",
+        metavar="X",
+        default=PLAIN_SPEED,
+        help="cluster seconds per wall second (default: 1)",
     )
-    parser.add_argument("--scenario", metavar="FILE", help="what goes wrong, and when")
-    parser.add_argument("--weather", metavar="LEVEL", help=f"{', '.join(WEATHERS)} (default: mild)")
     parser.add_argument(
-        "--provisioner", metavar="NAME", help=f"who rents machines: {', '.join(PROVISIONERS)}"
+        "--scenario", metavar="FILE", help="file of what goes wrong, and when (docs/twin.md)"
     )
-    parser.add_argument("--machines", metavar="FILE", help="own machines and node groups")
+    parser.add_argument(
+        "--weather",
+        metavar="LEVEL",
+        help=f"how much goes wrong by itself: {', '.join(WEATHERS)} (default: mild)",
+    )
+    parser.add_argument(
+        "--provisioner",
+        metavar="NAME",
+        help=f"what adds and removes nodes: {', '.join(PROVISIONERS)} (default: none)",
+    )
+    parser.add_argument(
+        "--machines",
+        metavar="FILE",
+        help="your machine types and node groups (default: the built-in table)",
+    )
     parser.add_argument(
         "--kubeconfig-out",
         metavar="FILE",
-        help="also write the kubeconfig here; never over another",
+        help="also write the kubeconfig to this new file",
     )
-    parser.add_argument("--port", metavar="PORT", type=int, default=0, help="default: a free one")
-    parser.add_argument("--keep", action="store_true", help="go on with the world of the last time")
-    parser.add_argument("--data", metavar="FOLDER", help="real trace files (FORESAIL_DATA)")
     parser.add_argument(
-        "--for", dest="for_seconds", type=seconds, metavar="DURATION", help="stop after so long"
+        "--port",
+        metavar="PORT",
+        type=int,
+        default=0,
+        help="TCP port of the API server (default: any free one)",
     )
-    parser.add_argument("--state", default=".foresail", metavar="FOLDER", help="the state folder")
+    parser.add_argument(
+        "--keep", action="store_true", help="continue with the cluster of the last run"
+    )
+    parser.add_argument(
+        "--data",
+        metavar="FOLDER",
+        help="folder of the real trace files (default: FORESAIL_DATA, else the shipped models)",
+    )
+    parser.add_argument(
+        "--for",
+        dest="for_seconds",
+        type=seconds,
+        metavar="DURATION",
+        help="stop after this long (default: at Ctrl-C)",
+    )
+    parser.add_argument(
+        "--state", default=".foresail", metavar="FOLDER", help="state folder (default: %(default)s)"
+    )
 
 
 async def run(arguments: argparse.Namespace) -> ExitCode:

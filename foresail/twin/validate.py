@@ -20,12 +20,20 @@ SCENARIO_SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 SHOWN = 100
 """Bad rows that are printed; the number of all is said."""
 
+EXAMPLES = (("twin validate jobs.csv storm.yaml", "both files"),)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help="workload, rate or scenario file")
     parser.add_argument(
-        "--nodes", type=int, default=100, metavar="N", help="cluster size without node rows"
+        "files", nargs="+", metavar="FILE", help="a workload, rate or scenario file"
+    )
+    parser.add_argument(
+        "--nodes",
+        type=int,
+        default=100,
+        metavar="N",
+        help="nodes to assume when the files list none (default: %(default)s)",
     )
 
 

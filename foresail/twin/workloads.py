@@ -46,10 +46,15 @@ class SourceLine:
     """Whether these files are there."""
 
 
+EXAMPLES = (("twin workloads", "names for --workload"),)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
     parser.add_argument(
-        "--data", metavar="FOLDER", help=f"folder of the real trace files ({DATA_VARIABLE})"
+        "--data",
+        metavar="FOLDER",
+        help=f"folder of the real trace files (default: {DATA_VARIABLE})",
     )
 
 

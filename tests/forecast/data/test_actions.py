@@ -19,7 +19,7 @@ def test_every_action_is_listed_with_its_first_line(capsys: pytest.CaptureFixtur
     assert 0 == ended.value.code
     for action, path in actions_by_file().items():
         first = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n")[0]
-        assert f"{action} {first.rstrip('.')}" in shown
+        assert f"{action} {first[0].lower()}{first[1:].rstrip('.')}" in shown
 
 
 def test_an_action_explains_its_own_arguments(capsys: pytest.CaptureFixture[str]) -> None:
