@@ -17,9 +17,9 @@ from foresail.progress import bar
 from foresail.settings import StackSettings, resolve
 from foresail.stack.preflight import check_file
 from foresail.stack.workload import choose_workload
+from foresail.twin.cluster_arguments import add_cluster_arguments
 from projections.figures import duration
 from twin.config import TwinConfig
-from twin.config.provisioning import PROVISIONERS
 from twin.engine import Engine
 from twin.faults import read_scenario
 from twin.settings import provisioning_of
@@ -35,31 +35,9 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument(
-        "--workload", metavar="NAME|FILE", help="see `foresail twin workloads` (default: openb)"
-    )
-    parser.add_argument("--nodes", metavar="N", help="simulated nodes (default: 100)")
-    parser.add_argument("--seed", metavar="N", help="random seed of the run (default: 7)")
+    add_cluster_arguments(parser)
     parser.add_argument("--for", dest="for_seconds", type=seconds, default=DAY, metavar="DURATION",
                         help="how much cluster time to play (default: 24h)")  # fmt: skip
-    parser.add_argument(
-        "--scenario", metavar="FILE", help="file of what goes wrong, and when (docs/twin.md)"
-    )
-    parser.add_argument(
-        "--provisioner",
-        metavar="NAME",
-        help=f"what adds and removes nodes: {', '.join(PROVISIONERS)} (default: none)",
-    )
-    parser.add_argument(
-        "--machines",
-        metavar="FILE",
-        help="your machine types and node groups (default: the built-in table)",
-    )
-    parser.add_argument(
-        "--data",
-        metavar="FOLDER",
-        help="folder of the real trace files (default: FORESAIL_DATA, else the shipped models)",
-    )
     parser.add_argument(
         "--out",
         metavar="FILE.html",

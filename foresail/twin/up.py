@@ -23,10 +23,11 @@ from foresail.stack.preflight import check_file, check_port_free
 from foresail.stack.state_folder import StateFolder
 from foresail.stack.twin_process import JOURNAL_FILE, TwinProcess
 from foresail.stack.workload import choose_workload
+from foresail.twin.cluster_arguments import add_cluster_arguments
 from foresail.twin.place import RunningTwin, twin_folder, write_place
 from projections.figures import number
 from twin.config.health import WEATHERS
-from twin.config.provisioning import PROVISIONERS, ProvisioningConfig
+from twin.config.provisioning import ProvisioningConfig
 from twin.faults import read_scenario
 from twin.kubeconfig import CLUSTER
 from twin.machines.reading import read_machines
@@ -44,11 +45,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add this action's arguments."""
-    parser.add_argument("--nodes", metavar="N", help="simulated nodes (default: 100)")
-    parser.add_argument(
-        "--workload", metavar="NAME|FILE", help="see `foresail twin workloads` (default: openb)"
-    )
-    parser.add_argument("--seed", metavar="N", help="random seed of the run (default: 7)")
+    add_cluster_arguments(parser)
     parser.add_argument(
         "--speed",
         metavar="X",
@@ -56,22 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="cluster seconds per wall second (default: 1)",
     )
     parser.add_argument(
-        "--scenario", metavar="FILE", help="file of what goes wrong, and when (docs/twin.md)"
-    )
-    parser.add_argument(
         "--weather",
         metavar="LEVEL",
         help=f"how much goes wrong by itself: {', '.join(WEATHERS)} (default: mild)",
-    )
-    parser.add_argument(
-        "--provisioner",
-        metavar="NAME",
-        help=f"what adds and removes nodes: {', '.join(PROVISIONERS)} (default: none)",
-    )
-    parser.add_argument(
-        "--machines",
-        metavar="FILE",
-        help="your machine types and node groups (default: the built-in table)",
     )
     parser.add_argument(
         "--kubeconfig-out",
@@ -87,11 +71,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--keep", action="store_true", help="continue with the cluster of the last run"
-    )
-    parser.add_argument(
-        "--data",
-        metavar="FOLDER",
-        help="folder of the real trace files (default: FORESAIL_DATA, else the shipped models)",
     )
     parser.add_argument(
         "--for",
