@@ -42,6 +42,7 @@ IN_WORDS: Mapping[str, str] = {
 READ: Mapping[str, str] = {
     "contourpy": "BSD-3-Clause",
     "cycler": "BSD-3-Clause",
+    "google-re2": "BSD-3-Clause",
     "jinja2": "BSD-3-Clause",
     "kiwisolver": "BSD-3-Clause",
     "scipy": "BSD-3-Clause",

@@ -1,0 +1,38 @@
+"""Numbers and times as Prometheus writes them in JSON and labels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+_LEAST_PLAIN, _MOST_PLAIN = 1e-6, 1e21
+
+
+def number_text(value: float) -> str:
+    """Return the shortest text that reads back as the same number, as Go's 'f' format with precision -1."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return str(np.format_float_positional(value, trim="-")) if value else _zero(value)
+
+
+def json_number(value: float) -> str:
+    """Return a sample's value as it stands in an answer: with an exponent where it is far from 1."""
+    size = abs(value)
+    if size and not math.isinf(size) and (size < _LEAST_PLAIN or size >= _MOST_PLAIN):
+        mantissa, exponent = np.format_float_scientific(value, trim="-", exp_digits=2).split("e")
+        short = exponent[0] + exponent[1:].removeprefix("0") if exponent[0] == "-" else exponent
+        return f"{mantissa}e{short}"
+    return number_text(value)
+
+
+def seconds(milliseconds: int) -> float | int:
+    """Return unix seconds; whole ones without a point."""
+    whole, rest = divmod(milliseconds, 1_000)
+    return whole if not rest else milliseconds / 1_000.0
+
+
+def _zero(value: float) -> str:
+    return "-0" if math.copysign(1.0, value) < 0 else "0"
