@@ -22,6 +22,7 @@ PARTS = (
     "identities",
     "load",
     "observability",
+    "queries",
     "planted",
     "cluster",
 )

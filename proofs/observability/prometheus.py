@@ -6,7 +6,7 @@ import asyncio
 import json
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,8 +90,10 @@ def config_objection(config: Mapping[str, Any], folder: Path) -> str:
 
 
 @asynccontextmanager
-async def running_prometheus(config: Mapping[str, Any], folder: Path) -> AsyncIterator[Prometheus]:
-    """Run Prometheus with a configuration until the block ends; its files go to `folder`.
+async def running_prometheus(
+    config: Mapping[str, Any], folder: Path, options: Sequence[str] = ()
+) -> AsyncIterator[Prometheus]:
+    """Run Prometheus with a configuration and further `options` until the block ends; its files go to `folder`.
 
     Raises:
         PrometheusFailed: it is not installed, or was not ready within a minute.
@@ -108,6 +110,7 @@ async def running_prometheus(config: Mapping[str, Any], folder: Path) -> AsyncIt
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address={address}",
         "--log.level=warn",
+        *options,
         stdout=log,
         stderr=log,
     )

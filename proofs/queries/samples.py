@@ -57,7 +57,11 @@ def samples() -> Set:
         add("memory_bytes", _gauge(chance, 1e9), node=f"n{number}", zone=f"z{number % 2}")
         add("allocatable_bytes", _constant(4e9 + number), node=f"n{number}")
         add("node_info", _constant(1.0), node=f"n{number}", kernel=f"6.{number}")
-    add("gappy", [(at, value) for at, value in _gauge(chance, 10.0) if at % 1_800 < 900], kind="half")
+    add(
+        "gappy",
+        [(at, value) for at, value in _gauge(chance, 10.0) if at % 1_800 < 900],
+        kind="half",
+    )
     add("gappy", [(at, value) for at, value in _gauge(chance, 10.0) if at < 2_000], kind="ends")
     add("gappy", [(at, value) for at, value in _gauge(chance, 10.0) if at > 5_000], kind="begins")
     add("sparse", [(at, at / 7.0) for at in range(0, SECONDS, 240)])

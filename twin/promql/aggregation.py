@@ -38,6 +38,23 @@ class _Groups:
         """Return the sums of what is present."""
         return self.summed(np.where(self.present, self.values, 0.0))
 
+    def mean(self) -> Floats:
+        """Return the means, each sample moving the mean of those before it, which never overflows."""
+        made = np.zeros_like(self.counts)
+        seen = np.zeros_like(self.counts)
+        ends = np.append(self.starts[1:], len(self.numbers))
+        for place in range(int((ends - self.starts).max())):
+            having = np.flatnonzero(self.starts + place < ends)
+            rows = self.starts[having] + place
+            values, there = self.values[rows], self.present[rows]
+            seen[having] += there
+            old = made[having]
+            moved = old + (values / seen[having] - old / seen[having])
+            opposed = np.isinf(values) & ((values > 0) != (old > 0))
+            stays = np.isinf(old) & ~opposed & ~np.isnan(values)
+            made[having] = np.where(there & ~stays, moved, old)
+        return made
+
     def variance(self) -> Floats:
         """Return the population variances."""
         mean = self.total() / self.counts
@@ -49,7 +66,7 @@ REDUCTIONS: Mapping[str, Sums] = {
     "sum": _Groups.total,
     "count": lambda groups: groups.counts,
     "group": lambda groups: np.ones_like(groups.counts),
-    "avg": lambda groups: np.asarray(groups.total() / groups.counts),
+    "avg": _Groups.mean,
     "min": lambda groups: groups.reduced(np.fmin),
     "max": lambda groups: groups.reduced(np.fmax),
     "stdvar": _Groups.variance,

@@ -136,8 +136,10 @@ def scalar_of(vector: Vector) -> Scalar:
 
 def absent(vector: Vector, labels: Labels, steps: int) -> Vector:
     """Return 1 at each step without any series."""
-    missing = ~vector.present.any(axis=0) if vector.labels else np.ones(steps, np.bool_)
-    return Vector([labels], np.ones((1, steps)), missing[None, :]).nowhere_dropped()
+    missing = np.ones(steps, np.bool_)
+    if vector.labels:
+        missing = np.logical_not(vector.present.any(axis=0))
+    return Vector([labels], np.ones((1, steps)), missing.reshape(1, -1)).nowhere_dropped()
 
 
 def _constant(values: Floats) -> Vector:
@@ -211,7 +213,10 @@ def by_value(vector: Vector, *, falling: bool) -> Vector:
 
 def _label_replace(vector: Vector, texts: Sequence[str]) -> Vector:
     target, replacement, source, pattern = texts
-    compiled = matching(pattern)
+    try:
+        compiled = matching(pattern)
+    except QueryFailed as error:
+        raise QueryFailed(f"invalid regular expression in label_replace(): {pattern}") from error
     if not _LABEL.fullmatch(target):
         raise QueryFailed(f"invalid destination label name in label_replace(): {target}")
     labels = [

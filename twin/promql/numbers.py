@@ -22,9 +22,7 @@ def json_number(value: float) -> str:
     """Return a sample's value as it stands in an answer: with an exponent where it is far from 1."""
     size = abs(value)
     if size and not math.isinf(size) and (size < _LEAST_PLAIN or size >= _MOST_PLAIN):
-        mantissa, exponent = np.format_float_scientific(value, trim="-", exp_digits=2).split("e")
-        short = exponent[0] + exponent[1:].removeprefix("0") if exponent[0] == "-" else exponent
-        return f"{mantissa}e{short}"
+        return str(np.format_float_scientific(value, trim="-", exp_digits=2))
     return number_text(value)
 
 

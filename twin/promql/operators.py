@@ -36,6 +36,8 @@ ARITHMETIC: Mapping[str, Number] = {
     "^": np.power,
     "atan2": np.arctan2,
 }
+KEEPING_NAMES = frozenset({"atan2"})
+"""Arithmetic that leaves the metric name, as Prometheus 2 does."""
 COMPARISONS: Mapping[str, Number] = {
     "==": np.equal,
     "!=": np.not_equal,
@@ -115,7 +117,8 @@ def with_scalar(
     with np.errstate(all="ignore"):
         if operator in ARITHMETIC:
             made = np.asarray(ARITHMETIC[operator](left, right))
-            return Vector(vector.labels, made, vector.present).without_names().merged()
+            named = Vector(vector.labels, made, vector.present)
+            return named if operator in KEEPING_NAMES else named.without_names().merged()
         held = COMPARISONS[operator](left, right)
     if as_bool:
         made = held.astype(np.float64)
@@ -154,7 +157,7 @@ def vectors(
         values, present = _calculated(operator, first, second, present, as_bool=as_bool)
     if not matching.many:
         _refuse_several([pair[2] for pair in pairs], present)
-    drop_name = operator in ARITHMETIC or as_bool
+    drop_name = (operator in ARITHMETIC and operator not in KEEPING_NAMES) or as_bool
     made_labels = [
         matching.result(many.labels[row], one.labels[other], drop_name=drop_name)
         for row, other, _ in pairs

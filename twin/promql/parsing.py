@@ -26,7 +26,7 @@ MOST_REPETITION = 128
 """Product of the counted repetitions of a regular expression, times its classes of characters."""
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)*\'|`[^`]*`', re.DOTALL)
 _COMMENT = re.compile(r"#[^\n]*")
-_OPERATOR = re.compile(r"[-+*/%^<>=!]+|\b(?:and|or|unless|atan2)\b")
+_OPERATOR = re.compile(r"[-+*/%^<>=!]|\b(?:and|or|unless|atan2)\b")
 _REPEATED = re.compile(r"\{(\d+)?(?:,(\d+)?)?\}")
 _CLASS = re.compile(r"\\+[pPwWdDsS]|\[")
 _MILLISECOND = timedelta(milliseconds=1)
