@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
@@ -83,6 +83,26 @@ def load_yaml(text: str | bytes, limits: YamlLimits = FILE_LIMITS) -> Any:
         plain = text if isinstance(text, str) else text.decode()
         _check_limits(plain, limits)
         return yaml.load(plain, Loader=_JsonTypes)  # noqa: S506 - a safe loader with fewer types
+
+
+def find_line(text: str | bytes, place: Sequence[int | str]) -> int | None:
+    """Return the line, from one, on which a place of a text that `load_yaml` has read stands: the nearest
+    thing around it when it is not there itself, None for an empty text.
+    """
+    node = yaml.compose(text, Loader=_JsonTypes)
+    line = None if node is None else node.start_mark.line + 1
+    for part in place:
+        if isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+        elif isinstance(node, yaml.MappingNode):
+            found = [pair for pair in node.value if pair[0].value == part]
+            if not found:
+                break
+            line, node = found[-1][0].start_mark.line + 1, found[-1][1]
+        else:
+            break
+    return line
 
 
 @contextmanager

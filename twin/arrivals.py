@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from twin.behaviour.pod_work import (
     CPU_USAGE_RATIO,
+    DEADLINE_SECONDS,
     MEMORY_USAGE_RATIO,
     OUTCOME,
     USAGE_WINDOWS,
@@ -100,7 +101,8 @@ class Arrivals(Part):
             world.store.create("namespaces", "", {"metadata": {"name": arrival.namespace}})
         if arrival.priority:
             self._ensure_class(arrival.priority)
-        if arrival.kind == "task" and world.config.bare_tasks:
+        bare = world.config.bare_tasks and arrival.active_deadline_seconds is None
+        if arrival.kind == "task" and bare:
             for pod in build_pods(arrival):
                 node = pod["spec"].get("nodeName", "")
                 if world.store.find("nodes", "", node) is None:
@@ -187,9 +189,11 @@ def build_service(arrival: WorkloadArrival, deployment: Record) -> Object:
 
 def build_job(arrival: WorkloadArrival, ttl_seconds: int) -> Object:
     """Return the Job of a task; one that is to fail fails at once, without retries."""
+    limit = arrival.active_deadline_seconds
     return {
         "metadata": _metadata(arrival),
         "spec": {
+            **({} if limit is None else {"activeDeadlineSeconds": limit}),
             "parallelism": arrival.replicas,
             "completions": arrival.replicas,
             "backoffLimit": 0 if arrival.outcome == "fail" else _TASK_RETRIES,
@@ -234,6 +238,8 @@ def _template(arrival: WorkloadArrival, restart_policy: str) -> Object:
         work = arrival.duration_seconds if ends else _ENDLESS_SECONDS
         annotations[WORK_SECONDS] = f"{work:.6f}"
         annotations[OUTCOME] = "fail" if arrival.outcome == "fail" else "succeed"
+        if arrival.late_after_seconds is not None:
+            annotations[DEADLINE_SECONDS] = f"{arrival.late_after_seconds:.6g}"
     spec: Object = {
         "restartPolicy": restart_policy,
         "containers": [

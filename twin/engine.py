@@ -143,6 +143,7 @@ class Engine:
             self.spot,
             world.config.machines.spot_notice_seconds,
             self.sky,
+            self.serving,
         )
         return Faults(world, levers, self.arrivals)
 

@@ -24,6 +24,8 @@ from typing import Protocol
 DAY_SECONDS = 86_400.0
 MOST_REQUESTS_PER_SECOND = 1e7
 MOST_POINTS = 20_000
+RATE_FILE = "file "
+"""How a text begins that names a rate file instead (`twin/workloads/rate_file.py`)."""
 Draw = Callable[[int], float]
 """From the number of a burst to a uniform draw in [0, 1)."""
 

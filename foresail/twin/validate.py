@@ -11,6 +11,7 @@ from bus.errors import InputError
 from bus.exit_codes import ExitCode
 from foresail.output import console, print_error, print_json
 from twin.faults import read_scenario
+from twin.workloads.arrival import NodeShape
 from twin.workloads.catalog import plain_nodes
 from twin.workloads.rate_file import check_rate_file, is_rate_file
 from twin.workloads.row_files import CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX
@@ -67,26 +68,36 @@ def _describe(result: dict[str, Any], errors: Sequence[InputError]) -> dict[str,
 def check(path: Path, nodes: int) -> tuple[dict[str, Any], list[InputError]]:
     """Check one file by its suffix; return what it holds and what is wrong with it."""
     try:
-        if path.suffix in SCENARIO_SUFFIXES:
+        if is_scenario(path):
             read_scenario(path)
             return {"file": path.name, "holds": "a scenario"}, []
         if path.suffix == CSV_SUFFIX and is_rate_file(path):
             rates, errors = check_rate_file(path)
             count = 0 if rates is None else len(rates.times)
             return {"file": path.name, "holds": f"{count} rates of requests"}, errors
-        content, errors = _check_workload(path, nodes)
+        content, errors = check_workload(path, plain_nodes(nodes))
     except InputError as error:
         return {"file": path.name, "holds": ""}, [error]
     holds = f"{len(content.nodes)} nodes, {len(content.arrivals)} arrivals"
     return {"file": path.name, "holds": holds}, errors
 
 
-def _check_workload(path: Path, nodes: int) -> tuple[FileContent, list[InputError]]:
+def is_scenario(path: Path) -> bool:
+    """Say whether a file's name is that of a scenario."""
+    return path.suffix in SCENARIO_SUFFIXES
+
+
+def check_workload(path: Path, plain: Sequence[NodeShape]) -> tuple[FileContent, list[InputError]]:
+    """Return what a workload file holds, and all that is wrong with it; `plain` are the nodes of one without.
+
+    Raises:
+        InputError: its name is that of no workload file, or it cannot be read.
+    """
     if path.suffix == PARQUET_SUFFIX:
         from lab.workloads.parquet import check_parquet  # noqa: PLC0415 - polars is loaded only for parquet
 
-        return check_parquet(path, plain_nodes(nodes))
+        return check_parquet(path, plain)
     if path.suffix not in (CSV_SUFFIX, JSON_LINES_SUFFIX):
         known = ", ".join((CSV_SUFFIX, JSON_LINES_SUFFIX, PARQUET_SUFFIX, *SCENARIO_SUFFIXES))
         raise InputError("FILE", path.name, f"give a file that ends in one of {known}")
-    return check_trace_file(path, plain_nodes(nodes))
+    return check_trace_file(path, plain)

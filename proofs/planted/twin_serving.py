@@ -94,6 +94,42 @@ TWIN_SERVING = (
         f"{_SERVING}test_overload.py::test_busy_workers_are_no_queue",
     ),
     Defect(
+        "a change of traffic holds from the last interval on",
+        "twin/serving/serving.py",
+        '        """Let the requests of Services change from now on, until `end_change(number)`."""\n'
+        "        self._settle_all()\n",
+        '        """Let the requests of Services change from now on, until `end_change(number)`."""\n',
+        f"{_SERVING}test_traffic_changes.py::test_the_change_is_exact_whatever_the_steps_are",
+    ),
+    Defect(
+        "a change of traffic is about everybody",
+        "twin/serving/traffic_changes.py",
+        "return not self.services or service in self.services",
+        "return True",
+        f"{_SERVING}test_traffic_changes.py::test_services_that_are_not_named_are_left_alone",
+    ),
+    Defect(
+        "a course counts from the begin of the cluster",
+        "twin/serving/traffic_changes.py",
+        "self._read[newest], (begin, end), change.since, burst_key",
+        "self._read[newest], (begin, end), start, burst_key",
+        f"{_SERVING}test_traffic_changes.py::test_the_newest_course_counts_from_its_begin",
+    ),
+    Defect(
+        "a pod that replaces another one has all the time again",
+        "twin/behaviour/job_work.py",
+        'if owner.get("controller") and owner.get("kind") == "Job":',
+        'if owner.get("controller") and owner.get("kind") == "ReplicaSet":',
+        f"{_SERVING}test_job_work.py::test_who_takes_the_place_of_another_has_no_more_time",
+    ),
+    Defect(
+        "deadlines of a workload file are read and forgotten",
+        "twin/arrivals.py",
+        '            **({} if limit is None else {"activeDeadlineSeconds": limit}),\n',
+        "",
+        f"{_SERVING}test_job_work.py::test_deadlines_of_a_workload_file_count",
+    ),
+    Defect(
         "pods that serve keep using what they used before",
         "twin/behaviour/contention.py",
         "            self._grant_served(*served)\n",

@@ -2,7 +2,8 @@
 
 A container that ends before its work is done, or fails at its end, has worked for nothing: evictions, kills,
 deletions and dead machines all count so. Late is what ended more than the pod's annotation
-`foresail.dev/deadline-seconds` after its creation; without it nothing is late.
+`foresail.dev/deadline-seconds` after its Job was created, or after its own creation where it has none: a pod
+that takes the place of another one has no more time. Without the annotation nothing is late.
 """
 
 from __future__ import annotations
@@ -10,13 +11,12 @@ from __future__ import annotations
 import math
 
 from twin.behaviour.cpu_counters import CpuCounters
-from twin.behaviour.pod_work import exit_code_of
+from twin.behaviour.pod_work import DEADLINE_SECONDS, exit_code_of
 from twin.behaviour.usage_table import UsageTable
 from twin.part import Part
 from twin.records import PodRecord
 from twin.world import World
 
-DEADLINE_SECONDS = "foresail.dev/deadline-seconds"
 _DONE_SECONDS = 1e-3  # times are whole microseconds
 
 
@@ -49,13 +49,20 @@ class JobWork(Part):
         done = left - float(usage["rate"][row]) * since <= _DONE_SECONDS
         outcome = "lost"
         if done and pod is not None and not exit_code_of(pod):  # None: just removed
-            outcome = "late" if now > _deadline(pod) else "in time"
+            outcome = "late" if now > self._deadline(pod) else "in time"
         self.containers[outcome] += 1
         self.cpu_seconds[outcome] += spent
 
-
-def _deadline(pod: PodRecord) -> float:
-    try:
-        return pod.created_at + float(pod.annotations[DEADLINE_SECONDS])
-    except (KeyError, ValueError):
-        return math.inf
+    def _deadline(self, pod: PodRecord) -> float:
+        try:
+            seconds = float(pod.annotations[DEADLINE_SECONDS])
+        except (KeyError, ValueError):
+            return math.inf
+        asked_at = pod.created_at
+        for owner in pod.owners:
+            if owner.get("controller") and owner.get("kind") == "Job":
+                job = self._world.store.find("jobs", pod.namespace, str(owner["name"]))
+                asked_at = (
+                    job.created_at if job is not None and job.uid == owner["uid"] else asked_at
+                )
+        return asked_at + seconds

@@ -19,9 +19,12 @@ from twin.faults.scenario import (
     NodeShutdown,
     SlowNode,
     SpotNotice,
+    Traffic,
     Weather,
 )
 from twin.health.weather import Sky
+from twin.serving.serving import Serving
+from twin.serving.traffic_changes import TrafficChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +37,12 @@ class Levers:
     spot: Spot
     spot_notice_seconds: float
     sky: Sky
+    serving: Serving
 
-    def begin(self, number: int, fault: Fault, nodes: tuple[str, ...]) -> None:
-        """Let a fault take hold of `nodes`; those that act on requests do nothing here."""
+    def begin(self, number: int, key: int, fault: Fault, nodes: tuple[str, ...]) -> None:
+        """Let a fault take hold of `nodes`; those that act on requests to the API do nothing here. `key` is
+        that of its draws.
+        """
         match fault:
             case NodeDeath():
                 for name in nodes:
@@ -50,8 +56,14 @@ class Levers:
                     self.spot.reclaim(name, fault.notice_seconds or self.spot_notice_seconds)
             case Weather():
                 self.sky.ask(number, fault.level)
+            case Traffic():
+                self.serving.change_traffic(number, self._change_of(fault, key))
             case _:
                 self._impair(number, fault, nodes)
+
+    def _change_of(self, fault: Traffic, key: int) -> TrafficChange:
+        names = tuple(name if "/" in name else f"default/{name}" for name in fault.services)
+        return TrafficChange(names, fault.factor, fault.traffic, self.serving.now, key)
 
     def _impair(self, number: int, fault: Fault, nodes: tuple[str, ...]) -> None:
         match fault:
@@ -74,6 +86,7 @@ class Levers:
         """Let go; machines that died come back by themselves."""
         self.impairments.end(number)
         self.sky.release(number)
+        self.serving.end_change(number)
 
 
 def _seconds(duration: float | None) -> float:

@@ -100,7 +100,7 @@ class Faults(Part):
         key, draws = self._planned[number][0], self._draws
         names = targets(named, self._world.store, draws, key) if isinstance(named, Nodes) else ()
         self._targets[number] = names
-        self._levers.begin(number, fault, names)
+        self._levers.begin(number, key, fault, names)
         if isinstance(fault, WatchCut | WatchExpiry):
             self._cut(number)
         if isinstance(fault, Autoscaler):

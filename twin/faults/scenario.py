@@ -12,8 +12,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from twin.config.health import Weather as WeatherLevel
+from twin.traffic import read_traffic
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?")
+_LABEL = "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+_SERVICE = re.compile(f"({_LABEL}/)?{_LABEL}")
 Positive = Annotated[float, Field(gt=0)]
 Ratio = Annotated[float, Field(gt=0, le=1)]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -241,9 +244,44 @@ class Autoscaler(_Fault):
         return text
 
 
+class Traffic(_Lasting):
+    """People come otherwise: the requests of Services that have traffic change."""
+
+    fault: Literal["traffic"]
+    services: tuple[str, ...] = ()
+    """Services, as NAME or NAMESPACE/NAME; none named: all."""
+    factor: float = Field(default=1.0, ge=0, le=10_000)
+    """Requests over those that would have come."""
+    traffic: str = ""
+    """The course instead of their own, as the annotation says it (docs/twin/serving.md), or `file RATES.csv` beside
+    the scenario; times count from the begin of the fault."""
+
+    @field_validator("services")
+    @classmethod
+    def _are_services(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if _SERVICE.fullmatch(name) is None:
+                raise ValueError(f"{name[:80]!r} is no Service; give NAME or NAMESPACE/NAME")
+        return names
+
+    @field_validator("traffic")
+    @classmethod
+    def _is_traffic(cls, text: str) -> str:
+        if text:
+            read_traffic(text)
+        return text
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set & {"factor", "traffic"}:
+            raise ValueError("give factor or traffic; neither would change a thing")
+        return self
+
+
 Fault = (
     NodeDeath | NodeShutdown | SpotNotice | SlowNode | ClockSkew | ImagePullFailure | ApiErrors
     | ApiLatency | WatchCut | WatchExpiry | MetricsGap | MetricsStale | Burst | Autoscaler | Weather
+    | Traffic
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from twin.serving.exact import ExactQueue
 from twin.serving.latency import BOUNDS, count_latencies, counts_of_cdf
 from twin.serving.portable_math import total
 from twin.serving.service_time import ServiceTime
+from twin.traffic import Traffic
 
 Floats = npt.NDArray[np.float64]
 _SPEED_STEPS = 1_000.0
@@ -52,11 +53,19 @@ class ServiceRequests:
 
     def expected(self, begin: float, end: float, start: float) -> float:
         """Return the requests that are to be expected between two times."""
+        return self.expected_of(self.settings.traffic, (begin, end), start, self.key)
+
+    def expected_of(
+        self, traffic: Traffic, span: tuple[float, float], since: float, bursts: str | int
+    ) -> float:
+        """Return the same of another course, whose times count from `since`; `bursts` is the entity of
+        its draws.
+        """
 
         def draw(number: int) -> float:
-            return self._bursts.uniform(self.key, number)
+            return self._bursts.uniform(bursts, number)
 
-        return self.settings.traffic.requests(begin, end, start, draw)
+        return traffic.requests(*span, since, draw)
 
     def drawn(self, entity: str, begin: float, end: float, expected: float) -> float:
         """Return how many requests come to one place: drawn in exact mode, as expected otherwise."""

@@ -20,6 +20,7 @@ from twin.records import ObjectRecord, PodRecord
 from twin.request_settings import RequestSettings, read_request_settings
 from twin.serving.backends import Account, Backends
 from twin.serving.service_requests import Interval, ServiceRequests
+from twin.serving.traffic_changes import TrafficChange, TrafficChanges
 from twin.serving.warmth import request_cost
 from twin.world import World
 
@@ -42,6 +43,7 @@ class Serving(Part):
         """By `namespace/name`, of Services with traffic."""
         self.stepped_at = world.now
         """Time of the last step of contention, unix seconds."""
+        self._changes = TrafficChanges()
         self._requests: dict[str, ServiceRequests] = {}
         self._routes: dict[str, dict[str, None]] = {}  # pods that requests go to, by Service
         self._routed_to: dict[str, list[str]] = {}  # Services whose requests go to a pod
@@ -87,6 +89,21 @@ class Serving(Part):
         if key not in self.services:
             self.services[key] = Backends(self._world.now)
             self._reroute(key, self._find_routes(record.namespace, record.name))
+
+    @property
+    def now(self) -> float:
+        """Cluster time, unix seconds."""
+        return self._world.now
+
+    def change_traffic(self, number: int, change: TrafficChange) -> None:
+        """Let the requests of Services change from now on, until `end_change(number)`."""
+        self._settle_all()
+        self._changes.begin(number, change)
+
+    def end_change(self, number: int) -> None:
+        """Let them be as before; nothing happens for an unknown number."""
+        self._settle_all()
+        self._changes.end(number)
 
     def pod_started(self, uid: str) -> None:
         """A container runs from now on."""
@@ -148,6 +165,10 @@ class Serving(Part):
 
     # ---- time
 
+    def _settle_all(self) -> None:
+        for key in self.services:
+            self.settle(key)
+
     def settle(self, key: str) -> None:
         """Play a Service's requests up to now."""
         backends, player, world = self.services[key], self._requests[key], self._world
@@ -155,7 +176,7 @@ class Serving(Part):
         if end <= begin:
             return
         backends.now = end
-        expected = player.expected(begin, end, world.config.start_time)
+        expected = self._changes.expected(player, begin, end, world.config.start_time)
         routes, account = self._routes.get(key, {}), backends.account
         if not routes:
             requests = player.drawn("", begin, end, expected)
@@ -223,7 +244,8 @@ class Serving(Part):
             if not backends.uids:
                 continue
             player, routes = self._requests[key], self._routes.get(key, {})
-            expected = player.expected(world.now, world.now + seconds, world.config.start_time)
+            expected = self._changes.expected(player, world.now, world.now + seconds,
+                                              world.config.start_time)  # fmt: skip
             wanted = player.demand(backends, expected / max(1, len(routes)), seconds)
             wanted = wanted * self._cost(key, (world.now, world.now + seconds))
             here = self._rows_of(key)

@@ -69,6 +69,10 @@ class WorkloadArrival:
     request_cv: float | None = None
     request_timeout_seconds: float | None = None
     request_workers: int | None = None
+    late_after_seconds: float | None = None
+    """After a task's arrival; work that ends later is counted as late. None: nothing is late."""
+    active_deadline_seconds: int | None = None
+    """After which its Job is given up (activeDeadlineSeconds); None: never."""
 
 
 def windows_text(windows: Sequence[UsageWindow]) -> str:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from twin.admission.metadata import LABEL_VALUE, MAX_LABEL, is_label_key
-from twin.traffic import read_traffic, recorded_text
+from twin.traffic import RATE_FILE, read_traffic, recorded_text
 from twin.workloads.arrival import (
     NodeShape,
     UsageWindow,
@@ -26,6 +26,7 @@ from twin.workloads.row_place import RowPlace
 
 Cell = object  # CSV gives str, JSON Lines gives its own types; both are read by the same checks
 Row = Mapping[str, Cell]
+Deadline = TypeVar("Deadline", int, float)
 
 SHARED_FIELDS = ("record", "name", "labels")
 NODE_FIELDS = ("cpu_millicores", "memory_bytes", "gpus", "cordoned", "annotations")
@@ -48,10 +49,11 @@ ARRIVAL_FIELDS = (
     "request_cv",
     "request_timeout_seconds",
     "request_workers",
+    "late_after_seconds",
+    "active_deadline_seconds",
 )
 ALL_FIELDS = (*SHARED_FIELDS, *NODE_FIELDS, *ARRIVAL_FIELDS)
 LONGEST_NAME = 253
-_RATE_FILE = "file "
 NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 
@@ -274,7 +276,21 @@ def _arrival(fields: RowFields) -> WorkloadArrival:
         request_cv=fields.optional("request_cv", 0.1, 4),
         request_timeout_seconds=fields.optional("request_timeout_seconds", 0.001, 300),
         request_workers=fields.whole("request_workers", 1, 1_024, 0) or None,
+        late_after_seconds=_deadline(fields, "late_after_seconds", fields.number),
+        active_deadline_seconds=_deadline(fields, "active_deadline_seconds", fields.whole),
     )
+
+
+def _deadline(
+    fields: RowFields, name: str, read: Callable[[str, int, int], Deadline]
+) -> Deadline | None:
+    """Return a deadline of a task in seconds; None without one."""
+    value = fields.row.get(name)
+    if value in (None, ""):
+        return None
+    if fields.row.get("kind") != "task":
+        raise fields.place.error(name, value, "give deadlines to tasks only")
+    return read(name, 1, 10**10)
 
 
 def _traffic(fields: RowFields) -> str:
@@ -284,8 +300,8 @@ def _traffic(fields: RowFields) -> str:
         return ""
     if fields.row.get("kind") != "service":
         raise fields.place.error("traffic", text, "give traffic to services only")
-    if text.startswith(_RATE_FILE):
-        name = text.removeprefix(_RATE_FILE).strip()
+    if text.startswith(RATE_FILE):
+        name = text.removeprefix(RATE_FILE).strip()
         if fields.place.folder is None or Path(name).name != name:
             raise fields.place.error("traffic", text, "name a .csv file beside this one")
         return recorded_text(read_rate_file(fields.place.folder / name))

@@ -11,6 +11,7 @@ import pytest
 from foresail.__main__ import main
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
+from tests.architecture.source_tree import ROOT
 from twin.config.health import WEATHERS
 from twin.workloads import FITTED, open_workload
 
@@ -33,7 +34,7 @@ def test_sources_name_licence_and_size(
     """Every shipped model is listed with licence, attribution and the rows it was fitted from."""
     monkeypatch.delenv("FORESAIL_DATA", raising=False)
     every = run_json(capsys, "workloads")
-    listed = [line for line in every if line["kind"] == "workload"]
+    listed = [line for line in every if "rows" in line]
 
     assert tuple(line["name"] for line in listed) == FITTED
     assert all(line["licence"] and line["attribution"] and line["rows"] > 1000 for line in listed)
@@ -51,15 +52,58 @@ def test_the_weather_is_listed_with_its_studies(capsys: pytest.CaptureFixture[st
     assert tuple(line["level"] for line in levels) == WEATHERS
     assert all(line["licence"] for line in levels)
     assert all("Ford et al." in line["attribution"] for line in levels[1:])
-    assert main(["twin", "workloads"]) == 0
-    assert "weather rough" in capsys.readouterr().out
 
 
-def test_the_list_is_readable_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    """One line for each source, not wrapped."""
+def test_all_that_can_be_played_is_one_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """Workloads, traffic and weather, one line each, not wrapped, all with licence and source."""
     assert main(["twin", "workloads"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[: len(FITTED)]] == list(FITTED)
+    head, *lines = capsys.readouterr().out.split("\n\n")[0].splitlines()
+    places = [head.index(name) for name in ("kind", "name", "what", "licence", "source")]
+    rows = [
+        [line[first:last].strip() for first, last in zip(places, [*places[1:], None], strict=True)]
+        for line in lines
+    ]
+
+    assert [row[1] for row in rows[: len(FITTED)]] == list(FITTED)
+    kinds = {row[0] for row in rows}
+    assert kinds == {"workload", "traffic", "weather", "scenario"}
+    assert all(cell for row in rows for cell in row)
+    assert {row[1] for row in rows if row[0] == "weather"} == set(WEATHERS)
+
+
+def test_own_files_stand_in_the_same_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Workload, rate and scenario files say what they hold, and whose they are where a comment says it."""
+    rates = tmp_path / "mine.csv"
+    text = (
+        "# Source: our gateway, May\n# licence: CC0\ntime_seconds,requests_per_second\n0,5\n9,7\n"
+    )
+    rates.write_text(text, encoding="utf-8")
+    names = ("shop.csv", "scenarios/rush.yaml", "scenarios/rough-weather.yaml", "workload.jsonl")
+    files = [str(rates), *(str(ROOT / "examples" / name) for name in names)]
+    own = {line["name"]: line for line in run_json(capsys, "workloads", *files) if line.get("own")}
+
+    assert own["mine.csv"] == {
+        "own": True, "kind": "traffic", "name": "mine.csv", "licence": "CC0",
+        "source": "our gateway, May",
+        "title": "requests of a Service: 2 recorded rates, 5 to 7 a second",
+    }  # fmt: skip
+    assert "traffic of 1 services: shop 7 recorded rates, 40 to 240" in own["shop.csv"]["title"]
+    assert "all Services as before x 3, shop 4 recorded rates" in own["rush.yaml"]["title"]
+    assert "weather rough" in own["rough-weather.yaml"]["title"]
+    assert own["workload.jsonl"]["source"].startswith("not said; add a line")
+    assert main(["twin", "workloads", *files]) == 0
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in own)
+
+
+def test_a_bad_own_file_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line that names file, line and remedy, exit code 2."""
+    path = tmp_path / "mine.csv"
+    path.write_text("time_seconds,requests_per_second\n0,-5\n", encoding="utf-8")
+    assert main(["twin", "workloads", str(path)]) == 2
+    assert "mine.csv line 2: requests_per_second = -5: give a number" in capsys.readouterr().err
 
 
 def test_validation_lists_every_bad_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

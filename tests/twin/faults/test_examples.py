@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.twin.serving.web import Web
 from twin.api.api_faults import ApiFaults
 from twin.api.messages import Request
 from twin.engine import Engine
@@ -272,3 +274,23 @@ def test_rough_weather(play: Play) -> None:
     assert failures
     assert max(failures) < begin + 86_400 - 18_000
     assert engine.sky.level == "off"
+
+
+def test_rush() -> None:
+    """Requests triple for ten minutes; then the shop gets the rates of the file, and bursts after it."""
+    web = Web("constant requests_per_second=10", replicas=4)
+    notes = {"foresail.dev/traffic": "constant requests_per_second=10"}
+    spec = {"selector": {"app": "web"}, "ports": [{"port": 80}]}
+    web.create("services", "shop", spec, annotations=notes)
+    web.engine.faults.play(read_scenario(EXAMPLES / "rush.yaml"))
+    seen: dict[str, list[float]] = {"default/web": [], "default/shop": []}
+    for _ in range(9):
+        web.run(600)
+        for key, sums in seen.items():
+            sums.append(web.engine.serving.accounts()[key].arrived)
+    rates = {
+        key: [round((after - before) / 600) for before, after in pairwise([0.0, *sums])]
+        for key, sums in seen.items()
+    }
+    assert rates["default/web"] == [10, 30, 10, 10, 10, 10, 10, 10, 10]
+    assert rates["default/shop"] == [10, 30, 10, 20, 120, 40, 38, 38, 38]

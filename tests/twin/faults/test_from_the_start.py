@@ -61,4 +61,4 @@ def test_a_wrong_scenario_ends_the_start(
 
     assert main() == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("bad.yaml: faults[0].duration_seconds = -1")
+    assert line.startswith("bad.yaml line 2: faults[0].duration_seconds = -1")
