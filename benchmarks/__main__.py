@@ -1,4 +1,7 @@
-"""`python -m benchmarks`: run every benchmark, one after the other; flags go to all of them."""
+"""Run every benchmark, one after the other: `python -m benchmarks`.
+
+--json and --seed N go to all that take them. `python -m benchmarks.NAME --help` explains one; NAME is one of
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,9 @@ JSON_TOO = (
 
 def main(flags: list[str]) -> int:
     """Return 1 when one of them failed."""
+    if {"-h", "--help"} & set(flags):
+        print(f"{__doc__}{', '.join(NAMES)}.")
+        return 0
     failed = []
     for name in NAMES:
         print(f"== benchmarks.{name}", file=sys.stderr, flush=True)

@@ -57,8 +57,12 @@ Side = Callable[[str, int, bytes], Awaitable[float]]
 async def main() -> int:
     """Measure, print, and return 0."""
     flags = parser(__doc__)
-    flags.add_argument("--events", type=int, default=10_000, help="events a round and side")
-    flags.add_argument("--rounds", type=int, default=5)
+    flags.add_argument(
+        "--events", type=int, metavar="N", default=10_000, help="events a round and side"
+    )
+    flags.add_argument(
+        "--rounds", type=int, default=5, metavar="N", help="rounds; each gives one ratio"
+    )
     flags.add_argument("--bytes", type=int, default=512, help="data bytes of an event")
     options = flags.parse_args()
     rows = await measure(options)

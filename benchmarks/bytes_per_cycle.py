@@ -33,8 +33,15 @@ LAYERS = {**DECIDING, "scoreboard": ("services.scoreboard",)}
 def main() -> int:
     """Measure, print, and return 0."""
     flags = parser(__doc__)
-    flags.add_argument("--nodes", type=int, nargs="+", default=[100, 1_000, 5_000])
-    flags.add_argument("--cycles", type=int, default=60)
+    flags.add_argument(
+        "--nodes",
+        type=int,
+        nargs="+",
+        default=[100, 1_000, 5_000],
+        metavar="N",
+        help="nodes of the cluster, one row each",
+    )
+    flags.add_argument("--cycles", type=int, default=60, metavar="N", help="cycles at each size")
     options = flags.parse_args()
     rows: list[dict[str, object]] = []
     with progress(quiet=options.json) as shown:

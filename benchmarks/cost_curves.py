@@ -42,9 +42,23 @@ NO_VERSION = -1
 def main() -> int:
     """Measure, print, draw when told to, and return 0."""
     flags = parser(__doc__)
-    flags.add_argument("--nodes", type=int, nargs="+", default=[100, 300, 1_000, 3_000, 5_000])
+    flags.add_argument(
+        "--nodes",
+        type=int,
+        nargs="+",
+        default=[100, 300, 1_000, 3_000, 5_000],
+        metavar="N",
+        help="nodes of the cluster, one point each",
+    )
     flags.add_argument("--cycles", type=int, default=40, help="cycles at each size")
-    flags.add_argument("--lengths", type=int, nargs="+", default=[40, 200, 1_000])
+    flags.add_argument(
+        "--lengths",
+        type=int,
+        nargs="+",
+        default=[40, 200, 1_000],
+        metavar="N",
+        help="lengths of the log in cycles, one point each",
+    )
     flags.add_argument("--draw", action="store_true", help="write docs/cost-*.svg")
     options = flags.parse_args()
     over_nodes = nodes_curve(options)

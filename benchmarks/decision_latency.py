@@ -33,9 +33,22 @@ DECISION_SECONDS = 30.0
 def main() -> int:
     """Measure, print, and return 0."""
     flags = parser(__doc__)
-    flags.add_argument("--nodes", type=int, nargs="+", default=list(TARGETS_MS))
-    flags.add_argument("--cycles", type=int, default=300)
-    flags.add_argument("--sync", nargs="+", choices=SYNC, default=list(SYNC))
+    flags.add_argument(
+        "--nodes",
+        type=int,
+        nargs="+",
+        default=list(TARGETS_MS),
+        metavar="N",
+        help="nodes of the cluster, one row each",
+    )
+    flags.add_argument("--cycles", type=int, default=300, metavar="N", help="cycles at each size")
+    flags.add_argument(
+        "--sync",
+        nargs="+",
+        choices=SYNC,
+        default=list(SYNC),
+        help="how often the log is synced to disk, one row each",
+    )
     options = flags.parse_args()
     report(
         f"stored observation to stored decision, {options.cycles} cycles back to back, ms",

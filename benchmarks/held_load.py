@@ -82,9 +82,21 @@ class LoopCollector(SceneCollector):
 async def main() -> int:
     """Measure, print, and return 0."""
     flags = parser(__doc__)
-    flags.add_argument("--seconds", type=float, default=30.0)
-    flags.add_argument("--overload-seconds", type=float, default=5.0)
-    flags.add_argument("--nodes", type=int, default=5)
+    flags.add_argument(
+        "--seconds",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="length of the held part in seconds",
+    )
+    flags.add_argument(
+        "--overload-seconds",
+        type=float,
+        default=5.0,
+        metavar="S",
+        help="length of the overload in seconds",
+    )
+    flags.add_argument("--nodes", type=int, default=5, metavar="N", help="nodes of the cluster")
     flags.add_argument("--rate", type=float, default=1_000.0, help="most cycles pushed a second")
     flags.add_argument("--window", type=int, default=4, help="most undecided cycles")
     options = flags.parse_args()

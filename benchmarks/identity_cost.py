@@ -57,7 +57,9 @@ async def main() -> int:
     """Measure, print, and return 0."""
     flags = parser(__doc__)
     flags.add_argument("--events", type=int, default=5_000, help="events a round and side")
-    flags.add_argument("--rounds", type=int, default=9)
+    flags.add_argument(
+        "--rounds", type=int, default=9, metavar="N", help="rounds; each gives one ratio"
+    )
     flags.add_argument("--bytes", type=int, default=2_000, help="data bytes of an event")
     options = flags.parse_args()
     rows = await measure(options)

@@ -86,8 +86,20 @@ def main() -> int:
     """Start, measure, stop, print."""
     quiet()
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--nodes", type=int, default=100)
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="how long to measure, in seconds (default: 60)",
+    )
+    parser.add_argument(
+        "--nodes",
+        type=int,
+        default=100,
+        metavar="N",
+        help="nodes of the simulated cluster (default: 100)",
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "foresail", "up", "--workload", "idle", "--speed", "1"]

@@ -47,8 +47,10 @@ LAYERS = ("snapshot", "observation")
 def main() -> int:
     """Measure, print, and return 0."""
     flags = parser(__doc__)
-    flags.add_argument("--nodes", type=int, default=5_000)
-    flags.add_argument("--cycles", type=int, default=20)
+    flags.add_argument("--nodes", type=int, default=5_000, metavar="N", help="nodes of the cluster")
+    flags.add_argument(
+        "--cycles", type=int, default=20, metavar="N", help="cycles that are measured"
+    )
     flags.add_argument("--model", default="small-risk", help="shipped name or folder")
     options = flags.parse_args()
     with progress(quiet=options.json) as shown:

@@ -12,6 +12,7 @@ import logging
 import os
 import platform
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -38,11 +39,19 @@ def parser(text: str | None) -> argparse.ArgumentParser:
     """Return a parser with the flags that all benchmarks share; from here on it is `quiet`."""
     quiet()
     made = argparse.ArgumentParser(
-        description=text, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog=f"python -m benchmarks.{Path(sys.argv[0]).stem}",
+        description=text,
+        formatter_class=HelpWithDefaults,
     )
     made.add_argument("--json", action="store_true", help="print one JSON object")
-    made.add_argument("--seed", type=int, default=1, help="where random input starts")
+    made.add_argument("--seed", type=int, default=1, metavar="N", help="random seed of the input")
     return made
+
+
+class HelpWithDefaults(
+    argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter
+):
+    """Texts as they stand, and each flag's default behind its meaning."""
 
 
 def quiet() -> None:

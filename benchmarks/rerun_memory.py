@@ -26,8 +26,10 @@ MOST_GROWTH = 1.5
 def main() -> int:
     """Measure and print; exit code 1 when something failed or grew."""
     made = parser(__doc__)
-    made.add_argument("--events", type=int, default=200_000)
-    made.add_argument("--nodes", type=int, default=10)
+    made.add_argument(
+        "--events", type=int, default=200_000, metavar="N", help="events of the long recording"
+    )
+    made.add_argument("--nodes", type=int, default=10, metavar="N", help="nodes of the cluster")
     made.add_argument("--recording", metavar="FILE", help="measure this one instead")
     options = made.parse_args()
     with tempfile.TemporaryDirectory(prefix="foresail-memory-") as folder:

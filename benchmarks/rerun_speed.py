@@ -53,9 +53,9 @@ def main() -> int:
     """Measure and print; exit code 1 when a re-run found a difference."""
     made = parser(__doc__)
     made.add_argument("--minutes", type=float, default=30.0, help="recorded minutes")
-    made.add_argument("--nodes", type=int, default=100)
+    made.add_argument("--nodes", type=int, default=100, metavar="N", help="nodes of the cluster")
     made.add_argument("--interval", type=float, default=3.0, help="seconds between two cycles")
-    made.add_argument("--rounds", type=int, default=3)
+    made.add_argument("--rounds", type=int, default=3, metavar="N", help="runs; the fastest counts")
     made.add_argument("--recording", metavar="FILE", help="measure this one instead")
     made.add_argument("--no-nats", action="store_true", help="leave out reading through NATS")
     options = made.parse_args()

@@ -46,8 +46,12 @@ MODULES = {
 def main() -> int:
     """Measure, print, and return 0."""
     flags = parser(__doc__)
-    flags.add_argument("--rounds", type=int, default=3)
-    flags.add_argument("--nodes", type=int, default=100)
+    flags.add_argument(
+        "--rounds", type=int, default=3, metavar="N", help="starts that are measured"
+    )
+    flags.add_argument(
+        "--nodes", type=int, default=100, metavar="N", help="nodes of the simulated cluster"
+    )
     options = flags.parse_args()
     with progress(quiet=options.json) as shown:
         task = shown.add_task("starts", total=options.rounds * (1 + len(MODULES)))

@@ -242,8 +242,16 @@ def print_table(losses_by_setting: dict[str, tuple[Losses, Losses]]) -> None:
 def main() -> int:
     """Measure and print; exit code 1 when a killed process lost something."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--rounds", type=int, default=5, metavar="N", help="kills per setting (default: 5)"
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="random seed of the moments of the kills (default: 1)",
+    )
     arguments = parser.parse_args()
     quiet()
     found = asyncio.run(measure(arguments.rounds, arguments.seed))

@@ -120,9 +120,29 @@ def _cell(found: Outcome, exact: Outcome) -> str:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--requests", type=float, default=2e6, help="for each cell (2,000,000)")
-    parser.add_argument("--workers", type=int, nargs="*", default=WORKERS, help="rows")
-    parser.add_argument("--cvs", type=float, nargs="*", default=CVS, help="rows")
+    parser.add_argument(
+        "--requests",
+        type=float,
+        default=2e6,
+        metavar="N",
+        help="requests per cell (default: 2,000,000)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=int,
+        nargs="*",
+        default=WORKERS,
+        metavar="N",
+        help="numbers of workers, some rows each (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--cvs",
+        type=float,
+        nargs="*",
+        default=CVS,
+        metavar="X",
+        help="coefficients of variation of the service time (default: %(default)s)",
+    )
     options = parser.parse_args()
     for line in rows(options.requests, options.workers, options.cvs):
         print(line, flush=True)

@@ -32,15 +32,25 @@ Prove = Callable[[Scale], Iterator[Row]]
 def main(arguments: list[str]) -> int:
     """Run the named parts, all by default; print each row when it is ready and the table at the end."""
     parser = argparse.ArgumentParser(prog="python -m proofs", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(PARTS)}")
-    parser.add_argument("--small", action="store_true", help="as few tries as the test suite makes")
-    parser.add_argument("--seed", type=int, default=1, help="where random choices start")
-    parser.add_argument("--jobs", type=int, default=1, help="simulated runs at the same time")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"what to prove: {', '.join(PARTS)} (default: all)"
+    )
+    parser.add_argument(
+        "--small", action="store_true", help="make as few tries as the test suite does"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="simulated runs at the same time (default: 1)",
+    )
     parser.add_argument(
         "--results",
         type=Path,
         metavar="FOLDER",
-        help="keep finished tries here and go on where an earlier run of the same code stopped",
+        help="store finished tries here, and continue where an earlier run of the same code stopped",
     )
     options = parser.parse_args(arguments)
     if options.jobs < 1:

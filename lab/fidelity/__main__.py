@@ -24,23 +24,40 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code (2: bad input, 1: a promise that does not hold)."""
     parser = argparse.ArgumentParser(prog="python -m lab.fidelity", description=__doc__)
     parser.add_argument(
-        "--output", type=Path, default=PAGE, metavar="FILE", help=f"the page ({PAGE})"
+        "--output",
+        type=Path,
+        default=PAGE,
+        metavar="FILE",
+        help="page to write (default: %(default)s)",
     )
     parser.add_argument(
-        "--only", nargs="+", metavar="NAME", help="scenarios (all); prints, writes no page"
+        "--only",
+        nargs="+",
+        metavar="NAME",
+        help="only these scenarios; the rows are printed and no page is written",
     )
     verbs = parser.add_subparsers(dest="verb")
     real = verbs.add_parser(
-        "measure", help="play scenarios on the real programs and keep what they did"
+        "measure", help="play the scenarios on the real programs and store what they did"
     )
     real.add_argument(
-        "--binaries", type=Path, required=True, metavar="DIR", help="etcd, kube-apiserver, ..."
+        "--binaries",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="folder with etcd, kube-apiserver and the other programs",
     )
-    real.add_argument("--only", nargs="+", metavar="NAME", help="scenarios (all)")
     real.add_argument(
-        "--run", type=int, default=1, metavar="N", help="2 or more: beside earlier runs (1)"
+        "--only", nargs="+", metavar="NAME", help="only these scenarios (default: all)"
     )
-    real.add_argument("--logs", type=Path, metavar="DIR", help="keep the programs' logs there")
+    real.add_argument(
+        "--run",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of this run; from 2 on it is stored beside earlier ones (default: 1)",
+    )
+    real.add_argument("--logs", type=Path, metavar="DIR", help="store the programs' logs here")
     options = parser.parse_args(arguments)
     try:
         if options.verb == "measure":

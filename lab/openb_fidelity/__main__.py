@@ -37,14 +37,34 @@ def main(arguments: list[str] | None = None) -> int:
     """Make the report; returns the exit code (2: bad input, 1: a difference over the bar)."""
     parser = argparse.ArgumentParser(prog="python -m lab.openb_fidelity", description=__doc__)
     data = os.environ.get("FORESAIL_DATA")  # noqa: TID251 - the command line's own default
-    parser.add_argument("--data", type=Path, default=data, help="trace files (FORESAIL_DATA)")
-    parser.add_argument("--output", type=Path, required=True, metavar="DIR")
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--factor", type=float, default=FACTOR, help="of the denser play: closer")
     parser.add_argument(
-        "--copies", type=int, default=COPIES, help="of the denser play: of each pod"
+        "--data",
+        type=Path,
+        default=data,
+        metavar="FOLDER",
+        help="folder of the real trace files (default: FORESAIL_DATA)",
     )
-    parser.add_argument("--no-plots", action="store_true", help="figures only")
+    parser.add_argument(
+        "--output", type=Path, required=True, metavar="FOLDER", help="where the report is written"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=7, metavar="N", help="random seed of the plays (default: 7)"
+    )
+    parser.add_argument(
+        "--factor",
+        type=float,
+        default=FACTOR,
+        metavar="X",
+        help="the denser play has its arrivals this many times closer (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--copies",
+        type=int,
+        default=COPIES,
+        metavar="N",
+        help="copies of each pod in the denser play (default: %(default)s)",
+    )
+    parser.add_argument("--no-plots", action="store_true", help="write figures only, no plots")
     options = parser.parse_args(arguments)
     try:
         findings = _report(options)

@@ -126,8 +126,16 @@ def _table(name: str, nodes: int, trace: Figures, model: Figures) -> Table:
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code (2: bad input)."""
     parser = argparse.ArgumentParser(prog="python -m lab.workloads.check", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the trace files")
-    parser.add_argument("--nodes", type=int, default=100, help="size at which models are played")
+    parser.add_argument(
+        "--data", type=Path, required=True, metavar="FOLDER", help="folder of the real trace files"
+    )
+    parser.add_argument(
+        "--nodes",
+        type=int,
+        default=100,
+        metavar="N",
+        help="nodes of the cluster that plays the models (default: 100)",
+    )
     options = parser.parse_args(arguments)
     console = Console()
     try:

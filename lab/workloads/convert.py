@@ -64,8 +64,10 @@ def _cells(arrival: WorkloadArrival) -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code (2: bad input)."""
     parser = argparse.ArgumentParser(prog="python -m lab.workloads.convert", description=__doc__)
-    parser.add_argument("source", type=Path, metavar="IN")
-    parser.add_argument("out", type=Path, metavar="OUT")
+    parser.add_argument("source", type=Path, metavar="IN", help="a .csv, .jsonl or .parquet file")
+    parser.add_argument(
+        "out", type=Path, metavar="OUT", help="a new file; its suffix names the format"
+    )
     options = parser.parse_args(arguments)
     try:
         content = convert(options.source, options.out)

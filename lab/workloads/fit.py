@@ -152,8 +152,16 @@ def write_model(model: FittedModel, out_dir: Path) -> Path:
 def main(arguments: list[str] | None = None) -> int:
     """Command line; returns the exit code (2: bad input)."""
     parser = argparse.ArgumentParser(prog="python -m lab.workloads.fit", description=__doc__)
-    parser.add_argument("--data", type=Path, required=True, help="folder of the trace files")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the fitted models")
+    parser.add_argument(
+        "--data", type=Path, required=True, metavar="FOLDER", help="folder of the real trace files"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="FOLDER",
+        help="where the fitted models are written",
+    )
     options = parser.parse_args(arguments)
     console = Console()
     try:

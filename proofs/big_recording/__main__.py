@@ -21,10 +21,29 @@ FOLDER = Path(__file__).parent / ".cache"
 def main(arguments: list[str]) -> int:
     """Record, verify, compare; print the table."""
     parser = argparse.ArgumentParser(prog="python -m proofs.big_recording", description=__doc__)
-    parser.add_argument("--events", type=int, default=2_000_000)
-    parser.add_argument("--recording", type=Path, metavar="FILE", help="take this one instead")
-    parser.add_argument("--folder", type=Path, default=FOLDER, help="keeps finished steps")
-    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument(
+        "--events",
+        type=int,
+        default=2_000_000,
+        metavar="N",
+        help="events to record (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--recording", type=Path, metavar="FILE", help="use this recording instead of making one"
+    )
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=FOLDER,
+        help="where finished steps are stored, so that a later call continues",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=7,
+        metavar="N",
+        help="random seed of the recorded run (default: 7)",
+    )
     options = parser.parse_args(arguments)
     rows = []
     for row in prove_recording(options.folder, options.events, options.recording, options.seed):

@@ -16,11 +16,28 @@ from proofs.faults.kills import TARGETS, session
 def main(arguments: list[str]) -> int:
     """Run one session; say what was killed and when, and everything that was wrong."""
     parser = argparse.ArgumentParser(prog="python -m proofs.faults", description=__doc__)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--targets", default=",".join(TARGETS), help="names, separated by commas")
-    parser.add_argument("--brutal", action="store_true", help="end with kill -9 of foresail up")
-    parser.add_argument("--keep", metavar="FOLDER", help="keep the stack's folder")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="random seed of targets and moments (default: 1)",
+    )
+    parser.add_argument(
+        "--kills", type=int, default=20, metavar="N", help="how many kills (default: 20)"
+    )
+    parser.add_argument(
+        "--targets",
+        default=",".join(TARGETS),
+        metavar="A,B",
+        help="processes to kill (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--brutal", action="store_true", help="end the session with kill -9 of foresail up itself"
+    )
+    parser.add_argument(
+        "--keep", metavar="FOLDER", help="store the stack's files here instead of deleting them"
+    )
     options = parser.parse_args(arguments)
     silence_bus_log()
     with TemporaryDirectory(prefix="foresail-proof-", ignore_cleanup_errors=True) as temporary:

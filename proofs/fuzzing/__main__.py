@@ -29,9 +29,22 @@ MEGABYTES = 2_000
 def main(arguments: list[str]) -> int:
     """Fuzz one entry in a process of its own."""
     parser = argparse.ArgumentParser(prog="python -m proofs.fuzzing", description=__doc__)
-    parser.add_argument("name", nargs="?", help="an entry; none: list them")
-    parser.add_argument("--seconds", type=int, default=60, help="how long to search")
-    parser.add_argument("--findings", type=Path, help="folder for inputs that fail (a new one)")
+    parser.add_argument(
+        "name", nargs="?", metavar="ENTRY", help="which parser to search; without it, list them"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=int,
+        default=60,
+        metavar="S",
+        help="how long to search, in seconds (default: 60)",
+    )
+    parser.add_argument(
+        "--findings",
+        type=Path,
+        metavar="FOLDER",
+        help="where inputs that fail are written (default: a new folder)",
+    )
     options = parser.parse_args(arguments)
     known = entries()
     if options.name is None:

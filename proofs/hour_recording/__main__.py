@@ -22,19 +22,47 @@ from proofs.hour_recording.live import Kill, Run
 def main(arguments: list[str]) -> int:
     """Record, kill, verify; print each row as it comes."""
     parser = argparse.ArgumentParser(prog="python -m proofs.hour_recording", description=__doc__)
-    parser.add_argument("--for", dest="length", type=seconds, default=3_600.0, metavar="DURATION")
-    parser.add_argument("--nodes", type=int, default=100)
-    parser.add_argument("--interval", type=seconds, default=3.0, metavar="DURATION")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--for",
+        dest="length",
+        type=seconds,
+        default=3_600.0,
+        metavar="DURATION",
+        help="length of the run in wall time (default: 1h)",
+    )
+    parser.add_argument(
+        "--nodes",
+        type=int,
+        default=100,
+        metavar="N",
+        help="nodes of the simulated cluster (default: 100)",
+    )
+    parser.add_argument(
+        "--interval",
+        type=seconds,
+        default=3.0,
+        metavar="DURATION",
+        help="wall time between two cycles (default: 3s)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="random seed of the run (default: 1)"
+    )
     parser.add_argument(
         "--kill",
         action="append",
         default=[],
         metavar="PROCESS@DURATION",
-        help="default: inference after a quarter, referee after a half of the time",
+        help="kill a process after a time, such as referee@30m; repeatable (default: inference after a quarter of "
+        "the run, referee after half)",
     )
-    parser.add_argument("--keep", metavar="FOLDER", help="keep the stack's folder and recording")
-    parser.add_argument("extra", nargs="*", metavar="FLAG", help="flags of foresail up, after --")
+    parser.add_argument(
+        "--keep",
+        metavar="FOLDER",
+        help="store the stack's files and the recording here instead of deleting them",
+    )
+    parser.add_argument(
+        "extra", nargs="*", metavar="FLAG", help="more flags of foresail up, after --"
+    )
     options = parser.parse_args(arguments)
     silence_bus_log()
     kills = tuple(_kill(kill) for kill in options.kill) or (

@@ -16,7 +16,7 @@ from services.agents.settings import AgentSettings
 def main() -> int:
     """Propose until told to stop; return the exit code."""
     parser = argparse.ArgumentParser(prog="services.agents", description=__doc__)
-    parser.add_argument("agent", choices=agent_names())
+    parser.add_argument("agent", choices=agent_names(), help="which agent to run")
     agent: str = parser.parse_args().agent
 
     async def run(context: ProcessContext) -> None:
