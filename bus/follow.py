@@ -15,7 +15,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Generic, Protocol, TypeVar
 
-import structlog
 from pydantic import ValidationError
 
 from bus.cancellation import cancel_and_wait
@@ -186,6 +185,8 @@ class Follower(Generic[S]):
         self._act = act
         self._least_spacing = self._spacing = checkpoint_cycles
         self._on_progress = on_progress or (lambda _state, _seq: None)
+        import structlog  # noqa: PLC0415 - a re-run imports handlers and follows nothing
+
         self._log = structlog.get_logger(handler.name)
         self._state = handler.initial()
         self._seq = 0

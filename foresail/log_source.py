@@ -17,9 +17,6 @@ from bus.clock import SystemClock
 from bus.events import cycle_of_message
 from bus.exit_codes import ExitCode, verdict
 from bus.login import Login, read_login, read_logins
-from bus.nats_adapter import NatsBus
-from bus.nats_conf import accounts_conf
-from bus.nats_server import NatsServer
 from bus.port import Bus, Messages, StoredMessage
 from bus.recording import Recording, open_recording
 from bus.recording.footer import stated_messages
@@ -263,6 +260,10 @@ async def connect(
     """Connect to a stack's log as one identity; when the stack is over, serve its log from disk
     meanwhile.
     """
+    from bus.nats_adapter import NatsBus  # noqa: PLC0415 - a recording is read without NATS
+    from bus.nats_conf import accounts_conf  # noqa: PLC0415
+    from bus.nats_server import NatsServer  # noqa: PLC0415
+
     server: NatsServer | None = None
     url = stack.nats_url
     logins = read_logins(state.incarnation(stack.incarnation)) if stack.embedded else {}

@@ -7,21 +7,13 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Protocol
-
-import structlog
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from typing import TYPE_CHECKING, Protocol
 
 from bus.port import StoredMessage
 from bus.recording.footer import stated_messages
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 EVERY_MESSAGES = 500
 OnMessage = Callable[[StoredMessage], None]
@@ -137,6 +129,16 @@ def _watched_by_nobody(*progress: object) -> None:
 
 
 def _bars() -> Progress:
+    from rich.console import Console  # noqa: PLC0415 - 50 ms that only a terminal needs
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
@@ -156,6 +158,8 @@ def instead_of_log_lines(what: str, total: float, *, quiet: bool) -> Iterator[Ad
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    import structlog  # noqa: PLC0415 - as above
+
     before = structlog.get_config()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
@@ -71,6 +72,10 @@ PARAMETERS: Final = (
 """Members of the stored `parameters`, in their order; those of other kinds are stored as null."""
 
 
+STORED_OUTSIDE: Final = ("agent", "kind", "target")
+"""Fields of every action, in their stored order before `parameters`."""
+
+
 class BaseAction(DataModel):
     """What every action has. Stored, the fields of its kind stand in `parameters`."""
 
@@ -94,7 +99,7 @@ class BaseAction(DataModel):
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
         """Return the names of the fields of this kind, in their stored order."""
-        return tuple(name for name in PARAMETERS if name in cls.model_fields)
+        return _parameter_names(cls)
 
     @model_validator(mode="before")
     @classmethod
@@ -109,7 +114,7 @@ class BaseAction(DataModel):
     @model_serializer(mode="wrap")
     def _store_parameters(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         flat = handler(self)
-        stored = {name: flat[name] for name in BaseAction.model_fields}
+        stored = {name: flat[name] for name in STORED_OUTSIDE}
         return stored | {"parameters": {name: flat.get(name) for name in PARAMETERS}}
 
     @classmethod
@@ -133,6 +138,11 @@ class BaseAction(DataModel):
         }
         described["required"] = list(properties)
         return described
+
+
+@cache
+def _parameter_names(kind: type[BaseAction]) -> tuple[str, ...]:
+    return tuple(name for name in PARAMETERS if name in kind.model_fields)
 
 
 class MigrateAction(BaseAction):
@@ -262,15 +272,15 @@ class Evidence(DataModel):
         """The comparison in words, e.g. `risk >= 0.83`; a proposal's `rule` is made of these,
         joined by ` and `.
         """
-        return f"{self._shown_parameters} {self.comparison} {_number(self.threshold)}"
+        return f"{self._measure} {self.comparison} {_number(self.threshold)}"
 
     @property
     def numbers(self) -> str:
         """The comparison with the measured value, e.g. `risk 0.95 >= 0.83`."""
-        return f"{self._shown_parameters} {_number(self.value)} {self.comparison} {_number(self.threshold)}"
+        return f"{self._measure} {_number(self.value)} {self.comparison} {_number(self.threshold)}"
 
     @property
-    def _shown_parameters(self) -> str:
+    def _measure(self) -> str:
         return self.name.removesuffix("_ratio").replace("_", " ")
 
 

@@ -21,9 +21,10 @@ def rounded(value: float) -> float:
     Raises:
         ValueError: the value is not finite.
     """
-    if not math.isfinite(value):
+    number = round(value, DECIMALS) + 0.0  # of an int, too, a float
+    if not math.isfinite(number):
         raise ValueError("a number in an event must be finite")
-    return round(float(value), DECIMALS) + 0.0
+    return number
 
 
 def json_values(value: dict[str, Any]) -> dict[str, Any]:

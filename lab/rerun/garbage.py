@@ -14,7 +14,6 @@ RARE = (200_000, 50, 100)
 def rare_collections() -> Iterator[None]:
     """Look for garbage less often, and never at what was there before."""
     usual = gc.get_threshold()
-    gc.collect()
     gc.freeze()
     gc.set_threshold(*RARE)
     try:
