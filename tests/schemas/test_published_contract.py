@@ -19,14 +19,15 @@ from schemas.registry import EVENT_TYPES
 
 ROOT = Path(__file__).parents[2]
 CHECKER = Path(__file__).parent / "asyncapi"
+GENERATED = generated_files()
 
 
-@pytest.mark.parametrize("path", generated_files(), ids=str)
+@pytest.mark.parametrize("path", GENERATED, ids=str)
 def test_a_generated_file_is_what_the_models_say(path: Path) -> None:
     """Nobody edits generated files, and nobody changes a model without publishing it."""
     stored = (ROOT / path).read_text(encoding="utf-8")
 
-    assert generated_files()[path] == stored, "run `python -m schemas.export`"
+    assert GENERATED[path] == stored, "run `python -m schemas.export`"
 
 
 @pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.TYPE)
