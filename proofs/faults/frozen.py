@@ -15,6 +15,7 @@ from typing import Literal
 
 import psutil
 
+from bus.exit_codes import ExitCode
 from bus.nats_connection import api_call, connect_client
 from proofs.faults.broken_run import RECOVERY_SECONDS, run_and_break
 from proofs.faults.live_stack import REPOSITORY, LiveStack
@@ -33,24 +34,31 @@ How = Literal["frozen", "killed"]
 
 
 async def second_referee(folder: Path, seed: int, seconds: float) -> LogVerdict:
-    """Freeze the referee, run a second one for `seconds`, wake the first: it must stop by itself."""
+    """Freeze the referee, let a second one decide and run on for `seconds`, wake the first: it must
+    stop by itself.
+    """
 
     async def break_it(stack: LiveStack, verdict: LogVerdict) -> None:
         first = stack.processes()["referee"]
         second = await _start_like(first, stack.folder / "second-referee.log")
         try:
             first.send_signal(signal.SIGSTOP)
-            verdict.faults.append(f"referee frozen for {seconds:g} s, a second one started")
+            verdict.faults.append("referee frozen, a second one started")
             before = stack.watch.newest_cycle
-            await asyncio.sleep(seconds)
-            if stack.watch.newest_cycle <= before:
+            # What the first had sent before it was stopped may still come in.
+            if not await wait_until(
+                lambda: stack.watch.newest_cycle > before + 1, RECOVERY_SECONDS
+            ):
                 verdict.problems.append("the second referee decided nothing")
+            await asyncio.sleep(seconds)
             first.send_signal(signal.SIGCONT)
             verdict.faults.append("referee woken")
             if not await wait_until(lambda: not _is_alive(first), STOPS_WITHIN_SECONDS):
                 verdict.problems.append(f"both referees ran on for {STOPS_WITHIN_SECONDS:g} s")
             elif not _has_printed(stack, "referee", "another writer"):
                 verdict.problems.append("the woken referee ended for another reason")
+            elif not await wait_until(lambda: _has_lost_its_subject(stack), RECOVERY_SECONDS):
+                verdict.problems.append(f"it ended with {stack.file.get('last_ends')}")
         finally:
             if second.returncode is None:
                 second.terminate()
@@ -186,6 +194,12 @@ def _is_alive(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def _has_lost_its_subject(stack: LiveStack) -> bool:
+    """Say whether the stack has seen its referee end with the code for that."""
+    ends: dict[str, str] = stack.file.get("last_ends", {})
+    return ends.get("referee", "").startswith(f"exit code {ExitCode.ANOTHER_WRITER:d}")
 
 
 def _has_printed(stack: LiveStack, name: str, words: str) -> bool:

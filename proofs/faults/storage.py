@@ -5,6 +5,7 @@ part, a disk without space. The server is the proof's own; the stack gets its ad
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import subprocess
 import time
@@ -21,9 +22,16 @@ from proofs.faults.waiting import wait_until
 
 
 async def lost_acks(
-    folder: Path, seed: int, seconds: float, processes: Collection[str]
+    folder: Path,
+    seed: int,
+    seconds: float,
+    processes: Collection[str],
+    *,
+    enough: float = math.inf,
 ) -> tuple[LogVerdict, int]:
-    """Lose the first acknowledgement of every event of some processes; return how many were lost."""
+    """Lose the first acknowledgement of every event of some processes for `seconds`, or until `enough`
+    were lost; return how many were.
+    """
     server = NatsServer(folder / "nats", port=free_port())
     await server.start()
     proxy = AckLosingProxy(_port(server.url), frozenset(processes), active=False)
@@ -31,7 +39,7 @@ async def lost_acks(
 
     async def break_it(_stack: LiveStack, verdict: LogVerdict) -> None:
         proxy.active = True
-        await asyncio.sleep(seconds)
+        await wait_until(lambda: proxy.lost >= enough, seconds)
         proxy.active = False
         verdict.faults.append(f"{proxy.lost} acknowledgements lost")
         if proxy.lost == 0:

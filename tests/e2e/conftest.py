@@ -23,6 +23,11 @@ from foresail.log_source import LogSource, connect
 from foresail.stack.state_folder import StateFolder
 
 REPOSITORY = Path(__file__).parents[2]
+READ_SECONDS = 30.0
+STATUS_SECONDS = 60.0
+TAIL_CHARACTERS = 2_000
+_IN_USE: list[Cli] = []
+"""What a wait that fails describes."""
 
 
 @dataclass
@@ -31,6 +36,26 @@ class Cli:
 
     folder: Path
     started: list[subprocess.Popen[str]] = field(default_factory=list)
+    unread: str = ""
+    """Why the newest look at the log gave nothing; empty when it could be read."""
+
+    def __post_init__(self) -> None:
+        """Be described by a wait that fails."""
+        _IN_USE.append(self)
+
+    def stop(self) -> None:
+        """Stop whatever was started, as Ctrl-C does, and by force what does not stop."""
+        for process in self.started:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
+                try:
+                    process.wait(120)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+        _IN_USE.remove(self)
 
     @property
     def state(self) -> Path:
@@ -46,7 +71,7 @@ class Cli:
         state = ["--state", str(self.state)] if takes_state and "--state" not in arguments else []
         return [sys.executable, "-m", "foresail", *arguments, *state]
 
-    def run(self, *arguments: str, timeout: float = 90) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         """Run one verb to its end."""
         return subprocess.run(
             self.command(*arguments),
@@ -97,9 +122,12 @@ class Cli:
 
     def _messages(self, subject: str) -> list[StoredMessage]:
         try:
-            return asyncio.run(asyncio.wait_for(_stored(self.state, subject), 10.0))
-        except (ForesailError, TimeoutError):
+            messages = asyncio.run(asyncio.wait_for(_stored(self.state, subject), READ_SECONDS))
+        except (ForesailError, TimeoutError) as error:
+            self.unread = repr(error)
             return []
+        self.unread = ""
+        return messages
 
     def pids(self) -> dict[str, int]:
         """Return the running stack's process ids by name, as the processes themselves tell."""
@@ -108,6 +136,34 @@ class Cli:
             for name, process in self.json("status")["processes"].items()
             if process.get("pid")
         }
+
+    def describe(self) -> str:
+        """Return all that may explain why a stack is not as expected: its processes, its log, its words."""
+        parts = [f"--- the log in {self.folder}: {self._counts()}"]
+        try:
+            done = self.run("status", timeout=STATUS_SECONDS)
+            parts.append(f"--- status (exit code {done.returncode})\n{done.stdout}{done.stderr}")
+        except subprocess.TimeoutExpired:
+            parts.append(f"--- status did not end within {STATUS_SECONDS:g} s")
+        for process in self.started:
+            name = f"{process.args} (exit code {process.poll()})"
+            parts.append(f"--- {name}\n{_printed(process)[-TAIL_CHARACTERS:]}")
+        for log in sorted(self.state.glob("incarnations/*/logs/*.log")):
+            end = log.read_text(encoding="utf-8", errors="replace")[-TAIL_CHARACTERS:]
+            parts.append(f"--- {log.name}\n{end}")
+        return "\n".join(parts)
+
+    def _counts(self) -> str:
+        counts = {name: len(self._messages(name)) for name in ("observation", "decision")}
+        return f"{counts} {self.unread}"
+
+
+def _printed(process: subprocess.Popen[str]) -> str:
+    """Return what a process has printed and nobody has read yet, without waiting for more."""
+    if process.stdout is None or process.stdout.closed:
+        return ""
+    os.set_blocking(process.stdout.fileno(), False)
+    return (process.stdout.buffer.read() or b"").decode(errors="replace")
 
 
 async def _stored(state: Path, subject: str) -> list[StoredMessage]:
@@ -121,14 +177,15 @@ async def _stored(state: Path, subject: str) -> list[StoredMessage]:
 
 
 def wait_until(reached: Callable[[], Any], seconds: float, what: str) -> Any:
-    """Poll until something holds and return it; fail after `seconds`."""
+    """Poll until something holds and return it; after `seconds` fail, and say how every stack is."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found = reached()
         if found:
             return found
         time.sleep(0.3)
-    pytest.fail(f"not within {seconds:g} s: {what}")
+    described = "\n".join(cli.describe() for cli in _IN_USE)
+    pytest.fail(f"not within {seconds:g} s: {what}\n{described}")
 
 
 def children_of(folder: Path) -> list[str]:
@@ -166,13 +223,4 @@ def cli(tmp_path: Path) -> Iterator[Cli]:
     """Give the command line in an empty folder; whatever was started is stopped at the end."""
     runner = Cli(tmp_path)
     yield runner
-    for process in runner.started:
-        if process.poll() is None:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+    runner.stop()

@@ -1,7 +1,10 @@
-"""What a new user meets in the first hour with a stack that runs: one stack, each stumble of its own."""
+"""What a new user meets in the first hour with a stack that runs: one stack, each stumble of its own. It is
+also what scrapers and subscribers that know nothing of ours are tried on.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -9,10 +12,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+import nats
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from bus.exit_codes import ExitCode
 from bus.login import env_lines, read_logins
@@ -28,16 +34,13 @@ SMALL = ("--workload", "idle", "--nodes", "3", "--interval", "1s", "--dashboard-
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     """Give a stack in shadow mode that has decided at least twice."""
     cli = Cli(tmp_path_factory.mktemp("first-hour"))
-    process = cli.start("up", *SMALL, "--mode", "shadow")
+    cli.start("up", *SMALL, "--mode", "shadow")
     try:
-        wait_until((cli.state / "stack.json").exists, 60, "the stack is up")
-        wait_until(lambda: len(cli.stored("decision")) >= 2, 60, "two decisions")
+        wait_until((cli.state / "stack.json").exists, 120, "the stack is up")
+        wait_until(lambda: len(cli.stored("decision")) >= 2, 180, "two decisions")
         yield cli
     finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
-        assert process.stdout is not None
-        process.stdout.close()
+        cli.stop()
 
 
 def events(cli: Cli, subject: str) -> list[dict[str, Any]]:
@@ -57,11 +60,14 @@ def test_a_misspelt_layer_names_the_near_one(running: Cli) -> None:
 
 
 def test_a_second_up_offers_to_attach_to_the_first(running: Cli) -> None:
-    """It names the running stack; `--attach` shows it and leaves it running."""
+    """It names the running stack and who holds its folder; `--attach` shows it and leaves it running."""
     refused = running.run("up", *SMALL)
     assert refused.returncode == ExitCode.BAD_INPUT
     (line,) = refused.stderr.splitlines()
-    for word in ("foresail up --attach", "http://127.0.0.1:", "foresail status", "foresail tap"):
+    holder = f"pid {running.started[0].pid}"
+    for verb in ("up --attach", "status", "tap"):
+        assert f"foresail {verb}" in line
+    for word in ("--state", holder, "http://127.0.0.1:"):
         assert word in line
 
     attached = running.run("up", "--attach", "--for", "4s")
@@ -124,6 +130,77 @@ def test_doctor_knows_the_port_of_the_running_stack(running: Cli) -> None:
     assert not doctor.dashboard_port(port, running.folder / "elsewhere").ok
 
 
+def answer(port: int, path: str) -> tuple[int, str]:
+    """Ask one process; 0 when nobody answers."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    except OSError:
+        return 0, ""
+    finally:
+        connection.close()
+
+
+def samples(port: int) -> list[tuple[str, float]]:
+    """Return name and value of every sample of one process."""
+    families = text_string_to_metric_families(answer(port, "/metrics")[1])
+    return [(sample.name, sample.value) for family in families for sample in family.samples]
+
+
+def test_every_process_is_ready_and_can_be_scraped(running: Cli) -> None:
+    """`status` names a port for each process; all get ready, and the numbers tell the same story."""
+    status = wait_until(lambda: status_with_ports(running), 120, "every process tells its port")
+    ports: dict[str, int] = status["health"]
+    for name, port in ports.items():
+        wait_until(lambda port=port: answer(port, "/readyz")[0] == 200, 120, f"{name} is ready")
+        assert answer(port, "/healthz")[0] == 200
+
+    def decided() -> float:
+        return sum(
+            value for name, value in samples(ports["referee"]) if name == "foresail_decisions_total"
+        )
+
+    def lag_is_known() -> bool:
+        return any(one.get("lag") == 0 for one in running.json("status")["processes"].values())
+
+    wait_until(decided, 120, "a decision is counted")
+    wait_until(lag_is_known, 120, "heartbeats tell the lag")
+    assert {*status["processes"], "twin"} == set(ports)
+    assert dict(samples(ports["twin"]))["foresail_twin_cluster_time_seconds"] > 0
+
+
+def status_with_ports(running: Cli) -> Any:
+    """Return the status once every process has told its port; nothing before."""
+    status = running.json("status")
+    return status if {*status["processes"], "twin"} == set(status["health"]) else None
+
+
+async def test_a_plain_subscriber_sees_readable_events(running: Cli) -> None:
+    """On `live.foresail.>` every message has CloudEvents headers and JSON data, and all six layers pass by."""
+    client = await nats.connect(json.loads((running.state / "stack.json").read_text())["nats_url"])
+    seen: dict[str, Any] = {}
+
+    async def take(message: Any) -> None:
+        content = json.loads(message.data)
+        seen[message.headers["ce-type"]] = (message.subject, dict(message.headers), content)
+
+    await client.subscribe("live.foresail.>", cb=take)
+    layers = ("snapshot", "observation", "prediction", "proposal", "decision", "outcome")
+    async with asyncio.timeout(180):
+        while not all(any(f".{layer}." in kind for kind in seen) for layer in layers):
+            await asyncio.sleep(0.2)
+    await client.close()
+
+    subject, headers, data = seen["foresail.decision.v1"]
+    assert subject == "live.foresail.twin.decision"
+    assert headers["ce-specversion"] == "1.0"
+    assert headers["ce-source"].startswith("/foresail/twin/")
+    assert headers["ce-correlationid"].endswith(f"/{data['cycle']}")
+    assert data["rationale"]
+
+
 def test_a_cluster_that_dies_is_said_everywhere(tmp_path: Path) -> None:
     """`status`, the terminal and the exit code of `up --for` say so, with since when."""
     cli = Cli(tmp_path)
@@ -139,22 +216,23 @@ def test_a_cluster_that_dies_is_said_everywhere(tmp_path: Path) -> None:
             "up", "--kubeconfig", ready["kubeconfig"], "--interval", "1s",
             "--dashboard-port", "0",
         )  # fmt: skip
-        wait_until((cli.state / "stack.json").exists, 60, "the stack is up")
-        wait_until(lambda: cli.newest_decided_cycle() >= 0, 60, "a decision")
+        wait_until((cli.state / "stack.json").exists, 120, "the stack is up")
+        wait_until(lambda: cli.newest_decided_cycle() >= 0, 120, "a decision")
         assert cli.json("status")["cluster_outage"] is None
         _kill_with_children(twin.pid)
-        twin.wait(30)
+        twin.wait(60)
 
-        outage = wait_until(lambda: cli.json("status")["cluster_outage"], 30, "status says so")
+        outage = wait_until(lambda: cli.json("status")["cluster_outage"], 120, "status says so")
         assert "cannot be read since 20" in outage["text"]
         done = cli.run("status")
         assert done.returncode == ExitCode.DIFFERS
         assert outage["text"] in done.stdout
         stack.send_signal(signal.SIGINT)
-        output, _ = stack.communicate(timeout=90)
+        output, _ = stack.communicate(timeout=120)
         assert stack.returncode == ExitCode.DIFFERS
         assert output.count("the cluster cannot be read since") >= 2
     finally:
+        cli.stop()
         if twin.poll() is None:
             twin.kill()
             twin.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections import Counter
@@ -36,73 +37,52 @@ def server_pid(cli: Any, name: str) -> int:
 
 def all_live(cli: Any) -> bool:
     """Say whether every process of the stack sends heartbeats and is live."""
-    done = cli.run("status", "--json")
-    if not done.stdout:
-        return False
-    return all(process["state"] == "live" for process in cli.json("status")["processes"].values())
+    said = cli.run("status", "--json").stdout
+    return bool(said) and all(
+        process["state"] == "live" for process in json.loads(said)["processes"].values()
+    )
 
 
-def test_a_killed_nats_server_comes_back_and_nothing_is_lost(
+def replace_killed(cli: Any, wait_until: Callable[..., Any], name: str) -> None:
+    """Kill a server of the stack with -9, and wait until another one runs and the stack decides again."""
+    before, killed = cli.newest_decided_cycle(), server_pid(cli, name)
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: server_pid(cli, name) not in {0, killed}, 120, f"{name} is back")
+    wait_until(
+        lambda: cli.newest_decided_cycle() > before + 2, 120, f"decisions after the death of {name}"
+    )
+
+
+def test_killed_servers_come_back_and_nothing_is_lost(
     cli: Any, wait_until: Callable[..., Any], children_of: Callable[..., list[str]]
 ) -> None:
-    """nats-server is killed twice: the same port and log come back, every process and the dashboard
-    go on, and the recording holds every event once.
+    """nats-server and the twin are killed, each while the stack runs: the same port, log and world come
+    back, every process and the dashboard go on, cluster time never goes back, and the recording holds
+    every event once.
     """
     stack = up(cli, "--record", str(cli.folder / "run.fslog"))
     wait_until(
-        lambda: server_pid(cli, "nats-server") and cli.newest_decided_cycle() >= 1, 90, "a decision"
+        lambda: server_pid(cli, "nats-server") and cli.newest_decided_cycle() >= 2, 120, "decisions"
     )
-    for _ in range(2):
-        before, killed = cli.newest_decided_cycle(), server_pid(cli, "nats-server")
-        os.kill(killed, signal.SIGKILL)
-        wait_until(
-            lambda killed=killed: server_pid(cli, "nats-server") not in {0, killed},
-            30,
-            "it is back",
-        )
-        wait_until(
-            lambda before=before: cli.newest_decided_cycle() > before + 2,
-            60,
-            "the stack decides again",
-        )
-    wait_until(lambda: all_live(cli), 30, "every process is live")
+    for name in ("nats-server", "twin"):
+        replace_killed(cli, wait_until, name)
+    wait_until(lambda: all_live(cli), 120, "every process is live")
     url = StateFolder(cli.state).read().dashboard_url
-    with urlopen(url, timeout=10) as page:
+    with urlopen(url, timeout=60) as page:
         assert 200 == page.status
 
     stack.send_signal(signal.SIGINT)
-    output, _ = stack.communicate(timeout=60)
+    output, _ = stack.communicate(timeout=120)
     assert 0 == stack.returncode, output
     assert "nats-server ended with signal SIGKILL; starting again" in output
-    wait_until(lambda: not children_of(cli.folder), 10, "no process is left")
+    wait_until(lambda: not children_of(cli.folder), 60, "no process is left")
+    assert "re-ran" in next(cli.state.glob("incarnations/*/logs/twin.log")).read_text()
     recording = open_recording(cli.folder / "run.fslog")
     seqs = [message.seq for message in recording]
     ids = Counter(message.headers["ce-id"] for message in recording)
     assert list(range(1, len(seqs) + 1)) == seqs
     assert 1 == max(ids.values())
     assert [] == audit(recording).problems
-
-
-def test_a_killed_twin_continues_its_world(
-    cli: Any, wait_until: Callable[..., Any], children_of: Callable[..., list[str]]
-) -> None:
-    """The twin is killed between two cycles: the stack brings it back on its journal, the same
-    world goes on, cluster time never goes back, and no promise of the log is broken.
-    """
-    stack = up(cli, "--record", str(cli.folder / "run.fslog"))
-    wait_until(
-        lambda: server_pid(cli, "twin") and cli.newest_decided_cycle() >= 2, 90, "some decisions"
-    )
-    before, killed = cli.newest_decided_cycle(), server_pid(cli, "twin")
-    os.kill(killed, signal.SIGKILL)
-    wait_until(lambda: server_pid(cli, "twin") not in {0, killed}, 60, "it is back")
-    wait_until(lambda: cli.newest_decided_cycle() > before + 3, 60, "the stack decides again")
-
-    stack.send_signal(signal.SIGINT)
-    output, _ = stack.communicate(timeout=60)
-    assert 0 == stack.returncode, output
-    wait_until(lambda: not children_of(cli.folder), 10, "no process is left")
-    recording = open_recording(cli.folder / "run.fslog")
     observed = [
         decode(message.subject, message.headers, message.data).data
         for message in recording
@@ -110,5 +90,3 @@ def test_a_killed_twin_continues_its_world(
     ]
     times = [one.cluster_time_seconds for one in observed]
     assert sorted(times) == times
-    assert [] == audit(recording).problems
-    assert "re-ran" in next(cli.state.glob("incarnations/*/logs/twin.log")).read_text()

@@ -10,37 +10,43 @@ import pytest
 from bus.recording import open_recording
 from foresail.audit import audit
 from foresail.stack.state_folder import StateFolder
+from schemas.registry import LAYERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.nats, pytest.mark.twin, pytest.mark.timeout(300)]
 
 SMALL = ("--workload", "idle", "--nodes", "3", "--interval", "1s", "--dashboard-port", "0")
 EARLY_SIGNS = ("lock", "incarnations/*/nats/nats.conf", "incarnations/*/twin.journal", "stack.json")
 """Files by which a start has come so far: the folder, the log, the twin, the services."""
+GONE_SECONDS = 60.0
+"""Generous: a busy machine may take long; `make prove PARTS=faults` measures that five seconds are enough."""
 
 
 def test_a_stack_killed_at_any_moment_leaves_nothing(
     cli: Any, wait_until: Callable[..., Any], children_of: Callable[..., list[str]]
 ) -> None:
-    """Killed while it starts and while it runs: all is gone within five seconds, what was recorded
-    can be read and is true, the folder is free, and a start after it runs as if nothing had been.
+    """Killed while it starts and while it runs: all is gone soon after, what was recorded
+    can be read and is true, the folder is free, and a start after it runs as if nothing had been, to
+    its own end: with a summary, a sealed recording and no process left.
     """
     for sign in EARLY_SIGNS:
         stack = cli.start("up", *SMALL)
-        wait_until(lambda sign=sign: list(cli.state.glob(sign)), 60, f"the start has made {sign}")
+        wait_until(lambda sign=sign: list(cli.state.glob(sign)), 120, f"the start has made {sign}")
         stack.kill()
         stack.wait()
-        wait_until(lambda: not children_of(cli.folder), 5, f"nothing is left after {sign}")
+        wait_until(
+            lambda: not children_of(cli.folder), GONE_SECONDS, f"nothing is left after {sign}"
+        )
         assert 0 == cli.run("reset").returncode
 
     stack = cli.start("up", *SMALL, "--record", str(cli.folder / "run.fslog"))
     state = StateFolder(cli.state)
-    wait_until(lambda: (cli.state / "stack.json").exists() and state.read().running, 60, "a stack")
-    wait_until(lambda: cli.newest_decided_cycle() >= 0, 60, "a decision")
+    wait_until(lambda: (cli.state / "stack.json").exists() and state.read().running, 120, "a stack")
+    wait_until(lambda: cli.newest_decided_cycle() >= 0, 120, "a decision")
     before = cli.newest_decided_cycle()
-    wait_until(lambda: cli.newest_decided_cycle() > before + 1, 30, "some more")
+    wait_until(lambda: cli.newest_decided_cycle() > before + 1, 120, "some more")
     stack.kill()
     stack.wait()
-    wait_until(lambda: not children_of(cli.folder), 5, "nothing is left")
+    wait_until(lambda: not children_of(cli.folder), GONE_SECONDS, "nothing is left")
 
     assert not state.read().running
     recording = open_recording(cli.folder / "run.fslog")
@@ -48,6 +54,12 @@ def test_a_stack_killed_at_any_moment_leaves_nothing(
     assert not recording.sealed
     assert cli.json("explain", "last")["cycle"] > before  # the log of the dead stack can be read
     (cli.state / "stack.json.part").write_text("{", encoding="utf-8")
-    again = cli.json("up", "--for", "8s", *SMALL)
+    again = cli.json("up", "--for", "20s", *SMALL, "--record", str(cli.folder / "again.fslog"))
     assert "complete" == again["status"]
-    assert again["cycles"]
+    assert 0 < again["cycles"] <= 22
+    assert all(again["events"][layer] for layer in LAYERS)
+    assert again["latency_ms"]["decision"]["p50"] > 0
+    sealed = open_recording(cli.folder / "again.fslog")
+    assert [] == audit(sealed).problems
+    assert sealed.sealed
+    assert [] == children_of(cli.folder)

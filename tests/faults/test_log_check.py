@@ -16,6 +16,7 @@ from bus.recording import open_recording
 from foresail.settings import resolve
 from foresail.stack.virtual import run_virtual_stack
 from proofs.faults.log_check import LogCheck, LogDefect, check
+from proofs.faults.log_watch import lost_messages
 from schemas.envelope import MESSAGE_ID, attributes_of
 from schemas.registry import decode
 
@@ -208,3 +209,13 @@ def test_a_problem_says_where_it_is() -> None:
     assert "" == check([]).first()
     junk = StoredMessage(seq=7, time_ns=0, subject="foresail.test.decision", headers={}, data=b"")
     assert check([junk]).first().startswith("seq 7: unreadable: ")
+
+
+def test_what_an_outside_reader_saw_must_be_stored(log: Log) -> None:
+    """A message that is gone or has other bytes at its place is found; what came later is no defect."""
+    seen = log[:20]
+    other = replace(log[5], data=log[6].data)
+
+    assert [] == lost_messages(seen, log)
+    assert [seen[3]] == lost_messages(seen, [*log[:3], *log[4:]])
+    assert [seen[5]] == lost_messages(seen, [*log[:5], other, *log[6:]])

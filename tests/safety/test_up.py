@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,52 +19,91 @@ from typing import Any
 import pytest
 import yaml
 
+from bus.exit_codes import ExitCode
 from foresail.__main__ import main
 from foresail.settings import resolve
 from foresail.stack.real_cluster import early_label, early_note
+from tests.e2e.conftest import Cli, wait_until
 from tests.safety.recorder import kubeconfig_of
 from tests.safety.world import World
 
 REPOSITORY = Path(__file__).parents[2]
 EMPTY, OWN = 3, 5
+MORE = 4
+"""Cycles in which a wrong write would come, too."""
 ACTIVE = ("--mode", "active", "--namespaces")
 
 
-def run(world: World, folder: Path, *arguments: str, **settings: str) -> Any:
-    """Run the stack for a while; return what became of it."""
+@pytest.fixture
+def cli(tmp_path: Path) -> Iterator[Cli]:
+    """Give the folder of a stack, whose log can be read, and which a wait that fails describes."""
+    cli = Cli(tmp_path)
+    yield cli
+    cli.stop()
+
+
+@dataclass
+class Ended:
+    """What became of a stack."""
+
+    code: int
+    summary: dict[str, Any]
+    errors: str
+
+
+def run(
+    cli: Cli, world: World, *arguments: str, until: Callable[[], object], **settings: str
+) -> Ended:
+    """Run the stack until something has happened, and a few decisions longer; return how it ended."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("FORESAIL_")}
-    options = ("--kubeconfig", str(world.kubeconfig), "--state", str(folder / "state"))
-    timing = ("--interval", "1", "--for", "14s", "--dashboard-port", "0", "--json")
-    return subprocess.run(
+    options = ("--kubeconfig", str(world.kubeconfig), "--state", str(cli.state))
+    timing = ("--interval", "1", "--dashboard-port", "0", "--json")
+    stack = subprocess.Popen(
         [sys.executable, "-m", "foresail", "up", *options, *timing, *arguments],
-        cwd=folder,
+        cwd=cli.folder,
         env={**kept, **settings, "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=150,
-        check=False,
     )
+    try:
+        wait_until(lambda: until() or stack.poll() is not None, 180, "what the test waits for")
+        seen = cli.newest_decided_cycle()
+        wait_until(
+            lambda: cli.newest_decided_cycle() >= seen + MORE or stack.poll() is not None,
+            180,
+            "more decisions",
+        )
+        stack.send_signal(signal.SIGINT)
+        output, errors = stack.communicate(timeout=120)
+    finally:
+        stack.kill()
+        stack.wait()
+    return Ended(stack.returncode, json.loads(output or "{}"), errors)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-async def test_the_issue_s_trials_write_nothing(world: World, tmp_path: Path) -> None:
+def test_the_issue_s_trials_write_nothing(cli: Cli, world: World) -> None:
     """`--mode active --namespaces shop`, as tried before: no node of anybody is put to sleep, nothing of
     another namespace is evicted, and the start says that this is early.
     """
-    done = run(world, tmp_path, *ACTIVE, "shop")
 
-    assert done.returncode == 0, done.stderr
-    assert "EARLY" in done.stderr
-    summary = json.loads(done.stdout)
-    assert summary["cycles"] > 3
-    assert summary["executions"].get("refused: node_not_named", 0) > 0, summary["executions"]
+    def refuses() -> bool:
+        executions = cli.stored("outcome.execution")
+        return any(one["reason"] == "node_not_named" for one in executions)
+
+    done = run(cli, world, *ACTIVE, "shop", until=refuses)
+
+    assert done.code == ExitCode.GOOD, done.errors
+    assert "EARLY" in done.errors
+    assert done.summary["executions"].get("refused: node_not_named", 0) > 0, done.summary
     assert world.recorder.writes == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-async def test_one_named_node_is_all_that_sleeps(world: World, tmp_path: Path) -> None:
+def test_one_named_node_is_all_that_sleeps(cli: Cli, world: World) -> None:
     """Of seven idle nodes the one that the settings name by its label is put to sleep, and only that."""
     node = world.nodes[EMPTY]
     path = f"/api/v1/nodes/{node}"
@@ -72,22 +113,22 @@ async def test_one_named_node_is_all_that_sleeps(world: World, tmp_path: Path) -
         "FORESAIL_EXECUTOR__LEAST_READY_RATIO": "0",
     }
     try:
-        done = run(world, tmp_path, *ACTIVE, "shop", **named)
+        done = run(cli, world, *ACTIVE, "shop", until=lambda: world.recorder.writes, **named)
     finally:
         meta = {"labels": {"sleeps": None}, "annotations": {"foresail.dev/power-state": None}}
         world.change(path, {"spec": {"unschedulable": None}, "metadata": meta})
 
-    assert done.returncode == 0, done.stderr
+    assert done.code == ExitCode.GOOD, done.errors
     assert {one.path for one in world.recorder.writes} == {path}
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-async def test_shadow_mode_writes_nothing(world: World, tmp_path: Path) -> None:
+def test_shadow_mode_writes_nothing(cli: Cli, world: World) -> None:
     """Without a mode every write is a dry run, and some are tried."""
-    done = run(world, tmp_path)
+    done = run(cli, world, until=lambda: world.recorder.attempts)
 
-    assert done.returncode == 0, done.stderr
+    assert done.code == ExitCode.GOOD, done.errors
     assert world.recorder.writes == []
     assert world.recorder.attempts != []
 
