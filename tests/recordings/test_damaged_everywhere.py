@@ -32,6 +32,11 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "sweep": ("sweep", "{file}", "--param", "agents.safety.replicate=0.8", "--out", "{out}"),
 }
 """Every verb that opens a recording in this process; `replay` is tried apart: it needs a server."""
+HEAVY = ("verify", "what-if", "sweep", "to-parquet", "redact")
+OTHER_KINDS = ("frames swapped", "frame doubled", "flip 1", "line ", "lines ", "no JSON", "nothing")
+"""Kinds of damage, by how they begin, on which the verbs that compute much are not tried: all verbs
+read by one reader, to which these are one more damaged frame.
+"""
 GOOD, DIFFERS, BAD_INPUT, NOTHING, CUT_OFF = (
     ExitCode.GOOD,
     ExitCode.DIFFERS,
@@ -125,7 +130,10 @@ def test_no_command_crashes(
     for name, (content, expected) in cases(small(run_file, tmp_path)).items():
         file = tmp_path / "damaged.fslog"
         file.write_bytes(content)
+        same_to_all = expected is DAMAGED and name.startswith(OTHER_KINDS)
         for verb, command in COMMANDS.items():
+            if same_to_all and verb in HEAVY:
+                continue
             out = tmp_path / f"{name}-{verb}"
             code = main([part.format(file=file, out=out) for part in command])
             output = capsys.readouterr()

@@ -20,10 +20,14 @@ Change = Callable[[StoredMessage], StoredMessage | None]
 
 @pytest.fixture(scope="session")
 def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Record 40 cycles of 12 busy nodes, with the exerciser, on virtual time."""
-    path = tmp_path_factory.mktemp("rerun") / "run.fslog"
-    flags = "--virtual-time --for 200s --nodes 12 --seed 3 --exercise --speed 2 --interval 5 --json"
-    assert 0 == main(["up", *flags.split(), "--record", str(path)])
+    """Record 26 cycles of 8 busy nodes, with the exerciser, on virtual time."""
+    return record(tmp_path_factory.mktemp("rerun") / "run.fslog", seconds=130)
+
+
+def record(path: Path, seconds: int) -> Path:
+    """Record as many seconds of 8 busy nodes, a cycle every five."""
+    flags = f"--virtual-time --for {seconds}s --nodes 8 --seed 3 --exercise --speed 2 --interval 5"
+    assert 0 == main(["up", *flags.split(), "--json", "--record", str(path)])
     return path
 
 

@@ -31,7 +31,7 @@ PAGES = {
 def other(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Record the folder's run again with another seed, so that decisions part."""
     path = tmp_path_factory.mktemp("other") / "other.fslog"
-    flags = "--virtual-time --for 200s --nodes 12 --seed 4 --exercise --speed 2 --interval 5 --json"
+    flags = "--virtual-time --for 130s --nodes 8 --seed 4 --exercise --speed 2 --interval 5 --json"
     assert 0 == main(["up", *flags.split(), "--record", str(path)])
     return path
 
