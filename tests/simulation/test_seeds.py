@@ -1,4 +1,4 @@
-"""Twenty simulated runs under faults: nothing lost, doubled or done too late. `make prove` tries 1,000."""
+"""Ten simulated runs under faults: nothing lost, doubled or done too late. `make prove` tries 1,000."""
 
 from __future__ import annotations
 
@@ -8,29 +8,27 @@ from proofs.simulation import try_seed
 from proofs.simulation.plan import WORLDS, draw_plan
 from proofs.simulation.world import run
 
-SEEDS = 20
+TRIED_WORLDS = 5
+SEEDS_PER_WORLD = 2
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("world", range(WORLDS))
+@pytest.mark.parametrize("world", range(TRIED_WORLDS))
 def test_whatever_breaks_the_log_comes_right(world: int) -> None:
     """Under crashes, lost acks, outages and pauses every invariant holds, and what differs from an
     undisturbed run names its reason.
     """
-    count = SEEDS // WORLDS
-    # Every tenth: a batch has one world, whose undisturbed run is made once.
-    seeds = range(1 + world, 1 + SEEDS, WORLDS)
-
-    verdicts = [try_seed(seed) for seed in seeds]
+    # A test has one world, whose undisturbed run is made once.
+    verdicts = [try_seed(1 + world + WORLDS * number) for number in range(SEEDS_PER_WORLD)]
 
     assert {} == {
         f"try_seed({verdict.seed})": verdict.problems[:5]
         for verdict in verdicts
         if verdict.problems
     }
-    assert sum(verdict.crashes for verdict in verdicts) > count
-    assert sum(verdict.executions for verdict in verdicts) > count
+    assert sum(verdict.crashes for verdict in verdicts) > SEEDS_PER_WORLD
+    assert sum(verdict.executions for verdict in verdicts) > SEEDS_PER_WORLD
 
 
 def test_a_seed_repeats_its_run_exactly() -> None:

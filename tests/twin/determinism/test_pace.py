@@ -57,16 +57,16 @@ def ask(engine: Engine, pace: Pace, body: object = None, *, may_write: bool = Tr
     return answer.status, json.loads(answer.body)
 
 
-@pytest.mark.parametrize("speed", [0.5, 60.0, 900.0, math.inf])
+@pytest.mark.parametrize("speed", [0.5, 60.0, math.inf])
 def test_the_same_state_at_any_speed(build: Build, speed: float) -> None:
-    """A quarter of an hour, slow or as fast as possible, ends in the same state."""
+    """Seven minutes, slow or as fast as possible, ends in the same state."""
     whole, paced, clock = build(5), build(5), HandClock()
-    end = whole.now + 900.0
+    end = whole.now + 420.0
     whole.advance(end)
     pace = Pace(clock, speed, paced.now)
     while paced.now < end:
-        drive(paced, pace, clock, 0.2)
-        if paced.now + 300.0 > end:
+        drive(paced, pace, clock, 2.0)
+        if paced.now + 120.0 > end:
             paced.advance(end)
 
     assert paced.now >= end
