@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from foresail.day.day import Day
 from foresail.day.pages import day_picture
-from foresail.day.samples import Day, play_day
+from foresail.day.samples import play_day
 from twin.config import TwinConfig
 from twin.engine import Engine
 from twin.faults import read_scenario

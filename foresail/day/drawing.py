@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from foresail.day.samples import MARKS, Day, Moment
+from foresail.day.day import FAULTS, LEVELS, MARKS, Day, Moment, Span
 from projections.figures import number
 from projections.times import clock
 
@@ -16,10 +16,14 @@ TALL, FLAT = 170, 92
 MOST_TYPES = 6
 MINUTES = 5  # characters of a time of day without its seconds
 LEAST_SPAN = 3.0
+HEADING = 22
+LABEL_GAP, LETTER = 5.0, 6.2
+"""Between a block and its label, and the width of a letter of it."""
 LATENCY = "Latency"
 Corners = list[tuple[float, float]]
 _COLOURS = ("scheduler", "kubelet", "autoscaler", "demand", "prediction", "node")
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_DAMAGE = ("evicted", "oom", "failed", "restart")
 _HOUR = 3_600.0
 _TICK_HOURS = (1 / 60, 1 / 12, 0.25, 0.5, 1.0, 2.0, 3.0, 6.0, 12.0, 24.0)
 
@@ -57,6 +61,9 @@ class Block:
     width: float
     strength: float
     text: str
+    label: str = ""
+    """What stands behind it; empty where there is no room."""
+    label_x: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,8 @@ class Lane:
     y: float
     count: str
     blocks: tuple[Block, ...]
+    heading: str = ""
+    """What stands above it: it begins a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +133,7 @@ def draw_day(day: Day) -> Picture:
     for title, unit, height, lines in _contents(day):
         panels.append(_panel(day, (title, unit), (top, top + height), lines))
         top += height + GAP
-    lanes = tuple(_lanes(day, top))
+    lanes = tuple(_lanes(day, top - LANE))
     bottom = lanes[-1].y + LANE if lanes else top - GAP
     hours = tuple(_hours(day))
     return Picture(WIDTH, bottom + 34.0, LEFT, RIGHT, TOP, bottom, hours, tuple(panels), lanes)
@@ -267,36 +276,47 @@ def _without_repeats(corners: Corners) -> Corners:
 
 def _lanes(day: Day, top: float) -> Iterable[Lane]:
     y = top - 14.0
-    for title in dict.fromkeys(span.lane for span in day.spans):
-        spans = [span for span in day.spans if span.lane == title]
-        blocks = tuple(
-            Block(
-                _x(day, span.begin),
-                round(max(LEAST_SPAN, _x(day, span.end) - _x(day, span.begin)), 1),
-                1.0,
-                f"{span.name}: {_clock(day, span.begin)} to {_clock(day, span.end)}",
-            )
-            for span in spans
-        )
-        yield Lane(title, "damage", y, str(len(spans)), blocks)
-        y += LANE
+    for heading, rows in day.groups():
+        y += HEADING
+        title_of = heading
+        for lane, spans in rows:
+            blocks = tuple(_span_blocks(day, spans))
+            colour = "controller" if lane in (FAULTS, LEVELS) else "damage"
+            yield Lane(lane, colour, y, str(len(spans)), blocks, title_of)
+            title_of, y = "", y + LANE
     for mark, title in MARKS.items():
         counts = [moment.marks.get(mark, 0) for moment in day.moments]
-        if not any(counts):
-            continue
-        begin, blocks_of = 0.0, []
-        for moment, count in zip(day.moments, counts, strict=True):
-            left, right = _x(day, begin), _x(day, moment.at_seconds)
-            begin = moment.at_seconds
-            if count:
-                strength = round(0.35 + 0.65 * math.sqrt(count / max(counts)), 2)
-                text = f"{_clock(day, moment.at_seconds)}: {count}"
-                blocks_of.append(
-                    Block(left, round(max(LEAST_SPAN, right - left), 1), strength, text)
-                )
-        colour = "damage" if mark in ("evicted", "oom", "restart") else "controller"
-        yield Lane(title, colour, y, str(sum(counts)), tuple(blocks_of))
-        y += LANE
+        if any(counts):
+            colour = "damage" if mark in _DAMAGE else "controller"
+            blocks = tuple(_mark_blocks(day, counts))
+            yield Lane(title, colour, y, str(sum(counts)), blocks, title_of)
+            title_of, y = "", y + LANE
+
+
+def _span_blocks(day: Day, spans: Sequence[Span]) -> Iterable[Block]:
+    """Yield the blocks of a lane; those that have room behind them are named there."""
+    ordered = sorted(spans, key=lambda span: span.begin)
+    for place, span in enumerate(ordered):
+        left, right = _x(day, span.begin), _x(day, min(span.end, day.seconds))
+        width = round(max(LEAST_SPAN, right - left), 1)
+        ends = max(_x(day, min(one.end, day.seconds)) for one in ordered[: place + 1])
+        next_left = _x(day, ordered[place + 1].begin) if place + 1 < len(ordered) else RIGHT
+        begin = max(ends, left + width) + LABEL_GAP
+        label = span.name if begin + len(span.name) * LETTER < next_left else ""
+        until = "" if span.end == span.begin else f" to {_clock(day, min(span.end, day.seconds))}"
+        text = f"{span.name}: {_clock(day, span.begin)}{until}"
+        yield Block(left, width, 1.0, text, label, round(begin, 1))
+
+
+def _mark_blocks(day: Day, counts: Sequence[int]) -> Iterable[Block]:
+    begin = 0.0
+    for moment, count in zip(day.moments, counts, strict=True):
+        left, right = _x(day, begin), _x(day, moment.at_seconds)
+        begin = moment.at_seconds
+        if count:
+            strength = round(0.35 + 0.65 * math.sqrt(count / max(counts)), 2)
+            width = round(max(LEAST_SPAN, right - left), 1)
+            yield Block(left, width, strength, f"{_clock(day, moment.at_seconds)}: {count}")
 
 
 def _hours(day: Day) -> Iterable[tuple[float, str]]:

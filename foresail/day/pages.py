@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from foresail.day.day import Day
 from foresail.day.drawing import draw_day
-from foresail.day.samples import Day
 from foresail.html_page import render
 from projections.figures import number, percent
 
@@ -13,22 +14,43 @@ from projections.figures import number, percent
 def figures_of(day: Day) -> list[tuple[str, str]]:
     """Return (name, value) of what the day comes down to, in order."""
     hours = day.seconds / 3_600.0
-    capacity = math.fsum(moment.capacity_cores for moment in day.moments)
-    rows = []
-    if capacity > 0.0:
-        requested = math.fsum(moment.requested_cores for moment in day.moments) / capacity
-        used = math.fsum(moment.used_cores for moment in day.moments) / capacity
-        rows += [("of the CPU requested", percent(requested)), ("of the CPU used", percent(used))]
+    rows = [
+        (f"of the CPU {name}", percent(share))
+        for name, share in (
+            ("requested", _share(day, [moment.requested_cores for moment in day.moments])),
+            ("used", _share(day, [moment.used_cores for moment in day.moments])),
+        )
+        if not math.isnan(share)
+    ]
     if day.serves:
         rows += _served(day)
     rows.append(("pods pending at most", str(max(moment.pending for moment in day.moments))))
+    rows += _jobs(day)
     nodes = math.fsum(sum(moment.machines.values()) for moment in day.moments) / len(day.moments)
     rows.append(("machine hours", number(nodes * hours)))
     if day.rents:
         rows.append(("dollars for machines", number(day.dollars)))
     names = {"evicted": "evictions", "oom": "out-of-memory kills", "restart": "restarts"}
-    rows += [(text, str(day.count(mark))) for mark, text in names.items()]
-    return rows
+    known = ("restart",) if day.missing else tuple(names)
+    return rows + [(names[mark], str(day.count(mark))) for mark in known]
+
+
+def _share(day: Day, cores: Sequence[float]) -> float:
+    """Return cores over the capacity of the moments at which they are known; NaN without any."""
+    pairs = [
+        (value, moment.capacity_cores)
+        for value, moment in zip(cores, day.moments, strict=True)
+        if not math.isnan(value)
+    ]
+    capacity = math.fsum(size for _, size in pairs)
+    return math.fsum(value for value, _ in pairs) / capacity if capacity > 0.0 else math.nan
+
+
+def _jobs(day: Day) -> list[tuple[str, str]]:
+    """Return what became of the work of Jobs, where there was any."""
+    hours = {name: seconds / 3_600.0 for name, seconds in day.work_cpu_seconds.items()}
+    names = {"in time": "core hours of Jobs", "late": "core hours late", "lost": "core hours lost"}
+    return [(text, number(hours[name])) for name, text in names.items() if hours.get(name)]
 
 
 def _served(day: Day) -> list[tuple[str, str]]:

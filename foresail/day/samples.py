@@ -5,92 +5,39 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from foresail.day.day import (
+    FAULTS,
+    LEAKS,
+    LEVELS,
+    MARKS,
+    NOT_READY,
+    SAMPLES,
+    SPOT_NOTICES,
+    WEATHER,
+    Day,
+    Moment,
+    Span,
+    mean,
+)
+from projections.figures import number
 from twin.changes import Change
+from twin.controllers.spot import TAINT
 from twin.engine import Engine
+from twin.faults.scenario import Fault, Traffic
+from twin.faults.scenario import Weather as WeatherFault
+from twin.health.weather import Kind
 from twin.records import NodeRecord, ObjectRecord, PodRecord
 from twin.serving.latency import SIZE, quantile
 
-SAMPLES = 288
-"""Of a day: one in five minutes."""
 LOOKS = 5
 """Within a sample: averages and peaks are taken over so many."""
 MACHINE_TYPE = "node.kubernetes.io/instance-type"
-MARKS = {
-    "evicted": "pods evicted",
-    "oom": "out of memory",
-    "restart": "containers restarted",
-    "rescale": "replicas scaled",
-    "resize": "pods resized",
-    "added": "machines added",
-    "removed": "machines removed",
-}
-"""What happens at a moment, and its name in the picture, in order."""
 _REASONS = {"SuccessfulRescale": "rescale", "ResizeCompleted": "resize"}
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """Means over one sample, unless they say otherwise."""
-
-    at_seconds: float
-    """Its end, since the start of the play."""
-    capacity_cores: float
-    """Allocatable CPU of ready nodes."""
-    requested_cores: float
-    """Of bound pods that have not ended."""
-    used_cores: float
-    pending: int
-    """Pods without a node, the most of the sample."""
-    machines: dict[str, int]
-    """Ready nodes by type."""
-    dollars_per_hour: float
-    requests_per_second: float
-    latency_p95_seconds: float
-    """Of all Services together; NaN while nothing is served."""
-    failed_ratio: float
-    """Of the requests that came: failed or lost."""
-    marks: dict[str, int]
-    """How often each of MARKS happened in it."""
-
-
-@dataclass(slots=True)
-class Span:
-    """Something that lasted; times are seconds since the start."""
-
-    lane: str
-    name: str
-    begin: float
-    end: float = math.inf
-
-
-@dataclass(slots=True)
-class Day:
-    """What a play showed."""
-
-    start_time: float
-    """Unix seconds."""
-    seconds: float
-    moments: list[Moment] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
-    dollars: float = 0.0
-
-    @property
-    def serves(self) -> bool:
-        """True when there were requests."""
-        return any(moment.requests_per_second > 0.0 for moment in self.moments)
-
-    @property
-    def rents(self) -> bool:
-        """True when a machine cost something."""
-        return any(moment.dollars_per_hour > 0.0 for moment in self.moments)
-
-    def count(self, mark: str) -> int:
-        """Return how often something happened."""
-        return sum(moment.marks.get(mark, 0) for moment in self.moments)
+_ONE_AND_THE_SAME_SECONDS = 600.0
+"""What happens to one thing again within so long is drawn as one."""
 
 
 def play_day(engine: Engine, seconds: float, advance: Callable[[float], None]) -> Day:
@@ -98,6 +45,7 @@ def play_day(engine: Engine, seconds: float, advance: Callable[[float], None]) -
     day = Day(engine.now, seconds)
     watcher = _Watcher(engine, day)
     stop = engine.store.subscribe(watcher.follow)
+    engine.sky.heard = watcher.hear
     step = max(engine.config.scrape_seconds, seconds / SAMPLES)
     played = 0.0
     while played < seconds - 1e-6:
@@ -109,9 +57,11 @@ def play_day(engine: Engine, seconds: float, advance: Callable[[float], None]) -
         day.moments.append(watcher.take_moment(played))
         advance(played)
     stop()
+    engine.sky.heard = None
     for span in day.spans:
         span.end = min(span.end, seconds)
     day.dollars = engine.cloud.cost_dollars()
+    day.work_cpu_seconds = dict(engine.job_work.cpu_seconds)
     return day
 
 
@@ -124,14 +74,33 @@ class _Watcher:
         self._marks: Counter[str] = Counter()
         self._looks: list[tuple[float, float, float, int]] = []
         self._open: dict[tuple[str, str], Span] = {}
+        self._weather: dict[tuple[str, str], Span] = {}  # the newest of each lane and thing
         self._requests = (0.0, 0.0, 0.0)  # so far: arrived, not served, time
         self._latencies = np.zeros(SIZE)
 
     # ---- what happens
 
+    def hear(self, kind: Kind, name: str, seconds: float) -> None:
+        """Take note of what the weather does."""
+        lane, now = WEATHER[kind], self._now
+        last = self._weather.get((lane, name))
+        if seconds and last is not None and last.end + _ONE_AND_THE_SAME_SECONDS >= now:
+            last.end = max(last.end, now + seconds)
+            return
+        span = self._weather[lane, name] = Span(lane, name, now, now + seconds)
+        self._day.spans.append(span)
+
+    @property
+    def _now(self) -> float:
+        return self._engine.now - self._day.start_time
+
     def follow(self, change: Change) -> None:
         """Take note of one change."""
         record, before = change.record, change.before
+        if isinstance(record, PodRecord) and change.type == "DELETED":
+            leak = self._weather.get((LEAKS, record.name))
+            if leak is not None:
+                leak.end = min(leak.end, self._now)
         if isinstance(record, PodRecord) and isinstance(before, PodRecord):
             self._marks["restart"] += record.restart_count > before.restart_count
             self._marks["evicted"] += bool(record.disruption and not before.disruption)
@@ -148,11 +117,13 @@ class _Watcher:
     def _follow_node(self, change: Change, node: NodeRecord) -> None:
         self._marks["added"] += change.type == "ADDED"
         self._marks["removed"] += change.type == "DELETED"
-        failed = change.type != "DELETED" and node.ready_status != "True"
-        self._set_span("nodes not ready", node.name, node.name, on=failed)
+        there = change.type != "DELETED"
+        self._set_span(NOT_READY, node.name, node.name, on=there and node.ready_status != "True")
+        noticed = there and any(taint["key"] == TAINT for taint in node.taints)
+        self._set_span(SPOT_NOTICES, node.name, node.name, on=noticed)
 
     def _set_span(self, lane: str, key_in_lane: str, name: str, *, on: bool) -> None:
-        key, now = (lane, key_in_lane), self._engine.now - self._day.start_time
+        key, now = (lane, key_in_lane), self._now
         if on and key not in self._open:
             span = self._open[key] = Span(lane, name, now)
             self._day.spans.append(span)
@@ -170,12 +141,22 @@ class _Watcher:
         pending = sum(not pod.node_name for pod in pods)
         used = math.fsum(engine.usage["cpu_now"][engine.usage.rows()].tolist())
         self._looks.append((capacity / 1_000.0, requested / 1_000.0, used / 1_000.0, pending))
-        running = {str(number): fault.fault for number, _, fault in engine.faults.running}
-        for lane, number in list(self._open):
-            if lane == "faults played" and number not in running:
-                self._set_span(lane, number, "", on=False)
-        for number, name in running.items():
-            self._set_span("faults played", number, name.replace("_", " "), on=True)
+        running = {
+            str(key): _fault_name(fault)
+            for key, _, fault in engine.faults.running
+            if not isinstance(fault, WeatherFault)  # it has a lane of its own
+        }
+        self._set_lane(FAULTS, running)
+        level = engine.sky.level
+        self._set_lane(LEVELS, {} if level == "off" else {level: level})
+
+    def _set_lane(self, lane: str, running: dict[str, str]) -> None:
+        """Let what runs now, by key, be what is open in a lane."""
+        for one, key in list(self._open):
+            if one == lane and key not in running:
+                self._set_span(lane, key, "", on=False)
+        for key, name in running.items():
+            self._set_span(lane, key, name, on=True)
 
     def take_moment(self, at_seconds: float) -> Moment:
         """Return what there was since the last one, and begin anew."""
@@ -186,9 +167,9 @@ class _Watcher:
         rented = self._engine.cloud.machines.values()
         return Moment(
             at_seconds=at_seconds,
-            capacity_cores=_mean([look[0] for look in looks]),
-            requested_cores=_mean([look[1] for look in looks]),
-            used_cores=_mean([look[2] for look in looks]),
+            capacity_cores=mean([look[0] for look in looks]),
+            requested_cores=mean([look[1] for look in looks]),
+            used_cores=mean([look[2] for look in looks]),
             pending=max(look[3] for look in looks),
             machines=dict(sorted(machines.items())),
             dollars_per_hour=math.fsum(entry.price_per_hour for entry in rented if entry.booted),
@@ -206,7 +187,7 @@ class _Watcher:
         latencies = np.zeros(SIZE)
         for entry in accounts:
             latencies = latencies + entry.latencies
-        now = self._engine.now - self._day.start_time
+        now = self._now
         was_arrived, was_failed, was = self._requests
         fresh, self._latencies = latencies - self._latencies, latencies
         self._requests = (arrived, failed, now)
@@ -228,5 +209,9 @@ def _type_of(node: NodeRecord) -> str:
     return node.labels.get(MACHINE_TYPE) or f"{cores} cores"
 
 
-def _mean(values: list[float]) -> float:
-    return math.fsum(values) / len(values)
+def _fault_name(fault: Fault) -> str:
+    if isinstance(fault, Traffic):
+        who = ", ".join(fault.services) or "requests"
+        change = f"x {number(fault.factor)}" if not fault.traffic else fault.traffic.split()[0]
+        return f"{who} {change}"
+    return fault.fault.replace("_", " ")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from foresail.day.day import MARKS, Day
 from foresail.day.drawing import MINUTES
 from foresail.day.pages import figures_of
-from foresail.day.samples import MARKS, Day
 from projections.figures import known_number
 from projections.times import clock
 
@@ -29,8 +29,7 @@ def day_lines(day: Day, columns: int) -> Iterator[str]:
         text = f"up to {known_number(most)}{unit}" if known else "nothing"
         yield f"{name:<{NAMES}}{_bars(bins, max(most, cores) if unit == CORES else most)}  {text}"
     yield f"{'':<{NAMES}}{_axis(day, width)}"
-    for lane in dict.fromkeys(span.lane for span in day.spans):
-        spans = [span for span in day.spans if span.lane == lane]
+    for lane, spans in (row for _, rows in day.groups() for row in rows):
         cells = [" "] * width
         for span in spans:
             first = min(width - 1, int(width * span.begin / day.seconds))

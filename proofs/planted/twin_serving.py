@@ -5,6 +5,7 @@ from __future__ import annotations
 from proofs.planted.defect import Defect
 
 _SERVING = "tests/twin/serving/"
+_DAY = "tests/foresail/day/"
 _SERVICES = f"{_SERVING}test_services.py::"
 _QUEUE = f"{_SERVING}test_exact_queue.py::"
 
@@ -128,6 +129,34 @@ TWIN_SERVING = (
         '            **({} if limit is None else {"activeDeadlineSeconds": limit}),\n',
         "",
         f"{_SERVING}test_job_work.py::test_deadlines_of_a_workload_file_count",
+    ),
+    Defect(
+        "the weather's failures are not told to who draws them",
+        "twin/health/machines.py",
+        "            self._sky.report(kind, place, seconds)\n",
+        "",
+        f"{_DAY}test_weather.py::test_each_machine_that_is_lost_has_a_cause_above_it",
+    ),
+    Defect(
+        "a day of a log claims that nobody was evicted",
+        "foresail/day/pages.py",
+        'known = ("restart",) if day.missing else tuple(names)',
+        "known = tuple(names)",
+        f"{_DAY}test_recorded.py::test_what_a_log_cannot_know_is_left_out",
+    ),
+    Defect(
+        "a time without observations is drawn as if it had been seen",
+        "foresail/day/recorded.py",
+        "if at - last > _GAP_INTERVALS * view.interval_seconds:",
+        "if at < last:",
+        f"{_DAY}test_recorded.py::test_a_time_without_observations_is_a_span",
+    ),
+    Defect(
+        "machines that are not ready count as capacity of a recorded day",
+        "foresail/day/recorded.py",
+        "sizes = [size for size, is_ready in zip(cores, ready, strict=True) if is_ready]",
+        "sizes = [size for size, _ in zip(cores, ready, strict=True)]",
+        f"{_DAY}test_recorded.py::test_amounts_are_those_that_were_observed",
     ),
     Defect(
         "pods that serve keep using what they used before",

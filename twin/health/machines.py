@@ -15,7 +15,7 @@ from twin.behaviour.impairments import Impairments
 from twin.chance import Draws, key_of
 from twin.controllers.node_lifecycle import NodeLifecycle
 from twin.health.places import rack_of, zone_of
-from twin.health.weather import LOOK_SECONDS, Sky
+from twin.health.weather import LOOK_SECONDS, Kind, Sky
 from twin.part import Part
 from twin.records import NodeRecord
 from twin.scheduling.node_table import NodeTable
@@ -93,7 +93,8 @@ class MachineHealth(Part):
             lead = self._details["lead"].exponential(config.sign_mean_seconds, key, number)
             clock.after(wait, "health.slow", name, number, config.sign_speed_ratio, lead)
             wait += lead
-        clock.after(wait, "health.fail", name, seconds, config.flaps if flapping else 0)
+        cause = ("flap" if flapping else "node", name)
+        clock.after(wait, "health.fail", name, seconds, config.flaps if flapping else 0, *cause)
 
     def _plan_slowness(self, name: str, key: int, number: int) -> None:
         config, clock = self._config, self._world.clock
@@ -104,7 +105,7 @@ class MachineHealth(Part):
         clock.after(wait, "health.slow", name, number, ratio, lasts)
         if self._detail("slow end", key, number) < config.slow_dies_ratio:
             seconds = self._details["outage"].exponential(config.node_down_mean_seconds, key, -1)
-            clock.after(wait + lasts, "health.fail", name, seconds, 0)
+            clock.after(wait + lasts, "health.fail", name, seconds, 0, "node", name)
 
     def _look_at_places(self, number: int) -> None:
         config = self._config
@@ -120,34 +121,43 @@ class MachineHealth(Part):
                 key = key_of("rack", rack)
                 mean = config.node_down_mean_seconds
                 seconds = self._details["outage"].exponential(mean, key, number)
-                self._fail_together(names, key, number, 1.0, seconds)
+                self._fail_together(names, key, number, (1.0, seconds), ("rack", rack))
         limit = self._sky.chance(config.zone_failures_per_year)
         for zone, names in zones.items():
             if zone and self._zones.uniform(zone, number) < limit:
                 key, share = key_of("zone", zone), config.zone_hit_ratio
-                self._fail_together(names, key, number, share, config.zone_down_seconds)
+                how = (share, config.zone_down_seconds)
+                self._fail_together(names, key, number, how, ("zone", zone))
 
     def _fail_together(
-        self, names: list[str], key: int, number: int, share: float, seconds: float
+        self,
+        names: list[str],
+        key: int,
+        number: int,
+        how: tuple[float, float],
+        cause: tuple[str, str],
     ) -> None:
-        """Fail that share of nodes within a burst; they are back at about the same time."""
+        """Fail a share of nodes within a burst, for seconds; they are back at about the same time."""
+        share, seconds = how
         start = LOOK_SECONDS * self._detail("moment", key, number)
         for name in names:
             own = key ^ key_of(name)
             if self._detail("hit", own, number) < share:
                 wait = start + self._config.burst_seconds * self._detail("burst", own, number)
-                self._world.clock.after(wait, "health.fail", name, seconds, 0)
+                self._world.clock.after(wait, "health.fail", name, seconds, 0, *cause)
 
     # ---- one handler per event
 
-    def _fail(self, name: str, seconds: float, flaps: int) -> None:
+    def _fail(self, name: str, seconds: float, flaps: int, kind: Kind, place: str) -> None:
         if self._world.node(name) is None:
             return
         if flaps:
             pause = self._config.flap_seconds
             seconds = min(seconds, pause)
-            self._world.clock.after(seconds + pause, "health.fail", name, pause, flaps - 1)
+            again = (name, pause, flaps - 1, kind, place)
+            self._world.clock.after(seconds + pause, "health.fail", *again)
         if self._world.up(name):
+            self._sky.report(kind, place, seconds)
             self._lifecycle.fail(name, seconds)
 
     def _begin_slow(self, name: str, number: int, ratio: float, seconds: float) -> None:
@@ -155,6 +165,7 @@ class MachineHealth(Part):
             return
         mark = -(key_of(name, number) >> 1)  # scenarios have the positive numbers
         self._slow[name] = self._world.now + seconds
+        self._sky.report("slow", name, seconds)
         self._impairments.begin(mark, "speed", (name,), ratio)
         self._world.clock.after(seconds, "health.end_slow", name, mark)
         self._complain(name)

@@ -15,7 +15,7 @@ import numpy as np
 from twin.behaviour.kubelet import Kubelet
 from twin.behaviour.usage_table import UsageTable
 from twin.chance import Draws
-from twin.health.weather import LOOK_SECONDS, Sky
+from twin.health.weather import LOOK_SECONDS, Kind, Sky
 from twin.part import Part
 from twin.records import PodRecord
 from twin.world import World
@@ -72,6 +72,7 @@ class ProgramHealth(Part):
         if self._leaks.uniform(workload) < self._sky.share(config.leaking_ratio):
             seconds = self._leak_times.lognormal(config.leak_median_seconds, 1.0, workload)
             usage["leak"][row] = usage["memory_mean"][row] / seconds
+            self._sky.report("leak", pod.name, math.inf)
 
     def _look(self, number: int) -> None:
         config, usage = self._config, self._usage
@@ -80,7 +81,7 @@ class ProgramHealth(Part):
         limit = self._sky.chance(config.pod_crashes_per_day * _DAYS_A_YEAR)
         hit = self._crashes.uniforms_of(keys, number) < limit
         for row in rows[np.flatnonzero(hit)].tolist():
-            self._plan_crash(usage.uids[row], number, 0.0, LOOK_SECONDS)
+            self._plan_crash(usage.uids[row], number, (0.0, LOOK_SECONDS), "crash")
         limit = self._sky.chance(config.image_outbreaks_per_year)
         struck: dict[str, float] = {}
         for row in rows.tolist():
@@ -91,14 +92,18 @@ class ProgramHealth(Part):
                 start = self._outbreak_moments.uniform(image, number) * LOOK_SECONDS
                 struck[image] = start if broke else -1.0
             if struck[image] >= 0.0:
-                self._plan_crash(pod.uid, number, struck[image], config.burst_seconds)
+                span = (struck[image], config.burst_seconds)
+                self._plan_crash(pod.uid, number, span, "outbreak")
 
-    def _plan_crash(self, uid: str, number: int, start: float, span: float) -> None:
-        wait = start + span * self._crash_moments.uniform(uid, number)
-        self._world.clock.after(wait, "health.crash", uid)
+    def _plan_crash(self, uid: str, number: int, span: tuple[float, float], kind: Kind) -> None:
+        """Plan one for a moment within a span, given as its begin and length from now."""
+        wait = span[0] + span[1] * self._crash_moments.uniform(uid, number)
+        self._world.clock.after(wait, "health.crash", uid, kind)
 
-    def _crash(self, uid: str) -> None:
-        self._kubelet.crash(uid)
+    def _crash(self, uid: str, kind: Kind) -> None:
+        if uid in self._usage.row_of:
+            self._sky.report(kind, self._world.pods[uid].name, 0.0)
+            self._kubelet.crash(uid)
 
 
 def image_of(pod: PodRecord) -> str:

@@ -8,6 +8,7 @@ nothing that is done to another changes it, and nothing has to be kept.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from twin.config.health import Weather
 from twin.part import Part
@@ -17,13 +18,18 @@ LOOK_SECONDS = 600.0
 _YEAR_SECONDS = 365.25 * 86_400.0
 Look = Callable[[int], None]
 """Takes the number of the look."""
+Kind = Literal["node", "flap", "rack", "zone", "slow", "leak", "crash", "outbreak"]
+Report = Callable[[Kind, str, float], None]
+"""Takes what the weather did now, the name of the thing that it happened to, and how many seconds it lasts (0: a
+moment; inf: until the thing is gone).
+"""
 
 
 class Sky(Part):
     """Holds the level, and calls who looks."""
 
     KEEPS = ("_asked", "_looking")
-    LEAVES = ("_looks",)
+    LEAVES = ("_looks", "heard")
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -31,6 +37,8 @@ class Sky(Part):
         self._asked: dict[int, str] = {}  # levels that scenarios ask for, by number of the fault
         self._looking = False
         self._looks: list[Look] = []
+        self.heard: Report | None = None
+        """Told of everything that the weather does; nothing in the twin may depend on it."""
         world.clock.handle("health.look", self._look)
         if self._config.weather != "off":
             self._begin()
@@ -38,6 +46,11 @@ class Sky(Part):
     def add(self, look: Look) -> None:
         """Call `look` every ten minutes while the weather is not off."""
         self._looks.append(look)
+
+    def report(self, kind: Kind, name: str, seconds: float) -> None:
+        """Tell who wants to know what the weather does now."""
+        if self.heard is not None:
+            self.heard(kind, name, seconds)
 
     def ask(self, number: int, level: Weather) -> None:
         """Let a scenario's fault set the level until `release(number)`."""

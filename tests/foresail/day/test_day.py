@@ -14,9 +14,10 @@ import pytest
 
 from bus.errors import InputError
 from docs.make_day import PICTURE, TITLE, example_day
+from foresail.day.day import Day, Moment
 from foresail.day.drawing import LEFT, RIGHT, draw_day
 from foresail.day.pages import day_page, day_picture, figures_of
-from foresail.day.samples import Day, Moment, play_day
+from foresail.day.samples import play_day
 from foresail.day.terminal import day_lines
 from foresail.twin import show
 from twin.engine import Engine
@@ -167,9 +168,10 @@ def test_the_terminal_shows_every_series_on_one_axis(example: Day) -> None:
 
     assert "up to 64 cores" in next(line for line in lines if line.startswith("CPU allocatable"))
     assert max(bars["CPU used"]) < max(bars["CPU allocatable"])
-    assert bars["faults played"].count("█") == bars["nodes not ready"].count("█") + 7
+    assert bars["faults played"].count("█") == 5 + 3 + 7  # an hour, 30 and 90 minutes in 96 columns
+    assert bars["weather"].count("█") == 33
     assert any("00:00" in line and "21:00" in line for line in lines)
-    assert lines[-1].startswith("49% of the CPU requested")
+    assert lines[-1].startswith("49.3% of the CPU requested")
 
 
 def _arguments(*flags: str) -> Namespace:
