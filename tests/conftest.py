@@ -27,7 +27,9 @@ from tests.time_limits import (  # noqa: F401 - pytest finds hooks by their name
 UNIT_TIMEOUT_SECONDS = 30
 """Of processor time, far above the two seconds that a unit test may take: it ends what never ends,
 it does not judge speed."""
-ENDING_SECONDS = 5.0
+ENDING_SECONDS = 10.0
+TASKS_ENDING_SECONDS = 1.0
+"""Both are waited for only by a test that would otherwise fail."""
 GARBAGE_OBJECTS = 20_000
 """New objects after which garbage is looked for; Python's own 700 suits smaller programs."""
 LONG_MARKS = ("docker", "slow")
@@ -154,7 +156,7 @@ async def _leaves_no_task() -> AsyncIterator[None]:
     yield
     left = asyncio.all_tasks() - lasting - {asyncio.current_task()}
     if left:
-        _, left = await asyncio.wait(left, timeout=0.2)
+        _, left = await asyncio.wait(left, timeout=TASKS_ENDING_SECONDS)
     if left:
         described = ", ".join(sorted(str(task.get_coro()) for task in left))
         pytest.fail(f"the test left asyncio tasks running: {described}")

@@ -30,8 +30,8 @@ from proofs.faults.log_watch import LogWatch, read_log
 from proofs.faults.waiting import wait_until
 
 REPOSITORY = Path(__file__).parents[2]
-READY_SECONDS = 90.0
-STOP_SECONDS = 60.0
+READY_SECONDS = 180.0
+STOP_SECONDS = 120.0
 GONE_SECONDS = 5.0
 """After kill -9 of `foresail up` no process may be left for longer."""
 SETTLED_SECONDS = 0.3
@@ -113,7 +113,7 @@ class LiveStack:
         """Start and wait until `cycles` cycles are decided with a proposal of every agent.
 
         Raises:
-            NotReady: it ended, or took longer than a minute and a half.
+            NotReady: it ended, or took longer than three minutes.
         """
         self.launch()
         up = self._up

@@ -26,7 +26,7 @@ from proofs.identities.ground import Ground, connect, flush
 from schemas import subjects
 from services.identities import BY_NAME, IDENTITIES
 
-WAIT_SECONDS = 5.0
+WAIT_SECONDS = 60.0
 Kind = Literal["permission", "refusal"]
 
 

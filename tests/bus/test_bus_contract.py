@@ -43,7 +43,7 @@ async def take(
 ) -> list[StoredMessage]:
     """Read `count` messages."""
     found: list[StoredMessage] = []
-    async with asyncio.timeout(20), aclosing(bus.read(subjects, start_seq=start_seq)) as messages:
+    async with asyncio.timeout(120), aclosing(bus.read(subjects, start_seq=start_seq)) as messages:
         async for message in messages:
             found.append(message)
             if len(found) == count:

@@ -65,7 +65,7 @@ async def test_a_restarted_server_loses_nothing(server: NatsServer, tmp_path: Pa
     await publishing
     for number in range(11, 20):
         await writer.publish([message(number)])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while len(seen) < 20:
             await asyncio.sleep(0.05)
     reading.cancel()

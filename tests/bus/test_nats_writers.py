@@ -154,7 +154,7 @@ async def test_a_full_store_makes_writers_wait(
             stored.extend(await bus.publish([message(number, size=200_000)]))
 
     writing = asyncio.create_task(write())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while not bus.link().trouble:
             await asyncio.sleep(0.05)
     full = len(stored)
@@ -163,7 +163,7 @@ async def test_a_full_store_makes_writers_wait(
     await small.stop()
     small.max_file_store = "1GB"
     await small.restart()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         await writing
     assert list(range(1, 21)) == stored
     assert not bus.link().trouble

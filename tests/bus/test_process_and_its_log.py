@@ -42,7 +42,7 @@ async def start(url: str) -> asyncio.subprocess.Process:
 async def live(url: str) -> int:
     """Wait until the referee has applied its own first event and follows; return the log's length."""
     bus = await NatsBus.connect(url, cluster="c", stream=DECLARATION.name)
-    async with asyncio.timeout(30), aclosing(bus.heartbeats("referee")) as heartbeats:
+    async with asyncio.timeout(120), aclosing(bus.heartbeats("referee")) as heartbeats:
         async for _, payload in heartbeats:
             heartbeat = json.loads(payload)
             if heartbeat["state"] == "live" and heartbeat["seq"] >= 1:
@@ -68,7 +68,7 @@ async def test_it_ends_and_its_next_start_goes_on(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "nats")
     shutil.copytree(tmp_path / "copy", tmp_path / "nats")
     await server.restart()
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(120):
         output, _ = await process.communicate()
     again = await start(url)
     assert await live(url) >= 1

@@ -113,7 +113,7 @@ async def connect(server: str) -> AsyncIterator[Callable[[], object]]:
 
 
 async def _declare_log(url: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             try:
                 await NatsBus.declare(url, DECLARATION)

@@ -95,7 +95,7 @@ def test_the_age_of_the_newest_event_moves_on_and_turns_amber(page: playwright.P
         " > before",
         arg=first,
     )
-    expect(page.get_by_test_id("live")).to_have_attribute("data-state", "stale", timeout=15_000)
+    expect(page.get_by_test_id("live")).to_have_attribute("data-state", "stale", timeout=60_000)
     expect(page.get_by_test_id("layer-decision")).to_have_attribute("data-state", "stale")
 
 
@@ -180,7 +180,7 @@ def test_five_thousand_nodes_stay_light(browser: playwright.Browser, filled_log:
         opened = browser.new_page()
         opened.goto(served.url)
         nodes = opened.get_by_test_id("nodes")
-        expect(nodes).to_have_attribute("aria-label", re.compile("^5000 nodes"), timeout=20_000)
+        expect(nodes).to_have_attribute("aria-label", re.compile("^5000 nodes"), timeout=60_000)
         assert opened.evaluate("() => document.querySelectorAll('*').length") < 3_000
         opened.close()
 
@@ -194,7 +194,7 @@ def _seconds(text: str) -> float:
 def _pages_become(url: str, expected: int) -> bool:
     """Wait until that many pages are served; False when it does not happen."""
     clock = SystemClock()
-    deadline = clock.monotonic() + 10
+    deadline = clock.monotonic() + 60
     while clock.monotonic() < deadline:
         if httpx.get(f"{url}/healthz").json()["pages"] == expected:
             return True
@@ -203,7 +203,7 @@ def _pages_become(url: str, expected: int) -> bool:
 
 def _wait_for(url: str) -> None:
     clock = SystemClock()
-    deadline = clock.monotonic() + 20
+    deadline = clock.monotonic() + 60
     while clock.monotonic() < deadline:
         try:
             if httpx.get(f"{url}/healthz").json()["state"] == "live":

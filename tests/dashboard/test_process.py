@@ -26,7 +26,7 @@ from tests.dashboard.built_cycles import cycles, message_of
 
 pytestmark = pytest.mark.nats
 ROOT = Path(__file__).parents[2]
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 120.0
 POLL_SECONDS = 0.05
 
 
@@ -102,7 +102,7 @@ async def wait_for_end(process: asyncio.subprocess.Process, seconds: float) -> s
 
 def client(port: int) -> httpx.AsyncClient:
     """Return a client of the page."""
-    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10)
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60)
 
 
 async def test_it_reads_history_and_tail_and_stops_with_a_page_open(tmp_path: Path) -> None:

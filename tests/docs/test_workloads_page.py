@@ -37,7 +37,7 @@ def test_the_examples_commands_run(tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, *called],
             cwd=tmp_path, env={**environment, "PYTHONPATH": str(ROOT)}, capture_output=True,
-            text=True, timeout=60, check=False,
+            text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{command}: {done.stderr}"
 

@@ -93,7 +93,7 @@ def test_every_command_of_the_tutorial_works(
         code, output = foresail("tap", "decision", "--since", "10m", "--where", where)
         return code == 0 and "rack-2" in output
 
-    wait_until(answered, 90, "agent A answers the failure")
+    wait_until(answered, 180, "agent A answers the failure")
     for command in rest:
         words = shorten(command)
         assert words[0] == "foresail"
@@ -125,6 +125,6 @@ async def _hear(login: dict[str, str], subject: str) -> str:
     )
     try:
         subscription = await client.subscribe(subject)
-        return str((await subscription.next_msg(timeout=30)).subject)
+        return str((await subscription.next_msg(timeout=120)).subject)
     finally:
         await client.close()

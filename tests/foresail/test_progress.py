@@ -26,7 +26,7 @@ def on_terminal(folder: Path, *arguments: str) -> tuple[str, str]:
     done = subprocess.run(
         [sys.executable, "-m", "foresail", *arguments],
         cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=theirs, text=True, check=True,
-        timeout=120,
+        timeout=300,
     )  # fmt: skip
     os.close(theirs)
     seen = b""
@@ -56,7 +56,7 @@ def test_a_watched_run_records_the_same_bytes(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "foresail", *RUN, "--record", "plain.fslog"]
     done = subprocess.run(
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=True, timeout=120,
+        capture_output=True, text=True, check=True, timeout=300,
     )  # fmt: skip
     assert "simulating" not in done.stdout + done.stderr
     assert (tmp_path / "watched.fslog").read_bytes() == (tmp_path / "plain.fslog").read_bytes()
@@ -89,7 +89,7 @@ def test_what_reads_a_recording_shows_how_far_it_is(tmp_path: Path, command: str
     done = subprocess.run(
         [sys.executable, "-m", "foresail", *command.split()], cwd=tmp_path / "again",
         env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-        timeout=120,
+        timeout=300,
     )  # fmt: skip
     assert done.stderr == ""
     assert READERS[command] not in done.stdout

@@ -41,7 +41,7 @@ READY = HealthState(True, {"state": "live"})
 
 def ask(port: int, path: str, method: str = "GET") -> tuple[int, str]:
     """Ask a local port; 0 when nobody answers."""
-    connection = HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request(method, path)
         response = connection.getresponse()
@@ -59,7 +59,7 @@ async def ask_in_thread(port: int, path: str, method: str = "GET") -> tuple[int,
 
 async def until(port: int, path: str, status: int) -> str:
     """Ask until the answer has this status; return its text."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         while True:
             got, text = await ask_in_thread(port, path)
             if got == status:

@@ -18,7 +18,7 @@ from bus.recording import RecordingWriter, open_recording
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 TIMES = 30
 """How often the run is repeated, so that reading it takes long enough to be stopped."""
-START_SECONDS = 60.0
+START_SECONDS = 200.0
 VERBS = {
     "check": ("recording", "check", "long.fslog"),
     "info": ("recording", "info", "long.fslog"),

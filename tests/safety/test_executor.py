@@ -367,7 +367,7 @@ async def test_the_queue_is_opened_and_closed_in_named_namespaces_only(world: Wo
 
 def wait_for(world: World, names: tuple[str, ...]) -> None:
     """Wait until each workload has its waiting pod."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         found = [pod["metadata"]["name"] for pod in world.pods()]
         if all(any(one.startswith(name) for one in found) for name in names):

@@ -34,7 +34,7 @@ async def watch_until(one: Scripted, clock: ManualClock, patience: float = 8.0) 
     keeper = Keeper(clock, patience_seconds=patience)
     keeper.add(one)
     keeper.keep(lambda *_: None, lambda name, why: kills.append(f"{name} {why}"))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         await one.done.wait()
     await keeper.stop()
     return kills
@@ -114,7 +114,7 @@ async def test_a_stopped_server_greets_nobody(tmp_path: Path) -> None:
     try:
         before = await ask(one)
         os.kill(server.pid, signal.SIGSTOP)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while (stopped := await ask(one)) is not None:
                 await asyncio.sleep(0.05)  # a signal takes a moment to reach every thread
         killed = one.kill()
@@ -140,7 +140,7 @@ class Kept:
 
     async def reported(self, times: int, word: str) -> None:
         """Wait until a word was reported so often."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while sum(word in line for line in self.changes) < times:
                 await asyncio.sleep(0.02)
 

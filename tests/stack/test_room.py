@@ -87,7 +87,7 @@ async def test_a_full_disk_costs_time_and_nothing_else(
                 stored.extend(await bus.publish([message(number)]))
 
         writing = asyncio.create_task(write())
-        async with asyncio.timeout(40):
+        async with asyncio.timeout(120):
             while not (bus.link().trouble and changes):
                 await asyncio.sleep(0.05)
         full = len(stored)

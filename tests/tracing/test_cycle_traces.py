@@ -179,7 +179,7 @@ async def test_the_live_log_is_traced_by_a_process_of_its_own(tmp_path: Path) ->
         try:
             encoded = encode(stamp_event(make_observation(cycle=1)))
             await bus.publish([Message(encoded.subject, encoded.headers, encoded.data)])
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(120):
                 while not receiver.spans:
                     await asyncio.sleep(0.05)
         finally:

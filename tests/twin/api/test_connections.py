@@ -20,7 +20,7 @@ from twin.engine import Engine
 from twin.workloads import open_workload
 
 MAPS = "/api/v1/namespaces/default/configmaps"
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 class Served:

@@ -20,7 +20,7 @@ MERGE = "application/merge-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 APPLY = "application/apply-patch+yaml"
-SECONDS = 10.0
+SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.twin.contract.faces import MERGE, Place, config_map, deployment, pod
 
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 def _until(place: Place, condition: Callable[[], bool]) -> None:

@@ -65,7 +65,7 @@ def call(ready: dict[str, str], method: str, path: str, body: object = None) -> 
     request = Request(ready["address"] + path, data, headers, method=method)
     authority = base64.b64decode(config["clusters"][0]["cluster"]["certificate-authority-data"])
     trust = ssl.create_default_context(cadata=authority.decode())
-    with urlopen(request, timeout=10, context=trust) as answer:
+    with urlopen(request, timeout=60, context=trust) as answer:
         return json.loads(answer.read())
 
 
@@ -122,7 +122,7 @@ def test_a_served_twin_is_paused_stepped_and_hurried(tmp_path: Path) -> None:
         stood = call(ready, "POST", clock, {"paused": True})["now"]
         assert stood == call(ready, "GET", clock)["now"]
         call(ready, "POST", clock, {"step_seconds": 600})
-        deadline = SystemClock().monotonic() + 30.0
+        deadline = SystemClock().monotonic() + 120.0
         while call(ready, "GET", clock)["now"] < stood + 600.0:
             assert SystemClock().monotonic() < deadline
         assert call(ready, "GET", clock)["now"] == pytest.approx(stood + 600.0, abs=1e-5)
@@ -131,7 +131,7 @@ def test_a_served_twin_is_paused_stepped_and_hurried(tmp_path: Path) -> None:
 
         call(ready, "POST", clock, {"paused": False, "speed": "max"})
         while call(ready, "GET", clock)["now"] < stood + 20_000.0:
-            assert SystemClock().monotonic() < deadline + 30.0
+            assert SystemClock().monotonic() < deadline + 120.0
         with pytest.raises(HTTPError, match="400"):
             call(ready, "POST", clock, {"speed": -1})
         call(ready, "POST", clock, {"paused": True})
